@@ -1,0 +1,1 @@
+"""Train, swap, tune, compare and use metrics that judge radiology reports."""

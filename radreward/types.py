@@ -1,0 +1,116 @@
+"""The values that cross layers. Shapes use C candidates, N criteria, P pairs, R rows, L tokens, M nodes a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+
+class Candidate(NamedTuple):
+    """A report to be judged against a reference."""
+
+    text: str
+    errors: Mapping[str, float] | None = None
+    """Known errors by criterion tag, or None where nobody counted them."""
+    system: str | None = None
+    """Who or what wrote the report."""
+
+
+class ReportGroup(NamedTuple):
+    """One reference and the candidates written for it."""
+
+    id: str
+    reference: str
+    candidates: tuple[Candidate, ...]
+
+
+class Segments(NamedTuple):
+    """A prompt as a path of text pieces, from the most shared to the candidate's own.
+
+    The pieces are tokenised apart, so that equal pieces are equal tokens wherever they stand.
+    """
+
+    instruction: str
+    """The same for every report judged by the same criteria; may be empty."""
+    reference: str
+    """The same for every candidate of one reference."""
+    candidate: str
+    """The candidate's own piece."""
+
+
+class PackedBatch(NamedTuple):
+    """Token rows, each a tree of nodes: a token sees the tokens of its own node and of its node's ancestors.
+
+    A row that holds one path is an ordinary sequence, so packed and unpacked batches have one form.
+    Nodes are contiguous in a row and stand after their parents.
+    """
+
+    input_ids: Tensor
+    """(R, L) int64."""
+    position_ids: Tensor
+    """(R, L) int64; a node continues where its parent ends."""
+    nodes: Tensor
+    """(R, L) int64: the node of each token, -1 where padded."""
+    parents: Tensor
+    """(R, M) int64: the parent of each node, -1 for a root, -2 for a node that does not exist."""
+    leaves: Tensor
+    """(C, 2) int64: row and node of each candidate, in the order of the rewards."""
+
+
+class RewardTargets(NamedTuple):
+    """What is known of the candidates of a batch."""
+
+    quality: Tensor
+    """(C, N) float32, higher is better; NaN where unknown (scoring only)."""
+    group: Tensor
+    """(C,) int64: which reference the candidate belongs to."""
+    pairs: Tensor
+    """(P, 2) int64: indices of the accepted and the rejected candidate."""
+
+
+class TrainingBatch(NamedTuple):
+    """What the data module hands to a reward module."""
+
+    packed: PackedBatch
+    targets: RewardTargets
+    ids: tuple[str, ...]
+    """Ids of the groups, for messages."""
+
+
+class RewardBatch(NamedTuple):
+    """What an objective sees: tensors only."""
+
+    rewards: Tensor
+    """(C, N) float32, one row per candidate."""
+    quality: Tensor
+    """(C, N) float32 targets, higher is better."""
+    group: Tensor
+    """(C,) int64: which reference."""
+    pairs: Tensor
+    """(P, 2) int64: accepted, rejected."""
+
+
+class ObjectiveOutput(NamedTuple):
+    """Losses before any reduction, and what to log."""
+
+    losses: Tensor
+    """(P,), (C,) or (groups,), as the objective defines; never reduced."""
+    terms: dict[str, Tensor]
+    """Detached scalars for logging."""
+
+
+class Scores(NamedTuple):
+    """Scores in the order and length of the input, always."""
+
+    total: Tensor
+    """(n,) float32; NaN where `status` is not "ok"."""
+    sub: Tensor | None
+    """(n, N) float32: one score per criterion, higher is better."""
+    counts: Tensor | None
+    """(n, N) float32: expected errors per criterion, in the unit of the criteria."""
+    status: tuple[str, ...]
+    """"ok", or why the row has no score."""
+    evidence: tuple[Any, ...] | None = None
+    """Whatever a scorer shows for its score, one entry per row."""
