@@ -1,0 +1,19 @@
+"""Objectives: losses on tensors of rewards, and how criteria weigh in them."""
+
+from radreward.objectives.base import Objective, PairObjective, Reduction, TwoLevelObjective
+from radreward.objectives.bradley_terry import BradleyTerry
+from radreward.objectives.margin import MarginRewardEnforcement
+from radreward.objectives.weighting import Dynamic, Fixed, SubScoreWeighting, Uniform
+
+__all__ = [
+    "BradleyTerry",
+    "Dynamic",
+    "Fixed",
+    "MarginRewardEnforcement",
+    "Objective",
+    "PairObjective",
+    "Reduction",
+    "SubScoreWeighting",
+    "TwoLevelObjective",
+    "Uniform",
+]

@@ -1,0 +1,183 @@
+"""How much each criterion weighs in a mean over criteria."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, distributed, nn
+
+from radreward.errors import InputError
+
+
+class SubScoreWeighting(nn.Module, ABC):
+    """Weights over criteria, and the mean by them; the scale of the weights does not matter.
+
+    Subclasses implement `weights`. Calling the module takes the weighted mean of (..., N) values over the criteria,
+    Σ_j w_j x_j / Σ_j w_j, so that equal weights give the plain mean whatever they are.
+    """
+
+    @abstractmethod
+    def weights(self, num_criteria: int) -> Tensor:
+        """(N,) weights >= 0; called whenever values are averaged, in training and in validation."""
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Weighted mean over the criteria: (..., N) to (...)."""
+        weights = self.weights(values.shape[-1]).to(values)
+        return (values * weights).sum(-1) / weights.sum()
+
+    def update(self, predicted: Tensor, actual: Tensor) -> None:
+        """Take note of outcomes; called once per training step, after the weights were used.
+
+        The base class checks the outcomes and forgets them.
+
+        Args:
+            predicted: (n, N) bool: predicted to be positive.
+            actual: (n, N) bool: known to be positive.
+
+        Raises:
+            ValueError: If the two are not bool or differ in shape.
+        """
+        if predicted.dtype != torch.bool or actual.dtype != torch.bool:
+            raise ValueError(f"Expected outcomes to be bool but got {predicted.dtype} and {actual.dtype}.")
+        if predicted.shape != actual.shape or predicted.ndim != 2:
+            raise ValueError(
+                f"Expected outcomes to be (n, N) both but got {tuple(predicted.shape)} and {tuple(actual.shape)}."
+            )
+
+    def terms(self) -> dict[str, Tensor]:
+        """Detached scalars to log: nothing, unless the weights change."""
+        return {}
+
+
+class Uniform(SubScoreWeighting):
+    """Every criterion weighs the same.
+
+    >>> Uniform()(torch.tensor([[1.0, 3.0]]))
+    tensor([2.])
+    """
+
+    def weights(self, num_criteria: int) -> Tensor:
+        """(N,) ones."""
+        return torch.ones(num_criteria)
+
+
+class Fixed(SubScoreWeighting):
+    """Weights that the user chose.
+
+    Args:
+        weights: One per criterion, >= 0, not all 0.
+
+    Raises:
+        ValueError: If a weight is negative or not finite, or all are 0.
+
+    >>> Fixed([1.0, 3.0])(torch.tensor([[1.0, 3.0]]))
+    tensor([2.5000])
+    """
+
+    chosen: Tensor
+
+    def __init__(self, weights: Sequence[float]) -> None:
+        super().__init__()
+        if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
+            raise ValueError(f"Expected `weights` to be finite, >= 0 and not all 0 but got {list(weights)}.")
+        # A setting, not a state: it comes from the configuration, not from a checkpoint.
+        self.register_buffer("chosen", torch.tensor(weights, dtype=torch.float32), persistent=False)
+
+    def weights(self, num_criteria: int) -> Tensor:
+        """(N,) as chosen.
+
+        Raises:
+            InputError: If another number of weights was chosen.
+        """
+        if len(self.chosen) != num_criteria:
+            raise InputError(
+                f"Expected `weights` to have {num_criteria} values, one per criterion, but got {len(self.chosen)}."
+            )
+        return self.chosen
+
+
+class Dynamic(SubScoreWeighting):
+    """Sub-score dynamic weighting: the criteria that are predicted worst weigh most (SDW of RadReason).
+
+    Every `every` updates, with F1_j of the outcomes since the last time, Δ_j = mean F1 - F1_j and
+    w_j = 1 + exp(α Δ_j) / Σ_k exp(α Δ_k). A criterion without any positive, predicted or known, has no F1: its Δ
+    is 0, and the mean is over the others. Until the first F1 all weigh the same.
+
+    The counts are summed over processes at every update, so that each process holds the same state, and a
+    checkpoint written by one of them holds all; every process has to update equally often.
+
+    Args:
+        every: Updates between two computations of the weights (M).
+        alpha: How sharply the weights follow the differences of F1 (α); 0 keeps them equal.
+
+    Raises:
+        ValueError: If `every` is below 1, or `alpha` is negative or not finite.
+
+    >>> sdw = Dynamic(every=1)
+    >>> sdw.update(torch.tensor([[True, False]]), torch.tensor([[True, True]]))
+    >>> sdw.f1, sdw.weights(2)
+    (tensor([1., 0.]), tensor([1.0180, 1.9820]))
+    """
+
+    counts: Tensor  # (3, N) int64: true positives, false positives, false negatives
+    steps: Tensor  # () int64: updates since the weights were last computed
+    f1: Tensor  # (N,) float32, NaN where undefined
+
+    def __init__(self, every: int = 20, alpha: float = 4.0) -> None:
+        super().__init__()
+        if every < 1:
+            raise ValueError(f"Expected `every` to be >= 1 but got {every}.")
+        if not (math.isfinite(alpha) and alpha >= 0):
+            raise ValueError(f"Expected `alpha` to be finite and >= 0 but got {alpha}.")
+        self.every = every
+        self.alpha = alpha
+        # The number of criteria is known with the first outcomes, or from a checkpoint.
+        self.register_buffer("counts", torch.zeros(3, 0, dtype=torch.int64))
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("f1", torch.zeros(0))
+
+    def weights(self, num_criteria: int) -> Tensor:
+        """(N,) between 1 and 2; they sum to N + 1.
+
+        Raises:
+            InputError: If the state is one of another number of criteria.
+        """
+        f1 = self.f1 if len(self.f1) else self.f1.new_full((num_criteria,), math.nan)
+        if len(f1) != num_criteria:
+            raise InputError(f"Expected the outcomes of {num_criteria} criteria but the weighting has seen {len(f1)}.")
+        return 1 + (self.alpha * (f1.nanmean() - f1).nan_to_num(0.0)).softmax(0)
+
+    def update(self, predicted: Tensor, actual: Tensor) -> None:
+        """Count the outcomes, over all processes; compute F1 when it is time."""
+        super().update(predicted, actual)
+        outcomes = torch.stack([predicted & actual, predicted & ~actual, ~predicted & actual])  # (3, n, N)
+        counts = outcomes.sum(1).to(self.counts.device)
+        if distributed.is_available() and distributed.is_initialized():
+            distributed.all_reduce(counts)
+        if not self.counts.shape[1]:
+            self.counts = torch.zeros_like(counts)
+        if self.counts.shape != counts.shape:
+            raise InputError(f"Expected the outcomes of {self.counts.shape[1]} criteria but got {counts.shape[1]}.")
+        self.counts = self.counts + counts
+        self.steps = self.steps + 1
+        if int(self.steps) >= self.every:
+            hits, false, missed = self.counts
+            self.f1 = (2 * hits / (2 * hits + false + missed)).to(self.f1.dtype)  # 0 / 0 is NaN
+            self.counts, self.steps = torch.zeros_like(self.counts), torch.zeros_like(self.steps)
+
+    def terms(self) -> dict[str, Tensor]:
+        """The weight and the F1 of each criterion, once there is an F1."""
+        weights = self.weights(len(self.f1))
+        return {f"weight/{j}": weight for j, weight in enumerate(weights)} | {
+            f"f1/{j}": f1 for j, f1 in enumerate(self.f1) if not f1.isnan()
+        }
+
+    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *args: Any) -> None:
+        for name, buffer in self.named_buffers(recurse=False):
+            if isinstance(saved := state_dict.get(prefix + name), Tensor):
+                setattr(self, name, buffer.new_zeros(saved.shape))
+        super()._load_from_state_dict(state_dict, prefix, *args)
