@@ -1,0 +1,134 @@
+import math
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.criteria import (
+    Criteria,
+    CriteriaError,
+    CriteriaFile,
+    Criterion,
+    MRScore,
+    RadCliQ,
+    RadCliQSignificance,
+    load_criteria,
+)
+
+SIX = ("false_prediction", "omission", "incorrect_location", "incorrect_severity") + (
+    "incorrect_comparison",
+    "omission_of_comparison",
+)
+GOOD = {"name": "mine", "criteria": [{"name": "tone", "description": "Rude."}]}
+
+
+def test_radcliq_total_is_minus_the_sum_of_counts() -> None:
+    criteria = RadCliQ()
+    assert criteria.tags == SIX
+    errors = torch.tensor([[2.0, 1, 0, 0, 3, 0]])
+    assert criteria.total(criteria.quality(errors)).tolist() == [-6.0]
+
+
+def test_significance_weighs_insignificant_errors_by_the_setting() -> None:
+    criteria = RadCliQSignificance(insignificant_weight=0.5)
+    assert criteria.tags == tuple(f"{kind}_{tag}" for kind in ("significant", "insignificant") for tag in SIX)
+    errors = {tag: 1.0 if tag.endswith("_omission") else 0.0 for tag in criteria.tags}
+    assert criteria.total(criteria.quality(criteria.vector(errors))).item() == -1.5
+    assert RadCliQSignificance().weights.tolist() == [1.0] * 6 + [0.25] * 6
+
+
+def test_mrscore_takes_the_weights_of_the_paper_off_100() -> None:
+    criteria = MRScore()
+    assert criteria.total(criteria.quality(torch.ones(7))).item() == 0.0
+    assert criteria.total(criteria.quality(torch.tensor([1.0, 0, 0, 0, 0, 0, 1]))).item() == 65.0
+
+
+@given(st.lists(st.floats(0, 50), min_size=6, max_size=6))
+def test_errors_inverts_quality(values: list[float]) -> None:
+    criteria = RadCliQ()
+    errors = torch.tensor(values)
+    torch.testing.assert_close(criteria.errors(criteria.quality(errors)), errors)
+
+
+def test_a_criterion_that_weighs_nothing_has_no_errors_to_give_back() -> None:
+    criteria = Criteria("free", [Criterion("tone", "Rude.", weight=0)])
+    assert criteria.errors(torch.tensor([0.0])).tolist() == [0.0]
+
+
+def test_round_trip_through_plain_values() -> None:
+    for criteria in (RadCliQ(), RadCliQSignificance(0.1), MRScore()):
+        assert Criteria.from_dict(yaml.safe_load(yaml.safe_dump(criteria.to_dict()))) == criteria
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"criteria": []}, "at least one"),
+        ({"criteria": "tone"}, "list of criteria"),
+        ({"criteria": [3]}, "criterion 1 to be a mapping"),
+        ({"criteria": [{"name": "tone"}]}, "criterion 1 to have a description"),
+        ({"criteria": [{"name": "", "description": "x"}]}, "name of criterion 1"),
+        ({"criteria": [{"name": "1st", "description": "x"}]}, "begin with a letter"),
+        ({"criteria": [{"name": "tone", "description": "x", "kind": "odd"}]}, "count or binary but got 'odd'"),
+        ({"criteria": [{"name": "tone", "description": "x", "weight": -1}]}, ">= 0 but got -1"),
+        ({"criteria": [{"name": "tone", "description": "x", "weight": math.nan}]}, "finite number"),
+        ({"criteria": [{"name": "tone", "description": "x", "wait": 1}]}, "'wait'"),
+        ({"criteria": [{"name": "a b", "description": "x"}, {"name": "A-B", "description": "y"}]}, "twice"),
+        ({"offset": "ten"}, "offset"),
+        ({"name": None}, "`name`"),
+        ({"weights": 1}, "'weights'"),
+    ],
+)
+def test_unusable_criteria_are_named(change: dict[str, object], message: str) -> None:
+    with pytest.raises(CriteriaError, match=message):
+        Criteria.from_dict({**GOOD, **change})
+
+
+@pytest.mark.parametrize(
+    ("errors", "message"),
+    [
+        ({"tone": 1, "pitch": 1}, "unknown criterion 'pitch'; mine has tone"),
+        ({}, "no value for criterion 'tone'"),
+        ({"tone": -1}, "expected a finite number >= 0 for criterion 'tone' but got -1"),
+        ({"tone": math.nan}, "but got nan"),
+        ({"tone": "many"}, "but got 'many'"),
+    ],
+)
+def test_unusable_errors_are_named(errors: dict[str, float], message: str) -> None:
+    with pytest.raises(CriteriaError, match=message):
+        Criteria.from_dict(GOOD).vector(errors)
+
+
+def test_binary_errors_are_0_or_1() -> None:
+    with pytest.raises(CriteriaError, match="expected 0 or 1"):
+        MRScore().vector(dict.fromkeys(MRScore().tags, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"name: [", "is not YAML"),
+        (b"\xff\xfe\xfa", "not UTF-8"),
+        (b"- 1", "Expected criteria to be a mapping"),
+        (b"name: x", "`criteria`"),
+    ],
+)
+def test_an_unusable_file_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(content)
+    with pytest.raises(CriteriaError, match=rf"mine\.yaml.*{message}"):
+        CriteriaFile(str(path))
+
+
+def test_load_criteria_knows_presets_and_files(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(GOOD))
+    assert load_criteria(str(path)) == Criteria.from_dict(GOOD)
+    assert load_criteria("radcliq") == RadCliQ()
+    with pytest.raises(CriteriaError, match="radcliq, radcliq-significance, mrscore or a .yaml file but got 'radclip'"):
+        load_criteria("radclip")
+    with pytest.raises(CriteriaError, match="cannot be read"):
+        load_criteria(str(tmp_path / "none.yaml"))
