@@ -1,0 +1,59 @@
+"""What the metrics of predicted against known quality share: columns by criterion, and their total."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+
+
+class SubScoreMetric(Metric):
+    """A metric of predictions against targets for every criterion and for their total.
+
+    The total is the sum over the criteria. Without `tags` only totals are given, as (n,) vectors.
+
+    Args:
+        tags: The criteria in order, as in `Criteria.tags`; the results have these names.
+        kwargs: As in `torchmetrics.Metric`.
+
+    Raises:
+        ValueError: If a tag is there twice, or is "total".
+    """
+
+    full_state_update = False
+    is_differentiable = False
+    higher_is_better: bool | None = True
+
+    def __init__(self, tags: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.names = (*tags, "total")
+        if len(set(self.names)) < len(self.names):
+            raise ValueError(f"Expected `tags` to be different from each other and from 'total' but got {list(tags)}.")
+
+    def columns(self, preds: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Predictions and targets with the total as the last column, (n, N + 1) float64 each.
+
+        Raises:
+            ValueError: If they are not (n, N), or (n,) where there are no tags.
+        """
+        shape = (len(preds), len(self.names) - 1) if len(self.names) > 1 else (len(preds),)
+        if preds.shape != shape or target.shape != shape:
+            raise ValueError(
+                f"Expected predictions and targets of shape {shape} but got {tuple(preds.shape)} "
+                f"and {tuple(target.shape)}."
+            )
+        preds, target = preds.detach().double(), target.detach().double()
+        if len(shape) == 1:
+            return preds[:, None], target[:, None]
+        # Sums of a few float32 are exact in float64, so that equal totals stay equal.
+        return (
+            torch.cat([preds, preds.sum(1, keepdim=True)], 1),
+            torch.cat([target, target.sum(1, keepdim=True)], 1),
+        )
+
+    def named(self, values: Tensor) -> dict[str, Tensor]:
+        """(N + 1,) values by the names of the criteria and "total"."""
+        return dict(zip(self.names, values, strict=True))

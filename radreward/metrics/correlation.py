@@ -1,0 +1,73 @@
+"""Rank correlation over all reports together, by criterion and in total."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torchmetrics.utilities.data import dim_zero_cat
+
+from radreward.metrics import functional
+from radreward.metrics.base import SubScoreMetric
+
+
+class RankCorrelation(SubScoreMetric):
+    """A statistic of all predictions and targets seen, pooled over references; subclasses name the statistic."""
+
+    preds: list[Tensor]
+    target: list[Tensor]
+
+    def __init__(self, tags: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(tags, **kwargs)
+        self.add_state("preds", [], dist_reduce_fx="cat")
+        self.add_state("target", [], dist_reduce_fx="cat")
+
+    @staticmethod
+    @abstractmethod
+    def statistic(preds: Tensor, target: Tensor) -> Tensor:
+        """(n, M) predictions and targets to (M,); called once per `compute`."""
+
+    def update(self, preds: Tensor, target: Tensor, group: Tensor | None = None) -> None:
+        """Keep a batch.
+
+        Args:
+            preds: (n, N) predicted quality, or (n,) totals where there are no tags.
+            target: Known quality, likewise.
+            group: Not used: accepted so that all metrics of a validation take the same arguments.
+        """
+        preds, target = self.columns(preds, target)
+        self.preds.append(preds)
+        self.target.append(target)
+
+    def compute(self) -> dict[str, Tensor]:
+        """() float64 by criterion and "total"; NaN where there are fewer than two values, or a side is constant."""
+        if not len(self.preds):
+            return self.named(torch.full((len(self.names),), torch.nan, dtype=torch.float64, device=self.device))
+        return self.named(self.statistic(dim_zero_cat(self.preds), dim_zero_cat(self.target)))
+
+
+class KendallTauB(RankCorrelation):
+    """Kendall's τ-b, pooled over references, by criterion and in total.
+
+    >>> metric = KendallTauB(["omission"])
+    >>> metric.update(torch.tensor([[1.0], [2.0], [3.0]]), torch.tensor([[-2.0], [-1.0], [0.0]]))
+    >>> metric.compute()
+    {'omission': tensor(1., dtype=torch.float64), 'total': tensor(1., dtype=torch.float64)}
+    """
+
+    statistic = staticmethod(functional.kendall_tau_b)
+
+
+class Spearman(RankCorrelation):
+    """Spearman's ρ, pooled over references, by criterion and in total.
+
+    >>> metric = Spearman()
+    >>> metric.update(torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([1.0, 3.0, 2.0, 4.0]))
+    >>> metric.compute()
+    {'total': tensor(0.8000, dtype=torch.float64)}
+    """
+
+    statistic = staticmethod(functional.spearman)
