@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor, nn
@@ -44,6 +44,11 @@ class Objective(nn.Module, ABC):
         A key that ends in "/j" belongs to criterion j. An empty batch gives losses of length 0 that still hang on
         the rewards, so that their sum backpropagates zeros.
         """
+
+    if TYPE_CHECKING:
+
+        def __call__(self, batch: RewardBatch) -> ObjectiveOutput:
+            """As `forward`."""
 
     def shares(self, output: ObjectiveOutput) -> Tensor:
         """What each loss contributes to the reduced one: same length as the losses, sums to `reduce`."""

@@ -57,7 +57,7 @@ class SumOfObjectives(Objective):
         terms: dict[str, Tensor] = {}
         objectives = cast("Iterable[Objective]", self.objectives)
         for k, (objective, coefficient) in enumerate(zip(objectives, self.coefficients, strict=True)):
-            output: ObjectiveOutput = objective(batch)
+            output = objective(batch)
             losses.append(coefficient * objective.shares(output))
             name = f"{k}_{type(objective).__name__}"
             terms |= {f"{name}/{term}": value for term, value in output.terms.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, distributed, nn
@@ -28,6 +28,11 @@ class SubScoreWeighting(nn.Module, ABC):
         """Weighted mean over the criteria: (..., N) to (...)."""
         weights = self.weights(values.shape[-1]).to(values)
         return (values * weights).sum(-1) / weights.sum()
+
+    if TYPE_CHECKING:
+
+        def __call__(self, values: Tensor) -> Tensor:
+            """As `forward`."""
 
     def update(self, predicted: Tensor, actual: Tensor) -> None:
         """Take note of outcomes; called once per training step, after the weights were used.

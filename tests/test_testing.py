@@ -1,0 +1,247 @@
+"""The conformance suites accept what is right and refuse what is wrong, check by check."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from radreward.objectives import Objective, PairObjective, SubScoreWeighting
+from radreward.testing import ObjectiveConformance, WeightingConformance, make_reward_batch
+from radreward.types import ObjectiveOutput, RewardBatch
+
+
+class UserLoss(PairObjective):
+    """As a user would write it."""
+
+    def pair_loss(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> Tensor:
+        return self.weighting((accepted - rejected - margin) ** 2)
+
+
+class TestUserLoss(ObjectiveConformance):
+    objective = staticmethod(lambda: UserLoss())
+
+
+class UserWeighting(SubScoreWeighting):
+    def weights(self, num_criteria: int) -> Tensor:
+        return 1 / torch.arange(1.0, num_criteria + 1)
+
+
+class TestUserWeighting(WeightingConformance):
+    weighting = staticmethod(lambda: UserWeighting())
+
+
+def test_batch_follows_the_pairing_rule() -> None:
+    batch = make_reward_batch(groups=3, candidates=4, criteria=2, seed=5)
+    total = batch.quality.sum(1).tolist()
+    group = batch.group.tolist()
+    expected = {(i, j) for i in range(12) for j in range(12) if group[i] == group[j] and total[i] > total[j]}
+    assert {tuple(pair) for pair in batch.pairs.tolist()} == expected
+    assert torch.equal(make_reward_batch(seed=5).rewards, make_reward_batch(seed=5).rewards)
+    assert not torch.equal(make_reward_batch(seed=5).rewards, make_reward_batch(seed=6).rewards)
+
+
+# --- Objectives with one fault each -------------------------------------------------------------------------------
+
+
+class Broken(Objective):
+    """A sound loss whose parts the faulty ones replace."""
+
+    def forward(self, batch: RewardBatch) -> ObjectiveOutput:
+        return ObjectiveOutput(self.losses(batch), {})
+
+    def losses(self, batch: RewardBatch) -> Tensor:
+        return self.squares(batch).mean(-1)
+
+    def squares(self, batch: RewardBatch) -> Tensor:
+        accepted, rejected = batch.pairs.unbind(1)
+        difference = batch.rewards[accepted] - batch.rewards[rejected]
+        return (difference - (batch.quality[accepted] - batch.quality[rejected]).to(difference)) ** 2
+
+
+class TestSound(ObjectiveConformance):
+    objective = staticmethod(lambda: Broken())
+
+
+class Reduced(Broken):
+    def losses(self, batch: RewardBatch) -> Tensor:
+        return self.squares(batch).mean()
+
+    def shares(self, output: ObjectiveOutput) -> Tensor:
+        return output.losses
+
+
+class AttachedTerm(Broken):
+    def forward(self, batch: RewardBatch) -> ObjectiveOutput:
+        return ObjectiveOutput(self.losses(batch), {"attached": self.losses(batch).sum()})
+
+
+class NaiveSigmoid(Broken):
+    def losses(self, batch: RewardBatch) -> Tensor:
+        accepted, rejected = batch.pairs.unbind(1)
+        return -(batch.rewards[accepted] - batch.rewards[rejected]).sum(-1).sigmoid().log()
+
+
+class Constant(Broken):
+    def losses(self, batch: RewardBatch) -> Tensor:
+        return super().losses(batch) * 0 + 1
+
+
+class Detached(Broken):
+    def losses(self, batch: RewardBatch) -> Tensor:
+        return super().losses(batch).detach()
+
+
+class ByCandidateNumber(Broken):
+    def losses(self, batch: RewardBatch) -> Tensor:
+        return super().losses(batch) * (batch.pairs[:, 0] + 1)
+
+
+class ByPairNumber(Broken):
+    def losses(self, batch: RewardBatch) -> Tensor:
+        return super().losses(batch) * torch.arange(len(batch.pairs))
+
+
+class ByGroupNumber(Broken):
+    def losses(self, batch: RewardBatch) -> Tensor:
+        return super().losses(batch) * (batch.group[batch.pairs[:, 0]] + 1)
+
+
+class AlwaysFloat(Broken):
+    def losses(self, batch: RewardBatch) -> Tensor:
+        return super().losses(batch).float()
+
+
+class MeanOfNothing(Broken):
+    def losses(self, batch: RewardBatch) -> Tensor:
+        return super().losses(batch).mean(0, keepdim=True)
+
+
+class EmptyDetached(Broken):
+    def losses(self, batch: RewardBatch) -> Tensor:
+        return super().losses(batch) if len(batch.pairs) else torch.zeros(0)
+
+
+class InPlace(Broken):
+    def losses(self, batch: RewardBatch) -> Tensor:
+        batch.quality.mul_(2)
+        return super().losses(batch)
+
+
+class OtherReduction(Broken):
+    def reduce(self, output: ObjectiveOutput) -> Tensor:
+        return output.losses.max()
+
+
+class Counting(Broken):
+    """State that grows with every call and is in no buffer."""
+
+    calls = 0
+
+    def losses(self, batch: RewardBatch) -> Tensor:
+        self.calls += 1
+        return super().losses(batch) * self.calls
+
+
+class WrongSign(Broken):
+    def losses(self, batch: RewardBatch) -> Tensor:
+        losses = super().losses(batch)
+        return 2 * losses.detach() - losses
+
+
+class Reversed(Broken):
+    def losses(self, batch: RewardBatch) -> Tensor:
+        return super().losses(batch._replace(quality=-batch.quality))
+
+
+BROKEN: list[tuple[type[Broken], str]] = [
+    (Reduced, "test_losses_are_finite_and_unreduced"),
+    (AttachedTerm, "test_losses_are_finite_and_unreduced"),
+    (NaiveSigmoid, "test_large_rewards_are_finite"),
+    (Constant, "test_gradients_are_finite_and_reach_the_rewards"),
+    (Detached, "test_gradients_are_finite_and_reach_the_rewards"),
+    (ByCandidateNumber, "test_order_of_candidates_does_not_matter"),
+    (ByPairNumber, "test_order_of_pairs_does_not_matter"),
+    (ByGroupNumber, "test_numbers_of_groups_do_not_matter"),
+    (AlwaysFloat, "test_dtypes"),
+    (MeanOfNothing, "test_batch_without_pairs"),
+    (EmptyDetached, "test_empty_batch"),
+    (InPlace, "test_inputs_are_not_changed"),
+    (OtherReduction, "test_reduction_is_the_sum_of_the_shares"),
+    (Counting, "test_state_dict_round_trip"),
+    (Counting, "test_evaluation_changes_no_state"),
+    (WrongSign, "test_a_step_lowers_the_loss"),
+    (Reversed, "test_training_improves_the_order"),
+]
+
+
+@pytest.mark.parametrize(("fault", "check"), BROKEN, ids=lambda value: getattr(value, "__name__", value))
+def test_every_check_refuses_its_fault(fault: type[Broken], check: str) -> None:
+    suite = type("Suite", (ObjectiveConformance,), {"objective": staticmethod(lambda: fault())})()
+    with pytest.raises(AssertionError):
+        getattr(suite, check)()
+
+
+# --- Weightings with one fault each -------------------------------------------------------------------------------
+
+
+class Negative(SubScoreWeighting):
+    def weights(self, num_criteria: int) -> Tensor:
+        return -torch.ones(num_criteria)
+
+
+class Learned(SubScoreWeighting):
+    def weights(self, num_criteria: int) -> Tensor:
+        return torch.ones(num_criteria, requires_grad=True)
+
+
+class ChangesScale(UserWeighting):
+    def forward(self, values: Tensor) -> Tensor:
+        return (values * self.weights(values.shape[-1]).to(values)).sum(-1)
+
+
+class PlainMean(UserWeighting):
+    def forward(self, values: Tensor) -> Tensor:
+        return values.mean(-1)
+
+
+class ShareOfNothing(UserWeighting):
+    share: Tensor | None = None
+
+    def weights(self, num_criteria: int) -> Tensor:
+        return torch.ones(num_criteria) if self.share is None else self.share
+
+    def update(self, predicted: Tensor, actual: Tensor) -> None:
+        self.share = (predicted == actual).float().mean(0)
+
+
+BROKEN_WEIGHTINGS: list[tuple[Callable[[], SubScoreWeighting], str]] = [
+    (Negative, "test_weights_are_finite_and_not_negative"),
+    (Learned, "test_weights_carry_no_gradient"),
+    (ChangesScale, "test_mean_of_a_constant"),
+    (PlainMean, "test_mean_is_the_weighted_mean"),
+    (ShareOfNothing, "test_no_outcomes"),
+    (ShareOfNothing, "test_state_dict_round_trip"),
+]
+
+
+@pytest.mark.parametrize(("fault", "check"), BROKEN_WEIGHTINGS, ids=lambda value: getattr(value, "__name__", value))
+def test_every_check_refuses_its_weighting(fault: Callable[[], SubScoreWeighting], check: str) -> None:
+    suite = type("Suite", (WeightingConformance,), {"weighting": staticmethod(fault)})()
+    with pytest.raises(AssertionError):
+        getattr(suite, check)()
+
+
+@pytest.mark.parametrize(
+    ("suite", "faults"),
+    [
+        (ObjectiveConformance, {check for _, check in BROKEN}),
+        (WeightingConformance, {check for _, check in BROKEN_WEIGHTINGS}),
+    ],
+)
+def test_every_check_has_a_fault(suite: type, faults: set[str]) -> None:
+    checks = {name for name, _ in inspect.getmembers(suite, inspect.isfunction) if name.startswith("test_")}
+    assert checks == faults
