@@ -27,7 +27,7 @@ def kendall_tau_b(preds: Tensor, target: Tensor) -> Tensor:
     >>> kendall_tau_b(torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([1.0, 3.0, 2.0, 4.0]))
     tensor(0.6667, dtype=torch.float64)
     """
-    return _by_column(lambda x, y: float(stats.kendalltau(x, y, method="asymptotic").statistic), preds, target)
+    return _by_column(lambda x, y: float(stats.kendalltau(x, y).statistic), preds, target)
 
 
 def spearman(preds: Tensor, target: Tensor) -> Tensor:

@@ -1,0 +1,172 @@
+"""The metrics as objects: batches, names, empty and merged states."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from torch import Tensor
+from torchmetrics import MetricCollection
+
+from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, Spearman, SubScoreMetric, WithinGroupTau
+
+TAGS = ("omission", "severity", "location")
+GROUPED = [KendallTauB, Spearman, PairwiseAccuracy, WithinGroupTau]
+
+
+def batches(seed: int, count: int = 3) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """Batches of four groups of four, whose numbers start again with every batch."""
+    generator = torch.Generator().manual_seed(seed)
+    group = torch.arange(4).repeat_interleave(4)
+    return [
+        (
+            torch.randn(16, 3, generator=generator),
+            -torch.randint(0, 3, (16, 3), generator=generator).float(),
+            group[torch.randperm(16, generator=generator)],
+        )
+        for _ in range(count)
+    ]
+
+
+def with_total(values: Tensor) -> np.ndarray[Any, Any]:
+    array = values.double().numpy()
+    return np.concatenate([array, array.sum(1, keepdims=True)], 1)
+
+
+def expected(metric: type[SubScoreMetric], seen: list[tuple[Tensor, Tensor, Tensor]]) -> list[float]:
+    """The value of each column, from scipy and loops."""
+    rows = [(with_total(x), with_total(y), group.numpy() + 10 * k) for k, (x, y, group) in enumerate(seen)]
+    x, y, group = (np.concatenate(side) for side in zip(*rows, strict=True))
+    values = []
+    for column in range(4):
+        a, b = x[:, column], y[:, column]
+        if metric is KendallTauB:
+            values.append(float(stats.kendalltau(a, b).statistic))
+        elif metric is Spearman:
+            values.append(float(stats.spearmanr(a, b).statistic))
+        elif metric is WithinGroupTau:
+            apart = [(a[group == number], b[group == number]) for number in np.unique(group)]
+            values.append(float(np.mean([stats.kendalltau(*pair).statistic for pair in apart if np.ptp(pair[1])])))
+        else:
+            pairs = [(i, j) for i in range(len(a)) for j in range(len(a)) if group[i] == group[j] and b[i] > b[j]]
+            values.append(sum(a[i] > a[j] for i, j in pairs) / len(pairs))
+    return values
+
+
+@pytest.mark.parametrize("metric", GROUPED)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_value_over_batches(metric: type[SubScoreMetric], seed: int) -> None:
+    one, seen = metric(TAGS), batches(seed)
+    for batch in seen:
+        one.update(*batch)
+    values = one.compute()
+    assert list(values) == [*TAGS, "total"]
+    assert [value.item() for value in values.values()] == pytest.approx(expected(metric, seen), abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", [*GROUPED, CountError])
+def test_empty_state_is_nan(metric: type[SubScoreMetric]) -> None:
+    one = metric(TAGS)
+    with pytest.warns(UserWarning, match="before the ``update`` method"):  # torchmetrics says so itself
+        values = one.compute()
+    assert all(math.isnan(value) for value in values.values())
+    one.reset()
+    one.update(torch.zeros(0, 3), torch.zeros(0, 3), *([] if metric is CountError else [torch.zeros(0).long()]))
+    assert all(math.isnan(value) for value in one.compute().values())
+
+
+@pytest.mark.parametrize("metric", [*GROUPED, CountError])
+def test_states_of_processes_add_up(metric: type[SubScoreMetric]) -> None:
+    seen = [batch[: 2 if metric is CountError else 3] for batch in batches(3, count=4)]
+    whole, first, second = metric(TAGS), metric(TAGS), metric(TAGS)
+    for k, batch in enumerate(seen):
+        whole.update(*batch)
+        (first if k < 2 else second).update(*batch)
+    first.merge_state(second)
+    for name, value in whole.compute().items():
+        torch.testing.assert_close(first.compute()[name], value, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", GROUPED)
+def test_state_dict_and_copy(metric: type[SubScoreMetric]) -> None:
+    one = metric(TAGS)
+    one.persistent(True)
+    one.update(*batches(4)[0])
+    other = copy.deepcopy(one)
+    assert {k: v.item() for k, v in other.compute().items()} == {k: v.item() for k, v in one.compute().items()}
+    one.reset()
+    one.update(*batches(5)[0])
+    assert {k: v.item() for k, v in other.compute().items()} != {k: v.item() for k, v in one.compute().items()}
+
+
+def test_totals_alone() -> None:
+    x, y = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 3.0, 2.0])
+    metric = KendallTauB()
+    metric.update(x, y)
+    assert metric.compute()["total"].item() == pytest.approx(1 / 3)
+    with pytest.raises(ValueError, match=r"Expected predictions and targets of shape \(3, 3\)"):
+        KendallTauB(TAGS).update(x, y)
+
+
+def test_in_a_collection() -> None:
+    metrics = MetricCollection({"tau": KendallTauB(TAGS), "rho": Spearman(TAGS), "accuracy": PairwiseAccuracy(TAGS)})
+    for batch in batches(6):
+        metrics.update(*batch)
+    values = metrics.compute()
+    alone = KendallTauB(TAGS)
+    for batch in batches(6):
+        alone.update(*batch)
+    assert values["tau_total"] == alone.compute()["total"]
+    assert len(values) == 12
+
+
+def test_equal_totals_of_weighted_errors_stay_equal() -> None:
+    errors, weights = torch.tensor([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]), torch.tensor([0.1, 0.2, 0.1])
+    metric = PairwiseAccuracy(TAGS)
+    metric.update(torch.randn(2, 3), -errors * weights, torch.tensor([0, 0]))
+    assert metric.pairs[-1] == 0
+
+
+def test_a_prediction_that_is_no_number_is_not_left_out() -> None:
+    metric = WithinGroupTau()
+    metric.update(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0]), torch.tensor([0, 0]))
+    metric.update(torch.tensor([math.nan, 2.0]), torch.tensor([1.0, 2.0]), torch.tensor([0, 0]))
+    assert math.isnan(metric.compute()["total"])
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.floats(-0.5, 6), st.integers(0, 5)), min_size=1, max_size=20))
+def test_count_error_is_that_of_numpy(rows: list[tuple[float, int]]) -> None:
+    predicted, counted = (torch.tensor([float(row[side]) for row in rows], dtype=torch.float64) for side in range(2))
+    metric = CountError()
+    for start in range(0, len(rows), 7):
+        metric.update(predicted[start : start + 7], counted[start : start + 7])
+    values = metric.compute()
+    error = np.abs(predicted.numpy() - counted.numpy())
+    assert values["total/mae"].item() == pytest.approx(error.mean())
+    assert values["total/sd"].item() == pytest.approx(error.std(), abs=1e-6)
+    exact = np.mean(np.round(predicted.numpy()) == counted.numpy())
+    assert values["total/accuracy"].item() == pytest.approx(float(exact))
+
+
+def test_count_error_by_criterion() -> None:
+    metric = CountError(["omission", "severity"])
+    metric.update(torch.tensor([[0.0, 1.4], [2.0, 0.0]]), torch.tensor([[1.0, 1.0], [2.0, 0.0]]))
+    values = {name: round(value.item(), 6) for name, value in metric.compute().items()}
+    assert values["omission/mae"] == 0.5
+    assert values["severity/accuracy"] == 1
+    assert values["total/mae"] == 0.3
+    assert values["total/accuracy"] == 0.5 + 0.5 * (round(1.4) == 2)
+
+
+@pytest.mark.parametrize("tags", [["a", "a"], ["total"]])
+def test_names_have_to_differ(tags: list[str]) -> None:
+    with pytest.raises(ValueError, match="Expected `tags` to be different"):
+        KendallTauB(tags)
