@@ -1,0 +1,137 @@
+"""Objectives come from a configuration as they are: by name, nested, and from a user's own file."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+import torch
+from jsonargparse import ArgumentError, ArgumentParser
+
+from radreward.objectives import (
+    BradleyTerry,
+    CountRegression,
+    Dynamic,
+    Fixed,
+    ListwiseRanking,
+    MarginRewardEnforcement,
+    Objective,
+    PairObjective,
+    SumOfObjectives,
+)
+from radreward.testing import make_reward_batch
+
+
+def build(*args: str) -> Objective:
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_subclass_arguments(Objective, "objective")
+    objective = parser.instantiate(parser.parse_args(list(args))).objective
+    assert isinstance(objective, Objective)
+    return objective
+
+
+def from_yaml(folder: Path, text: str) -> Objective:
+    path = folder / "objective.yaml"
+    path.write_text(textwrap.dedent(text))
+    return build(f"--objective={path}")
+
+
+def test_ablations_are_a_matter_of_arguments() -> None:
+    objective = build(
+        "--objective=MarginRewardEnforcement",
+        "--objective.lambda_=0.8",
+        "--objective.individual=false",
+        "--objective.reduction=sum",
+        "--objective.weighting=Dynamic",
+        "--objective.weighting.every=5",
+    )
+    assert isinstance(objective, MarginRewardEnforcement)
+    assert (objective.lambda_, objective.individual, objective.total) == (0.8, False, True)
+    assert objective.reduction == "sum"
+    assert isinstance(objective.weighting, Dynamic)
+    assert objective.weighting.every == 5
+
+
+def test_every_objective_has_a_short_name() -> None:
+    for kind in (BradleyTerry, CountRegression, ListwiseRanking, MarginRewardEnforcement):
+        assert type(build(f"--objective={kind.__name__}")) is kind
+
+
+def test_a_sum_of_objectives(tmp_path: Path) -> None:
+    objective = from_yaml(
+        tmp_path,
+        """\
+        class_path: SumOfObjectives
+        init_args:
+          objectives:
+            - class_path: ListwiseRanking
+              init_args:
+                weighting:
+                  class_path: Fixed
+                  init_args: {weights: [1, 2, 3, 1, 1, 1]}
+            - class_path: CountRegression
+              init_args: {loss: poisson}
+          coefficients: [1.0, 0.1]
+        """,
+    )
+    assert isinstance(objective, SumOfObjectives)
+    listwise, regression = objective.objectives
+    assert isinstance(listwise, ListwiseRanking)
+    assert isinstance(listwise.weighting, Fixed)
+    assert isinstance(regression, CountRegression)
+    assert regression.loss == "poisson"
+    assert objective.coefficients == [1.0, 0.1]
+    assert objective.reduce(objective(make_reward_batch())).isfinite()
+
+
+def test_a_users_own_objective_from_a_file_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_losses.py").write_text(
+        textwrap.dedent(
+            """\
+            from radreward.objectives import PairObjective
+
+            class SmoothMargin(PairObjective):
+                def __init__(self, sharpness: float = 1.0, **kwargs) -> None:
+                    super().__init__(**kwargs)
+                    self.sharpness = sharpness
+
+                def pair_loss(self, accepted, rejected, margin):
+                    missing = margin.sign() * (margin - accepted + rejected)
+                    return self.weighting((self.sharpness * missing).sigmoid())
+            """
+        )
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    objective = from_yaml(
+        tmp_path,
+        """\
+        class_path: my_losses.SmoothMargin
+        init_args:
+          sharpness: 2.0
+          reduction: sum
+          weighting: {class_path: Dynamic, init_args: {every: 1}}
+        """,
+    )
+    assert isinstance(objective, PairObjective)
+    assert objective.reduction == "sum"
+    batch = make_reward_batch()
+    loss = objective.reduce(objective(batch))
+    (gradient,) = torch.autograd.grad(loss, batch.rewards)
+    assert gradient.norm() > 0
+    assert isinstance(objective.weighting, Dynamic)
+    assert len(objective.weighting.f1) == 6
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--objective=Dynamic",),  # of another family
+        ("--objective=MarginRewardEnforcement", "--objective.lamda=2"),
+        ("--objective=MarginRewardEnforcement", "--objective.lambda_=much"),
+        ("--objective=MarginRewardEnforcement", "--objective.reduction=none"),
+    ],
+)
+def test_what_does_not_fit_is_refused_when_parsed(args: tuple[str, ...]) -> None:
+    with pytest.raises(ArgumentError):
+        build(*args)
