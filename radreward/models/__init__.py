@@ -1,0 +1,20 @@
+"""Backbones, adapters, pooling, heads, calibration."""
+
+from radreward.models.backbone import Backbone
+from radreward.models.calibration import Calibration
+from radreward.models.heads import MultiRewardHead
+from radreward.models.lora import LoRA
+from radreward.models.pooling import POOLINGS, Pooling
+from radreward.models.reward_model import PackingError, RewardModel, check_packing
+
+__all__ = [
+    "POOLINGS",
+    "Backbone",
+    "Calibration",
+    "LoRA",
+    "MultiRewardHead",
+    "PackingError",
+    "Pooling",
+    "RewardModel",
+    "check_packing",
+]

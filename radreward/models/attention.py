@@ -1,0 +1,63 @@
+"""What a transformers model is given so that each token sees its own node and the node's ancestors only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedConfig
+
+from radreward.data.packing import visible
+from radreward.errors import InputError
+from radreward.types import PackedBatch
+
+ENCODERS = frozenset({"bert", "camembert", "electra", "roberta", "xlm-roberta"})
+POSITION_OFFSET = frozenset({"camembert", "roberta", "xlm-roberta"})
+"""Encoders whose positions begin after the padding index."""
+DECODERS = frozenset(
+    {"cohere", "falcon", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "granite", "llama", "mistral", "olmo2"}
+    | {"opt", "phi", "phi3", "qwen2", "qwen3", "smollm3", "stablelm", "starcoder2"}
+)
+"""Decoders for which a tree of nodes gives the same hidden states as separate rows."""
+
+
+def is_encoder(config: PreTrainedConfig) -> bool:
+    """Whether tokens see both ways.
+
+    Raises:
+        InputError: If the architecture is not known to work with masks over trees: it would be wrong silently.
+    """
+    kind = config.model_type
+    if kind not in ENCODERS | DECODERS:
+        raise InputError(f"Expected a backbone of one of {', '.join(sorted(ENCODERS | DECODERS))} but got {kind!r}.")
+    return kind in ENCODERS
+
+
+def model_inputs(packed: PackedBatch, config: PreTrainedConfig, dtype: torch.dtype) -> dict[str, Any]:
+    """Keyword arguments for the forward pass of a transformers model without a language-model head.
+
+    The mask is additive and 4-D: (R, 1, L, L), 0 where a token may look and the least number of `dtype` where it
+    may not. (A boolean mask is added as 0 or 1 by the eager attention, without an error.) Layers with a sliding
+    window get a mask of their own, from positions: in a tree, columns are not distances.
+    """
+    encoder = is_encoder(config)
+    positions = packed.position_ids
+    if config.model_type in POSITION_OFFSET:
+        positions = positions + config.pad_token_id + 1
+    inputs: dict[str, Any] = {"input_ids": packed.input_ids, "position_ids": positions}
+    if not encoder:
+        inputs["use_cache"] = False
+    window = getattr(config, "sliding_window", None)
+    kinds = set(getattr(config, "layer_types", None) or ["sliding_attention" if window else "full_attention"])
+    masks = {
+        kind: _additive(visible(packed, not encoder, window if kind == "sliding_attention" else None), dtype)
+        for kind in sorted(kinds)
+    }
+    inputs["attention_mask"] = masks if len(masks) > 1 else next(iter(masks.values()))
+    return inputs
+
+
+def _additive(allowed: Tensor, dtype: torch.dtype) -> Tensor:
+    mask = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
+    return mask.masked_fill_(~allowed, torch.finfo(dtype).min).unsqueeze(1)

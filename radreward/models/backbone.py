@@ -1,0 +1,122 @@
+"""The pretrained model under a reward model: by name, with adapters, quantised or not."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from torch import nn
+from transformers import AutoConfig, AutoModel, BitsAndBytesConfig, PreTrainedConfig, PreTrainedModel
+
+from radreward.data.tokenizer import TINY, resolve_backbone
+from radreward.errors import InputError
+from radreward.models.attention import is_encoder
+from radreward.models.lora import LoRA
+from radreward.models.tiny import FAMILIES, tiny_model
+
+DType = Literal["float32", "bfloat16", "float16"]
+
+
+class Backbone:
+    """Which backbone, and how it is loaded and trained.
+
+    Args:
+        name: `embedded` (MiniLM, in a package), `tiny-<family>` (random weights), a local folder or a hub name.
+        lora: Adapters to train; null trains the whole backbone.
+        quantization: Load the frozen weights in 4 (NF4) or 8 bits, through bitsandbytes.
+        dtype: In which the weights are held.
+        attention: The attention of transformers to use.
+        gradient_checkpointing: Compute activations twice rather than hold them.
+
+    Raises:
+        ValueError: If the backbone is quantised and has no adapters to train.
+    """
+
+    def __init__(
+        self,
+        name: str = "embedded",
+        lora: LoRA | None = LoRA(),  # noqa: B008 - a default that a configuration shows; nothing in it changes
+        quantization: Literal["4bit", "8bit"] | None = None,
+        dtype: DType = "float32",
+        attention: Literal["sdpa", "eager"] = "sdpa",
+        gradient_checkpointing: bool = False,
+    ) -> None:
+        if quantization and lora is None:
+            raise ValueError("Expected `lora` with `quantization`: quantised weights cannot be trained.")
+        self.name = name
+        self.lora = lora
+        self.quantization = quantization
+        self.dtype = dtype
+        self.attention = attention
+        self.gradient_checkpointing = gradient_checkpointing
+
+    def config(self) -> PreTrainedConfig:
+        """The architecture, without weights.
+
+        Raises:
+            InputError: If there is no such backbone, or its architecture cannot be packed.
+        """
+        if self.name.startswith(TINY):
+            family = self.name.removeprefix(TINY)
+            if family not in FAMILIES:
+                raise InputError(f"Expected a tiny backbone of {', '.join(FAMILIES)} but got {self.name!r}.")
+            config = FAMILIES[family]
+        else:
+            try:
+                config = AutoConfig.from_pretrained(resolve_backbone(self.name), trust_remote_code=False)
+            except (OSError, ValueError) as error:
+                raise InputError(f"{self.name}: no backbone can be loaded from it ({_reason(error)}).") from error
+        is_encoder(config)
+        return config
+
+    def build(self) -> nn.Module:
+        """The model, with adapters in place and what is frozen frozen; dropout is off.
+
+        Without dropout a packed batch and separate sequences give the same loss and gradients.
+        """
+        config = self.config()
+        if self.name.startswith(TINY):
+            model = tiny_model(self.name.removeprefix(TINY), self.attention).to(getattr(torch, self.dtype))
+        else:
+            model = self._load()
+        for module in model.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0
+            if isinstance(getattr(module, "attention_dropout", None), float):
+                module.attention_dropout = 0.0
+        if self.gradient_checkpointing:
+            model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        _freeze_unused(model, is_encoder(config))
+        return self.lora.apply(model) if self.lora else model
+
+    def _load(self) -> PreTrainedModel:
+        options: dict[str, Any] = {"dtype": getattr(torch, self.dtype), "attn_implementation": self.attention}
+        if self.quantization:
+            options["quantization_config"] = _quantization(self.quantization, getattr(torch, self.dtype))
+        path = resolve_backbone(self.name)
+        try:
+            model: PreTrainedModel = AutoModel.from_pretrained(
+                path, use_safetensors=True, trust_remote_code=False, **options
+            )
+        except (OSError, ValueError, ImportError) as error:
+            raise InputError(f"{self.name}: no weights can be loaded from it ({_reason(error)}).") from error
+        return model
+
+
+def _quantization(bits: str, dtype: torch.dtype) -> BitsAndBytesConfig:
+    if bits == "8bit":
+        return BitsAndBytesConfig(load_in_8bit=True)
+    return BitsAndBytesConfig(
+        load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype, bnb_4bit_use_double_quant=True
+    )
+
+
+def _freeze_unused(model: PreTrainedModel, encoder: bool) -> None:
+    """An encoder's own pooler takes no part: its weights must not wait for gradients."""
+    pooler = getattr(model, "pooler", None) if encoder else None
+    if pooler is not None:
+        pooler.requires_grad_(False)
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split())[:300].rstrip(".")

@@ -1,0 +1,46 @@
+"""From one vector per candidate to one reward per criterion."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from radreward.criteria import Criteria
+
+
+class MultiRewardHead(nn.Module):
+    """(C, width) to (C, N) rewards, in float32 whatever the backbone's dtype.
+
+    reward_j = weight_j · (W₂ gelu(W₁ x))_j, or weight_j · (W x)_j without a hidden layer: the head works in the
+    unit of errors, so that criteria that weigh 30 and 0.25 learn at one pace.
+
+    Args:
+        width: Of the vectors.
+        criteria: Their number and weights.
+        hidden: Width of the hidden layer; 0 for none.
+
+    >>> import torch
+    >>> from radreward.criteria import RadCliQ
+    >>> MultiRewardHead(8, RadCliQ())(torch.zeros(2, 8)).shape
+    torch.Size([2, 6])
+    """
+
+    scale: Tensor
+
+    def __init__(self, width: int, criteria: Criteria, hidden: int = 0) -> None:
+        super().__init__()
+        if hidden < 0:
+            raise ValueError(f"Expected `hidden` to be >= 0 but got {hidden}.")
+        self.inner = nn.Linear(width, hidden) if hidden else None
+        self.out = nn.Linear(hidden or width, len(criteria))
+        nn.init.normal_(self.out.weight, std=0.02)
+        nn.init.zeros_(self.out.bias)
+        self.register_buffer("scale", criteria.weights, persistent=False)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """(C, width) to (C, N) float32."""
+        features = features.float()
+        if self.inner is not None:
+            features = F.gelu(self.inner(features))
+        rewards: Tensor = self.out(features) * self.scale
+        return rewards

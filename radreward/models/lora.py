@@ -1,0 +1,77 @@
+"""Low-rank adapters through peft."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Literal
+
+from peft import LoraConfig, get_peft_model
+from torch import nn
+from transformers import PreTrainedModel
+
+from radreward.errors import InputError
+
+TARGETS = {
+    "bert": ("query", "value"),
+    "electra": ("query", "value"),
+    "roberta": ("query", "value"),
+    "camembert": ("query", "value"),
+    "xlm-roberta": ("query", "value"),
+    "gpt2": ("c_attn",),
+    "gpt_neox": ("query_key_value",),
+    "falcon": ("query_key_value",),
+    "phi3": ("qkv_proj",),
+}
+"""Projections that make queries and values, where they are not called q_proj and v_proj."""
+
+
+class LoRA:
+    """Low-rank adapters: W x + (alpha / r) B A x with A (r, in) and B (out, r) trained (Hu et al. 2022).
+
+    Args:
+        r: The rank.
+        alpha: Scale; 2 r where nothing is given.
+        targets: Names of the layers to adapt; "auto" is queries and values, as in ER²Score, "all-linear" all.
+
+    Raises:
+        ValueError: If `r` or `alpha` is not positive.
+
+    Dropout is not offered: with it, packed and separate sequences no longer give the same loss.
+    """
+
+    def __init__(
+        self, r: int = 16, alpha: int | None = None, targets: list[str] | Literal["auto", "all-linear"] = "auto"
+    ) -> None:
+        if r < 1:
+            raise ValueError(f"Expected `r` to be >= 1 but got {r}.")
+        if alpha is not None and alpha <= 0:
+            raise ValueError(f"Expected `alpha` to be > 0 but got {alpha}.")
+        self.r = r
+        self.alpha = 2 * r if alpha is None else alpha
+        self.targets = targets
+
+    def names(self, model_type: str) -> Sequence[str] | str:
+        """The layers to adapt in an architecture, as peft takes them."""
+        if self.targets == "auto":
+            return TARGETS.get(model_type, ("q_proj", "v_proj"))
+        return self.targets
+
+    def apply(self, model: PreTrainedModel) -> nn.Module:
+        """The model with adapters in it, everything else frozen.
+
+        Raises:
+            InputError: If no layer has one of the names.
+        """
+        names = self.names(model.config.model_type)
+        config = LoraConfig(
+            r=self.r, lora_alpha=self.alpha, target_modules=names if isinstance(names, str) else list(names)
+        )
+        try:
+            with warnings.catch_warnings():
+                # peft asks transformers by a name that transformers is about to drop; nobody here can act on it.
+                warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
+                adapted: nn.Module = get_peft_model(model, config)
+        except ValueError as error:
+            raise InputError(f"LoRA: no layer of this {model.config.model_type} backbone is called {names}.") from error
+        return adapted

@@ -1,0 +1,59 @@
+"""Backbones of real families with random weights, so small that a test trains them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from transformers import (
+    AutoModel,
+    BertConfig,
+    Gemma2Config,
+    GemmaConfig,
+    LlamaConfig,
+    MistralConfig,
+    PhiConfig,
+    PreTrainedConfig,
+    PreTrainedModel,
+    Qwen2Config,
+)
+
+from radreward.errors import InputError
+
+_SIZES: dict[str, Any] = {
+    "vocab_size": 260,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 4096,
+    "pad_token_id": 0,
+}
+_GROUPED: dict[str, Any] = {**_SIZES, "num_key_value_heads": 2, "bos_token_id": 1, "eos_token_id": 2}
+
+FAMILIES: dict[str, PreTrainedConfig] = {
+    "bert": BertConfig(**_SIZES),
+    "gemma": GemmaConfig(**_GROUPED, head_dim=8),
+    "gemma2": Gemma2Config(**_GROUPED, head_dim=8, sliding_window=24, query_pre_attn_scalar=8),
+    "llama": LlamaConfig(**_GROUPED),
+    "mistral": MistralConfig(**_GROUPED, sliding_window=24),
+    "phi": PhiConfig(**_SIZES, bos_token_id=1, eos_token_id=2),
+    "qwen2": Qwen2Config(**_GROUPED),
+}
+
+
+def tiny_model(family: str, attention: str = "sdpa") -> PreTrainedModel:
+    """A model of two layers with random weights, the same at every call.
+
+    Raises:
+        InputError: If there is no such family.
+
+    >>> tiny_model("llama").config.model_type
+    'llama'
+    """
+    if family not in FAMILIES:
+        raise InputError(f"Expected a tiny backbone of {', '.join(FAMILIES)} but got {family!r}.")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model: PreTrainedModel = AutoModel.from_config(FAMILIES[family], attn_implementation=attention)
+    return model

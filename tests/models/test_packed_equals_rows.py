@@ -1,0 +1,100 @@
+"""Packed and separate sequences give the same rewards, loss and gradients, for every family of backbones."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from radreward.criteria import RadCliQ
+from radreward.data.packing import Packing, as_rows, pack
+from radreward.models import Backbone, PackingError, RewardModel, attention, check_packing
+from radreward.models import reward_model as module
+from radreward.models.pooling import POOLINGS
+from radreward.models.tiny import FAMILIES
+from radreward.types import PackedBatch
+
+PATHS = [
+    [[1, *range(10, 25)], [30, 31, 32, *range(40, 60)], [7, 8, 9]],
+    [[1, *range(10, 25)], [30, 31, 32, *range(40, 60)], [*range(60, 90)]],
+    [[1, *range(10, 25)], [50, 51], [7, 8, 9]],
+    [[1, *range(10, 25)], [50, 51], [7]],
+]
+
+
+def _model(family: str, pooling: str = "auto") -> RewardModel:
+    torch.manual_seed(1)
+    model = RewardModel(Backbone(f"tiny-{family}", lora=None), RadCliQ(), pooling).double()  # type: ignore[arg-type]
+    model.mask_dtype = torch.float64
+    torch.nn.init.normal_(model.head.out.weight)
+    return model
+
+
+def _gradients(model: RewardModel, packed: PackedBatch) -> tuple[Tensor, dict[str, Tensor]]:
+    model.zero_grad()
+    rewards = model(packed)
+    rewards.square().sum().backward()
+    return rewards.detach(), {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
+
+
+@pytest.mark.parametrize("packing", ["tree", "batch"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_rewards_and_gradients_are_those_of_rows(family: str, packing: Packing) -> None:
+    model = _model(family)
+    together, gradients = _gradients(model, pack(PATHS, packing))
+    apart, expected = _gradients(model, pack(PATHS, "rows"))
+    torch.testing.assert_close(together, apart, rtol=1e-6, atol=1e-6)
+    assert gradients.keys() == expected.keys()
+    for name, value in expected.items():
+        torch.testing.assert_close(gradients[name], value, rtol=1e-5, atol=1e-6 * float(value.abs().max()) + 1e-9)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("family", ["bert", "llama"])
+def test_every_pooling_is_that_of_rows(family: str, pooling: str) -> None:
+    model = _model(family, pooling)
+    torch.testing.assert_close(model(pack(PATHS, "tree")), model(pack(PATHS, "rows")), rtol=1e-6, atol=1e-6)
+
+
+def test_a_row_alone_is_what_transformers_makes_of_a_plain_sequence() -> None:
+    model = _model("llama", "last")
+    path = PATHS[0]
+    tokens = torch.tensor([[token for piece in path for token in piece]])
+    state = model.encoder(input_ids=tokens).last_hidden_state[:, -1]
+    torch.testing.assert_close(model(pack([path], "tree")), model.head(state.float()).to(torch.float64))
+
+
+def test_without_the_mask_later_candidates_see_earlier_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = _model("llama")
+    packed = pack(PATHS, "tree")
+    apart = model(as_rows(packed))
+
+    def unmasked(*args: Any) -> dict[str, Any]:
+        return {key: value for key, value in attention.model_inputs(*args).items() if key != "attention_mask"}
+
+    monkeypatch.setattr(module, "model_inputs", unmasked)
+    assert (model(packed) - apart).abs().max() > 1e-3
+    with pytest.raises(PackingError, match="packing: rows"):
+        check_packing(_broken(model, monkeypatch), packed, 1e-4)
+
+
+def _broken(model: RewardModel, monkeypatch: pytest.MonkeyPatch) -> RewardModel:
+    """A model that forgets the tree only where rows hold more than one candidate."""
+    real = model.pooling.forward
+
+    def forward(hidden: Tensor, packed: PackedBatch) -> Tensor:
+        return real(hidden, packed) + packed.parents.shape[1]
+
+    monkeypatch.setattr(model.pooling, "forward", forward)
+    return model
+
+
+def test_check_packing_accepts_a_sound_model() -> None:
+    check_packing(_model("bert"), pack(PATHS, "tree"), 1e-5)
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_the_additive_mask_holds_in_every_attention(attention: str) -> None:
+    torch.manual_seed(1)
+    model = RewardModel(Backbone("tiny-llama", attention=attention), RadCliQ())  # type: ignore[arg-type]
+    check_packing(model, pack(PATHS, "tree"), 1e-4)
