@@ -42,7 +42,7 @@ FAMILIES: dict[str, PreTrainedConfig] = {
 }
 
 
-def tiny_model(family: str, attention: str = "sdpa") -> PreTrainedModel:
+def tiny_model(family: str, attention: str | None = None) -> PreTrainedModel:
     """A model of two layers with random weights, the same at every call.
 
     Raises:

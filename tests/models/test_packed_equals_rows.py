@@ -24,7 +24,8 @@ PATHS = [
 
 def _model(family: str, pooling: str = "auto") -> RewardModel:
     torch.manual_seed(1)
-    model = RewardModel(Backbone(f"tiny-{family}", lora=None), RadCliQ(), pooling).double()  # type: ignore[arg-type]
+    model = RewardModel(Backbone(f"tiny-{family}", lora=None), RadCliQ(), pooling)  # type: ignore[arg-type]
+    model.encoder.double()
     model.mask_dtype = torch.float64
     torch.nn.init.normal_(model.head.out.weight)
     return model
@@ -43,17 +44,17 @@ def test_rewards_and_gradients_are_those_of_rows(family: str, packing: Packing) 
     model = _model(family)
     together, gradients = _gradients(model, pack(PATHS, packing))
     apart, expected = _gradients(model, pack(PATHS, "rows"))
-    torch.testing.assert_close(together, apart, rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(together, apart, rtol=1e-5, atol=1e-5)
     assert gradients.keys() == expected.keys()
     for name, value in expected.items():
-        torch.testing.assert_close(gradients[name], value, rtol=1e-5, atol=1e-6 * float(value.abs().max()) + 1e-9)
+        torch.testing.assert_close(gradients[name], value, rtol=1e-4, atol=1e-5 * float(value.abs().max()) + 1e-9)
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("family", ["bert", "llama"])
 def test_every_pooling_is_that_of_rows(family: str, pooling: str) -> None:
     model = _model(family, pooling)
-    torch.testing.assert_close(model(pack(PATHS, "tree")), model(pack(PATHS, "rows")), rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(model(pack(PATHS, "tree")), model(pack(PATHS, "rows")), rtol=1e-5, atol=1e-5)
 
 
 def test_a_row_alone_is_what_transformers_makes_of_a_plain_sequence() -> None:
@@ -61,7 +62,7 @@ def test_a_row_alone_is_what_transformers_makes_of_a_plain_sequence() -> None:
     path = PATHS[0]
     tokens = torch.tensor([[token for piece in path for token in piece]])
     state = model.encoder(input_ids=tokens).last_hidden_state[:, -1]
-    torch.testing.assert_close(model(pack([path], "tree")), model.head(state.float()).to(torch.float64))
+    torch.testing.assert_close(model(pack([path], "tree")), model.head(state))
 
 
 def test_without_the_mask_later_candidates_see_earlier_ones(monkeypatch: pytest.MonkeyPatch) -> None:
