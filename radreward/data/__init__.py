@@ -1,0 +1,1 @@
+"""Records, pairing, packing and batches of reports."""

@@ -1,0 +1,206 @@
+"""Groups of reports in files: one row per group, or one row per pair of reference and candidate."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+
+from radreward.criteria import Criteria, CriteriaError
+from radreward.data.tables import Row, read_rows, write_table
+from radreward.errors import InputError
+from radreward.types import Candidate, ReportGroup
+
+SCHEMA = pa.schema(
+    {
+        "id": pa.string(),
+        "reference": pa.string(),
+        "candidates": pa.list_(
+            pa.struct({"text": pa.string(), "errors": pa.map_(pa.string(), pa.float64()), "system": pa.string()})
+        ),
+    }
+)
+
+
+class RowError(ValueError):
+    """What is wrong with a row; the reader adds file and row."""
+
+
+def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[ReportGroup]:
+    """Groups from JSONL, CSV, Parquet, a `datasets` folder, or `hf:name` (its split `train`).
+
+    Rows have `id`, `reference` and either `candidates` (a list of text, errors by tag, system) or `candidate`,
+    `errors` (or a column per criterion tag), `system` and, if wanted, `group`. Flat rows of a `group` must stand
+    together, and are then streamed; without `group`, rows with equal references are a group and are all held in memory.
+
+    Args:
+        path: The file, folder or name.
+        criteria: If given, every candidate must state errors by exactly these criteria.
+
+    Raises:
+        InputError: At the first row that cannot be used; the message names file, row, field and what was expected.
+    """
+    ids: set[bytes] = set()
+    pending: dict[str, ReportGroup] = {}
+    closed: set[bytes] = set()
+    for row in _rows(path):
+        try:
+            if row.problem:
+                raise RowError(row.problem)
+            key = _digest(text_field(row.values, "id", number=True))
+            if key in ids:
+                raise RowError(f"field 'id': expected a new id but {row.values['id']!r} was there before")
+            ids.add(key)
+            if "candidates" in row.values:
+                yield _group(row.values, criteria)
+                continue
+            group, streamed = _flat(row.values, criteria)
+            if streamed and pending and group.id not in pending:
+                closed.update(map(_digest, pending))
+                yield from pending.values()
+                pending = {}
+            if streamed and _digest(group.id) in closed:
+                raise RowError(f"field 'group': expected the rows of {group.id!r} to stand together; sort by group")
+            name = group.id if streamed else group.reference
+            before = pending.get(name)
+            if before and before.reference != group.reference:
+                raise RowError(f"field 'reference': expected the same text in all rows of group {group.id!r}")
+            pending[name] = before._replace(candidates=before.candidates + group.candidates) if before else group
+        except (RowError, CriteriaError) as error:
+            raise InputError(f"{path}, row {row.number}: {error}.") from error
+    yield from pending.values()
+
+
+def write_groups(path: str | Path, groups: Iterable[ReportGroup]) -> None:
+    """Write groups, a row each, as JSONL, CSV or Parquet; the file appears when it is complete."""
+    rows = (
+        {
+            "id": group.id,
+            "reference": group.reference,
+            "candidates": [
+                {"text": c.text, "errors": None if c.errors is None else dict(c.errors), "system": c.system}
+                for c in group.candidates
+            ],
+        }
+        for group in groups
+    )
+    write_table(path, SCHEMA, rows)
+
+
+def text_field(values: Mapping[str, Any], name: str, number: bool = False) -> str:
+    """A text of a row that is not empty; with `number`, an integer is read as text.
+
+    Raises:
+        RowError: If it is missing, no text, or empty.
+    """
+    if name not in values:
+        raise RowError(f"field {name!r}: expected a column of this name")
+    value = values[name]
+    if number and isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str):
+        raise RowError(f"field {name!r}: expected a text but got {value!r}")
+    if not value.strip():
+        raise RowError(f"field {name!r}: expected a text that is not empty")
+    return value
+
+
+def fingerprint(path: str | Path) -> str:
+    """sha256 of a file, or of the names and contents of all files of a folder."""
+    digest = hashlib.sha256()
+    root = Path(path)
+    for file in sorted(root.rglob("*")) if root.is_dir() else [root]:
+        if file.is_file():
+            digest.update(str(file.relative_to(root)).encode() + b"\0")
+            try:
+                with file.open("rb") as stream:
+                    digest.update(hashlib.file_digest(stream, "sha256").digest())
+            except OSError as error:
+                raise InputError(f"{file}: cannot be read ({error.strerror}).") from error
+        elif not root.exists():
+            raise InputError(f"{path}: cannot be read (No such file or directory).")
+    return digest.hexdigest()
+
+
+def _rows(path: str | Path) -> Iterator[Row]:
+    if str(path).startswith("hf:") or Path(path).is_dir():
+        try:
+            data = (
+                datasets.load_dataset(str(path)[3:], split="train")
+                if str(path).startswith("hf:")
+                else datasets.load_from_disk(str(path))
+            )
+        except (OSError, ValueError, ConnectionError) as error:
+            raise InputError(f"{path}: cannot be read as a dataset ({' '.join(str(error).split())}).") from error
+        if not isinstance(data, datasets.Dataset):
+            raise InputError(f"{path}: expected one dataset but got several splits; name the folder of one.")
+        for number, values in enumerate(data, 1):
+            yield Row(number, dict(values))
+        return
+    for batch in read_rows(path):
+        yield from batch
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+
+
+def _parsed(value: Any, field: str) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value) if value.strip() else None
+    except json.JSONDecodeError as error:
+        raise RowError(f"field {field!r}: expected JSON ({error})") from error
+
+
+def _group(values: Mapping[str, Any], criteria: Criteria | None) -> ReportGroup:
+    entries = _parsed(values["candidates"], "candidates")
+    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+        raise RowError("field 'candidates': expected a list of objects with text and errors")
+    candidates = []
+    for position, entry in enumerate(entries, 1):
+        try:
+            candidates.append(_candidate(text_field(entry, "text"), entry.get("errors"), entry.get("system"), criteria))
+        except ValueError as error:
+            raise RowError(f"candidate {position}: {error}") from error
+    return ReportGroup(text_field(values, "id", number=True), text_field(values, "reference"), tuple(candidates))
+
+
+def _flat(values: Mapping[str, Any], criteria: Criteria | None) -> tuple[ReportGroup, bool]:
+    errors = values.get("errors")
+    if "errors" not in values and criteria:
+        errors = {tag: _number(values[tag], tag) for tag in criteria.tags if tag in values}
+    reference, text = text_field(values, "reference"), text_field(values, "candidate")
+    candidate = _candidate(text, errors, values.get("system"), criteria)
+    streamed = "group" in values
+    return ReportGroup(text_field(values, "group" if streamed else "id", True), reference, (candidate,)), streamed
+
+
+def _candidate(text: str, errors: Any, system: Any, criteria: Criteria | None) -> Candidate:
+    errors = _parsed(errors, "errors")
+    if isinstance(errors, list):  # an Arrow map
+        errors = dict(errors)
+    if errors is not None and not isinstance(errors, dict):
+        raise RowError(f"field 'errors': expected a mapping from criterion to number but got {errors!r}")
+    if errors is not None:
+        errors = {tag: value for tag, value in errors.items() if value is not None}
+    if criteria is not None:
+        criteria.vector(errors or {})
+    if system is not None and not isinstance(system, str):
+        raise RowError(f"field 'system': expected a text but got {system!r}")
+    return Candidate(text, errors, system or None)
+
+
+def _number(value: Any, field: str) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError as error:
+        raise RowError(f"field {field!r}: expected a number but got {value!r}") from error

@@ -1,0 +1,23 @@
+"""Train and validation parts that share no reference."""
+
+from __future__ import annotations
+
+import hashlib
+
+
+def held_out(reference: str, fraction: float, seed: int = 0) -> bool:
+    """Whether a reference belongs to the held-out part: by its text and the seed alone, so order does not matter.
+
+    Texts that differ in case and white space only are one reference.
+
+    Raises:
+        ValueError: If `fraction` is not in [0, 1].
+
+    >>> held_out("No effusion.", 0.5) == held_out(" no  effusion. ", 0.5)
+    True
+    """
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"Expected `fraction` to be in [0, 1] but got {fraction}.")
+    text = f"{seed}\0{' '.join(reference.casefold().split())}"
+    digest = hashlib.sha256(text.encode()).digest()
+    return int.from_bytes(digest[:8]) < fraction * 2**64

@@ -1,0 +1,176 @@
+"""Rows of JSONL, CSV and Parquet files, read in batches and written whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from radreward.errors import InputError
+
+FORMATS = (".jsonl", ".csv", ".parquet")
+
+
+class Row(NamedTuple):
+    """One row of a file, numbered from 1, a header not counted; `problem` says why it cannot be used."""
+
+    number: int
+    values: dict[str, Any]
+    problem: str | None = None
+
+
+def extension(path: str | Path) -> str:
+    """The format of a path.
+
+    Raises:
+        InputError: If it is none of `FORMATS`.
+
+    >>> extension("a/pairs.JSONL")
+    '.jsonl'
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise InputError(f"{path}: expected a name that ends with {', '.join(FORMATS)} but got {suffix or 'none'!r}.")
+    return suffix
+
+
+def read_rows(path: str | Path, batch_size: int = 1024) -> Iterator[list[Row]]:
+    """The rows of a file in order, batch by batch; a row that is broken is yielded with its problem.
+
+    Memory is that of one batch (Parquet: of one page more).
+
+    Raises:
+        InputError: If the file as a whole cannot be read: missing, of another format, truncated.
+    """
+    kind = extension(path)
+    reader = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}[kind]
+    try:
+        rows = reader(Path(path), batch_size)
+        while batch := list(islice(rows, batch_size)):
+            yield batch
+    except (OSError, pa.ArrowException) as error:
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise InputError(f"{path}: cannot be read as {kind[1:]} ({reason}).") from error
+    except csv.Error as error:
+        raise InputError(f"{path}: cannot be read as csv ({error}).") from error
+
+
+def count_rows(path: str | Path) -> int | None:
+    """How many rows a file has where its footer says so (Parquet), else None."""
+    if extension(path) != ".parquet":
+        return None
+    try:
+        return int(pq.ParquetFile(path).metadata.num_rows)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: cannot be read as parquet ({' '.join(str(error).split())}).") from error
+
+
+def _jsonl(path: Path, batch_size: int) -> Iterator[Row]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            yield _json_row(number, line)
+
+
+def _json_row(number: int, line: bytes) -> Row:
+    try:
+        values = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+    except UnicodeDecodeError as error:
+        return Row(number, {}, f"expected UTF-8 text but byte {error.start} is not")
+    except (json.JSONDecodeError, RecursionError) as error:
+        return Row(number, {}, f"expected a JSON object ({error})")
+    if not isinstance(values, dict):
+        return Row(number, {}, f"expected a JSON object but got {type(values).__name__}")
+    return Row(number, values)
+
+
+def _csv(path: Path, batch_size: int) -> Iterator[Row]:
+    csv.field_size_limit(2**31 - 1)  # the default of 128 KiB is no limit of ours
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        for number, values in enumerate(csv.DictReader(file, strict=True), 1):
+            extra = values.pop(None, None)  # type: ignore[call-overload]  # DictReader's key for surplus fields
+            problem = None
+            if extra is not None or None in values.values():
+                problem = "expected as many fields as the header has"
+            for name, value in values.items():
+                if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+                    problem = f"field {name!r}: expected UTF-8 text"
+            yield Row(number, values, problem)
+
+
+def _parquet(path: Path, batch_size: int) -> Iterator[Row]:
+    number = 0
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=batch_size):
+            for index in range(batch.num_rows):
+                number += 1
+                try:
+                    yield Row(number, batch.slice(index, 1).to_pylist()[0])
+                except UnicodeDecodeError:
+                    yield Row(number, {}, "expected UTF-8 text")
+
+
+class TableWriter:
+    r"""Writes rows to a file that appears, complete, when the block ends without an error.
+
+    Args:
+        path: The file; its name says the format.
+        schema: The columns and, for Parquet, their types.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.jsonl"
+    >>> with TableWriter(path, pa.schema({"id": pa.string()})) as writer:
+    ...     writer.write([{"id": "x"}])
+    >>> path.read_text()
+    '{"id": "x"}\n'
+    """
+
+    def __init__(self, path: str | Path, schema: pa.Schema) -> None:
+        self.path, self.schema, self._kind = Path(path), schema, extension(path)
+        self._part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+
+    def __enter__(self) -> Self:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self._kind == ".parquet":
+            self._parquet = pq.ParquetWriter(self._part, self.schema)
+        else:
+            self._file = self._part.open("w", encoding="utf-8", newline="")
+            if self._kind == ".csv":
+                csv.writer(self._file).writerow(self.schema.names)
+        return self
+
+    def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Append rows; in Parquet they are one row group. Nested values are JSON in CSV."""
+        if self._kind == ".parquet":
+            self._parquet.write_table(pa.Table.from_pylist(list(rows), schema=self.schema))
+        elif self._kind == ".jsonl":
+            self._file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        else:
+            csv.writer(self._file).writerows([_cell(row.get(name)) for name in self.schema.names] for row in rows)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        (self._parquet if self._kind == ".parquet" else self._file).close()
+        if kind is None:
+            self._part.replace(self.path)
+        else:
+            self._part.unlink()
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else value
+
+
+def write_table(path: str | Path, schema: pa.Schema, rows: Iterator[Mapping[str, Any]], size: int = 1000) -> None:
+    """Write all rows of an iterator, `size` at a time."""
+    with TableWriter(path, schema) as writer:
+        while batch := list(islice(rows, size)):
+            writer.write(batch)
