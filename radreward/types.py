@@ -77,6 +77,8 @@ class TrainingBatch(NamedTuple):
     targets: RewardTargets
     ids: tuple[str, ...]
     """Ids of the groups, for messages."""
+    truncated: int
+    """How many prompts were cut to fit, by the policy that was chosen."""
 
 
 class RewardBatch(NamedTuple):
