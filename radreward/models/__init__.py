@@ -6,6 +6,7 @@ from radreward.models.heads import MultiRewardHead
 from radreward.models.lora import LoRA
 from radreward.models.pooling import POOLINGS, Pooling
 from radreward.models.reward_model import PackingError, RewardModel, check_packing
+from radreward.models.saving import SavedModel, load_model, save_model
 
 __all__ = [
     "POOLINGS",
@@ -16,5 +17,8 @@ __all__ = [
     "PackingError",
     "Pooling",
     "RewardModel",
+    "SavedModel",
     "check_packing",
+    "load_model",
+    "save_model",
 ]

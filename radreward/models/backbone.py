@@ -27,6 +27,7 @@ class Backbone:
         dtype: In which the weights are held.
         attention: The attention of transformers to use; "auto" is the fastest that the architecture has.
         gradient_checkpointing: Compute activations twice rather than hold them.
+        local_files_only: Never fetch anything from the hub.
 
     Raises:
         ValueError: If the backbone is quantised and has no adapters to train.
@@ -40,6 +41,7 @@ class Backbone:
         dtype: DType = "float32",
         attention: Literal["auto", "sdpa", "eager"] = "auto",
         gradient_checkpointing: bool = False,
+        local_files_only: bool = False,
     ) -> None:
         if quantization and lora is None:
             raise ValueError("Expected `lora` with `quantization`: quantised weights cannot be trained.")
@@ -50,6 +52,7 @@ class Backbone:
         self.attention = attention
         self._implementation = None if attention == "auto" else attention
         self.gradient_checkpointing = gradient_checkpointing
+        self.local_files_only = local_files_only
 
     def config(self) -> PreTrainedConfig:
         """The architecture, without weights.
@@ -64,7 +67,9 @@ class Backbone:
             config = FAMILIES[family]
         else:
             try:
-                config = AutoConfig.from_pretrained(resolve_backbone(self.name), trust_remote_code=False)
+                config = AutoConfig.from_pretrained(
+                    resolve_backbone(self.name), trust_remote_code=False, local_files_only=self.local_files_only
+                )
             except (OSError, ValueError) as error:
                 raise InputError(f"{self.name}: no backbone can be loaded from it ({_reason(error)}).") from error
         is_encoder(config)
@@ -86,7 +91,7 @@ class Backbone:
             if isinstance(getattr(module, "attention_dropout", None), float):
                 module.attention_dropout = 0.0
         if self.gradient_checkpointing:
-            model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+            model.activation_checkpointing_enable(activation_checkpointing_kwargs={"use_reentrant": False})
         _freeze_unused(model, is_encoder(config))
         return self.lora.apply(model) if self.lora else model
 
@@ -97,7 +102,11 @@ class Backbone:
         path = resolve_backbone(self.name)
         try:
             model: PreTrainedModel = AutoModel.from_pretrained(
-                path, use_safetensors=True, trust_remote_code=False, **options
+                path,
+                use_safetensors=True,
+                trust_remote_code=False,
+                local_files_only=self.local_files_only,
+                **options,
             )
         except (OSError, ValueError, ImportError) as error:
             raise InputError(f"{self.name}: no weights can be loaded from it ({_reason(error)}).") from error

@@ -39,7 +39,7 @@ class MultiRewardHead(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """(C, width) to (C, N) float32."""
-        features = features.float()
+        features = features.to(self.out.weight.dtype)
         if self.inner is not None:
             features = F.gelu(self.inner(features))
         rewards: Tensor = self.out(features) * self.scale

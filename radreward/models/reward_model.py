@@ -54,14 +54,12 @@ class RewardModel(nn.Module):
         inputs = model_inputs(packed, self.config, self.mask_dtype)
         states = self.encoder(**inputs).last_hidden_state
         with torch.autocast(states.device.type, enabled=False):
-            rewards: Tensor = self.head(self.pooling(states.float(), packed))
+            rewards: Tensor = self.head(self.pooling(states.to(self.head.scale.dtype), packed))
         return rewards
 
     def trained_names(self) -> set[str]:
         """The entries of the state dict that training changes: adapters, pooling, head; or everything."""
-        frozen = {name for name, parameter in self.named_parameters() if not parameter.requires_grad}
-        buffers = {name for name, _ in self.named_buffers()}
-        return set(self.state_dict()) - frozen - buffers
+        return {name for name, parameter in self.named_parameters() if parameter.requires_grad}
 
     def trained_state(self) -> dict[str, Tensor]:
         """What training changes, by name: what a checkpoint and a saved model hold."""

@@ -1,0 +1,165 @@
+"""A trained reward model as a folder: config.json, model.safetensors, calibration.json. No code, no pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from radreward.criteria import Criteria
+from radreward.errors import InputError
+from radreward.models.backbone import Backbone
+from radreward.models.calibration import Calibration
+from radreward.models.lora import LoRA
+from radreward.models.reward_model import RewardModel
+from radreward.prompts import TEMPLATES, PromptTemplate
+
+FORMAT = 1
+CONFIG, WEIGHTS, CALIBRATION = "config.json", "model.safetensors", "calibration.json"
+_BACKBONE = ("name", "quantization", "dtype", "attention")
+_KEYS = {"format", "backbone", "lora", "pooling", "hidden", "template", "max_length", "criteria", "training"}
+
+
+class SavedModel(NamedTuple):
+    """A reward model and all that its scores depend on."""
+
+    model: RewardModel
+    template: PromptTemplate
+    max_length: int
+    """Longest path of a candidate, in tokens."""
+    calibration: Calibration | None = None
+    training: Mapping[str, Any] = {}
+    """What is told of its training; nothing depends on it."""
+
+
+def save_model(saved: SavedModel, folder: str | Path, half: bool = False) -> None:
+    """Write a model; the folder appears whole or not at all.
+
+    Args:
+        saved: The model and what belongs to it. Of the weights, only those that were trained are written.
+        folder: Where to; an older model there is replaced.
+        half: Hold the weights as float16, in half the space.
+
+    Raises:
+        InputError: If the folder holds something else than a model, or the template is not one of ours.
+    """
+    folder = Path(folder)
+    if folder.exists() and not (folder / CONFIG).is_file() and (folder.is_file() or any(folder.iterdir())):
+        raise InputError(f"{folder}: Expected a folder that is new, empty or holds a model.")
+    name = type(saved.template).__name__
+    if TEMPLATES.get(name) is not type(saved.template):
+        raise InputError(f"{folder}: Expected a template of {', '.join(TEMPLATES)} but got {name}.")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
+        new, old = Path(scratch, "new"), Path(scratch, "old")
+        new.mkdir()
+        state = {key: value.detach().cpu().contiguous() for key, value in saved.model.trained_state().items()}
+        save_file({key: value.half() if half else value for key, value in state.items()}, new / WEIGHTS)
+        _write(new / CONFIG, _config(saved, name))
+        if saved.calibration:
+            _write(new / CALIBRATION, saved.calibration.to_dict())
+        if folder.exists():
+            os.replace(folder, old)
+        os.replace(new, folder)
+
+
+def load_model(folder: str | Path, device: str = "cpu", download: bool = False) -> SavedModel:
+    """Read what `save_model` wrote. Nothing in the folder is executed.
+
+    Args:
+        folder: Where the model is.
+        device: Where it shall run.
+        download: Whether a backbone that is not on this machine may be fetched from the hub; the folder names it.
+
+    Raises:
+        InputError: If a file is missing or broken, or a field is not what it should be; names file and field.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"{folder}: Expected the folder of a model but there is none.")
+    path = folder / CONFIG
+    config = _read(path)
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise InputError(f"{path}: Expected `format` to be {FORMAT}.")
+    if wrong := sorted(set(config) ^ _KEYS):
+        raise InputError(f"{path}: the field {wrong[0]!r} is missing or unknown.")
+    template, max_length = config["template"], config["max_length"]
+    if not isinstance(template, str) or template not in TEMPLATES:
+        raise InputError(f"{path}: Expected `template` to be one of {', '.join(TEMPLATES)} but got {template!r}.")
+    if type(max_length) is not int or max_length < 1:
+        raise InputError(f"{path}: Expected `max_length` to be an integer >= 1 but got {max_length!r}.")
+    model = _model(config, path, download)
+    _load_weights(model, folder / WEIGHTS)
+    calibration = _calibration(folder / CALIBRATION, len(model.criteria))
+    return SavedModel(model.to(device).eval(), TEMPLATES[template](), max_length, calibration, config["training"])
+
+
+def _config(saved: SavedModel, template: str) -> dict[str, Any]:
+    model, backbone = saved.model, saved.model.backbone
+    lora = backbone.lora
+    return {
+        "format": FORMAT,
+        "backbone": {key: getattr(backbone, key) for key in _BACKBONE},
+        "lora": lora and {"r": lora.r, "alpha": lora.alpha, "targets": lora.targets},
+        "pooling": model.pooling_name,
+        "hidden": model.hidden,
+        "template": template,
+        "max_length": saved.max_length,
+        "criteria": model.criteria.to_dict(),
+        "training": dict(saved.training),
+    }
+
+
+def _model(config: dict[str, Any], path: Path, download: bool) -> RewardModel:
+    try:
+        lora = config["lora"] and LoRA(**config["lora"])
+        backbone = Backbone(lora=lora, local_files_only=not download, **config["backbone"])
+        return RewardModel(backbone, Criteria.from_dict(config["criteria"]), config["pooling"], config["hidden"])
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise InputError(f"{path}: a field of backbone, lora, pooling or hidden is wrong ({error}).") from error
+
+
+def _load_weights(model: RewardModel, path: Path) -> None:
+    if not path.is_file():
+        raise InputError(f"{path}: Expected the weights of the model but there is no such file.")
+    try:
+        state = load_file(path)
+        model.load_trained_state(state)
+    except (SafetensorError, ValueError) as error:
+        raise InputError(f"{path}: {error}") from error
+    if broken := next((name for name, value in state.items() if not torch.isfinite(value).all()), None):
+        raise InputError(f"{path}: Expected {broken!r} to hold finite numbers only.")
+
+
+def _calibration(path: Path, criteria: int) -> Calibration | None:
+    if not path.is_file():
+        return None
+    try:
+        calibration = Calibration.from_dict(_read(path))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    if len(calibration.curves) != criteria:
+        raise InputError(f"{path}: Expected {criteria} curves, one a criterion, but got {len(calibration.curves)}.")
+    return calibration
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: Expected a file of a model but it cannot be read ({error.strerror}).") from error
+    except ValueError as error:
+        raise InputError(f"{path}: Expected JSON ({error}).") from error
+
+
+def _write(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

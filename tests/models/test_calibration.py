@@ -1,0 +1,69 @@
+"""Calibration is monotone, stays within what was seen, and is that of scikit-learn."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
+
+from radreward.errors import InputError
+from radreward.models import Calibration
+
+POINTS = st.lists(st.tuples(st.floats(-50, 50), st.integers(0, 6)), min_size=1, max_size=150)
+
+
+def _fit(points: list[tuple[float, int]]) -> tuple[Calibration, torch.Tensor]:
+    values = torch.tensor(points, dtype=torch.float64)
+    return Calibration.fit(values[:, :1], values[:, 1:]), values
+
+
+@given(POINTS, st.lists(st.floats(-100, 100), min_size=2, max_size=20))
+def test_counts_fall_with_the_reward_and_stay_within_the_seen(
+    points: list[tuple[float, int]], queries: list[float]
+) -> None:
+    calibration, values = _fit(points)
+    counts = calibration.counts(torch.tensor(sorted(queries), dtype=torch.float64).unsqueeze(1))[:, 0]
+    assert (counts.diff() <= 1e-6).all()
+    assert (counts >= values[:, 1].min() - 1e-5).all()
+    assert (counts <= values[:, 1].max() + 1e-5).all()
+    assert len(calibration.curves[0]) <= 64
+
+
+def test_counts_are_those_of_isotonic_regression() -> None:
+    generator = np.random.default_rng(0)
+    errors = generator.integers(0, 5, (40, 2)).astype(float)
+    rewards = -errors + generator.normal(0, 1, errors.shape)
+    counts = Calibration.fit(torch.tensor(rewards), torch.tensor(errors)).counts(torch.tensor(rewards))
+    for column in range(2):
+        expected = IsotonicRegression(increasing=False).fit_transform(rewards[:, column], errors[:, column])
+        np.testing.assert_allclose(counts[:, column].numpy(), expected, atol=1e-3)
+
+
+def test_a_criterion_that_never_varied_is_constant_and_nan_stays_nan() -> None:
+    calibration = Calibration.fit(torch.tensor([[0.0], [1.0], [2.0]]), torch.full((3, 1), 2.0))
+    counts = calibration.counts(torch.tensor([[-9.0], [1.5], [torch.nan]]))
+    assert counts[:2].tolist() == [[2.0], [2.0]]
+    assert counts[2].isnan()
+
+
+@given(POINTS)
+def test_stored_and_read_again_counts_are_the_same(points: list[tuple[float, int]]) -> None:
+    calibration, values = _fit(points)
+    again = Calibration.from_dict(json.loads(json.dumps(calibration.to_dict())))
+    assert torch.equal(again.counts(values[:, :1]), calibration.counts(values[:, :1]))
+
+
+@pytest.mark.parametrize("value", [None, {}, {"curves": [[]]}, {"curves": [[[0, 0], [1, 1]]]}, {"curves": [["ab"]]}])
+def test_what_is_no_calibration_is_refused(value: object) -> None:
+    with pytest.raises(InputError, match="calibration"):
+        Calibration.from_dict(value)
+
+
+def test_shapes_are_checked() -> None:
+    with pytest.raises(ValueError, match="one shape"):
+        Calibration.fit(torch.zeros(2, 1), torch.zeros(3, 1))
+    with pytest.raises(ValueError, match="1 criteria"):
+        Calibration([[(0.0, 0.0)]]).counts(torch.zeros(2, 3))

@@ -1,0 +1,115 @@
+"""A saved model scores alike after reloading, and a broken folder gives one line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from radreward.criteria import RadCliQ
+from radreward.data.packing import pack
+from radreward.errors import InputError
+from radreward.models import Backbone, Calibration, LoRA, RewardModel, SavedModel, load_model, save_model
+from radreward.models.tiny import tiny_model
+from radreward.prompts import InstructionTemplate
+
+PACKED = pack([[[1, 2], [3]], [[1, 2], [4, 5]]], "tree")
+
+
+def _saved(backbone: Backbone, **options: Any) -> SavedModel:
+    torch.manual_seed(3)
+    model = RewardModel(backbone, RadCliQ(), **options)
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            torch.nn.init.normal_(parameter, std=0.1)
+    return SavedModel(model, InstructionTemplate(), 64, Calibration([[(-1.0, 2.0), (0.0, 0.0)]] * 6), {"seed": 3})
+
+
+@pytest.mark.parametrize("lora", [LoRA(4), None])
+@pytest.mark.parametrize("family", ["bert", "llama"])
+def test_a_reloaded_model_scores_alike(tmp_path: Path, family: str, lora: LoRA | None) -> None:
+    tiny_model(family).save_pretrained(tmp_path / "base")
+    saved = _saved(Backbone(str(tmp_path / "base"), lora=lora))
+    save_model(saved, tmp_path / "model")
+    save_model(saved, tmp_path / "model")  # replaces what is there
+    loaded = load_model(tmp_path / "model")
+    torch.testing.assert_close(loaded.model(PACKED), saved.model(PACKED), rtol=0, atol=0)
+    assert loaded.calibration is not None
+    assert saved.calibration is not None
+    assert loaded.calibration.to_dict() == saved.calibration.to_dict()
+    assert (loaded.max_length, loaded.training, type(loaded.template)) == (64, {"seed": 3}, InstructionTemplate)
+    assert loaded.model.criteria == RadCliQ()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["base", "model"]
+
+
+def test_only_what_is_trained_is_saved_and_the_embedded_model_is_small(tmp_path: Path) -> None:
+    saved = _saved(Backbone("embedded"))
+    save_model(saved, tmp_path / "model", half=True)
+    weights = tmp_path / "model" / "model.safetensors"
+    assert all("lora_" in name or name.startswith(("pooling.", "head.")) for name in load_file(weights))
+    assert weights.stat().st_size < 2_000_000
+    with torch.no_grad():
+        expected, actual = saved.model(PACKED), load_model(tmp_path / "model").model(PACKED)
+    torch.testing.assert_close(actual, expected, rtol=1e-2, atol=1e-2 * float(expected.abs().max()))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("format", 2),
+        ("template", "os.system"),
+        ("template", "../PairTemplate"),
+        ("max_length", True),
+        ("pooling", "../last"),
+        ("hidden", -1),
+        ("lora", {"r": 0}),
+        ("lora", 7),
+        ("backbone", {"name": "tiny-nothing"}),
+        ("backbone", {"name": "nobody/nothing"}),
+        ("backbone", {"name": "/nowhere"}),
+        ("backbone", {"code": "x"}),
+        ("criteria", {"name": "two"}),
+        ("unheard", 1),
+    ],
+)
+def test_a_wrong_field_is_named(tmp_path: Path, field: str, value: Any) -> None:
+    save_model(_saved(Backbone("tiny-llama")), tmp_path / "model")
+    path = tmp_path / "model" / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
+    with pytest.raises(InputError, match="config.json"):
+        load_model(tmp_path / "model")
+
+
+def test_broken_files_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    with pytest.raises(InputError, match="there is none"):
+        load_model(folder)
+    save_model(_saved(Backbone("tiny-llama")), folder)
+    state = load_file(folder / "model.safetensors")
+    for damage in (
+        {},
+        {**state, "head.out.bias": torch.zeros(7)},
+        {**state, "head.out.bias": torch.full((6,), torch.nan)},
+    ):
+        save_file(damage, folder / "model.safetensors")
+        with pytest.raises(InputError, match=r"model\.safetensors"):
+            load_model(folder)
+    (folder / "model.safetensors").write_bytes(b"broken")
+    with pytest.raises(InputError, match=r"model\.safetensors"):
+        load_model(folder)
+    save_file(state, folder / "model.safetensors")
+    (folder / "calibration.json").write_text('{"curves": [[[0, 1]]]}')
+    with pytest.raises(InputError, match=r"calibration\.json: Expected 6 curves"):
+        load_model(folder)
+    (folder / "config.json").write_text("{")
+    with pytest.raises(InputError, match=r"config\.json: Expected JSON"):
+        load_model(folder)
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="new, empty"):
+        save_model(_saved(Backbone("tiny-llama")), tmp_path)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
