@@ -1,0 +1,82 @@
+"""Backbones by name: what loads, what trains, and what is told when it does not."""
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+import torch
+from transformers import AutoModel, LlamaConfig
+
+from radreward.criteria import RadCliQ
+from radreward.data.packing import pack
+from radreward.errors import InputError
+from radreward.models import Backbone, LoRA, RewardModel
+from radreward.models.tiny import tiny_model
+
+PACKED = pack([[[1, 2, 8, 9], [3, 7]], [[1, 2, 8, 9], [4, 5]]], "tree")
+
+
+def _losses(model: RewardModel, steps: int = 12) -> list[float]:
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2)
+    target = torch.tensor([[1.0] * 6, [-1.0] * 6])
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = (model(PACKED) - target).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# bitsandbytes reads a field of torch by a name that torch is dropping.
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("quantization", ["4bit", "8bit"])
+def test_a_quantised_backbone_trains_its_adapters(tmp_path: Path, quantization: Literal["4bit", "8bit"]) -> None:
+    bitsandbytes = pytest.importorskip("bitsandbytes")
+    config = LlamaConfig(
+        vocab_size=32, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4
+    )
+    torch.manual_seed(0)
+    AutoModel.from_config(config).save_pretrained(tmp_path)  # rows of 64 weights: the block of 4-bit numbers
+    model = RewardModel(Backbone(str(tmp_path), LoRA(4), quantization), RadCliQ())
+    kind = bitsandbytes.nn.Linear4bit if quantization == "4bit" else bitsandbytes.nn.Linear8bitLt
+    assert any(isinstance(module, kind) for module in model.modules())
+    before = {name: value.clone() for name, value in model.trained_state().items()}
+    losses = _losses(model)
+    assert all(torch.tensor(losses).isfinite())
+    assert losses[-1] < 0.5 * losses[0]
+    after = model.trained_state()
+    assert all("lora_" in name or name.startswith("head.") for name in after)
+    assert all(not torch.equal(before[name], after[name]) for name in after)
+
+
+def test_gradient_checkpointing_gives_the_same_gradients(tmp_path: Path) -> None:
+    tiny_model("llama").save_pretrained(tmp_path)
+    gradients = []
+    for checkpointing in (False, True):
+        torch.manual_seed(0)
+        backbone = Backbone(str(tmp_path), LoRA(4), gradient_checkpointing=checkpointing)
+        model = RewardModel(backbone, RadCliQ()).train()
+        model(PACKED).square().sum().backward()
+        gradients.append([p.grad for p in model.parameters() if p.requires_grad])
+    torch.testing.assert_close(*gradients)
+
+
+def test_half_precision_gives_rewards_in_single(tmp_path: Path) -> None:
+    tiny_model("llama").save_pretrained(tmp_path)
+    rewards = RewardModel(Backbone(str(tmp_path), dtype="bfloat16"), RadCliQ())(PACKED)
+    assert rewards.dtype == torch.float32
+    assert rewards.isfinite().all()
+
+
+def test_what_cannot_be_loaded_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="tiny-nothing"):
+        Backbone("tiny-nothing").build()
+    with pytest.raises(InputError, match="there is none"):
+        Backbone(str(tmp_path / "nowhere")).build()
+    tiny_model("llama").config.save_pretrained(tmp_path)
+    with pytest.raises(InputError, match="no weights"):
+        Backbone(str(tmp_path)).build()
+    with pytest.raises(ValueError, match="`lora`"):
+        Backbone(lora=None, quantization="4bit")
