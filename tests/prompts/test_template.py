@@ -1,0 +1,23 @@
+"""What is shared must not depend on what is not."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.criteria import MRScore, RadCliQ
+from radreward.prompts import TEMPLATES
+
+
+@given(st.sampled_from(sorted(TEMPLATES)), st.text(), st.text(), st.text())
+def test_pieces_depend_on_what_they_share(name: str, reference: str, first: str, second: str) -> None:
+    template = TEMPLATES[name]()
+    one, two = (template.render(reference, text, RadCliQ()) for text in (first, second))
+    assert one[:2] == two[:2]
+    assert template.render(second, first, RadCliQ()).instruction == one.instruction
+    assert reference in one.reference
+    assert first in one.candidate
+
+
+def test_the_instruction_names_every_criterion() -> None:
+    criteria = MRScore()
+    text = TEMPLATES["InstructionTemplate"]().render("a", "b", criteria).instruction
+    assert all(entry.name in text and entry.description in text for entry in criteria.criteria)
