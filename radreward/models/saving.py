@@ -48,7 +48,8 @@ def save_model(saved: SavedModel, folder: str | Path, half: bool = False) -> Non
         half: Hold the weights as float16, in half the space.
 
     Raises:
-        InputError: If the folder holds something else than a model, or the template is not one of ours.
+        InputError: If the folder holds something else than a model, or the template is not one of ours, or a weight is
+            not finite (or too large for `half`).
     """
     folder = Path(folder)
     if folder.exists() and not (folder / CONFIG).is_file() and (folder.is_file() or any(folder.iterdir())):
@@ -61,7 +62,11 @@ def save_model(saved: SavedModel, folder: str | Path, half: bool = False) -> Non
         new, old = Path(scratch, "new"), Path(scratch, "old")
         new.mkdir()
         state = {key: value.detach().cpu().contiguous() for key, value in saved.model.trained_state().items()}
-        save_file({key: value.half() if half else value for key, value in state.items()}, new / WEIGHTS)
+        if half:
+            state = {key: value.half() for key, value in state.items()}
+        if broken := next((key for key, value in state.items() if not torch.isfinite(value).all()), None):
+            raise InputError(f"{folder}: Expected {broken!r} to hold finite numbers only, as {state[broken].dtype}.")
+        save_file(state, new / WEIGHTS)
         _write(new / CONFIG, _config(saved, name))
         if saved.calibration:
             _write(new / CALIBRATION, saved.calibration.to_dict())

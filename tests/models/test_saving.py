@@ -113,3 +113,11 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="new, empty"):
         save_model(_saved(Backbone("tiny-llama")), tmp_path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_weights_too_large_for_half_are_refused_and_leave_nothing(tmp_path: Path) -> None:
+    saved = _saved(Backbone("tiny-llama"))
+    torch.nn.init.constant_(saved.model.head.out.bias, 1e6)
+    with pytest.raises(InputError, match=r"head\.out\.bias"):
+        save_model(saved, tmp_path / "model", half=True)
+    assert not list(tmp_path.iterdir())
