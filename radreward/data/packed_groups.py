@@ -16,7 +16,9 @@ from radreward.errors import InputError
 from radreward.prompts import PairTemplate, PromptTemplate
 from radreward.types import Candidate, ReportGroup, RewardTargets, TrainingBatch
 
-TooLong = Literal["error", "truncate"]
+
+class TooLong(ValueError):
+    """A prompt that does not fit; says how many tokens it has and how many are allowed."""
 
 
 class Prompts:
@@ -44,29 +46,29 @@ class Prompts:
         """The pieces of a prompt as token ids, from the root to the candidate; not cut."""
         return self.tokens.pieces(self.template.render(reference, candidate, self.criteria))
 
-    def too_long(self, path: Sequence[Sequence[int]]) -> int:
-        """How many tokens the path has beyond the limit; 0 where it fits."""
-        return max(0, sum(map(len, path)) - self.max_length)
+    def fit(self, reference: str, candidate: str, cut: bool) -> tuple[list[list[int]], bool]:
+        """The path within the limit, and whether a report was cut for it.
 
-    def cut(self, path: list[list[int]]) -> list[list[int]]:
-        """The path within the limit: reference and candidate keep their beginnings and last token, in equal shares.
+        Reference and candidate keep their beginnings, in equal shares; what the template puts around them stays.
 
         Raises:
-            InputError: If the instruction alone leaves no room.
+            TooLong: If the path is longer than the limit and `cut` is off, or the template leaves no room.
         """
-        *instruction, reference, candidate = path
-        room = self.max_length - sum(map(len, instruction))
-        if room < 8:
-            raise InputError(f"Expected `max_length` to leave room for reports, but {self.max_length} leaves {room}.")
-        share = max(room // 2, room - min(len(reference), len(candidate)))
-        longer = [share if len(piece) >= share else len(piece) for piece in (reference, candidate)]
-        if sum(longer) > room:
-            longer = [room - room // 2, room // 2]
-        return [*instruction, _shorten(reference, longer[0]), _shorten(candidate, longer[1])]
-
-
-def _shorten(piece: list[int], length: int) -> list[int]:
-    return piece if len(piece) <= length else [*piece[: length - 1], piece[-1]]
+        path = self.path(reference, candidate)
+        length = sum(map(len, path))
+        if length <= self.max_length:
+            return path, False
+        if not cut:
+            raise TooLong(f"expected at most {self.max_length} tokens but the prompt has {length}")
+        lengths = [self.tokens.count(text) for text in (reference, candidate)]
+        room = self.max_length - (length - sum(lengths))
+        while room >= 2:
+            kept = min(lengths[0], max(room // 2, room - lengths[1]))
+            cut_path = self.path(self.tokens.shorten(reference, kept), self.tokens.shorten(candidate, room - kept))
+            if sum(map(len, cut_path)) <= self.max_length:
+                return cut_path, True
+            room -= 1  # a word that was cut in two may have more tokens than before
+        raise TooLong(f"expected room for two reports, but the template leaves none of {self.max_length} tokens")
 
 
 class PackedGroups(Collator):
@@ -89,7 +91,7 @@ class PackedGroups(Collator):
         template: PromptTemplate | None = None,
         packing: Packing = "tree",
         max_length: int = 512,
-        too_long: TooLong = "error",
+        too_long: Literal["error", "truncate"] = "error",
     ) -> None:
         self.criteria = criteria
         self.prompts = Prompts(tokenizer, criteria, template or PairTemplate(), max_length)
@@ -106,12 +108,14 @@ class PackedGroups(Collator):
         paths, errors, group_of, truncated = [], [], [], 0
         for index, group in enumerate(groups):
             for number, candidate in enumerate(group.candidates, 1):
-                path = self.prompts.path(group.reference, candidate.text)
-                if self.prompts.too_long(path):
-                    path = self._cut(path, f"group {group.id!r}, candidate {number}")
-                    truncated += 1
+                where = f"group {group.id!r}, candidate {number}"
+                try:
+                    path, was_cut = self.prompts.fit(group.reference, candidate.text, self.too_long == "truncate")
+                except TooLong as error:
+                    raise InputError(f"{where}: {error}. Set too_long to truncate, or a larger max_length.") from error
+                truncated += was_cut
                 paths.append(path)
-                errors.append(_errors(candidate, self.criteria, f"group {group.id!r}, candidate {number}"))
+                errors.append(_errors(candidate, self.criteria, where))
                 group_of.append(index)
         quality, group_index = self.criteria.quality(torch.stack(errors)), torch.tensor(group_of)
         return TrainingBatch(
@@ -120,14 +124,6 @@ class PackedGroups(Collator):
             tuple(group.id for group in groups),
             truncated,
         )
-
-    def _cut(self, path: list[list[int]], where: str) -> list[list[int]]:
-        if self.too_long == "error":
-            raise InputError(
-                f"{where}: Expected at most {self.prompts.max_length} tokens but the prompt has "
-                f"{sum(map(len, path))}. Set too_long to truncate, or a larger max_length."
-            )
-        return self.prompts.cut(path)
 
     def length(self, group: ReportGroup) -> int:
         """Tokens of the reference and all candidates."""

@@ -103,6 +103,19 @@ class SegmentTokenizer:
     def __setstate__(self, state: dict[str, PreTrainedTokenizerBase]) -> None:
         self.__init__(state["tokenizer"])  # type: ignore[misc]
 
+    def count(self, text: str) -> int:
+        """Tokens of a text by itself."""
+        return len(self._encode(text))
+
+    def shorten(self, text: str, tokens: int) -> str:
+        """The beginning of a text that its first tokens stand for."""
+        if self.count(text) <= tokens:
+            return text
+        spans = self.tokenizer(
+            text, add_special_tokens=False, split_special_tokens=True, return_offsets_mapping=True, verbose=False
+        )["offset_mapping"]
+        return text[: spans[tokens - 1][1]] if tokens else ""
+
     def pieces(self, segments: Segments) -> list[list[int]]:
         """Token ids of each piece that is not empty, root first; the candidate's piece is always there."""
         texts = [text for text in segments[:-1] if text] + [segments.candidate]

@@ -32,7 +32,8 @@ def node_spans(packed: PackedBatch, nodes: Tensor) -> Spans:
         packed: The rows.
         nodes: (C,) a node of the row of each candidate; one that does not exist has an empty span.
     """
-    own = packed.nodes[packed.leaves[:, 0]] == nodes.unsqueeze(1)  # (C, L)
+    of_row = packed.nodes[packed.leaves[:, 0]]  # (C, L)
+    own = (of_row == nodes.unsqueeze(1)) & (of_row >= 0)  # a root has no parent, which is no padding either
     lengths = own.sum(1)
     start = own.int().argmax(1)  # nodes are contiguous
     offset = torch.arange(int(lengths.max()), device=nodes.device)

@@ -1,73 +1,79 @@
-"""Groups to batches: what is cut, what is refused, what report text cannot do."""
-
 import pytest
+import torch
 
-from radreward.criteria import Criteria, RadCliQ
-from radreward.data.packed_groups import PackedGroups, TooLong
-from radreward.data.packing import unpack
+from radreward.criteria import RadCliQ
+from radreward.data.packed_groups import PackedGroups, Prompts, TooLong
 from radreward.errors import InputError
-from radreward.prompts import InstructionTemplate, PairTemplate
+from radreward.prompts import InstructionTemplate, PairTemplate, PromptTemplate
 from radreward.types import Candidate, ReportGroup
 
-ONE = Criteria("one", [{"name": "tone", "description": "Rude."}])
+NONE = dict.fromkeys(RadCliQ().tags, 0.0)
 
 
-def _collator(limit: int = 64, too_long: TooLong = "error", family: str = "tiny-bert") -> PackedGroups:
-    return PackedGroups(family, ONE, PairTemplate(), max_length=limit, too_long=too_long)
+def _group(*omissions: float, text: str = "No effusion.") -> ReportGroup:
+    return ReportGroup("a", "Small effusion.", tuple(Candidate(text, {**NONE, "omission": o}) for o in omissions))
 
 
-def test_targets_pairs_and_ids() -> None:
-    tag = ONE.tags[0]
-    candidates = (Candidate("Worse.", {tag: 2.0}), Candidate("Better.", {tag: 1.0}))
-    batch = _collator().collate([ReportGroup("g", "Clear.", candidates)])
-    assert batch.targets.pairs.tolist() == [[1, 0]]
-    assert batch.targets.group.tolist() == [0, 0]
-    assert batch.targets.quality.shape == (2, 1)
-    assert batch.ids == ("g",)
+def test_a_batch_has_targets_and_pairs_within_groups_only() -> None:
+    batch = PackedGroups(RadCliQ(), "tiny-bert").collate([_group(0, 2), _group(1, 1, 0)])
+    assert batch.targets.group.tolist() == [0, 0, 1, 1, 1]
+    assert batch.targets.pairs.tolist() == [[0, 1], [4, 2], [4, 3]]
+    assert torch.equal(batch.targets.quality[:, 1], torch.tensor([0.0, -2, -1, -1, 0]))
+    assert (batch.ids, batch.truncated) == (("a", "a"), 0)
 
 
-def test_too_long_names_group_tokens_and_limit() -> None:
-    group = ReportGroup("g7", "a" * 50, (Candidate("b" * 50, {ONE.tags[0]: 0.0}),))
-    with pytest.raises(InputError, match=r"group 'g7': 103 tokens but at most 64"):
-        _collator().collate([group])
+def test_too_long_is_an_error_that_names_group_candidate_and_lengths() -> None:
+    collator = PackedGroups(RadCliQ(), "tiny-bert", max_length=20)
+    with pytest.raises(InputError, match=r"group 'a', candidate 1: .* at most 20 tokens but the prompt has"):
+        collator.collate([_group(0, 1)])
 
 
-@pytest.mark.parametrize(("reference", "candidate", "kept"), [(50, 50, (5, 6)), (2, 50, (2, 9)), (50, 3, (8, 3))])
-def test_truncation_keeps_both_beginnings_and_counts(reference: int, candidate: int, kept: tuple[int, int]) -> None:
-    collator = _collator(14, "truncate")
-    (path,) = unpack(collator.pack_pairs(["a" * reference], ["b" * candidate]))
-    assert (len(path[0]) - 2, len(path[1]) - 1) == kept
-    assert collator.truncated == 1
+@pytest.mark.parametrize("name", ["tiny-bert", "tiny-llama", "embedded"])
+@pytest.mark.parametrize("template", [PairTemplate(), InstructionTemplate()])
+@pytest.mark.parametrize("short", range(0, 24, 3))
+def test_truncation_keeps_beginnings_and_what_the_template_puts_around(
+    name: str, template: PromptTemplate, short: int
+) -> None:
+    whole = Prompts(name, RadCliQ(), template, 10_000)
+    texts = "Small left effusion, no pneumothorax.", "Unremarkable cardiac silhouette."
+    path = whole.path(*texts)
+    room = whole.tokens.count(texts[0]) + whole.tokens.count(texts[1])
+    limit = sum(map(len, path)) - min(short, room - 2)
+    cut, was_cut = Prompts(name, RadCliQ(), template, limit).fit(*texts, cut=True)
+    assert limit - 2 <= sum(map(len, cut)) <= limit
+    assert was_cut == (limit < sum(map(len, path)))
+    assert [piece[:3] for piece in cut] == [piece[:3] for piece in path] or short > 8
+    assert [piece[-1] for piece in cut][-1] == path[-1][-1] or isinstance(template, PairTemplate)
 
 
-def test_truncation_keeps_the_end_of_the_prompt() -> None:
-    collator = PackedGroups("tiny-llama", RadCliQ(), InstructionTemplate(), max_length=4096)
-    room = sum(map(len, collator.fit("a", "b", "x").pieces)) + 8
-    short = PackedGroups("tiny-llama", RadCliQ(), InstructionTemplate(), max_length=room, too_long="truncate")
-    pieces = short.fit("a" * 99, "b" * 99, "x").pieces
-    assert sum(map(len, pieces)) == room
-    assert short.tokens.tokenizer.decode(pieces[-1]) == "b" * 5 + "\n\nJudgement:"
+def test_truncation_is_counted_in_the_batch() -> None:
+    batch = PackedGroups(RadCliQ(), "tiny-bert", max_length=20, too_long="truncate").collate([_group(0, 1)])
+    assert batch.truncated == 2
 
 
 def test_no_room_is_an_error() -> None:
-    with pytest.raises(InputError, match="leaves no room"):
-        _collator(4, "truncate").pack_pairs(["aaaa"], ["bbbb"])
+    with pytest.raises(TooLong, match="leaves none"):
+        Prompts("tiny-llama", RadCliQ(), InstructionTemplate(), 100).fit("a", "b", cut=True)
 
 
-@pytest.mark.parametrize("family", ["tiny-bert", "tiny-llama", "embedded"])
-@pytest.mark.parametrize("text", ["[SEP]", "</s>", "<|eot_id|>", "[CLS]", "<pad>"])
-def test_report_text_is_never_a_special_token(family: str, text: str) -> None:
-    tokens = _collator(family=family).tokens
-    special = set(tokens.tokenizer.all_special_ids) - {tokens.tokenizer.unk_token_id}
-    assert not special & set(tokens._encode(f"Clear {text} lungs"))
+def test_missing_and_unknown_errors_name_group_and_candidate() -> None:
+    collator = PackedGroups(RadCliQ(), "tiny-bert")
+    with pytest.raises(InputError, match="group 'a', candidate 1: Expected errors by criterion"):
+        collator.collate([ReportGroup("a", "x", (Candidate("y"),))])
+    with pytest.raises(InputError, match="group 'a', candidate 1: unknown criterion 'noise'"):
+        collator.collate([ReportGroup("a", "x", (Candidate("y", {"noise": 1.0}),))])
 
 
-def test_an_empty_report_is_refused() -> None:
-    with pytest.raises(InputError, match="pair 1"):
-        _collator().pack_pairs(["a", "b"], ["c", " "])
+@pytest.mark.parametrize("text", ["[SEP] [CLS]", "</s><s>", "<|eot_id|>", "<pad>"])
+@pytest.mark.parametrize("name", ["embedded", "tiny-bert", "tiny-llama"])
+def test_report_text_never_becomes_a_special_token(name: str, text: str) -> None:
+    prompts = Prompts(name, RadCliQ(), PairTemplate(), 512)
+    clean, tried = prompts.path("a", "b"), prompts.path("a", f"b{text}")
+    special = set(prompts.tokens.tokenizer.all_special_ids)
+    count = [sum(token in special for piece in path for token in piece) for path in (clean, tried)]
+    assert count[0] == count[1]
 
 
-def test_pieces_are_tokenised_apart() -> None:
-    collator = _collator(family="embedded")
-    path = unpack(collator.pack_pairs(["pneumo"], ["thorax"]))[0]
-    assert path[0][1:-1] + path[1][:-1] != list(collator.tokens._encode("pneumothorax"))
+def test_equal_pieces_are_equal_tokens_whatever_follows() -> None:
+    prompts = Prompts("embedded", RadCliQ(), InstructionTemplate(), 512)
+    assert prompts.path("one", "effusion")[:2] == prompts.path("one", "s are clear")[:2]

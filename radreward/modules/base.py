@@ -1,0 +1,124 @@
+"""What all modules share: optimizer, schedule, and checkpoints that leave out the frozen backbone."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+from lightning.pytorch import LightningModule
+from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
+from torch import Tensor, nn
+
+from radreward.errors import InputError
+
+
+class OptimizerSettings:
+    """AdamW with linear warm-up and a cosine to zero.
+
+    Args:
+        lr: Highest learning rate.
+        head_lr: That of weights that start from nothing (pooling, head); `lr` where nothing is given.
+        weight_decay: On matrices; never on biases and norms.
+        warmup: Share of the steps in which the rate rises.
+
+    Raises:
+        ValueError: If a value is out of its range.
+    """
+
+    def __init__(
+        self, lr: float = 1e-4, head_lr: float | None = None, weight_decay: float = 0.01, warmup: float = 0.05
+    ) -> None:
+        for name, value in (("lr", lr), ("head_lr", lr if head_lr is None else head_lr)):
+            if not value > 0:
+                raise ValueError(f"Expected `{name}` to be > 0 but got {value}.")
+        if weight_decay < 0:
+            raise ValueError(f"Expected `weight_decay` to be >= 0 but got {weight_decay}.")
+        if not 0 <= warmup < 1:
+            raise ValueError(f"Expected `warmup` to be in [0, 1) but got {warmup}.")
+        self.lr = lr
+        self.head_lr = lr if head_lr is None else head_lr
+        self.weight_decay = weight_decay
+        self.warmup = warmup
+
+    def rate(self, step: int, steps: int) -> float:
+        """Share of the highest rate at a step.
+
+        >>> [round(OptimizerSettings(warmup=0.5).rate(step, 4), 2) for step in range(4)]
+        [0.5, 1.0, 1.0, 0.5]
+        """
+        rising = max(1, round(self.warmup * steps))
+        if step < rising:
+            return (step + 1) / rising
+        return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - rising) / max(1, steps - rising))))
+
+
+class BaseModule(LightningModule, ABC):
+    """A module that trains part of a model: siblings derive from it, never from one another.
+
+    (Lightning's `load_from_checkpoint` silently returns the parent where modules derive from modules.)
+
+    Args:
+        optimizer: Learning rates and schedule.
+    """
+
+    def __init__(self, optimizer: OptimizerSettings | None = None) -> None:
+        super().__init__()
+        self.settings = optimizer or OptimizerSettings()
+
+    @property
+    def strict_loading(self) -> bool:
+        """Checkpoints hold what is trained only; `on_load_checkpoint` is strict about just that."""
+        return False
+
+    @strict_loading.setter
+    def strict_loading(self, value: bool) -> None:
+        raise AttributeError("What a checkpoint must hold is fixed.")
+
+    @abstractmethod
+    def fresh_modules(self) -> list[nn.Module]:
+        """The parts that start from nothing and learn at `head_lr`."""
+
+    def checkpoint_names(self) -> set[str]:
+        """Entries of the state dict that a checkpoint holds: what is trained, and buffers of the objective."""
+        frozen = {name for name, parameter in self.named_parameters() if not parameter.requires_grad}
+        return set(self.state_dict()) - frozen
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Leave out what is frozen: it comes from the backbone."""
+        names = self.checkpoint_names()
+        checkpoint["state_dict"] = {name: value for name, value in checkpoint["state_dict"].items() if name in names}
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Refuse a checkpoint of another model.
+
+        Raises:
+            InputError: If an entry is missing or unknown.
+        """
+        found, expected = set(checkpoint["state_dict"]), self.checkpoint_names()
+        if not expected <= found or not found <= expected | self.late_names(found):
+            raise InputError(
+                f"The checkpoint is of another model: {sorted(found ^ expected)[0]!r} is missing or unknown. "
+                "Expected the backbone, adapters, criteria and objective that it was trained with."
+            )
+
+    def late_names(self, found: set[str]) -> set[str]:
+        """Entries that come into being in training, such as the state of a weighting."""
+        return {name for name in found if name.startswith("objective.")}
+
+    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
+        """AdamW in four groups (fresh or adapted, decayed or not), stepped every batch."""
+        fresh = {id(parameter) for module in self.fresh_modules() for parameter in module.parameters()}
+        groups: dict[tuple[float, float], list[Tensor]] = {}
+        for parameter in self.parameters():
+            if parameter.requires_grad:
+                rate = self.settings.head_lr if id(parameter) in fresh else self.settings.lr
+                decay = self.settings.weight_decay if parameter.ndim > 1 else 0.0
+                groups.setdefault((rate, decay), []).append(parameter)
+        optimizer = torch.optim.AdamW(
+            [{"params": params, "lr": rate, "weight_decay": decay} for (rate, decay), params in groups.items()]
+        )
+        steps = int(self.trainer.estimated_stepping_batches)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: self.settings.rate(step, steps))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}

@@ -1,0 +1,122 @@
+"""ER²Score as a LightningModule: one reward per criterion, trained by any objective on rewards."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from lightning.pytorch.loggers import TensorBoardLogger
+from torch import Tensor, nn
+from torchmetrics import MetricCollection
+
+from radreward.criteria import Criteria
+from radreward.metrics import KendallTauB, PairwiseAccuracy, Spearman
+from radreward.models import Backbone, RewardModel, check_packing
+from radreward.modules.base import BaseModule, OptimizerSettings
+from radreward.modules.figures import reward_error_scatter
+from radreward.objectives import MarginRewardEnforcement, Objective
+from radreward.types import PackedBatch, RewardBatch, TrainingBatch
+
+TOLERANCE = {"32-true": 1e-3, "64-true": 1e-6}
+"""How far packed and separate rewards may part by rounding, by precision; lower precisions 0.1."""
+
+
+class RewardModule(BaseModule):
+    """Trains a `RewardModel` (ER²Score, section 3).
+
+    Args:
+        criteria: What is judged.
+        backbone: What reads the reports.
+        objective: Loss on rewards; Margin Reward Enforcement where nothing is given.
+        pooling: From token states to a vector per candidate, see `RewardModel`.
+        hidden: Width of the head's hidden layer; 0 for a linear head.
+        optimizer: Learning rates and schedule.
+    """
+
+    def __init__(
+        self,
+        criteria: Criteria,
+        backbone: Backbone | None = None,
+        objective: Objective | None = None,
+        pooling: Literal["auto", "last", "mean", "first", "matching"] = "auto",
+        hidden: int = 0,
+        optimizer: OptimizerSettings | None = None,
+    ) -> None:
+        super().__init__(optimizer)
+        self.criteria = criteria
+        self.model = RewardModel(backbone or Backbone(), criteria, pooling, hidden)
+        self.objective = objective or MarginRewardEnforcement()
+        self.metrics = MetricCollection(
+            {
+                "tau": KendallTauB(criteria.tags),
+                "spearman": Spearman(criteria.tags),
+                "pairs": PairwiseAccuracy(criteria.tags),
+            },
+            prefix="val/",
+        )
+        self.seen: list[tuple[Tensor, Tensor]] = []
+        self.truncated = 0
+
+    def forward(self, packed: PackedBatch) -> Tensor:
+        """(C, N) rewards."""
+        rewards: Tensor = self.model(packed)
+        return rewards
+
+    def fresh_modules(self) -> list[nn.Module]:
+        """Pooling and head."""
+        return [self.model.pooling, self.model.head]
+
+    def on_fit_start(self) -> None:
+        """Compare packed and separate rewards on the first batch of a run: a mismatch would be silent otherwise."""
+        self.truncated = 0
+        self._checked = False
+
+    def training_step(self, batch: TrainingBatch, batch_index: int) -> Tensor:
+        """The objective's loss of a batch.
+
+        Raises:
+            FloatingPointError: If the loss is not finite; names the groups of the batch.
+        """
+        if not self._checked:
+            check_packing(self.model, batch.packed, TOLERANCE.get(str(self.trainer.precision), 0.1))
+            self._checked = True
+        targets = batch.targets
+        output = self.objective(RewardBatch(self(batch.packed), targets.quality, targets.group, targets.pairs))
+        loss = self.objective.reduce(output)
+        if not torch.isfinite(loss):
+            raise FloatingPointError(f"The loss is {loss.item()} in step {self.global_step}, groups {batch.ids}.")
+        self.truncated += batch.truncated
+        size = len(batch.ids)
+        self.log("train/loss", loss, prog_bar=True, batch_size=size)
+        self.log_dict({f"train/{self._named(key)}": value for key, value in output.terms.items()}, batch_size=size)
+        if self.truncated:
+            self.log("train/truncated", float(self.truncated), batch_size=size)
+        return loss
+
+    def _named(self, key: str) -> str:
+        """The name of a term with the tag of its criterion: individual/3 is individual/incorrect_severity."""
+        head, _, last = key.rpartition("/")
+        return f"{head}/{self.criteria.tags[int(last)]}" if head and last.isdigit() else key
+
+    def validation_step(self, batch: TrainingBatch, batch_index: int) -> None:
+        """Rewards against known quality."""
+        rewards, targets = self(batch.packed), batch.targets
+        self.metrics.update(rewards, targets.quality, group=targets.group)
+        self.seen.append((rewards.cpu(), targets.quality.cpu()))
+
+    def on_validation_epoch_end(self) -> None:
+        """Log agreement by criterion and in total, histograms of rewards and a scatter of rewards and errors."""
+        values = {key: value for key, value in self.metrics.compute().items() if not torch.isnan(value)}
+        # A criterion that never varies has no correlation; a total without one must not stop a checkpoint.
+        values.setdefault("val/tau_total", torch.tensor(0.0))
+        self.log_dict({key: value.float() for key, value in values.items()}, sync_dist=False)
+        self.log("val_tau", values["val/tau_total"].float(), prog_bar=True, sync_dist=False)
+        self.metrics.reset()
+        rewards, quality = (torch.cat(part) for part in zip(*self.seen, strict=True))
+        self.seen.clear()
+        if isinstance(self.logger, TensorBoardLogger):
+            board = self.logger.experiment
+            for tag, column in zip(self.criteria.tags, rewards.T, strict=True):
+                board.add_histogram(f"rewards/{tag}", column, self.global_step)
+            figure = reward_error_scatter(rewards, self.criteria.errors(quality), self.criteria.tags)
+            board.add_figure("val/rewards_and_errors", figure, self.global_step)

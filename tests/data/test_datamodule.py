@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch.callbacks import ModelCheckpoint
+from torch import Tensor
+
+from radreward.criteria import RadCliQ
+from radreward.data.collate import Collator
+from radreward.data.datamodule import PairedReportDataModule
+from radreward.data.records import write_groups
+from radreward.errors import InputError
+from radreward.types import Candidate, ReportGroup
+
+
+class Ids(Collator):
+    def collate(self, groups: Sequence[ReportGroup]) -> Any:
+        return torch.tensor([int(group.id) for group in groups])
+
+
+class Seen(LightningModule):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(1, 1)
+        self.seen: list[list[int]] = []
+
+    def training_step(self, batch: Tensor) -> Tensor:
+        self.seen.append(batch.tolist())
+        return self.layer(batch.float()[:, None]).mean()
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), 0.0)
+
+
+def group(index: int, second: float = 1.0) -> ReportGroup:
+    none = dict.fromkeys(RadCliQ().tags, 0.0)
+    return ReportGroup(
+        str(index),
+        f"Reference {index}." + " More." * (index % 7),
+        (Candidate("Clear.", none), Candidate("Hazy.", {**none, "omission": second})),
+    )
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> str:
+    write_groups(tmp_path / "groups.parquet", map(group, range(40)))
+    return str(tmp_path / "groups.parquet")
+
+
+def fit(records: str, root: Path, workers: int, steps: int, resume: str | None = None) -> list[list[int]]:
+    module = Seen()
+    keep = ModelCheckpoint(root, filename="{step}", every_n_train_steps=7, save_top_k=-1)
+    trainer = Trainer(
+        accelerator="cpu", logger=False, callbacks=[keep], max_steps=steps, limit_val_batches=0,
+        enable_progress_bar=False, enable_model_summary=False,
+    )  # fmt: skip
+    trainer.fit(module, PairedReportDataModule(records, RadCliQ(), Ids(), 0.2, 3, workers), ckpt_path=resume)
+    return module.seen
+
+
+@pytest.mark.filterwarnings("ignore:.*:UserWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_run_resumed_in_the_middle_of_an_epoch_sees_what_an_uninterrupted_one_sees(
+    records: str, tmp_path: Path, workers: int
+) -> None:
+    whole = fit(records, tmp_path / "a", workers, 25)
+    first = fit(records, tmp_path / "b", workers, 7)
+    rest = fit(records, tmp_path / "c", workers, 25, str(tmp_path / "b" / "step=7.ckpt"))
+    assert first + rest == whole
+    assert whole[:5] != whole[12:17]
+
+
+def test_no_pair_is_one_clear_line_or_skipped(tmp_path: Path) -> None:
+    path = str(tmp_path / "groups.jsonl")
+    write_groups(path, [group(0, 0.0), *map(group, range(1, 30))])
+    with pytest.raises(InputError, match=r"groups\.jsonl, group '0': expected candidates with different totals"):
+        PairedReportDataModule(path, RadCliQ(), Ids(), 0.3).setup()
+    data = PairedReportDataModule(path, RadCliQ(), Ids(), 0.3, unpairable="skip")
+    data.setup()
+    assert data.skipped == 1
+    train = {i for batch in data.train_dataloader() for i in batch.tolist()}
+    held = {i for batch in data.val_dataloader() for i in batch.tolist()}
+    assert not train & held
+    assert train | held == set(range(1, 30))
