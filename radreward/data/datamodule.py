@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -94,13 +96,14 @@ class PairedReportDataModule(LightningDataModule):
         self.groups_per_batch, self.workers, self.seed, self.unpairable = groups_per_batch, workers, seed, unpairable
         self.skipped = 0
         self._parts: dict[str, StoredGroups] = {}
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
 
     def setup(self, stage: str | None = None) -> None:
         """Read the records once into memory-mapped files."""
         if self._parts:
             return
-        self._folder = tempfile.TemporaryDirectory(prefix="radreward-")
+        self._folder = Path(tempfile.mkdtemp(prefix="radreward-"))
+        weakref.finalize(self, shutil.rmtree, self._folder)  # also runs when the process ends
         own = isinstance(self.validation, str)
         for part in ("train", "validation"):
             source = str(self.validation) if own and part == "validation" else self.records
@@ -129,7 +132,7 @@ class PairedReportDataModule(LightningDataModule):
     def _store(self, part: str, groups: Iterator[ReportGroup]) -> StoredGroups:
         if self._folder is None:
             raise RuntimeError("Expected `setup` to run first.")
-        path, lengths = Path(self._folder.name) / f"{part}.arrow", []
+        path, lengths = self._folder / f"{part}.arrow", []
         with pa.ipc.new_file(str(path), SCHEMA) as writer:
             while batch := list(islice(groups, 1000)):
                 lengths += [self.collator.length(group) for group in batch]

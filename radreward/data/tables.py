@@ -95,7 +95,7 @@ def _csv(path: Path, batch_size: int) -> Iterator[Row]:
     csv.field_size_limit(2**31 - 1)  # the default of 128 KiB is no limit of ours
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         for number, values in enumerate(csv.DictReader(file, strict=True), 1):
-            extra = values.pop(None, None)  # type: ignore[call-overload]  # DictReader's key for surplus fields
+            extra = values.pop(None, None)  # the key of surplus fields
             problem = None
             if extra is not None or None in values.values():
                 problem = "expected as many fields as the header has"

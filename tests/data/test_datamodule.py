@@ -31,7 +31,8 @@ class Seen(LightningModule):
 
     def training_step(self, batch: Tensor) -> Tensor:
         self.seen.append(batch.tolist())
-        return self.layer(batch.float()[:, None]).mean()
+        loss: Tensor = self.layer(batch.float()[:, None]).mean()
+        return loss
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.SGD(self.parameters(), 0.0)
