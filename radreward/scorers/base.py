@@ -1,0 +1,100 @@
+"""Text in, scores out: what every scorer does with rows that cannot be scored."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from radreward.criteria import Criteria
+from radreward.types import Scores
+
+OK = "ok"
+TRUNCATED = "truncated"
+SCORED = frozenset({OK, TRUNCATED})
+"""Statuses of rows that have a score."""
+
+
+class Problem(NamedTuple):
+    """Why a row cannot be scored."""
+
+    field: str
+    reason: str
+
+
+def problem(reference: Any, candidate: Any) -> Problem | None:
+    """What is wrong with two texts, if anything.
+
+    >>> problem("Clear lungs.", " ")
+    Problem(field='candidate', reason='empty candidate')
+    """
+    for field, value in (("reference", reference), ("candidate", candidate)):
+        if value is None or value != value:  # NaN differs from itself
+            return Problem(field, f"missing {field}")
+        if not isinstance(value, str):
+            return Problem(field, f"expected a text as {field} but got {type(value).__name__}")
+        if not value.strip():
+            return Problem(field, f"empty {field}")
+    return None
+
+
+class Scorer(ABC):
+    """Judges candidates against references.
+
+    Attributes:
+        criteria: What the sub-scores are, or None for a scorer with a total only.
+        higher_is_better: The direction of the total.
+    """
+
+    criteria: Criteria | None = None
+    higher_is_better: bool = True
+
+    def score(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        """Scores in the order and length of the input; a row that cannot be scored has NaN and a status that says why.
+
+        Raises:
+            ValueError: If there are not as many references as candidates.
+        """
+        if len(references) != len(candidates):
+            raise ValueError(
+                f"Expected as many references as candidates but got {len(references)} and {len(candidates)}."
+            )
+        problems = [problem(*pair) for pair in zip(references, candidates, strict=True)]
+        status = [OK if found is None else found.reason for found in problems]
+        good = [index for index, found in enumerate(problems) if found is None]
+        scores = self.score_texts([references[i] for i in good], [candidates[i] for i in good])
+        for index, value in zip(good, scores.status, strict=True):
+            status[index] = value
+        evidence = None
+        if scores.evidence is not None:
+            shown = dict(zip(good, scores.evidence, strict=True))
+            evidence = tuple(shown.get(index) for index in range(len(status)))
+        total, sub, counts = (_spread(value, good, len(status)) for value in (scores.total, scores.sub, scores.counts))
+        if total is None:
+            raise TypeError(f"Expected a total from {type(self).__name__} but got None.")
+        return Scores(total, sub, counts, tuple(status), evidence)
+
+    @abstractmethod
+    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        """Scores of texts that are not empty; called by `score` with as many of one as of the other, maybe none."""
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Changes with anything that scores depend on; called before a scoring run is resumed."""
+
+    @abstractmethod
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write the scorer to a folder that `radreward.load` reads."""
+
+
+def _spread(values: Tensor | None, rows: list[int], length: int) -> Tensor | None:
+    """Values of some rows to (length, ...), NaN elsewhere."""
+    if values is None:
+        return None
+    spread = torch.full((length, *values.shape[1:]), torch.nan)
+    spread[rows] = values.float()
+    return spread

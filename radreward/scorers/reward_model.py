@@ -1,0 +1,171 @@
+"""A trained reward model as a scorer."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import torch
+from peft import PeftModel
+from torch import Tensor
+
+from radreward.data.packed_groups import Prompts, TooLong
+from radreward.data.packing import pack
+from radreward.models import RewardModel, SavedModel, load_model, save_model
+from radreward.scorers.base import OK, TRUNCATED, Scorer
+from radreward.scorers.int8 import quantize
+from radreward.types import Scores
+
+Path_ = tuple[tuple[int, ...], ...]  # token pieces of one candidate, from the root to its own
+Precision = Literal["fp32", "int8"]
+
+
+class RewardModelScorer(Scorer):
+    """Totals, rewards and expected errors of candidates; candidates of one reference share its pass.
+
+    total = offset + Σ_j reward_j, the ranking total that training shapes; sub = rewards (n, N); counts = calibrated
+    errors (n, N), or None where the model was saved without a calibration.
+
+    Args:
+        saved: The model, its template, limit and calibration. It is left as it is.
+        precision: int8 computes the backbone's linear layers in 8 bits (CPU).
+        too_long: Reject reports over the limit with a status, or cut both, with the status "truncated".
+        packing: Whether candidates share a row with their reference.
+        batch_tokens: Most tokens, padding counted, of one forward pass.
+
+    Raises:
+        ValueError: If `batch_tokens` is not positive.
+    """
+
+    def __init__(
+        self,
+        saved: SavedModel,
+        precision: Precision = "fp32",
+        too_long: Literal["reject", "truncate"] = "reject",
+        packing: Literal["tree", "rows"] = "tree",
+        batch_tokens: int = 2048,
+    ) -> None:
+        if batch_tokens < 1:
+            raise ValueError(f"Expected `batch_tokens` to be >= 1 but got {batch_tokens}.")
+        if precision not in ("fp32", "int8"):
+            raise ValueError(f"Expected `precision` to be fp32 or int8 but got {precision!r}.")
+        if too_long not in ("reject", "truncate"):
+            raise ValueError(f"Expected `too_long` to be reject or truncate but got {too_long!r}.")
+        self.saved = saved
+        self.criteria = saved.model.criteria
+        self.precision, self.too_long, self.packing, self.batch_tokens = precision, too_long, packing, batch_tokens
+        self._prompts = Prompts(saved.model.backbone.name, self.criteria, saved.template, saved.max_length)
+        self._model = _for_inference(saved.model, precision)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        folder: str | Path,
+        precision: Precision = "fp32",
+        too_long: Literal["reject", "truncate"] = "reject",
+        download: bool = False,
+    ) -> RewardModelScorer:
+        """The scorer of a saved model; `download` allows a missing backbone to be fetched from the hub."""
+        return cls(load_model(folder, download=download), precision, too_long)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """See `Scorer.save_pretrained`; weights are written in full precision."""
+        save_model(self.saved, folder)
+
+    def fingerprint(self) -> str:
+        """See `Scorer.fingerprint`."""
+        saved = self.saved
+        calibration = saved.calibration.to_dict() if saved.calibration else None
+        settings = (saved.max_length, type(saved.template).__name__, self.precision, self.too_long, calibration)
+        digest = hashlib.sha256(json.dumps([*settings, self.criteria and self.criteria.to_dict()]).encode())
+        digest.update(f"{saved.model.backbone.name} {saved.model.pooling_name}".encode())
+        for name, value in sorted(saved.model.trained_state().items()):
+            digest.update(name.encode())
+            digest.update(value.detach().cpu().float().contiguous().numpy().tobytes())
+        return digest.hexdigest()
+
+    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        """See `Scorer.score_texts`."""
+        paths, status = self._paths(references, candidates)
+        known = self._rewards(list(dict.fromkeys(path for path in paths if path)))
+        criteria = self.saved.model.criteria
+        empty = torch.full((len(criteria),), torch.nan)
+        rewards = (
+            torch.stack([known[path] if path else empty for path in paths])
+            if paths
+            else empty.new_empty(0, len(criteria))
+        )
+        calibration = self.saved.calibration
+        return Scores(criteria.total(rewards), rewards, calibration and calibration.counts(rewards), tuple(status))
+
+    def _paths(self, references: Sequence[str], candidates: Sequence[str]) -> tuple[list[Path_ | None], list[str]]:
+        paths: list[Path_ | None] = []
+        status = []
+        for reference, candidate in zip(references, candidates, strict=True):
+            try:
+                pieces, cut = self._prompts.fit(reference, candidate, self.too_long == "truncate")
+            except TooLong as error:
+                paths.append(None)
+                status.append(f"over the limit: {error}")
+                continue
+            paths.append(tuple(map(tuple, pieces)))
+            status.append(TRUNCATED if cut else OK)
+        return paths, status
+
+    @torch.inference_mode()
+    def _rewards(self, paths: list[Path_]) -> dict[Path_, Tensor]:
+        """(N,) rewards of each path."""
+        known: dict[Path_, Tensor] = {}
+        device = next(self._model.parameters()).device
+        for batch in _batches(paths, self.packing, self.batch_tokens):
+            packed = pack(batch, self.packing)
+            rewards = self._model(type(packed)(*(value.to(device) for value in packed)))
+            known.update(zip(batch, rewards.float().cpu(), strict=True))
+        return known
+
+
+def _for_inference(model: RewardModel, precision: Precision) -> RewardModel:
+    """A copy with adapters merged into the weights they adapt, in 8 bits if wanted."""
+    model = copy.deepcopy(model).eval()
+    if isinstance(model.encoder, PeftModel) and not model.backbone.quantization:
+        model.encoder = model.encoder.merge_and_unload()
+    if precision == "int8":
+        quantize(model.encoder)
+    return model
+
+
+def _batches(paths: list[Path_], packing: str, budget: int) -> Iterator[list[Path_]]:
+    """Rows of like length together, at most `budget` tokens with padding (a single row may have more)."""
+    rows = sorted(_rows(paths, packing, budget), key=lambda row: row[0])
+    batch: list[Path_] = []
+    count = 0
+    for length, members in rows:  # rising: the newest row is the longest
+        if batch and length * (count + 1) > budget:
+            yield batch
+            batch, count = [], 0
+        batch += members
+        count += 1
+    if batch:
+        yield batch
+
+
+def _rows(paths: list[Path_], packing: str, budget: int) -> Iterator[tuple[int, list[Path_]]]:
+    """Length and candidates of each row; a reference with very many candidates gets several rows, in batches apart."""
+    groups: dict[object, list[Path_]] = {}
+    for path in paths:
+        groups.setdefault(path[:-1] if packing == "tree" else path, []).append(path)
+    for members in groups.values():
+        prefix = sum(map(len, members[0][:-1]))
+        row: list[Path_] = []
+        length = prefix
+        for path in members:
+            if row and length + len(path[-1]) > budget:
+                yield length, row
+                row, length = [], prefix
+            row.append(path)
+            length += len(path[-1])
+        yield length, row

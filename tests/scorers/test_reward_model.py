@@ -1,0 +1,61 @@
+"""The reward model as a scorer."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import radreward
+from radreward.criteria import RadCliQ
+from radreward.errors import InputError
+from radreward.models import Backbone, RewardModel, SavedModel
+from radreward.prompts import PairTemplate
+from radreward.scorers import RewardModelScorer
+
+REFERENCES = ["lungs are clear"] * 3 + ["small left effusion"] * 2
+CANDIDATES = ["clear lungs", "right effusion", "no change", "left effusion", "clear lungs"]
+
+
+def _saved(limit: int = 200) -> SavedModel:
+    torch.manual_seed(0)
+    model = RewardModel(Backbone("tiny-bert"), RadCliQ())
+    for name, value in model.named_parameters():
+        if "lora_B" in name or "head.out.weight" in name:
+            torch.nn.init.normal_(value, std=0.3)
+    return SavedModel(model, PairTemplate(), limit)
+
+
+def test_scores_do_not_depend_on_the_batch_or_the_packing() -> None:
+    for precision in ("fp32", "int8"):
+        whole = RewardModelScorer(_saved(), precision).score(REFERENCES, CANDIDATES)
+        rows = RewardModelScorer(_saved(), precision, packing="rows", batch_tokens=1)
+        alone = torch.cat([rows.score([r], [c]).total for r, c in zip(REFERENCES, CANDIDATES, strict=True)])
+        torch.testing.assert_close(whole.total, alone, rtol=1e-5, atol=1e-5)
+        assert whole.sub is not None
+        torch.testing.assert_close(whole.total, RadCliQ().total(whole.sub))
+        assert whole.total.std() > 1e-3
+
+
+def test_too_long_is_rejected_or_cut_and_said() -> None:
+    references, candidates = ["a", "", "a"], ["b", "b", "b" * 300]
+    rejected = RewardModelScorer(_saved()).score(references, candidates)
+    assert rejected.status[:2] == ("ok", "empty reference")
+    assert "at most 200 tokens but the prompt has 304" in rejected.status[2]
+    assert rejected.total.isnan().tolist() == [False, True, True]
+    cut = RewardModelScorer(_saved(), too_long="truncate").score(references, candidates)
+    assert cut.status == ("ok", "empty reference", "truncated")
+    assert cut.total.isnan().tolist() == [False, True, False]
+
+
+def test_saved_and_loaded_scores_alike(tmp_path: Path) -> None:
+    scorer = RewardModelScorer(_saved())
+    scorer.save_pretrained(tmp_path / "model")
+    loaded = radreward.load(tmp_path / "model")
+    assert torch.equal(loaded.score(REFERENCES, CANDIDATES).total, scorer.score(REFERENCES, CANDIDATES).total)
+    assert loaded.fingerprint() == scorer.fingerprint()
+    assert RewardModelScorer(_saved(), "int8").fingerprint() != scorer.fingerprint()
+
+
+def test_unknown_names_are_told() -> None:
+    with pytest.raises(InputError, match="a name of embedded"):
+        radreward.load("nobody")
