@@ -188,13 +188,13 @@ def _part_text(scorer: Scorer, batch: list[Row], problems: list[Problem | None])
     for values in (scores.sub, scores.counts):
         columns.append([[None] * width] * len(good) if values is None else values.tolist())
     rows = iter(zip(scores.status, *columns, strict=True))
-    lines = []
+    lines: list[list[Any]] = []
     for found in problems:
         if found is not None:
             lines.append([found.reason, found.field, None])
             continue
-        status, *values = next(rows)
-        kept = sum(values, []) if status in SCORED else None
+        status, *scored = next(rows)
+        kept: list[Any] | None = [number for part in scored for number in part] if status in SCORED else None
         lines.append([status, None if status in SCORED else "candidate", kept])
     return "".join(json.dumps(line) + "\n" for line in lines)
 

@@ -100,7 +100,9 @@ class RewardModelScorer(Scorer):
             else empty.new_empty(0, len(criteria))
         )
         calibration = self.saved.calibration
-        return Scores(criteria.total(rewards), rewards, calibration and calibration.counts(rewards), tuple(status))
+        return Scores(
+            criteria.total(rewards), rewards, calibration.counts(rewards) if calibration else None, tuple(status)
+        )
 
     def _paths(self, references: Sequence[str], candidates: Sequence[str]) -> tuple[list[Path_ | None], list[str]]:
         paths: list[Path_ | None] = []
