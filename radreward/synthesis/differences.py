@@ -1,0 +1,126 @@
+"""The errors of a candidate, by rule, from the facts of both reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from radreward.criteria import ERROR_TYPES
+from radreward.synthesis.facts import Change, Fact
+from radreward.synthesis.vocabulary import FINDINGS, LEVELS, ancestry, related
+
+TYPES = tuple(criterion.tag for criterion in ERROR_TYPES)
+FALSE, MISSING, PLACE, DEGREE, COMPARED, NOT_COMPARED = TYPES
+NOTED: frozenset[Change | None] = frozenset({"new", "worse", "better", "resolved"})
+"""Changes whose omission is an error; that something is unchanged may go unsaid."""
+
+
+def count_errors(reference: Iterable[Fact], candidate: Iterable[Fact]) -> dict[str, int]:
+    """Errors by the tags of `RadCliQSignificance`.
+
+    Facts are matched one to one, the same finding before a more general or more special one, and the most alike
+    first. What stays alone in the candidate is a false prediction, in the reference an omission; a matched fact can
+    have a wrong place, a wrong degree, a comparison that the reference does not make, and lack a change that it
+    notes. What one side leaves unsaid about place or degree is no error, nor is a denial that goes unsaid.
+
+    An error is significant if the finding is urgent or actionable; a wrong degree only if it is urgent, or the
+    degrees are mild and severe; a wrong or missing comparison only if it hides or invents news, not stability.
+
+    >>> effusion = Fact("effusion", location="left", severity="mild")
+    >>> errors = count_errors([effusion], [effusion._replace(location="right"), Fact("scoliosis")])
+    >>> {tag: count for tag, count in errors.items() if count}
+    {'significant_incorrect_location': 1, 'insignificant_false_prediction': 1}
+    """
+    counts = {f"{kind}_{tag}": 0 for kind in ("significant", "insignificant") for tag in TYPES}
+
+    def add(tag: str, significant: bool) -> None:
+        counts[f"{'' if significant else 'in'}significant_{tag}"] += 1
+
+    ours, theirs = _relevant(reference), _relevant(candidate)
+    for one, other in _matched(ours, theirs):
+        if one is None:
+            if other is not None and other.positive:
+                add(FALSE, FINDINGS[other.finding].matters)
+            elif other is not None:
+                add(COMPARED, FINDINGS[other.finding].matters)
+        elif other is None:
+            add(MISSING if one.positive else NOT_COMPARED, FINDINGS[one.finding].matters)
+        else:
+            _compare(one, other, add)
+    return counts
+
+
+def radcliq_errors(counts: Mapping[str, int]) -> dict[str, int]:
+    """Errors by the tags of `RadCliQ`: significant and insignificant ones together."""
+    return {tag: counts[f"significant_{tag}"] + counts[f"insignificant_{tag}"] for tag in TYPES}
+
+
+def _relevant(facts: Iterable[Fact]) -> list[Fact]:
+    """What can be right or wrong: findings that are there, and those that are said to be gone."""
+    return [fact for fact in dict.fromkeys(facts) if fact.positive or fact.change == "resolved"]
+
+
+def _compare(one: Fact, other: Fact, add: Callable[[str, bool], None]) -> None:
+    matters = FINDINGS[one.finding].matters or FINDINGS[other.finding].matters
+    if one.positive != other.positive:
+        if one.positive:
+            add(MISSING, matters)
+        else:
+            add(FALSE, matters)
+            add(NOT_COMPARED, matters)
+        return
+    if one.location and other.location and one.location != other.location and not _within(one.location, other.location):
+        add(PLACE, matters)
+    if one.severity and other.severity and one.severity != other.severity:
+        far = abs(LEVELS[one.severity] - LEVELS[other.severity]) > 1
+        add(DEGREE, matters and (far or FINDINGS[one.finding].urgency == "urgent"))
+    if one.change != other.change:
+        if other.change:
+            add(COMPARED, matters and (other.change in NOTED or one.change in NOTED))
+        elif one.change in NOTED:
+            add(NOT_COMPARED, matters)
+
+
+def _within(one: str, other: str) -> bool:
+    """Whether one place is a part of the other: "right" and "right lower" do not contradict."""
+    return one.split(" ")[0] == other.split(" ")[0] and (" " not in one or " " not in other)
+
+
+def _matched(ours: list[Fact], theirs: list[Fact]) -> list[tuple[Fact | None, Fact | None]]:
+    """Facts of both sides in pairs, best first; None where a fact stays alone."""
+    scored = sorted(
+        ((_likeness(one, other), i, j) for i, one in enumerate(ours) for j, other in enumerate(theirs)),
+        key=lambda entry: (-entry[0], entry[1], entry[2]),
+    )
+    left, right = dict(enumerate(ours)), dict(enumerate(theirs))
+    pairs: list[tuple[Fact | None, Fact | None]] = []
+    for likeness, i, j in scored:
+        if likeness > 0 and i in left and j in right:
+            pairs.append((left.pop(i), right.pop(j)))
+    matched = [pair for pair in pairs if pair[0] and pair[1]]
+    alone = [(fact, None) for fact in left.values() if not _repeats(fact, matched, 0)]
+    alone_too = [(None, fact) for fact in right.values() if not _repeats(fact, matched, 1)]
+    return [*pairs, *alone, *alone_too]
+
+
+def _repeats(fact: Fact, matched: list[tuple[Fact | None, Fact | None]], side: int) -> bool:
+    """Whether the same report says it a second time, more or less specially, without another place."""
+    said = [pair[side] for pair in matched]
+    return any(
+        other is not None
+        and other.positive == fact.positive
+        and related(other.finding, fact.finding)
+        and (not fact.location or not other.location or _within(fact.location, other.location))
+        for other in said
+    )
+
+
+def _likeness(one: Fact, other: Fact) -> float:
+    if one.finding == other.finding:
+        base = 100.0
+    elif related(one.finding, other.finding):
+        chain = ancestry(one.finding) if other.finding in ancestry(one.finding) else ancestry(other.finding)
+        base = 50.0 - len(chain)
+    else:
+        return 0.0
+    same = (one.positive == other.positive) * 8 + (one.location == other.location) * 4
+    return base + same + (one.severity == other.severity) * 2 + (one.change == other.change)

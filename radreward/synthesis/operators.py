@@ -1,0 +1,220 @@
+"""Errors made on purpose: one operator for each of the six RadCliQ types, and rewording that makes none.
+
+An operator takes an annotated report, generated or real, and returns it edited in every place that states the fact
+(findings and impression alike), or None where it does not apply. What it caused is told by `count_errors` from the
+facts before and after, so that nothing goes uncounted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from random import Random
+
+from radreward.synthesis.annotate import sentence_facts
+from radreward.synthesis.differences import COMPARED, DEGREE, FALSE, MISSING, NOT_COMPARED, NOTED, PLACE
+from radreward.synthesis.facts import AnnotatedReport, Change, Fact, Section, Sentence
+from radreward.synthesis.grammar import restate, sentence
+from radreward.synthesis.sampling import sample_fact
+from radreward.synthesis.vocabulary import DEGREES, FINDINGS, PLACES, related
+
+BODY: tuple[Section, ...] = ("findings", "impression")
+Operator = Callable[[AnnotatedReport, Random], AnnotatedReport | None]
+
+
+def false_prediction(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+    """State a finding that the report does not have."""
+    said = {fact.finding for fact in report.facts if fact.positive or fact.change}
+    free = [key for key in FINDINGS if not any(related(key, other) for other in said)]
+    if not free or not report.sentences:
+        return None
+    fact = sample_fact(rng.choice(free), rng)._replace(change=None)
+    return insert(report, fact, rng)
+
+
+def omission(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+    """Leave a finding out."""
+    options = [fact for fact in report.facts if fact.positive]
+    return replace(report, rng.choice(options), None, rng) if options else None
+
+
+def incorrect_location(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+    """Put a finding in another place; left and right most often."""
+    options = [fact for fact in report.facts if fact.positive and fact.location and _other_places(fact)]
+    if not options:
+        return None
+    fact = rng.choice(options)
+    mirrored = _mirror(fact.location or "")
+    place = mirrored if mirrored in _other_places(fact) and rng.random() < 0.6 else rng.choice(_other_places(fact))
+    return replace(report, fact, fact._replace(location=place), rng)
+
+
+def incorrect_severity(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+    """Give a finding another degree."""
+    options = [fact for fact in report.facts if fact.positive and fact.severity]
+    if not options:
+        return None
+    fact = rng.choice(options)
+    return replace(report, fact, fact._replace(severity=rng.choice([d for d in DEGREES if d != fact.severity])), rng)
+
+
+def incorrect_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+    """Compare a finding with an earlier study where the report does not."""
+    options = [
+        fact
+        for fact in report.facts
+        if fact.polarity == "present" and fact.change is None and FINDINGS[fact.finding].changes
+    ]
+    if not options:
+        return None
+    fact = rng.choice(options)
+    changes: tuple[Change, ...] = ("new", "worse", "better", "stable")
+    return replace(report, fact, fact._replace(change=rng.choice(changes)), rng)
+
+
+def omission_of_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+    """Leave out that a finding has changed, not the finding."""
+    options = [fact for fact in report.facts if fact.positive and fact.change in NOTED]
+    if not options:
+        return None
+    fact = rng.choice(options)
+    return replace(report, fact, fact._replace(change=None), rng)
+
+
+OPERATORS: dict[str, Operator] = {
+    FALSE: false_prediction,
+    MISSING: omission,
+    PLACE: incorrect_location,
+    DEGREE: incorrect_severity,
+    COMPARED: incorrect_comparison,
+    NOT_COMPARED: omission_of_comparison,
+}
+"""By the tag of the error that they make."""
+
+
+def insert(report: AnnotatedReport, fact: Fact, rng: Random) -> AnnotatedReport:
+    """State a fact in one of the report's sections, or in two."""
+    there = {entry.section for entry in report.sentences}
+    sections: list[Section] = [section for section in BODY if section in there] or ["findings"]
+    chosen = rng.sample(sections, k=rng.choice((1, 1, len(sections))))
+    sentences = list(report.sentences)
+    for section in chosen:
+        places = [i for i, entry in enumerate(sentences) if entry.section == section]
+        where = rng.choice([*places, places[-1] + 1]) if places else len(sentences)
+        sentences.insert(where, sentence(fact, rng, section))
+    return report._replace(sentences=tuple(_consistent(sentences, fact, rng)))
+
+
+def _consistent(sentences: list[Sentence], fact: Fact, rng: Random) -> list[Sentence]:
+    """Without the denials that the new fact contradicts; a sentence that denied nothing else is dropped."""
+    kept = []
+    for entry in sentences:
+        clash = tuple(f for f in entry.facts if not f.positive and not f.change and related(f.finding, fact.finding))
+        if not clash:
+            kept.append(entry)
+        elif len(clash) < len(entry.facts):
+            rest = tuple(f for f in entry.facts if f not in clash)
+            kept += restate(rest, rng, entry.section)
+    return kept
+
+
+def replace(report: AnnotatedReport, old: Fact, new: Fact | None, rng: Random) -> AnnotatedReport | None:
+    """Change a fact wherever the report states it, more or less fully; None if some place could not be changed."""
+    changed = False
+    sentences: list[Sentence] = []
+    for entry in report.sentences:
+        touched = [fact for fact in entry.facts if fact.finding == old.finding and (fact.positive or fact.change)]
+        if not touched or not any(_covers(old, fact) for fact in touched):
+            sentences.append(entry)
+            continue
+        changed = True
+        facts = tuple(
+            edited
+            for fact in entry.facts
+            if (edited := _edited(fact, old, new) if fact in touched else fact) is not None
+        )
+        if facts == entry.facts:
+            sentences.append(entry)
+        elif (text := _in_place(entry, facts)) is not None:
+            sentences.append(entry._replace(text=text, facts=facts))
+        else:
+            sentences += restate(facts, rng, entry.section) if facts else []
+    return report._replace(sentences=tuple(sentences)) if changed and sentences else None
+
+
+def _covers(full: Fact, fact: Fact) -> bool:
+    """Whether `fact` states nothing that `full` does not."""
+    return fact.positive == full.positive and all(
+        said is None or said == known for known, said in zip(full[2:], fact[2:], strict=True)
+    )
+
+
+def _edited(fact: Fact, old: Fact, new: Fact | None) -> Fact | None:
+    """What becomes of a statement of `old` if `new` is true: it says what it said, as it now is."""
+    if not _covers(old, fact):
+        return fact
+    if new is None:
+        return None
+    fields = {
+        name: getattr(new, name)
+        for name in ("location", "severity", "change")
+        if getattr(new, name) != getattr(old, name) and (getattr(fact, name) is not None or getattr(old, name) is None)
+    }
+    return fact._replace(**fields)
+
+
+def _in_place(entry: Sentence, facts: tuple[Fact, ...]) -> str | None:
+    """The sentence with one word exchanged, if that makes it state just the facts."""
+    swaps = [{"left": "right", "right": "left", "Left": "Right", "Right": "Left"}]
+    for one, words in DEGREES.items():
+        swaps += [{word: other[i]} for d, other in DEGREES.items() if d != one for i, word in enumerate(words[:2])]
+    for swap in swaps:
+        pattern = r"\b(?:" + "|".join(map(re.escape, swap)) + r")\b"
+        text, count = re.subn(pattern, partial(_swapped, swap), entry.text)
+        if count and set(sentence_facts(text)) == set(facts):
+            return text
+    return None
+
+
+def _swapped(swap: dict[str, str], match: re.Match[str]) -> str:
+    return swap[match[0]]
+
+
+def _other_places(fact: Fact) -> list[str]:
+    side = (fact.location or "").split(" ")
+    return [
+        place
+        for place in PLACES[FINDINGS[fact.finding].places]
+        if place
+        and place != fact.location
+        and not (place.split(" ")[0] == side[0] and (" " not in place or len(side) == 1))
+    ]
+
+
+def _mirror(place: str) -> str:
+    swap = {"left": "right", "right": "left"}
+    return " ".join(swap.get(word, word) for word in place.split(" "))
+
+
+def paraphrase(report: AnnotatedReport, rng: Random, share: float = 1.0) -> AnnotatedReport:
+    """Say a share of the sentences in other words, and others in another order, section by section; causes no error."""
+    sentences: list[Sentence] = []
+    for entry in report.sentences:
+        if entry.facts and rng.random() < share:
+            sentences += restate(entry.facts, rng, entry.section)
+        elif entry.facts or rng.random() > share / 2:
+            sentences.append(entry)
+    return reorder(report._replace(sentences=tuple(sentences or report.sentences)), rng, share)
+
+
+def reorder(report: AnnotatedReport, rng: Random, share: float = 1.0) -> AnnotatedReport:
+    """Sentences of a section in another order; causes no error."""
+    sections = list(dict.fromkeys(entry.section for entry in report.sentences))
+    sentences: list[Sentence] = []
+    for section in sections:
+        own = [entry for entry in report.sentences if entry.section == section]
+        if rng.random() < share:
+            rng.shuffle(own)
+        sentences += own
+    return report._replace(sentences=tuple(sentences))
