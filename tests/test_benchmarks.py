@@ -1,0 +1,62 @@
+import json
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(ROOT)  # the benchmarks are run from the root of the repository, never installed
+    return import_module("benchmarks.__main__")
+
+
+@pytest.fixture
+def speed(runner: ModuleType) -> ModuleType:
+    pytest.importorskip("trl")
+    return import_module("benchmarks.training_speed")
+
+
+def test_names_are_the_modules(runner: ModuleType) -> None:
+    assert runner.names() == sorted(p.stem for p in (ROOT / "benchmarks").glob("*.py") if not p.stem.startswith("_"))
+
+
+def test_an_unknown_name_is_an_error_that_lists_the_names(
+    runner: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert runner.run(["nothing"]) == 2
+    assert "training_speed" in capsys.readouterr().err
+
+
+def test_runs_what_is_named(
+    runner: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("benchmarks.training_speed.main", lambda: print("ran"))
+    assert runner.run(["training_speed", "training_speed"]) == 0
+    assert capsys.readouterr().out == "== training_speed\nran\n" * 2
+
+
+def test_training_speed_at_a_tiny_size(speed: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    case = speed.Case(3, prefix=16, candidate=8, rounds=1, against_peer=1e9)
+    speed.main([case], speed.Size(width=32, layers=1, vocabulary=50))
+    printed = capsys.readouterr().out
+    assert "target 1e+09: MISSED" in printed
+    result = json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
+    peer, one_pair, rows, tree, batch = result["variants"].values()
+    assert [peer["pairs"], one_pair["pairs"], tree["pairs"]] == [6, 2, 6]
+    assert peer["tokens"] == 2 * rows["tokens"]  # each of three candidates is in two pairs
+    assert tree["tokens"] - batch["tokens"] == 4  # the instruction of the second group
+    assert result["once"] * result["sharing"] == pytest.approx(tree["ratio"])
+
+
+def test_a_gradient_that_differs_is_noticed(speed: ModuleType, tmp_path: Path) -> None:
+    size, case = speed.Size(width=32, layers=1, vocabulary=50), speed.Case(2, prefix=8, candidate=4, rounds=1)
+    sides = speed.build(str(tmp_path), size)
+    with torch.no_grad():
+        sides.ours.head.out.weight.mul_(1.01)
+    with pytest.raises(AssertionError, match="differ"):
+        speed.measure(case, sides, size.vocabulary)
