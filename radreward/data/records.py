@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import datasets
 import pyarrow as pa
 
 from radreward.criteria import Criteria, CriteriaError
-from radreward.data.tables import Row, read_rows, write_table
+from radreward.data.tables import Row, arrow_rows, is_text, read_rows, write_table
 from radreward.errors import InputError
 from radreward.types import Candidate, ReportGroup
 
@@ -25,6 +27,10 @@ SCHEMA = pa.schema(
         ),
     }
 )
+
+
+FLAT = frozenset({"id", "group", "reference", "candidate", "system"})
+"""Columns of a flat row beside the criteria."""
 
 
 class RowError(ValueError):
@@ -107,6 +113,8 @@ def text_field(values: Mapping[str, Any], name: str, number: bool = False) -> st
         raise RowError(f"field {name!r}: expected a text but got {value!r}")
     if not value.strip():
         raise RowError(f"field {name!r}: expected a text that is not empty")
+    if not is_text(value):
+        raise RowError(f"field {name!r}: expected UTF-8 text")
     return value
 
 
@@ -139,8 +147,10 @@ def _rows(path: str | Path) -> Iterator[Row]:
             raise InputError(f"{path}: cannot be read as a dataset ({' '.join(str(error).split())}).") from error
         if not isinstance(data, datasets.Dataset):
             raise InputError(f"{path}: expected one dataset but got several splits; name the folder of one.")
-        for number, values in enumerate(data, 1):
-            yield Row(number, dict(values))
+        number = 1
+        for table in data.with_format("arrow").iter(batch_size=1024):
+            yield from arrow_rows(table, number)
+            number += table.num_rows
         return
     for batch in read_rows(path):
         yield from batch
@@ -155,7 +165,7 @@ def _parsed(value: Any, field: str) -> Any:
         return value
     try:
         return json.loads(value) if value.strip() else None
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise RowError(f"field {field!r}: expected JSON ({error})") from error
 
 
@@ -167,7 +177,7 @@ def _group(values: Mapping[str, Any], criteria: Criteria | None) -> ReportGroup:
     for position, entry in enumerate(entries, 1):
         try:
             candidates.append(_candidate(text_field(entry, "text"), entry.get("errors"), entry.get("system"), criteria))
-        except ValueError as error:
+        except (RowError, CriteriaError) as error:
             raise RowError(f"candidate {position}: {error}") from error
     return ReportGroup(text_field(values, "id", number=True), text_field(values, "reference"), tuple(candidates))
 
@@ -175,32 +185,55 @@ def _group(values: Mapping[str, Any], criteria: Criteria | None) -> ReportGroup:
 def _flat(values: Mapping[str, Any], criteria: Criteria | None) -> tuple[ReportGroup, bool]:
     errors = values.get("errors")
     if "errors" not in values and criteria:
-        errors = {tag: _number(values[tag], tag) for tag in criteria.tags if tag in values}
+        errors = {tag: _cell(values[tag], tag) for tag in _tag_columns(values, criteria)}
     reference, text = text_field(values, "reference"), text_field(values, "candidate")
     candidate = _candidate(text, errors, values.get("system"), criteria)
     streamed = "group" in values
     return ReportGroup(text_field(values, "group" if streamed else "id", True), reference, (candidate,)), streamed
 
 
+def _tag_columns(values: Mapping[str, Any], criteria: Criteria) -> list[str]:
+    """The tags that have a column; a column that is nearly a missing tag is a slip."""
+    extra = sorted(str(name) for name in set(values) - set(criteria.tags) - FLAT)
+    for tag in criteria.tags:
+        if tag not in values and (near := get_close_matches(tag, extra, 1, 0.85)):
+            raise RowError(f"field {near[0]!r}: unknown column; expected {tag!r}")
+    return [tag for tag in criteria.tags if tag in values]
+
+
 def _candidate(text: str, errors: Any, system: Any, criteria: Criteria | None) -> Candidate:
-    errors = _parsed(errors, "errors")
-    if isinstance(errors, list):  # an Arrow map
-        errors = dict(errors)
-    if errors is not None and not isinstance(errors, dict):
-        raise RowError(f"field 'errors': expected a mapping from criterion to number but got {errors!r}")
-    if errors is not None:
-        errors = {tag: value for tag, value in errors.items() if value is not None}
+    known = _errors(_parsed(errors, "errors"))
     if criteria is not None:
-        criteria.vector(errors or {})
-    if system is not None and not isinstance(system, str):
+        criteria.vector(known or {})
+    if system is not None and (not isinstance(system, str) or not is_text(system)):
         raise RowError(f"field 'system': expected a text but got {system!r}")
-    return Candidate(text, errors, system or None)
+    return Candidate(text, known, system or None)
 
 
-def _number(value: Any, field: str) -> Any:
+def _errors(value: Any) -> dict[str, float] | None:
+    if isinstance(value, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):  # an Arrow map
+        value = dict(value)
+    if value is None:
+        return None
+    if not isinstance(value, dict) or not all(isinstance(tag, str) for tag in value):
+        raise RowError(f"field 'errors': expected a mapping from criterion to number but got {value!r}")
+    # Where Arrow has no map, a tag that another row has is null in this one.
+    return {tag: _number(number, tag) for tag, number in value.items() if number is not None}
+
+
+def _number(value: Any, tag: str) -> float:
+    try:
+        if isinstance(value, bool | int | float) and math.isfinite(float(value)) and value >= 0:
+            return value
+    except OverflowError:
+        pass  # an integer that no float holds
+    raise RowError(f"field {tag!r}: expected a finite number >= 0 but got {value!r}")
+
+
+def _cell(value: Any, tag: str) -> Any:
     if not isinstance(value, str):
         return value
     try:
         return float(value)
     except ValueError as error:
-        raise RowError(f"field {field!r}: expected a number but got {value!r}") from error
+        raise RowError(f"field {tag!r}: expected a number but got {value!r}") from error

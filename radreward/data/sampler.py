@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from torch.utils.data import DataLoader, DistributedSampler
+
+from radreward.errors import InputError
 
 WINDOW = 50
 """Batches that are sorted by length together: large enough for little padding, small enough to stay shuffled."""
@@ -15,7 +18,9 @@ WINDOW = 50
 class LengthBuckets(DistributedSampler[Any]):
     """Shuffles groups, sorts them by length inside windows, and deals whole batches to the processes in turn.
 
-    The last batch of an epoch may be smaller; where batches do not divide among processes, the first are dealt again.
+    Every process gets the same number of batches, as distributed training needs. To that end, batches that are left
+    over are, in training, made up by the first batches again; without `shuffle`, in evaluation, no group may count
+    twice, so the groups are spread evenly instead (with `batch_size` 1 a batch may then hold two).
 
     Args:
         lengths: Length of each group, in any unit.
@@ -24,6 +29,10 @@ class LengthBuckets(DistributedSampler[Any]):
         shuffle: False keeps the order of the file.
         rank: This process.
         world_size: How many processes there are.
+
+    Raises:
+        ValueError: If `batch_size` is less than 1.
+        InputError: If there are fewer groups than processes.
 
     >>> list(LengthBuckets([1, 2, 3], 2, shuffle=False))
     [[0, 1], [2]]
@@ -40,30 +49,37 @@ class LengthBuckets(DistributedSampler[Any]):
     ) -> None:
         if batch_size < 1:
             raise ValueError(f"Expected `batch_size` to be >= 1 but got {batch_size}.")
+        if len(lengths) < world_size:
+            raise InputError(
+                f"Expected at least {world_size} groups for {world_size} processes but got {len(lengths)}."
+            )
         super().__init__(range(len(lengths)), world_size, rank, shuffle, seed)  # type: ignore[arg-type]  # sized is enough
         self.lengths, self.batch_size, self.start = list(lengths), batch_size, 0
 
     def __len__(self) -> int:
         batches = -(-len(self.lengths) // self.batch_size)
-        return -(-batches // self.num_replicas)
+        each = -(-batches // self.num_replicas)
+        return each if self.shuffle else min(each, len(self.lengths) // self.num_replicas)
 
     def __iter__(self) -> Iterator[Any]:
-        order = list(range(len(self.lengths)))
-        generator = torch.Generator().manual_seed(hash((self.seed, self.epoch)) % 2**63)
-        if self.shuffle:
-            order = torch.randperm(len(order), generator=generator).tolist()
-        size = self.batch_size
-        batches = []
-        for begin in range(0, len(order), size * WINDOW):
-            window = order[begin : begin + size * WINDOW]
-            if self.shuffle:
-                window.sort(key=lambda index: self.lengths[index])
-            batches += [window[at : at + size] for at in range(0, len(window), size)]
-        if self.shuffle:
-            batches = [batches[at] for at in torch.randperm(len(batches), generator=generator).tolist()]
+        batches = self._shuffled() if self.shuffle else self._even()
         total = len(self) * self.num_replicas
         batches = [batches[at % len(batches)] for at in range(total)]
         yield from batches[self.rank + self.start * self.num_replicas :: self.num_replicas]
+
+    def _shuffled(self) -> list[list[int]]:
+        generator = torch.Generator().manual_seed(hash((self.seed, self.epoch)) % 2**63)
+        order: list[int] = torch.randperm(len(self.lengths), generator=generator).tolist()
+        size, batches = self.batch_size, []
+        for begin in range(0, len(order), size * WINDOW):
+            window = sorted(order[begin : begin + size * WINDOW], key=lambda index: self.lengths[index])
+            batches += [window[at : at + size] for at in range(0, len(window), size)]
+        return [batches[at] for at in torch.randperm(len(batches), generator=generator).tolist()]
+
+    def _even(self) -> list[list[int]]:
+        groups, total = len(self.lengths), len(self) * self.num_replicas
+        bounds = [-(-at * groups // total) for at in range(total + 1)]
+        return [list(range(begin, end)) for begin, end in itertools.pairwise(bounds)]
 
 
 class ResumableLoader(DataLoader[Any]):

@@ -6,7 +6,7 @@ import csv
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -56,11 +56,9 @@ def read_rows(path: str | Path, batch_size: int = 1024) -> Iterator[list[Row]]:
         rows = reader(Path(path), batch_size)
         while batch := list(islice(rows, batch_size)):
             yield batch
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, csv.Error) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise InputError(f"{path}: cannot be read as {kind[1:]} ({reason}).") from error
-    except csv.Error as error:
-        raise InputError(f"{path}: cannot be read as csv ({error}).") from error
 
 
 def count_rows(path: str | Path) -> int | None:
@@ -84,7 +82,7 @@ def _json_row(number: int, line: bytes) -> Row:
         values = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
     except UnicodeDecodeError as error:
         return Row(number, {}, f"expected UTF-8 text but byte {error.start} is not")
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # no JSON, or a number of thousands of digits
         return Row(number, {}, f"expected a JSON object ({error})")
     if not isinstance(values, dict):
         return Row(number, {}, f"expected a JSON object but got {type(values).__name__}")
@@ -94,27 +92,54 @@ def _json_row(number: int, line: bytes) -> Row:
 def _csv(path: Path, batch_size: int) -> Iterator[Row]:
     csv.field_size_limit(2**31 - 1)  # the default of 128 KiB is no limit of ours
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        for number, values in enumerate(csv.DictReader(file, strict=True), 1):
-            extra = values.pop(None, None)  # the key of surplus fields
-            problem = None
-            if extra is not None or None in values.values():
-                problem = "expected as many fields as the header has"
-            for name, value in values.items():
-                if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
-                    problem = f"field {name!r}: expected UTF-8 text"
-            yield Row(number, values, problem)
+        reader = csv.DictReader(file, strict=True)
+        names = reader.fieldnames or []
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InputError(f"{path}: expected a header of different columns but {twice[0]!r} is there twice.")
+        for number in count(1):
+            try:
+                yield _csv_row(number, next(reader))
+            except StopIteration:
+                return
+            except csv.Error as error:  # the reader goes on with the next line
+                yield Row(number, {}, f"expected CSV ({error})")
+
+
+def _csv_row(number: int, values: dict[Any, Any]) -> Row:
+    extra = values.pop(None, None)  # the key of surplus fields
+    if extra is not None or None in values.values():
+        return Row(number, values, "expected as many fields as the header has")
+    broken = [name for name, value in values.items() if not is_text(value)]
+    return Row(number, values, f"field {broken[0]!r}: expected UTF-8 text" if broken else None)
+
+
+def is_text(value: str) -> bool:
+    r"""Whether a string can be written as UTF-8: a lone surrogate, `"\ud800"` in JSON, cannot.
+
+    >>> is_text("é"), is_text("\ud800")
+    (True, False)
+    """
+    return not any("\ud800" <= char <= "\udfff" for char in value)
 
 
 def _parquet(path: Path, batch_size: int) -> Iterator[Row]:
     number = 0
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=batch_size):
-            for index in range(batch.num_rows):
-                number += 1
-                try:
-                    yield Row(number, batch.slice(index, 1).to_pylist()[0])
-                except UnicodeDecodeError:
-                    yield Row(number, {}, "expected UTF-8 text")
+            yield from arrow_rows(batch, number + 1)
+            number += batch.num_rows
+
+
+def arrow_rows(batch: pa.RecordBatch | pa.Table, first: int) -> Iterator[Row]:
+    """Rows of Arrow data, the first of them with this number."""
+    for index in range(batch.num_rows):
+        values, problem = {}, None
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                values[name] = column[index].as_py()
+            except UnicodeDecodeError:
+                problem = f"field {name!r}: expected UTF-8 text"
+        yield Row(first + index, values, problem)
 
 
 class TableWriter:
@@ -137,13 +162,16 @@ class TableWriter:
         self._part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
 
     def __enter__(self) -> Self:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        if self._kind == ".parquet":
-            self._parquet = pq.ParquetWriter(self._part, self.schema)
-        else:
-            self._file = self._part.open("w", encoding="utf-8", newline="")
-            if self._kind == ".csv":
-                csv.writer(self._file).writerow(self.schema.names)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self._kind == ".parquet":
+                self._parquet = pq.ParquetWriter(self._part, self.schema)
+            else:
+                self._file = self._part.open("w", encoding="utf-8", newline="")
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written ({error.strerror}).") from error
+        if self._kind == ".csv":
+            csv.writer(self._file).writerow(self.schema.names)
         return self
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -64,7 +64,7 @@ def byte_tokenizer(encoder: bool) -> PreTrainedTokenizerFast:
     """A tokenizer of single bytes, for the tiny backbones: needs no vocabulary file.
 
     >>> byte_tokenizer(encoder=False).encode("no", add_special_tokens=False)
-    [81, 82]
+    [80, 81]
     """
     special = ["<pad>", "[CLS]" if encoder else "<s>", "[SEP]" if encoder else "</s>"]
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -84,7 +84,7 @@ class SegmentTokenizer:
 
     >>> tokens = SegmentTokenizer(byte_tokenizer(encoder=True)).pieces(Segments("", "a", "b"))
     >>> tokens
-    [[1, 68, 2], [69, 2]]
+    [[1, 67, 2], [68, 2]]
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
