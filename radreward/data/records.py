@@ -224,7 +224,7 @@ def _errors(value: Any) -> dict[str, float] | None:
 def _number(value: Any, tag: str) -> float:
     try:
         if isinstance(value, bool | int | float) and math.isfinite(float(value)) and value >= 0:
-            return value
+            return float(value)
     except OverflowError:
         pass  # an integer that no float holds
     raise RowError(f"field {tag!r}: expected a finite number >= 0 but got {value!r}")

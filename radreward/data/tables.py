@@ -57,8 +57,7 @@ def read_rows(path: str | Path, batch_size: int = 1024) -> Iterator[list[Row]]:
         while batch := list(islice(rows, batch_size)):
             yield batch
     except (OSError, pa.ArrowException, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        raise InputError(f"{path}: cannot be read as {kind[1:]} ({reason}).") from error
+        raise InputError(f"{path}: cannot be read as {kind[1:]} ({_reason(error)}).") from error
 
 
 def count_rows(path: str | Path) -> int | None:
@@ -66,9 +65,14 @@ def count_rows(path: str | Path) -> int | None:
     if extension(path) != ".parquet":
         return None
     try:
-        return int(pq.ParquetFile(path).metadata.num_rows)
+        with _open_parquet(Path(path)) as file:
+            return int(file.metadata.num_rows)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path}: cannot be read as parquet ({' '.join(str(error).split())}).") from error
+        raise InputError(f"{path}: cannot be read as parquet ({_reason(error)}).") from error
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or " ".join(str(error).split())
 
 
 def _jsonl(path: Path, batch_size: int) -> Iterator[Row]:
@@ -122,9 +126,14 @@ def is_text(value: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in value)
 
 
+def _open_parquet(path: Path) -> pq.ParquetFile:
+    path.open("rb").close()  # says in fewer words than Arrow why a file cannot be opened
+    return pq.ParquetFile(path)
+
+
 def _parquet(path: Path, batch_size: int) -> Iterator[Row]:
     number = 0
-    with pq.ParquetFile(path) as file:
+    with _open_parquet(path) as file:
         for batch in file.iter_batches(batch_size=batch_size):
             yield from arrow_rows(batch, number + 1)
             number += batch.num_rows

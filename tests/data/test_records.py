@@ -1,0 +1,350 @@
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.criteria import Criteria, MRScore, RadCliQ
+from radreward.data.records import SCHEMA, fingerprint, read_groups, text_field, write_groups
+from radreward.errors import InputError
+from radreward.types import Candidate, ReportGroup
+
+TAGS = RadCliQ().tags
+NONE = dict.fromkeys(TAGS, 0.0)
+FORMATS = [".jsonl", ".csv", ".parquet"]
+
+text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
+counts = st.fixed_dictionaries({tag: st.floats(0, 1e6) for tag in TAGS})
+candidates = st.builds(Candidate, text, counts, st.none() | text)
+some_groups = st.lists(
+    st.builds(ReportGroup, text, text, st.lists(candidates, min_size=1, max_size=3).map(tuple)),
+    max_size=3,
+    unique_by=lambda group: group.id,
+)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@given(groups=some_groups)
+def test_groups_come_back(tmp_path_factory: pytest.TempPathFactory, suffix: str, groups: list[ReportGroup]) -> None:
+    path = tmp_path_factory.mktemp("records") / f"groups{suffix}"
+    write_groups(path, groups)
+    assert list(read_groups(path, RadCliQ())) == groups
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_candidates_whose_errors_nobody_counted_come_back(tmp_path: Path, suffix: str) -> None:
+    groups = [ReportGroup("1", "Clear.", (Candidate("Hazy."), Candidate("Clear.", NONE, "a model")))]
+    write_groups(tmp_path / f"groups{suffix}", groups)
+    assert list(read_groups(tmp_path / f"groups{suffix}")) == groups
+
+
+GROUPS = [
+    ReportGroup("a", "Clear lungs.", (Candidate("Clear.", NONE, "x"), Candidate("Hazy.", {**NONE, "omission": 2.0}))),
+    ReportGroup("b", "Large heart.", (Candidate("Wide heart.", NONE), Candidate("No heart.", {**NONE, TAGS[0]: 1.0}))),
+]
+
+
+@pytest.mark.parametrize("nested", [True, False])
+def test_groups_from_a_datasets_folder(tmp_path: Path, nested: bool) -> None:
+    rows = [
+        {
+            "id": group.id,
+            "reference": group.reference,
+            "candidates": [
+                {
+                    "text": entry.text,
+                    "errors": dict(entry.errors or {}) if nested else json.dumps(entry.errors),
+                    "system": entry.system,
+                }
+                for entry in group.candidates
+            ],
+        }
+        for group in GROUPS
+    ]
+    datasets.Dataset.from_list(rows).save_to_disk(str(tmp_path / "folder"))
+    assert list(read_groups(tmp_path / "folder", RadCliQ())) == GROUPS
+
+
+def flat_rows(groups: list[ReportGroup], columns: bool, named: bool) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for group in groups:
+        for entry in group.candidates:
+            row: dict[str, Any] = {"id": f"row {len(rows)}", "reference": group.reference, "candidate": entry.text}
+            errors = dict(entry.errors or {})
+            row |= errors if columns else {"errors": json.dumps(errors)}
+            rows.append(row | {"system": entry.system or ""} | ({"group": group.id} if named else {}))
+    return rows
+
+
+def write_flat(path: Path, rows: list[dict[str, Any]]) -> Path:
+    table = pa.Table.from_pylist(rows)
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".csv":
+        table.to_pandas().to_csv(path, index=False)
+    elif path.suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        datasets.Dataset.from_list(rows).save_to_disk(str(path))
+    return path
+
+
+@pytest.mark.parametrize("suffix", [*FORMATS, ""])
+@pytest.mark.parametrize("columns", [True, False])
+@pytest.mark.parametrize("named", [True, False])
+def test_flat_pairs_become_groups(tmp_path: Path, suffix: str, columns: bool, named: bool) -> None:
+    path = write_flat(tmp_path / f"pairs{suffix}", flat_rows(GROUPS, columns, named))
+    found = list(read_groups(path, RadCliQ()))
+    names = ["a", "b"] if named else ["row 0", "row 2"]
+    assert found == [group._replace(id=name) for group, name in zip(GROUPS, names, strict=True)]
+
+
+def test_flat_pairs_without_group_need_not_stand_together(tmp_path: Path) -> None:
+    rows = flat_rows(GROUPS, True, False)
+    path = write_flat(tmp_path / "pairs.csv", [rows[0], rows[2], rows[1], rows[3]])
+    assert [group.candidates for group in read_groups(path, RadCliQ())] == [group.candidates for group in GROUPS]
+
+
+def nested_row(**changes: Any) -> dict[str, Any]:
+    return {"id": "2", "reference": "Clear.", "candidates": [{"text": "Hazy.", "errors": NONE}], **changes}
+
+
+def entry(**changes: Any) -> dict[str, Any]:
+    return {"candidates": [{"text": "Clear.", "errors": NONE}, {"text": "Hazy.", "errors": NONE, **changes}]}
+
+
+BAD_NESTED: list[tuple[dict[str, Any], str]] = [
+    ({"id": "1"}, "field 'id': expected a new id but '1' was there before"),
+    ({"id": 1}, "field 'id': expected a new id but 1 was there before"),
+    ({"id": " "}, "field 'id': expected a text that is not empty"),
+    ({"id": None}, "field 'id': expected a text but got None"),
+    ({"id": True}, "field 'id': expected a text but got True"),
+    ({"reference": ""}, "field 'reference': expected a text that is not empty"),
+    ({"reference": 3}, "field 'reference': expected a text but got 3"),
+    ({"reference": math.nan}, "field 'reference': expected a text but got nan"),
+    ({"reference": "\ud800"}, "field 'reference': expected UTF-8 text"),
+    ({"candidates": []}, "field 'candidates': expected a list of objects"),
+    ({"candidates": None}, "field 'candidates': expected a list of objects"),
+    ({"candidates": ["Hazy."]}, "field 'candidates': expected a list of objects"),
+    ({"candidates": "[{"}, r"field 'candidates': expected JSON \("),
+    ({"candidates": [{"errors": NONE}]}, "candidate 1: field 'text': expected a column of this name"),
+    (entry(text="\n"), "candidate 2: field 'text': expected a text that is not empty"),
+    (entry(text=None), "candidate 2: field 'text': expected a text but got None"),
+    (entry(system=4), "candidate 2: field 'system': expected a text but got 4"),
+    (entry(errors=None), "candidate 2: no value for criterion 'false_prediction' of radcliq"),
+    (entry(errors={**NONE, "grammar": 1}), "candidate 2: unknown criterion 'grammar'; radcliq has false_prediction"),
+    (entry(errors={**NONE, "omission": None}), "candidate 2: no value for criterion 'omission'"),
+    (entry(errors={**NONE, "omission": math.nan}), "candidate 2: field 'omission': expected a finite number >= 0"),
+    (entry(errors={**NONE, "omission": math.inf}), "candidate 2: field 'omission': expected a finite number >= 0"),
+    (entry(errors={**NONE, "omission": -1}), "candidate 2: field 'omission': expected a finite number >= 0"),
+    (entry(errors={**NONE, "omission": "1"}), "candidate 2: field 'omission': expected a finite number >= 0"),
+    (entry(errors={**NONE, "omission": 10**400}), "candidate 2: field 'omission': expected a finite number >= 0"),
+    (entry(errors=["a"]), "candidate 2: field 'errors': expected a mapping from criterion to number"),
+    (entry(errors=[1, 2]), "candidate 2: field 'errors': expected a mapping from criterion to number"),
+    (entry(errors=3), "candidate 2: field 'errors': expected a mapping from criterion to number"),
+    (entry(errors="{"), r"candidate 2: field 'errors': expected JSON \("),
+]
+
+
+@pytest.mark.parametrize(("changes", "problem"), BAD_NESTED, ids=[problem for _, problem in BAD_NESTED])
+def test_a_bad_group_is_one_line_with_file_row_and_field(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
+    path = tmp_path / "groups.jsonl"
+    path.write_text(json.dumps(nested_row(id="1")) + "\n" + json.dumps(nested_row(**changes)) + "\n")
+    with pytest.raises(InputError, match=rf"^\S*groups\.jsonl, row 2: {problem}[^\n]*\.$"):
+        list(read_groups(path, RadCliQ()))
+
+
+@pytest.mark.parametrize("field", ["id", "reference", "candidates"])
+def test_a_missing_column_is_named(tmp_path: Path, field: str) -> None:
+    row = nested_row()
+    del row[field]
+    path = tmp_path / "groups.jsonl"
+    path.write_text(json.dumps(row))
+    name = "candidate" if field == "candidates" else field
+    with pytest.raises(InputError, match=rf"row 1: field '{name}': expected a column of this name\.$"):
+        list(read_groups(path, RadCliQ()))
+
+
+def flat_row(**changes: Any) -> dict[str, Any]:
+    return {"id": "2", "reference": "Clear.", "candidate": "Hazy.", **NONE, **changes}
+
+
+BAD_FLAT: list[tuple[dict[str, Any], str]] = [
+    ({"candidate": " "}, "field 'candidate': expected a text that is not empty"),
+    ({"candidate": math.nan}, "field 'candidate': expected a text but got nan"),
+    ({"reference": ""}, "field 'reference': expected a text that is not empty"),
+    ({"omission": "two"}, "field 'omission': expected a number but got 'two'"),
+    ({"omission": ""}, "field 'omission': expected a number but got ''"),
+    ({"omission": math.nan}, "field 'omission': expected a finite number >= 0 but got nan"),
+    ({"omission": "nan"}, "field 'omission': expected a finite number >= 0 but got nan"),
+    ({"omission": [1]}, r"field 'omission': expected a finite number >= 0 but got \[1\]"),
+    ({"omission": None}, "no value for criterion 'omission' of radcliq"),
+    ({"errors": ["ab"]}, "field 'errors': expected a mapping from criterion to number"),
+    ({"errors": {"omission": 1}}, "no value for criterion 'false_prediction'"),
+    ({"group": None}, "field 'group': expected a text but got None"),
+    ({"id": "1"}, "field 'id': expected a new id"),
+]
+
+
+@pytest.mark.parametrize(("changes", "problem"), BAD_FLAT, ids=[problem for _, problem in BAD_FLAT])
+def test_a_bad_pair_is_one_line_with_file_row_and_field(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(json.dumps(flat_row(id="1")) + "\n" + json.dumps(flat_row(**changes)) + "\n")
+    with pytest.raises(InputError, match=rf"^\S*pairs\.jsonl, row 2: {problem}[^\n]*\.$"):
+        list(read_groups(path, RadCliQ()))
+
+
+@pytest.mark.parametrize("wrong", ["omision", "Omission", "omissions", "ommission"])
+def test_a_misspelt_column_is_told_from_a_missing_one(tmp_path: Path, wrong: str) -> None:
+    row = {wrong if name == "omission" else name: value for name, value in flat_row(note="mine").items()}
+    path = write_flat(tmp_path / "pairs.csv", [row])
+    with pytest.raises(InputError, match=rf"row 1: field '{wrong}': unknown column; expected 'omission'\.$"):
+        list(read_groups(path, RadCliQ()))
+    del row[wrong]
+    with pytest.raises(InputError, match=r"row 1: no value for criterion 'omission' of radcliq\.$"):
+        list(read_groups(write_flat(path, [row]), RadCliQ()))
+
+
+def test_a_column_of_ones_own_is_no_slip(tmp_path: Path) -> None:
+    path = write_flat(tmp_path / "pairs.csv", [flat_row(omission_note="mine")])
+    assert len(list(read_groups(path, RadCliQ()))) == 1
+
+
+def test_binary_criteria_are_0_or_1(tmp_path: Path) -> None:
+    errors = dict.fromkeys(MRScore().tags, 2)
+    path = tmp_path / "groups.jsonl"
+    path.write_text(json.dumps(nested_row(candidates=[{"text": "Hazy.", "errors": errors}])))
+    with pytest.raises(InputError, match="row 1: candidate 1: expected 0 or 1 for criterion 'impression_consistency'"):
+        list(read_groups(path, MRScore()))
+
+
+def test_rows_of_a_group_stand_together_and_share_a_reference(tmp_path: Path) -> None:
+    rows = [flat_row(id=str(number), group=name) for number, name in enumerate("aba")]
+    path = write_flat(tmp_path / "pairs.csv", rows)
+    with pytest.raises(InputError, match="row 3: field 'group': expected the rows of 'a' to stand together"):
+        list(read_groups(path, RadCliQ()))
+    rows[1] |= {"group": "a", "reference": "Other."}
+    with pytest.raises(InputError, match="row 2: field 'reference': expected the same text in all rows of group 'a'"):
+        list(read_groups(write_flat(path, rows), RadCliQ()))
+
+
+def _broken_jsonl(path: Path) -> None:
+    path.write_bytes(b"{\n")
+
+
+def _broken_utf8(path: Path) -> None:
+    path.write_bytes(b'{"id": "\xff"}\n')
+
+
+def _broken_csv(path: Path) -> None:
+    path.write_bytes(b"id,reference,candidate\n1,Clear.,\xff\n")
+
+
+def _truncated(path: Path) -> None:
+    write_groups(path, GROUPS)
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def _absent(path: Path) -> None:
+    assert not path.exists()
+
+
+def _folder(path: Path) -> None:
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "problem"),
+    [
+        ("a.jsonl", _broken_jsonl, r"a\.jsonl, row 1: expected a JSON object"),
+        ("a.jsonl", _broken_utf8, r"a\.jsonl, row 1: expected UTF-8 text but byte 8 is not"),
+        ("a.csv", _broken_csv, r"a\.csv, row 1: field 'candidate': expected UTF-8 text"),
+        ("a.parquet", _truncated, r"a\.parquet: cannot be read as parquet"),
+        ("a.parquet", _absent, r"a\.parquet: cannot be read as parquet \(No such file"),
+        ("a.txt", _absent, r"a\.txt: expected a name that ends with"),
+        ("folder", _folder, r"folder: cannot be read as a dataset"),
+    ],
+)
+def test_a_broken_file_is_named(tmp_path: Path, name: str, make: Callable[[Path], None], problem: str) -> None:
+    make(tmp_path / name)
+    with pytest.raises(InputError, match=problem) as caught:
+        list(read_groups(tmp_path / name, RadCliQ()))
+    assert "\n" not in str(caught.value)
+
+
+def test_several_splits_and_broken_text_in_a_datasets_folder(tmp_path: Path) -> None:
+    one = datasets.Dataset.from_list([flat_row()])
+    datasets.DatasetDict({"train": one, "test": one}).save_to_disk(str(tmp_path / "both"))
+    with pytest.raises(InputError, match="both: expected one dataset but got several splits"):
+        list(read_groups(tmp_path / "both", RadCliQ()))
+    broken = pa.array([b"\xff"], pa.binary()).view(pa.string())
+    table = pa.table({"id": ["1"], "reference": ["Clear."], "candidate": broken, **{tag: [0.0] for tag in TAGS}})
+    datasets.Dataset(table).save_to_disk(str(tmp_path / "broken"))
+    with pytest.raises(InputError, match="broken, row 1: field 'candidate': expected UTF-8 text"):
+        list(read_groups(tmp_path / "broken", RadCliQ()))
+
+
+def test_nothing_is_written_where_the_groups_end_in_an_error(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text(json.dumps(nested_row()) + "\n{\n")
+    with pytest.raises(InputError):
+        write_groups(tmp_path / "out.parquet", read_groups(tmp_path / "bad.jsonl"))
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.jsonl"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["text", "errors", *TAGS]), inner),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize("criteria", [RadCliQ(), None])
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(
+    ["id", "reference", "candidates", "candidate", "errors", "system", "group", *TAGS[:2]], json_values
+)))  # fmt: skip
+def test_any_json_is_read_or_refused_in_one_line(
+    tmp_path_factory: pytest.TempPathFactory, criteria: Criteria | None, row: dict[str, Any]
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "any.jsonl"
+    path.write_text(json.dumps(row))
+    try:
+        groups = list(read_groups(path, criteria))
+    except InputError as error:
+        groups, message = [], str(error)
+        assert message.startswith(f"{path}, row 1: ")
+        assert "\n" not in message
+    write_groups(path.with_suffix(".parquet"), groups)
+    assert list(read_groups(path.with_suffix(".parquet"), criteria)) == groups
+
+
+def test_text_field_reads_whole_numbers_where_told() -> None:
+    assert text_field({"id": 7}, "id", number=True) == "7"
+    with pytest.raises(ValueError, match="expected a text but got 7"):
+        text_field({"id": 7}, "id")
+
+
+def test_the_fingerprint_is_of_content(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x").write_text("1")
+    before = fingerprint(tmp_path / "a")
+    assert fingerprint(tmp_path / "a") == before
+    (tmp_path / "a" / "x").write_text("2")
+    assert fingerprint(tmp_path / "a") != before
+    (tmp_path / "a" / "x").rename(tmp_path / "a" / "y")
+    assert len({before, fingerprint(tmp_path / "a"), fingerprint(tmp_path / "a" / "y")}) == 3
+    with pytest.raises(InputError, match="none: cannot be read"):
+        fingerprint(tmp_path / "none")
+
+
+def test_the_schema_is_what_is_written(tmp_path: Path) -> None:
+    write_groups(tmp_path / "groups.parquet", GROUPS)
+    assert pq.read_schema(tmp_path / "groups.parquet").equals(SCHEMA)

@@ -1,0 +1,30 @@
+"""The script that writes groups of real wording, run as people run it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from radreward.criteria import RadCliQ
+from radreward.data.records import read_groups
+
+SCRIPT = Path(__file__).resolve().parents[1] / "experiments" / "real_wording.py"
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, check=False)
+
+
+def test_writes_train_and_test_and_says_what_is_wrong(tmp_path: Path) -> None:
+    rows = [f"{n},{'Opacity/lung/left' if n % 2 else 'normal'},Film {n}.,\n" for n in range(100)]
+    (tmp_path / "reports.csv").write_text("uid,MeSH,findings,impression\n" + "".join(rows))
+    arguments = ("--csv", str(tmp_path / "reports.csv"), "--output", str(tmp_path / "out"), "--groups", "20")
+    done = run(*arguments)
+    assert (done.returncode, done.stdout.split()) == (
+        0,
+        [str(tmp_path / "out" / "train.parquet"), str(tmp_path / "out" / "test.parquet")],
+    )
+    assert len(list(read_groups(tmp_path / "out" / "train.parquet", RadCliQ()))) == 16
+    wrong = run(*arguments, "--criteria", "mrscore")
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("Expected criteria that codes can count")
+    assert wrong.stderr.count("\n") == 1
