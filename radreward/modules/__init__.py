@@ -1,6 +1,21 @@
-"""LightningModules: siblings under one base."""
+"""LightningModules, siblings under one base, and what a run leaves behind."""
 
+from radreward.modules.agreement import Agreement, Judged, agreement, table
 from radreward.modules.base import BaseModule, OptimizerSettings
+from radreward.modules.export import check_exportable, export
 from radreward.modules.reward import RewardModule
+from radreward.modules.run import RunFolder, write_json
 
-__all__ = ["BaseModule", "OptimizerSettings", "RewardModule"]
+__all__ = [
+    "Agreement",
+    "BaseModule",
+    "Judged",
+    "OptimizerSettings",
+    "RewardModule",
+    "RunFolder",
+    "agreement",
+    "check_exportable",
+    "export",
+    "table",
+    "write_json",
+]

@@ -104,6 +104,12 @@ class RewardModule(BaseModule):
         self.metrics.update(rewards, targets.quality, group=targets.group)
         self.seen.append((rewards.cpu(), targets.quality.cpu()))
 
+    def predict_step(self, batch: TrainingBatch, batch_index: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Rewards as in use, in the precision of the weights; quality; groups."""
+        with torch.autocast(self.device.type, enabled=False):
+            rewards = self(batch.packed)
+        return rewards.cpu(), batch.targets.quality.cpu(), batch.targets.group.cpu()
+
     def on_validation_epoch_end(self) -> None:
         """Log agreement by criterion and in total, histograms of rewards and a scatter of rewards and errors."""
         values = {key: value for key, value in self.metrics.compute().items() if not torch.isnan(value)}

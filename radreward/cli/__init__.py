@@ -1,0 +1,52 @@
+"""The command line: `radreward fit | evaluate | score | synthesize`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from radreward.cli.arguments import parse
+from radreward.errors import InputError
+
+if TYPE_CHECKING:
+    from radreward.cli.fit import Training as Training
+    from radreward.cli.fit import build as build
+
+__all__ = ["build", "main"]
+
+
+def __getattr__(name: str) -> Any:
+    """`build`, imported when it is first asked for: `radreward --help` stays fast."""
+    if name == "build":
+        from radreward.cli.fit import build
+
+        return build
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command. What stops it is told in one line on stderr.
+
+    Returns:
+        0; 1 where rows were rejected; 2 for input that cannot be used; 130 after Ctrl-C.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        if given[:1] == ["fit"]:
+            from radreward.cli.commands import fit
+
+            return fit(given[1:])
+        options = parse(given)
+        from radreward.cli import commands
+
+        command = {"evaluate": commands.evaluate, "score": commands.score, "synthesize": commands.synthesize}
+        return command[options.command](options)
+    except InputError as error:
+        from radreward.cli.messages import one_line
+
+        print(f"radreward: {one_line(error)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt as error:
+        print(f"radreward: interrupted. {error or 'Run the same command again.'}", file=sys.stderr)
+        return 130

@@ -1,0 +1,81 @@
+"""Arguments of all commands but `fit`, whose arguments are the constructors of what it builds."""
+
+from __future__ import annotations
+
+from argparse import ArgumentDefaultsHelpFormatter, ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from radreward.errors import InputError
+
+MODEL = "`embedded`, the folder of a saved model, or the folder of a run"
+
+
+class Parser(ArgumentParser):
+    """Tells what is wrong in one line, as everything here does."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the usage."""
+        raise InputError(f"{message}. See `{self.prog} --help`.")
+
+
+def parse(arguments: Sequence[str]) -> Namespace:
+    """The options of a command, named in `command`.
+
+    Raises:
+        InputError: If they do not fit.
+    """
+    parser = Parser("radreward", description="Train and use metrics that judge radiology reports.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("fit", help="train a reward model: --config FILE [--dotted.key=value ...]")
+    _evaluate(_command(commands, "evaluate", "compare a model's scores with known errors"))
+    _score(_command(commands, "score", "score candidates in a file against their references"))
+    _synthesize(_command(commands, "synthesize", "make training groups with exact errors from reports or from nothing"))
+    return parser.parse_args(arguments)
+
+
+def _command(commands: object, name: str, text: str) -> ArgumentParser:
+    add = commands.add_parser  # type: ignore[attr-defined]  # argparse gives its return type no public name
+    made: ArgumentParser = add(
+        name, help=text, description=text[0].upper() + text[1:] + ".", formatter_class=ArgumentDefaultsHelpFormatter
+    )
+    return made
+
+
+def _evaluate(parser: ArgumentParser) -> None:
+    parser.add_argument("--model", default="embedded", help=MODEL)
+    parser.add_argument("--data", required=True, type=Path, help="groups or pairs with known errors")
+    parser.add_argument("--output", type=Path, default=None, help="JSON file for the figures; none is written without")
+    _scoring(parser)
+
+
+def _score(parser: ArgumentParser) -> None:
+    parser.add_argument("--model", default="embedded", help=MODEL)
+    parser.add_argument(
+        "--input", required=True, type=Path, help="JSONL, CSV or Parquet with id, reference and candidate"
+    )
+    parser.add_argument("--output", required=True, type=Path, help="file to write, JSONL, CSV or Parquet by its name")
+    _scoring(parser)
+
+
+def _scoring(parser: ArgumentParser) -> None:
+    parser.add_argument("--precision", choices=("fp32", "int8"), default="fp32", help="of the backbone; int8 is faster")
+    parser.add_argument(
+        "--too-long",
+        choices=("reject", "truncate"),
+        default="reject",
+        help="what a report over the model's limit does; both are told in its status",
+    )
+
+
+def _synthesize(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--reports", type=Path, default=None, help="file with reports to edit; without it reports are generated"
+    )
+    parser.add_argument("--column", default="report", help="column of --reports with the text")
+    parser.add_argument("--criteria", default="radcliq-significance", help="a preset or a YAML file")
+    parser.add_argument("--groups", type=int, default=10_000, help="how many references")
+    parser.add_argument("--per-reference", type=int, default=3, help="candidates for each reference")
+    parser.add_argument("--seed", type=int, default=0, help="equal seeds make equal files")
+    parser.add_argument("--output", required=True, type=Path, help="folder for groups.parquet and its data card")

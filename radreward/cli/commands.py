@@ -1,0 +1,143 @@
+"""What each command does; heavy imports happen inside."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from radreward.cli.messages import quiet, readable
+from radreward.errors import InputError
+
+if TYPE_CHECKING:
+    from radreward.scorers import Scorer
+
+
+def fit(arguments: Sequence[str]) -> int:
+    """Train, then show agreement and where everything lies."""
+    with quiet():
+        from radreward.cli.fit import build_from_arguments
+        from radreward.modules import table
+
+        with readable(building=True):
+            training = build_from_arguments(arguments)
+        run = training.run
+        try:
+            with readable():
+                result = training.fit()
+        except KeyboardInterrupt as error:
+            if not run.last.is_file():
+                raise KeyboardInterrupt("There is no checkpoint yet: start again with --overwrite=true.") from error
+            again = " ".join(entry for entry in arguments if not entry.startswith(("--ckpt_path", "--overwrite")))
+            raise KeyboardInterrupt(f"Continue with: radreward fit {again} --ckpt_path=last") from error
+        console = Console()
+        if training.trainer.is_global_zero:
+            console.print(table(result, "Validation part: rewards and known errors"))
+            for name, path in (
+                ("model", run.model),
+                ("figures", run.metrics),
+                ("checkpoints", run.checkpoints),
+                ("settings", run.config),
+                ("logs", run.logs),
+            ):
+                console.print(f"{name:<12} {path}", soft_wrap=True, highlight=False)
+    return 0
+
+
+def evaluate(options: Namespace) -> int:
+    """Score candidates whose errors are known; 1 where some could not be scored."""
+    with quiet(), readable():
+        import torch
+
+        from radreward.data.records import fingerprint, read_groups
+        from radreward.modules import Judged, agreement, table, write_json
+        from radreward.scorers.base import SCORED
+
+        scorer = _scorer(options)
+        if scorer.criteria is None:
+            raise InputError(f"{options.model}: Expected a scorer with scores by criterion.")
+        groups = list(read_groups(options.data, scorer.criteria))
+        known = [
+            (number, group.reference, candidate)
+            for number, group in enumerate(groups)
+            for candidate in group.candidates
+        ]
+        scores = scorer.score([reference for _, reference, _ in known], [entry.text for *_, entry in known])
+        kept = [index for index, status in enumerate(scores.status) if status in SCORED]
+        if scores.sub is None or not kept:
+            raise InputError(f"{options.data}: Expected candidates that can be scored but there are none.")
+        errors = torch.stack([scorer.criteria.vector(known[index][2].errors or {}) for index in kept])
+        judged = Judged(scores.sub[kept], errors, torch.tensor([known[index][0] for index in kept]))
+        result = agreement(scorer.criteria, judged, None if scores.counts is None else scores.counts[kept])
+    left_out = len(known) - len(kept)
+    Console().print(table(result, f"{options.data}: {len(kept)} candidates of {len(groups)} references"))
+    if options.output:
+        write_json(
+            options.output,
+            {
+                "model": options.model,
+                "data": {str(options.data): fingerprint(options.data)},
+                "candidates": len(kept),
+                "left_out": left_out,
+                "agreement": result,
+            },
+        )
+        print(f"Figures: {options.output}")
+    if left_out:
+        print(f"{left_out} candidates could not be scored and are left out.", file=sys.stderr)
+    return 1 if left_out else 0
+
+
+def score(options: Namespace) -> int:
+    """Score a file; 1 where rows were rejected."""
+    with quiet(), readable():
+        from radreward.scorers import score_file
+
+        summary = score_file(_scorer(options), options.input, options.output, progress=sys.stderr.isatty())
+    print(
+        f"{summary.rows - summary.rejected} of {summary.rows} rows scored in {summary.seconds:.1f} s: {summary.output}"
+    )
+    if summary.resumed:
+        print(f"{summary.resumed} rows had been scored by an earlier run.")
+    if summary.rejected:
+        print(f"{summary.rejected} rows were rejected, with reasons in {summary.rejects}", file=sys.stderr)
+    return 1 if summary.rejected else 0
+
+
+def synthesize(options: Namespace) -> int:
+    """Make groups of references and candidates with exact errors."""
+    with quiet(), readable(building=True):
+        from radreward.criteria import load_criteria
+        from radreward.synthesis import synthesize_files
+
+        synthesize_files(
+            options.reports,
+            options.column,
+            load_criteria(options.criteria),
+            options.groups,
+            options.per_reference,
+            options.seed,
+            options.output,
+        )
+    print(f"Groups and data card: {options.output}")
+    return 0
+
+
+def _scorer(options: Namespace) -> Scorer:
+    from radreward.scorers import load
+
+    return load(model_folder(options.model), precision=options.precision, too_long=options.too_long)
+
+
+def model_folder(name: str) -> str:
+    """The model's folder inside a run's, or the name as it is."""
+    inside = Path(name) / "model"
+    if (inside / "config.json").is_file():
+        return str(inside)
+    if (Path(name) / "config.yaml").is_file():
+        raise InputError(f"{name}: holds a run without a model; finish it with `radreward fit ... --ckpt_path=last`.")
+    return name

@@ -1,0 +1,158 @@
+"""`radreward fit`: constructor signatures are the configuration, one function builds what it says."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jsonargparse import Namespace
+from lightning.pytorch import Callback, Trainer
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
+
+from radreward.criteria import Criteria
+from radreward.data.datamodule import PairedReportDataModule
+from radreward.data.packed_groups import PackedGroups
+from radreward.modules import Agreement, RewardModule, RunFolder, check_exportable, export
+
+DESCRIPTION = """Train a reward model.
+
+Settings come from --config and from --dotted.key=value, the latter winning. Everything is kept in the folder --run.
+"""
+
+HARMLESS = (
+    r"The '\w+' does not have many workers",  # batches are made while the model computes; `data.workers` is documented
+    r"The number of training batches \(\d+\) is smaller than the logging interval",
+    r"Checkpoint directory .* exists and is not empty",  # a continued run
+    r"Found \d+ module\(s\) in eval mode at the start of training",  # the frozen backbone is meant to be
+    r"You're resuming from a checkpoint that ended before the epoch ended",  # ResumableLoader keeps its place
+    r"The dirpath has changed from",
+    r"GPU available but not used",
+    r"`isinstance\(treespec, LeafSpec\)` is deprecated",
+)
+"""Warnings of libraries on which nobody who trains can act."""
+
+
+class Training(NamedTuple):
+    """What a configuration describes, ready to run."""
+
+    module: RewardModule
+    data: PairedReportDataModule
+    trainer: Trainer
+    run: RunFolder
+    checkpoint: Path | None
+    """Where to continue from."""
+    overwrite: bool
+    save_config: Callable[[Path], None]
+
+    def fit(self) -> Agreement:
+        """Train, then calibrate and save the best model in the run's folder; its agreement with known errors.
+
+        Raises:
+            InputError: If data, checkpoint or folder cannot be used.
+            KeyboardInterrupt: If it was stopped; `last.ckpt` in the folder can be continued.
+        """
+        check_exportable(self.data)
+        with warnings.catch_warnings():
+            for message in HARMLESS:
+                warnings.filterwarnings("ignore", message)
+            if self.trainer.is_global_zero:
+                self.run.begin(self.data.fingerprint(), self.checkpoint is not None, self.overwrite)
+                self.save_config(self.run.config)
+            try:
+                self.trainer.fit(self.module, self.data, ckpt_path=self.checkpoint)
+            except SystemExit as error:  # what Lightning makes of Ctrl-C
+                raise KeyboardInterrupt from error
+            self.trainer.save_checkpoint(self.run.last)
+            return export(self.trainer, self.module, self.data, self.run)
+
+
+class TrainingCLI(LightningCLI):
+    """Parser and construction; `Training.fit` runs."""
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        """What belongs to no class, and what several classes share."""
+        parser.add_argument("--run", type=str, default="runs/er2score", help="Folder of the run.")
+        parser.add_argument(
+            "--ckpt_path", type=str | None, default=None, help="Continue from `last`, `best` or the path of a file."
+        )
+        parser.add_argument("--overwrite", type=bool, default=False, help="Replace an earlier run in the folder.")
+        parser.add_argument("--checkpoint_every", type=int, default=50, help="Steps between checkpoints `last`.")
+        parser.add_subclass_arguments(Criteria, "criteria", required=True, help="What is judged.")
+        for target in ("model", "data", "data.collator.init_args"):
+            parser.link_arguments("criteria", f"{target}.criteria")
+        parser.link_arguments("model.backbone.init_args.name", "data.collator.init_args.tokenizer")
+        parser.set_defaults(
+            {
+                "model.backbone": {"class_path": "radreward.models.Backbone"},
+                "data.collator": {"class_path": f"{PackedGroups.__module__}.PackedGroups"},
+            }
+        )
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        """As they are given: Lightning's own looks at `sys.argv` too."""
+        self.config = parser.parse_args(args)
+
+    def instantiate_trainer(self, **kwargs: Any) -> Trainer:
+        """The trainer, with checkpoints and logs in the run's folder."""
+        run = RunFolder(self.config.run)
+        settings: dict[str, Any] = {**self.config_init.trainer.as_dict(), **kwargs}
+        callbacks: list[Callback] = _listed(settings["callbacks"])
+        settings["callbacks"] = [*run.callbacks(self.config.checkpoint_every), *callbacks]
+        if settings["logger"] is None or settings["logger"] is True:
+            settings["logger"] = run.logger()
+        return self.trainer_class(**settings)
+
+
+def build(config: str | Path | None = None, *overrides: str) -> Training:
+    """Everything that a configuration describes; the one way to make it, in notebooks and studies too.
+
+    Args:
+        config: A YAML file.
+        overrides: `dotted.key=value`.
+
+    Raises:
+        ArgumentError: If a key or value does not fit; of jsonargparse.
+        ValueError: If a constructor refuses its arguments.
+    """
+    arguments = [] if config is None else [f"--config={config}"]
+    return build_from_arguments([*arguments, *(f"--{entry.removeprefix('--')}" for entry in overrides)])
+
+
+def build_from_arguments(arguments: Sequence[str]) -> Training:
+    """As `build`, from a command line."""
+    if os.getcwd() not in sys.path:  # so that `class_path: experiments.my_loss.MyLoss` is found
+        sys.path.insert(0, os.getcwd())
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+    logging.getLogger("lightning.fabric").setLevel(logging.WARNING)
+    cli = TrainingCLI(
+        RewardModule,
+        PairedReportDataModule,
+        save_config_callback=None,
+        seed_everything_default=0,
+        trainer_defaults={"num_sanity_val_steps": 0, "log_every_n_steps": 10, "enable_model_summary": False},
+        parser_kwargs={"prog": "radreward fit", "description": DESCRIPTION, "exit_on_error": False},
+        args=list(arguments),
+        run=False,
+        auto_configure_optimizers=False,
+    )
+    run = RunFolder(cli.config.run)
+    checkpoint = None if cli.config.ckpt_path is None else run.checkpoint(cli.config.ckpt_path)
+
+    def save_config(path: Path) -> None:
+        kept: Namespace = cli.config.clone()
+        kept.ckpt_path, kept.overwrite = None, False
+        kept.pop("config", None)
+        cli.parser.save(kept, path, skip_none=False, overwrite=True)
+
+    return Training(cli.model, cli.datamodule, cli.trainer, run, checkpoint, cli.config.overwrite, save_config)
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list) else [value]

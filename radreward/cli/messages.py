@@ -1,0 +1,120 @@
+"""What is wrong, in one line; and silence about what nobody can mend."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import logging
+import re
+import warnings
+from argparse import ArgumentError
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+
+from radreward.errors import InputError
+
+_NOISE = (
+    "Does not validate against",
+    "Subtypes:",
+    "Errors:",
+    "Given value type:",
+    "Given value: Namespace",
+    "Given value: NestedArg",
+    "- Expected a <class 'NoneType'>",
+    "- Expected a path but",
+)
+"""What jsonargparse says around the line that matters."""
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without what libraries say on import and nobody can act on."""
+    # bitsandbytes misses an optional faster kernel; ours run without it.
+    logging.getLogger("bitsandbytes.backends.cpu.ops").setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"`torch\.jit\.", DeprecationWarning)
+        yield
+
+
+@contextmanager
+def readable(building: bool = False) -> Iterator[None]:
+    """Turn what users can mend into `InputError`; everything else keeps its traceback.
+
+    Args:
+        building: Whether constructors run on users' settings, so that a ValueError is about these.
+    """
+    from lightning.pytorch.utilities.exceptions import MisconfigurationException
+
+    from radreward.models import PackingError
+
+    kinds: tuple[type[Exception], ...] = (MisconfigurationException, PackingError, FloatingPointError)
+    if building:
+        kinds = (*kinds, ValueError, TypeError)
+    try:
+        yield
+    except InputError:
+        raise
+    except ArgumentError as error:
+        raise InputError(explain(str(error))) from error
+    except kinds as error:
+        raise InputError(explain(str(error))) from error
+
+
+def one_line(error: BaseException) -> str:
+    """The message without line breaks; of an error in a worker process only what the worker said.
+
+    >>> one_line(ValueError("Caught it in a worker.\\nTraceback ...\\nradreward.errors.InputError: a.csv: gone"))
+    'a.csv: gone'
+    """
+    text = str(error).strip()
+    found = re.search(r"Traceback.*\n(?:[\w.]+Error): (.*)", text, re.DOTALL)
+    return " ".join((found[1] if found else text).split())
+
+
+def explain(text: str) -> str:
+    """The line that matters in a message of jsonargparse.
+
+    >>> explain('Parser key "data.records":\\n  Expected a <class \\'str\\'>. Got value: 3')
+    'data.records: Expected a str. Got value: 3'
+    """
+    keys = re.findall(r'[Pp]arser key "([^"]+)"', text)
+    key = keys[0] if keys else ""
+    if found := re.search(r"Expected a dot import path string: (\S+)", text):
+        return _unknown_class(key, found[1], text)
+    if found := re.search(r"class_path '([\w.]+)':\s+Option '(\w+)' is not accepted", text):
+        return _unknown_option(key, found[1], found[2])
+    if found := re.search(r"unrecognized arguments: (.*)", text, re.DOTALL):
+        return f"unknown setting {found[1].split()[0]}; `radreward fit --help` lists all."
+    if found := re.search(
+        r"Key '?([\w.]+)'? is not expected|Group '?([\w.]+)'? does not accept nested key '?([\w.]+)", text
+    ):
+        return f"unknown setting {found[1] or f'{found[2]}.{found[3]}'}; `radreward fit --help` lists all."
+    lines = [re.sub(r'[Pp]arser key "([^"]+)":', r"\1:", line.strip()) for line in text.splitlines()]
+    kept = dict.fromkeys(line for line in lines if line and not line.startswith(_NOISE))
+    plain = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", " ".join(line.removeprefix("- ") for line in kept))
+    return re.sub(r"typing\.Literal\[(.*?)\]", r"one of \1", plain)
+
+
+def _unknown_class(key: str, name: str, text: str) -> str:
+    """Which class was meant, where one of the family has a like name."""
+    found = re.search(r"<class '(radreward[\w.]*)\.(\w+)'>", text)
+    module, base = found.groups() if found else ("radreward.data.collate", "Collator")
+    family = getattr(importlib.import_module(module), base)
+    names = sorted(_concrete(family))
+    near = get_close_matches(name.rsplit(".", 1)[-1], names, n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"Expected one of {', '.join(names)}, or a class of your own."
+    return f"{key}: there is no {base} {name!r}. {hint}"
+
+
+def _concrete(family: type) -> set[str]:
+    names = set() if inspect.isabstract(family) else {family.__name__}
+    return names.union(*map(_concrete, family.__subclasses__()))
+
+
+def _unknown_option(key: str, path: str, option: str) -> str:
+    module, name = path.rsplit(".", 1)
+    options = list(inspect.signature(getattr(importlib.import_module(module), name)).parameters)
+    near = get_close_matches(option, options, n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"Expected one of {', '.join(options)}."
+    return f"{key}: {name} has no setting {option!r}. {hint}"

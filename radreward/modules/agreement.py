@@ -1,0 +1,82 @@
+"""How well rewards and counts agree with known errors: numbers for a file, and a table for people."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from rich.table import Table
+from torch import Tensor
+
+from radreward.criteria import Criteria
+from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, Spearman
+from radreward.models import Calibration
+
+MEASURES = {"tau_b": "τ-b", "spearman": "Spearman", "pair_accuracy": "pairs right", "count_mae": "MAE of counts"}
+
+Agreement = dict[str, dict[str, float | None]]
+"""Per criterion and for "total", the measures; None where one is not defined, as for a criterion that never varies."""
+
+
+class Judged(NamedTuple):
+    """Candidates whose errors are known."""
+
+    rewards: Tensor
+    """(n, N)."""
+    errors: Tensor
+    """(n, N)."""
+    group: Tensor
+    """(n,) int64: which reference."""
+
+
+def agreement(criteria: Criteria, judged: Judged, counts: Tensor | None) -> Agreement:
+    """τ-b, Spearman's ρ, the share of pairs ordered right and the absolute error of counts.
+
+    Args:
+        criteria: What is judged. Rewards and quality are added over them for the total, counts as they are.
+        judged: Rewards and known errors.
+        counts: (n, N) expected errors, if there are any.
+    """
+    tags, quality = criteria.tags, criteria.quality(judged.errors)
+    tau, spearman, pairs, error = KendallTauB(tags), Spearman(tags), PairwiseAccuracy(tags), CountError(tags)
+    tau.update(judged.rewards, quality)
+    spearman.update(judged.rewards, quality)
+    pairs.update(judged.rewards, quality, judged.group)
+    columns = {"tau_b": tau.compute(), "spearman": spearman.compute(), "pair_accuracy": pairs.compute()}
+    if counts is not None:
+        error.update(counts, judged.errors)
+        found = error.compute()
+        columns["count_mae"] = {tag: found[f"{tag}/mae"] for tag in (*tags, "total")}
+    return {tag: {name: _number(values[tag]) for name, values in columns.items()} for tag in (*tags, "total")}
+
+
+def held_out_counts(judged: Judged) -> Tensor | None:
+    """(n, N) counts of each half of the references, calibrated on the other; None with fewer than two references."""
+    half = judged.group % 2
+    if half.min() == half.max():
+        return None
+    counts = torch.empty_like(judged.errors)
+    for fold in (0, 1):
+        other = half != fold
+        counts[~other] = Calibration.fit(judged.rewards[other], judged.errors[other]).counts(judged.rewards[~other])
+    return counts
+
+
+def table(result: Agreement, title: str) -> Table:
+    """The numbers as a table, the total last."""
+    shown = Table("criterion", title=title, title_justify="left")
+    names = [name for name in MEASURES if name in result["total"]]
+    for name in names:
+        shown.add_column(MEASURES[name], justify="right")
+    for tag, values in result.items():
+        if tag == "total":
+            shown.add_section()
+        cells = (values[name] for name in names)
+        shown.add_row(tag.replace("_", " "), *("–" if cell is None else f"{cell:.3f}" for cell in cells))
+    return shown
+
+
+def _number(value: Tensor) -> float | None:
+    number = round(float(value), 6)
+    return number if math.isfinite(number) else None

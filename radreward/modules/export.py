@@ -1,0 +1,106 @@
+"""From a finished run to a model in use: best weights, calibration, saved model, figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch import Trainer
+
+from radreward.data.datamodule import PairedReportDataModule
+from radreward.data.packed_groups import PackedGroups
+from radreward.errors import InputError
+from radreward.models import Calibration, SavedModel, save_model
+from radreward.modules.agreement import Agreement, Judged, agreement, held_out_counts
+from radreward.modules.reward import RewardModule
+from radreward.modules.run import RunFolder, write_json
+from radreward.prompts import TEMPLATES
+
+
+def check_exportable(data: PairedReportDataModule) -> PackedGroups:
+    """The collator, if a model trained with it can be saved: asked before a run, not after it.
+
+    Raises:
+        InputError: If not.
+    """
+    collator = data.collator
+    if not isinstance(collator, PackedGroups):
+        raise InputError(f"data.collator: Expected PackedGroups for a reward model but got {type(collator).__name__}.")
+    template = type(collator.prompts.template)
+    if TEMPLATES.get(template.__name__) is not template:
+        raise InputError(
+            f"data.collator.template: Expected one of {', '.join(TEMPLATES)} but got {template.__name__}: "
+            "a saved model names its template."
+        )
+    return collator
+
+
+def export(trainer: Trainer, module: RewardModule, data: PairedReportDataModule, run: RunFolder) -> Agreement:
+    """Load the best checkpoint, calibrate on the validation part, save model and figures.
+
+    Adapters are saved as float16; they are rounded first, so that what is measured is what is saved. The error of the
+    counts is measured by halves: each half of the references with the calibration of the other.
+    """
+    collator = check_exportable(data)
+    best = best_checkpoint(trainer)
+    if best is not None:
+        load_weights(module, best)
+    half = module.model.backbone.lora is not None
+    if half:
+        round_weights(module)
+    judged = judge(trainer, module, data)
+    result = agreement(module.criteria, judged, held_out_counts(judged))
+    training: dict[str, Any] = {
+        "steps": trainer.global_step,
+        "validation_tau_b": result["total"]["tau_b"],
+        "data": data.fingerprint(),
+    }
+    prompts = collator.prompts
+    calibration = Calibration.fit(judged.rewards, judged.errors)
+    if trainer.is_global_zero:
+        save_model(
+            SavedModel(module.model, prompts.template, prompts.max_length, calibration, training), run.model, half
+        )
+        write_json(run.metrics, {"candidates": len(judged.rewards), "agreement": result, **training})
+    return result
+
+
+def best_checkpoint(trainer: Trainer) -> Path | None:
+    """The checkpoint of the highest validation τ-b; None where no validation was run."""
+    callback = trainer.checkpoint_callback  # the first one
+    path = getattr(callback, "best_model_path", "")
+    return Path(path) if path else None
+
+
+def load_weights(module: RewardModule, path: Path) -> None:
+    """Take the weights of a checkpoint, which holds only what was trained.
+
+    Raises:
+        InputError: If it is of another model.
+    """
+    checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+    module.on_load_checkpoint(checkpoint)
+    own = {name: value for name, value in checkpoint["state_dict"].items() if name.startswith("model.")}
+    module.load_state_dict(own, strict=False)
+
+
+@torch.no_grad()
+def round_weights(module: RewardModule) -> None:
+    """Round what was trained to what float16 can hold."""
+    for parameter in module.model.parameters():
+        if parameter.requires_grad:
+            parameter.copy_(parameter.half())
+
+
+def judge(trainer: Trainer, module: RewardModule, data: PairedReportDataModule) -> Judged:
+    """Rewards and known errors of the validation part, computed as in use: without autocast."""
+    batches: Any = trainer.predict(module, data.val_dataloader())
+    rewards, quality, groups = [], [], []
+    first = 0  # groups are numbered from 0 in every batch
+    for reward, target, group in batches:
+        rewards.append(reward)
+        quality.append(target)
+        groups.append(group + first)
+        first += int(group.max()) + 1
+    return Judged(torch.cat(rewards), module.criteria.errors(torch.cat(quality)), torch.cat(groups))

@@ -1,0 +1,137 @@
+"""The folder of a training run: what it was made of, its checkpoints and logs, and what came out of it."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.loggers import TensorBoardLogger
+
+from radreward.errors import InputError
+
+PACKAGES = ("radreward", "torch", "lightning", "transformers", "peft", "torchmetrics", "bitsandbytes", "safetensors")
+
+
+class RunFolder:
+    """Names the files of a run and guards what an earlier run left there.
+
+    Args:
+        folder: The folder; made when the run begins.
+
+    >>> RunFolder("runs/first").last.as_posix()
+    'runs/first/checkpoints/last.ckpt'
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.config = self.folder / "config.yaml"
+        self.versions = self.folder / "versions.json"
+        self.data = self.folder / "data.json"
+        self.checkpoints = self.folder / "checkpoints"
+        self.last = self.checkpoints / "last.ckpt"
+        self.logs = self.folder / "logs"
+        self.model = self.folder / "model"
+        self.metrics = self.folder / "metrics.json"
+
+    def checkpoint(self, name: str) -> Path:
+        """The checkpoint of a name (`last`, `best`) in this folder, or a file anywhere.
+
+        Raises:
+            InputError: If there is no such file.
+        """
+        path = self.checkpoints / f"{name}.ckpt" if name in ("last", "best") else Path(name)
+        if not path.is_file():
+            raise InputError(f"{path}: Expected a checkpoint to continue from but there is none.")
+        return path
+
+    def begin(self, data: Mapping[str, str], resume: bool, overwrite: bool = False) -> None:
+        """Make the folder and write down versions, the state of the code and the fingerprint of the data.
+
+        Args:
+            data: sha256 of each file that is read.
+            resume: Whether an earlier run is continued.
+            overwrite: Whether an earlier run may be deleted.
+
+        Raises:
+            InputError: If an earlier run is in the way, it was on other data, or the folder cannot be made.
+        """
+        try:
+            if not resume:
+                self._clear(overwrite)
+            elif self.data.is_file() and json.loads(self.data.read_text(encoding="utf-8")) != dict(data):
+                raise InputError(f"{self.data}: the data changed since the run that is to be continued.")
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_json(self.data, dict(data))
+            write_json(self.versions, versions())
+        except OSError as error:
+            raise InputError(f"{self.folder}: cannot be written ({error.strerror}).") from error
+
+    def _clear(self, overwrite: bool) -> None:
+        if self.folder.is_dir() and any(self.folder.iterdir()):
+            if not self.data.is_file():
+                raise InputError(f"{self.folder}: Expected a folder that is new, empty or holds a run.")
+            if not overwrite:
+                raise InputError(
+                    f"{self.folder}: holds a run. Continue it with --ckpt_path=last, replace it with "
+                    "--overwrite=true, or choose another folder with --run."
+                )
+            shutil.rmtree(self.folder)
+
+    def callbacks(self, every: int) -> list[ModelCheckpoint]:
+        """The best checkpoint by validation τ-b, and the last one every so many steps, replaced whole."""
+        best = ModelCheckpoint(
+            self.checkpoints, "best", monitor="val_tau", mode="max", enable_version_counter=False, save_top_k=1
+        )
+        last = ModelCheckpoint(self.checkpoints, "last", every_n_train_steps=every, enable_version_counter=False)
+        return [best, last]
+
+    def logger(self) -> TensorBoardLogger:
+        """TensorBoard logs in the folder; a continued run adds to them."""
+        return TensorBoardLogger(self.folder, name="", version=self.logs.name, default_hp_metric=False)
+
+
+def versions() -> dict[str, Any]:
+    """What a result may depend on besides configuration and data."""
+    found: dict[str, str | None] = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = None
+    return {
+        "python": sys.version.split()[0],
+        "platform": platform.platform(),
+        "packages": found,
+        "git": git_state(),
+    }
+
+
+def git_state(folder: str | Path = ".") -> dict[str, Any] | None:
+    """Commit of a working tree and whether it was changed; None where there is no git or no commit."""
+    git = shutil.which("git")
+    if git is None:
+        return None
+
+    def ask(*arguments: str) -> str | None:
+        answer = subprocess.run(  # noqa: S603 - fixed arguments, and git's own path
+            [git, "-C", str(folder), *arguments], capture_output=True, text=True, check=False
+        )
+        return answer.stdout.strip() if answer.returncode == 0 else None
+
+    commit, changes = ask("rev-parse", "HEAD"), ask("status", "--porcelain", "--untracked-files=no")
+    return None if commit is None else {"commit": commit, "changed": bool(changes)}
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a file that appears whole."""
+    scratch = path.with_name(f".{path.name}.new")
+    scratch.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    scratch.replace(path)
