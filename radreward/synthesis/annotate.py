@@ -41,6 +41,15 @@ _NOUNS = _table(
     (form, key) for key, entry in FINDINGS.items() for noun in entry.nouns for form in _plurals(noun.removeprefix("*"))
 )
 _EXTRA_PLACES = {
+    "diffuse bilateral": "bilateral",
+    "left mid": "left middle",
+    "right mid": "right middle",
+    "left upper": "left upper",
+    "right upper": "right upper",
+    "bilateral upper": "bilateral upper",
+    "left lower": "left lower",
+    "right lower": "right lower",
+    "bilateral lower": "bilateral lower",
     "basilar": "bilateral lower",
     "left lung": "left",
     "right lung": "right",
@@ -68,6 +77,7 @@ _WHERE = (
 )
 _HOW_MUCH = _table((phrase, degree) for degree, phrases in DEGREES.items() for phrase in phrases) | {
     "mildly": "mild",
+    "mildly increased": "mild",
     "moderately": "moderate",
     "severely": "severe",
     "markedly": "severe",
@@ -82,14 +92,17 @@ _HOW_MUCH = _table((phrase, degree) for degree, phrases in DEGREES.items() for p
 }
 _CHANGE_WORDS: dict[Change, str] = {
     "resolved": (
-        "has resolved; have resolved; resolution of; no longer; has cleared; have cleared; been removed; resolved"
+        "has resolved; have resolved; resolution of; no longer; has cleared; have cleared; been removed; resolved; "
+        "removal of"
     ),
     "new": (
-        "new; newly seen; development of; has developed; have developed; has appeared; have appeared; placement of"
+        "new; newly seen; development of; has developed; have developed; has appeared; have appeared; placement of; "
+        "has been placed; have been placed; interval appearance of"
     ),
     "worse": (
         "worsening; worsened; worse; interval increase in; has increased; have increased; increasing; progressed; "
-        "more prominent than; progression of; enlarging; larger than"
+        "more prominent than; progression of; enlarging; larger than; "
+        "is increased; are increased; increased from; increased in size; increased since"
     ),
     "better": (
         "improving; improved; improvement; interval decrease in; has decreased; have decreased; decreasing; decreased; "
@@ -104,7 +117,8 @@ _CHANGES = {phrase: change for change, phrases in _CHANGE_WORDS.items() for phra
 _NEGATIVE = ("no evidence of", "no", "not", "without", "negative for", "free of", "absence of", "nor", "clear of")
 _DENIED_AFTER = ("is not seen", "are not seen", "not identified", "is absent", "ruled out", "is excluded")
 _DOUBT = (
-    "possible", "possibly", "cannot be excluded", "not excluded", "may represent", "may be", "questionable",
+    "possible", "possibly", "cannot be excluded", "cannot be entirely excluded", "difficult to exclude", "not excluded",
+    "may represent", "may be", "questionable",
     "concerning for", "probable", "probably", "suspected", "suggests", "suggesting", "could reflect", "likely",
     "suspicious for", "cannot exclude", "may reflect", "could represent", "versus", "suggestive of", "worrisome for",
 )  # fmt: skip

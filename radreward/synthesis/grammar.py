@@ -25,6 +25,31 @@ PLAIN = (
     "{A} can be seen.",
     "Again seen is {a}.",
     "{N} is demonstrated.",
+    "{A} is visualized.",
+    "{A} is evident.",
+    "{A} is apparent.",
+    "{N} noted.",
+    "Findings compatible with {n}.",
+    "Radiograph shows {a}.",
+    "Evidence of {n}.",
+    "Redemonstrated is {a}.",
+    "There is radiographic evidence of {n}.",
+)
+DEVICE = (
+    "There is {a}.",
+    "{A} is seen.",
+    "{A} is noted.",
+    "{A} is present.",
+    "{A} is in place.",
+    "{A} remains in place.",
+    "{A} is again seen.",
+    "{N}.",
+    "{A} is identified.",
+    "Present is {a}.",
+    "Again seen is {a}.",
+    "{A} is visualized.",
+    "Note made of {a}.",
+    "Support devices include {a}.",
 )
 UNCERTAIN = (
     "Possible {n}.",
@@ -40,6 +65,11 @@ UNCERTAIN = (
     "{A} is not excluded.",
     "Likely {n}.",
     "Suspicious for {n}.",
+    "{A} may be present.",
+    "{A} is possible.",
+    "Findings suggestive of {n}.",
+    "{A} cannot be entirely excluded.",
+    "{A} is difficult to exclude.",
 )
 CHANGED = {
     "new": (
@@ -50,6 +80,9 @@ CHANGED = {
         "Since the prior exam, new {n} has appeared.",
         "{N} is newly seen.",
         "{A} has developed in the interval.",
+        "Interval appearance of {n}.",
+        "{A} is new from prior.",
+        "New since the prior radiograph is {a}.",
     ),
     "worse": (
         "Worsening {n}.",
@@ -60,6 +93,10 @@ CHANGED = {
         "There has been interval progression of {n}.",
         "As compared to the prior radiograph, {n} has increased.",
         "Increasing {n}.",
+        "There is interval worsening of {n}.",
+        "{A} has progressed.",
+        "{A} is worse than on the prior study.",
+        "{A} is increased from prior.",
     ),
     "better": (
         "Improving {n}.",
@@ -71,6 +108,9 @@ CHANGED = {
         "Decreasing {n}.",
         "{N} is less prominent than before.",
         "Partial clearing of {n}.",
+        "{A} is improved from prior.",
+        "{A} is decreased from prior.",
+        "Interval improvement in {n}.",
     ),
     "stable": (
         "Unchanged {n}.",
@@ -82,6 +122,11 @@ CHANGED = {
         "No significant change in {n}.",
         "As compared to the previous radiograph, {n} is unchanged.",
         "{N} is similar to prior.",
+        "{A} remains unchanged.",
+        "{A} is not significantly changed.",
+        "{A} is again seen and is unchanged.",
+        "No interval change in {n}.",
+        "{A} is stable since the prior exam.",
     ),
     "resolved": (
         "{N} has resolved.",
@@ -89,8 +134,28 @@ CHANGED = {
         "Previously seen {n} is no longer visualized.",
         "{N} is no longer seen.",
         "{N} has cleared in the interval.",
-        "{A} has been removed.",
+        "{N} is no longer present.",
+        "There has been resolution of {n}.",
     ),
+}
+CHANGED_DEVICE = {
+    "new": (
+        "Interval placement of {n}.",
+        "New {n}.",
+        "There is a new {n}.",
+        "{A} has been placed.",
+        "{A} is new since the prior study.",
+    ),
+    "stable": (
+        "{A} is unchanged.",
+        "{A} is unchanged in position.",
+        "Stable position of {n}.",
+        "Unchanged position of {n}.",
+        "Unchanged {n}.",
+        "{A} remains in unchanged position.",
+        "{A} is stable compared to the prior exam.",
+    ),
+    "resolved": ("{A} has been removed.", "Interval removal of {n}.", "{N} is no longer seen."),
 }
 ABSENT = (
     "No {n}.",
@@ -101,8 +166,14 @@ ABSENT = (
     "No {n} is seen.",
     "No {n} is identified.",
     "There is no definite {n}.",
-    "Without {n}.",
     "No visible {n}.",
+    "No appreciable {n}.",
+    "No radiographic evidence of {n}.",
+    "The chest is negative for {n}.",
+    "There is no convincing {n}.",
+    "No {n} is appreciated.",
+    "No {n} is visualized.",
+    "There is no sign of {n}.",
 )
 NORMAL: dict[tuple[str, ...], tuple[str, ...]] = {
     ("opacity", "consolidation"): (
@@ -113,6 +184,9 @@ NORMAL: dict[tuple[str, ...], tuple[str, ...]] = {
         "Clear lungs.",
         "The lungs are well expanded and clear.",
         "Lungs are grossly clear.",
+        "The lungs remain clear.",
+        "Lungs are clear bilaterally.",
+        "No focal airspace opacity is seen in either lung.",
     ),
     ("cardiomegaly",): (
         "The heart size is normal.",
@@ -122,6 +196,8 @@ NORMAL: dict[tuple[str, ...], tuple[str, ...]] = {
         "The heart is not enlarged.",
         "Cardiac size is normal.",
         "The heart is normal in size.",
+        "Heart size normal.",
+        "The heart remains normal in size.",
     ),
     ("cardiomegaly", "widemed"): (
         "The cardiomediastinal silhouette is within normal limits.",
@@ -129,16 +205,26 @@ NORMAL: dict[tuple[str, ...], tuple[str, ...]] = {
         "The heart and mediastinum are unremarkable.",
         "Normal cardiomediastinal silhouette.",
         "Heart and mediastinal contours are within normal limits.",
+        "Heart size and mediastinal contours are normal.",
+        "The cardiomediastinal silhouette is unremarkable.",
     ),
     ("adenopathy", "widemed"): (
         "The hilar and mediastinal contours are normal.",
         "Mediastinal and hilar structures are unremarkable.",
+        "The mediastinum and hila are normal.",
+        "Hila and mediastinum are within normal limits.",
     ),
     ("effusion",): (
         "The costophrenic angles are sharp.",
         "Pleural surfaces are unremarkable.",
         "The costophrenic sulci are clear.",
         "The pleural spaces are clear.",
+    ),
+    ("effusion", "pneumothorax"): (
+        "The pleura are normal.",
+        "No pleural abnormality.",
+        "The pleural surfaces are normal.",
+        "No pleural abnormality is detected.",
     ),
     ("edema", "congestion"): (
         "The pulmonary vasculature is normal.",
@@ -152,10 +238,13 @@ NORMAL: dict[tuple[str, ...], tuple[str, ...]] = {
         "The visualized bones are unremarkable.",
         "Osseous structures are grossly unremarkable.",
         "Visualized skeleton is intact.",
+        "No acute osseous abnormality.",
+        "Bony structures are intact.",
     ),
     ("freeair",): (
         "The upper abdomen is unremarkable.",
         "Visualized upper abdomen is normal.",
+        "The visualized abdomen is unremarkable.",
     ),
 }
 ALL_CLEAR = (
@@ -168,7 +257,18 @@ ALL_CLEAR = (
     "No radiographic evidence of acute disease.",
     "Unremarkable chest.",
     "No acute disease in the chest.",
+    "No acute process.",
+    "No acute cardiopulmonary disease.",
+    "No evidence of acute cardiopulmonary disease.",
+    "Normal chest.",
+    "No acute abnormality identified.",
 )
+STILL = (
+    "Tubes and lines are unchanged in position.",
+    "Support devices are in stable position.",
+    "Lines and tubes remain in standard position.",
+)
+"""Only where every device is said to be unchanged."""
 FILLER = (
     "AP portable view of the chest.",
     "PA and lateral views of the chest were obtained.",
@@ -194,7 +294,7 @@ HISTORY = (
     "Status post fall.",
     "Hypoxia.",
     "History of heart failure.",
-    "Follow up of known lung nodule.",
+    "Follow up of a known lesion.",
     "Altered mental status.",
     "Status post intubation.",
     "Abdominal pain.",
@@ -202,6 +302,11 @@ HISTORY = (
     "Trauma.",
     "History of breast cancer.",
     "Dialysis patient with dyspnea.",
+    "Status post fall.",
+    "Status post intubation.",
+    "Postoperative day two.",
+    "Preoperative evaluation.",
+    "Hypoxia.",
 )
 PRIOR = (
     "None.",
@@ -247,20 +352,48 @@ def noun_phrase(fact: Fact, rng: Random) -> tuple[str, bool]:
     words = [noun.removeprefix("*")]
     after = ""
     if fact.location:
-        options = [where for where in (BEFORE, AFTER) if fact.location in where]
-        where = rng.choice(options)
+        where = rng.choice([where for where in (BEFORE, AFTER) if fact.location in where])
+        if fact.severity and _ENLARGED.match(words[0]):
+            where = AFTER
         phrase = rng.choice(where[fact.location])
         if where is AFTER or " of the " in noun or " in the " in noun or " under " in noun:
             after = " " + (phrase if where is AFTER else rng.choice(AFTER[fact.location]))
         else:
-            words.insert(0, phrase)
+            words.insert(0, phrase.removesuffix(" lung") if noun.startswith("lung ") else phrase)
             if fact.location.startswith("bilateral") and article:
                 words[-1], article = _plural(words[-1]), False
     if fact.severity:
-        words.insert(0, rng.choice([word for word in DEGREES[fact.severity] if _fits(word, fact.finding)]))
-    return " ".join(words) + after, article
+        fitting = [word for word in DEGREES[fact.severity] if _fits(word, fact.finding)]
+        words.insert(0, rng.choice(ADVERBS[fact.severity] if _ENLARGED.match(words[0]) else fitting))
+    return " ".join(words) + after + (_detail(fact, rng) if fact.polarity == "present" else ""), article
 
 
+ADVERBS = {"mild": ("mildly", "minimally"), "moderate": ("moderately",), "severe": ("markedly", "severely")}
+_ENLARGED = re.compile(
+    "enlarged|dilated|elevated|raised|prominent|increased|hyper(?:expanded|inflated) |tortuous|unfolded|ectatic|"
+    "widened|distended|calcified|atherosclerotic|diminished|blunted|displaced|exaggerated"
+)
+"""Names that begin with such a word take an adverb: "mildly enlarged heart"."""
+MEASURED = {"mild": "6 mm", "moderate": "14 mm", "severe": "3.2 cm"}
+"""A size follows from the degree, so that other words for a fact never give another size."""
+
+
+def _detail(fact: Fact, rng: Random) -> str:
+    """What only fits some findings and follows from the fact: a size, or which side is worse."""
+    if fact.severity and fact.finding in ("nodule", "mass", "cavity") and rng.random() < 0.3:
+        return f" measuring {MEASURED[fact.severity]}"
+    if fact.location in ("bilateral", "bilateral lower") and fact.finding in WORSE_SIDE and rng.random() < 0.25:
+        return f", {WORSE_SIDE[fact.finding]}"
+    return ""
+
+
+WORSE_SIDE = {
+    "effusion": "left greater than right",
+    "atelectasis": "right greater than left",
+    "opacity": "right greater than left",
+    "consolidation": "left greater than right",
+}
+"""Which side is worse follows from the finding, so that other words for a fact never say the contrary."""
 SIZES = frozenset({"small", "trace", "tiny", "moderate-sized", "large", "massive"})
 SIZED = frozenset({"nodule", "mass", "cavity", "bulla", "pericardial", "hiatal", "opacity", "consolidation", "subq"})
 
@@ -279,7 +412,8 @@ def _plural(noun: str) -> str:
 def _with_article(phrase: str, article: bool) -> str:
     if not article:
         return phrase
-    return f"{'an' if phrase[0].lower() in 'aeiou' else 'a'} {phrase}"
+    spelt = phrase.split()[0].isupper()  # "an LLL opacity", "an NG tube"
+    return f"{'an' if phrase[0].lower() in ('aefhilmnorsx' if spelt else 'aeiou') else 'a'} {phrase}"
 
 
 def _fill(template: str, phrase: str, article: bool) -> str:
@@ -287,7 +421,7 @@ def _fill(template: str, phrase: str, article: bool) -> str:
     text = template.format(n=phrase, N=_capital(phrase), a=full, A=_capital(full))
     if not article:
         text = text.replace("There is a new ", "There is new ")
-    if not article and _PLURAL.search(re.split(r" (?:in|at|on|of|with|under|adjacent|bilaterally) ", phrase + " ")[0]):
+    if _is_plural(phrase, article):
         for one, many in (
             ("There is ", "There are "),
             (" is ", " are "),
@@ -298,8 +432,14 @@ def _fill(template: str, phrase: str, article: bool) -> str:
     return text
 
 
-_PLURAL = re.compile(r"(?<![isu])s ?$")
+_PLURAL = re.compile(r"(?:(?<![isu])s|bullae|bronchi) ?$")
 """A name in the plural; "fibrosis", "mass" and "thrombus" are not."""
+_MODIFIER = re.compile(r",? (?:in|at|on|of|with|under|adjacent|bilaterally|measuring|left greater|right greater) ")
+
+
+def _is_plural(phrase: str, article: bool) -> bool:
+    """Whether a phrase takes a verb in the plural."""
+    return not article and bool(_PLURAL.search(_MODIFIER.split(phrase + " ")[0]))
 
 
 def _capital(text: str) -> str:
@@ -309,17 +449,15 @@ def _capital(text: str) -> str:
 def sentence(fact: Fact, rng: Random, section: Section = "findings") -> Sentence:
     """A sentence that states one fact."""
     phrase, article = noun_phrase(fact, rng)
-    if fact.change == "resolved":
-        phrase, _ = noun_phrase(fact._replace(severity=None), rng)
-        options = CHANGED["resolved"]
-        device = FINDINGS[fact.finding].region == "devices"
-        text = _fill(options[-1] if device else rng.choice(options[:-1]), phrase, article)
+    device = FINDINGS[fact.finding].region == "devices"
+    if fact.change:
+        text = _fill(rng.choice((CHANGED_DEVICE if device else CHANGED)[fact.change]), phrase, article)
     elif fact.polarity == "absent":
         text = _fill(rng.choice(ABSENT), phrase, article)
     elif fact.polarity == "uncertain":
         text = _fill(rng.choice(UNCERTAIN), phrase, article)
     else:
-        text = _fill(rng.choice(CHANGED[fact.change] if fact.change else PLAIN), phrase, article)
+        text = _fill(rng.choice(DEVICE if device else PLAIN), phrase, article)
     return Sentence(text, (fact,), section)
 
 
@@ -328,13 +466,14 @@ def joint_sentence(facts: Sequence[Fact], rng: Random, section: Section = "findi
     phrases = [noun_phrase(fact, rng) for fact in facts]
     if facts[0].polarity == "absent":
         names = [phrase for phrase, _ in phrases]
-        last = rng.choice((" or ", " or ", ", or ", " nor "))
+        last = " or " if len(names) < 3 else rng.choice((" or ", ", or "))
         listed = ", ".join(names[:-1]) + (last if len(names) > 1 else "") + names[-1]
         return Sentence(_fill(rng.choice(ABSENT), listed, article=False), tuple(facts), section)
     full = [_with_article(*phrase) for phrase in phrases]
-    link = rng.choice((" and ", " with ", " and ", ", "))
+    link = rng.choice((" and ", " with ", " and ") if len(full) < 3 else (" and ", ", and "))
     listed = ", ".join(full[:-1]) + (link if len(full) > 1 else "") + full[-1]
-    template = rng.choice(("There is {}.", "{}.", "There are {}.", "{} are seen.", "{} noted.", "Findings include {}."))
+    there = "There are {}." if _is_plural(*phrases[0]) else "There is {}."
+    template = rng.choice((there, there, "{}.", "{} are seen.", "{} noted.", "Findings include {}.", "{} are present."))
     return Sentence(
         _capital(template.format(listed if template[0] != "{" else _capital(listed))), tuple(facts), section
     )
@@ -381,7 +520,11 @@ def _negatives(positive: set[str], rng: Random, section: Section) -> list[Senten
     """Normal statements and pertinent negatives that contradict nothing that is said."""
     taken = {key for finding in positive for key in ancestry(finding)}
     free = [keys for keys in NORMAL if not any(_touched(key, taken, positive) for key in keys)]
-    sentences = [normal_sentence(keys, rng, section) for keys in free if rng.random() < 0.45]
+    chosen: list[tuple[str, ...]] = []
+    for keys in rng.sample(free, k=len(free)):
+        if rng.random() < 0.5 and not any(set(keys) & set(other) for other in chosen):
+            chosen.append(keys)
+    sentences = [normal_sentence(keys, rng, section) for keys in chosen]
     candidates = ["pneumothorax", "effusion", "consolidation", "edema", "fracture", "nodule", "pneumonia", "freeair"]
     denied = [Fact(key, "absent") for key in candidates if not _touched(key, taken, positive) and rng.random() < 0.45]
     return sentences + body(denied, rng, section)
@@ -407,8 +550,12 @@ def render(facts: Sequence[Fact], rng: Random, style: Style | None = None) -> An
         sentences.append(Sentence(rng.choice(HISTORY), (), "indication"))
         if rng.random() < 0.5:
             sentences.append(Sentence(rng.choice(PRIOR), (), "comparison"))
+    devices = [fact for fact in said if FINDINGS[fact.finding].region == "devices"]
+    still = len(devices) > 1 and all(fact.change == "stable" for fact in devices)
     if style.layout != "impression":
         found = body(said, rng, "findings") + _negatives(positive, rng, "findings")
+        if still and rng.random() < 0.5:
+            found.append(Sentence(rng.choice(STILL), ()))
         rng.shuffle(found)
         sentences += _with_filler(found or [Sentence(rng.choice(ALL_CLEAR), ())], style.filler, rng)
     if style.layout != "findings":

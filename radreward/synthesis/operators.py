@@ -69,7 +69,8 @@ def incorrect_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedRepor
     if not options:
         return None
     fact = rng.choice(options)
-    changes: tuple[Change, ...] = ("new", "worse", "better", "stable")
+    device = FINDINGS[fact.finding].region == "devices"
+    changes: tuple[Change, ...] = ("new", "stable") if device else ("new", "worse", "better", "stable")
     return replace(report, fact, fact._replace(change=rng.choice(changes)), rng)
 
 

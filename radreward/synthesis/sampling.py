@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from radreward.synthesis.facts import Change, Fact
-from radreward.synthesis.vocabulary import DEGREES, FINDINGS, PLACES, ancestry
+from radreward.synthesis.vocabulary import DEGREES, FINDINGS, PLACES, ancestry, related
 
 CLUSTERS: tuple[tuple[float, tuple[tuple[str, float], ...]], ...] = (
     (3.0, (("edema", 0.8), ("cardiomegaly", 0.8), ("effusion", 0.7), ("congestion", 0.5), ("atelectasis", 0.4))),
@@ -41,27 +41,28 @@ def sample_fact(key: str, rng: Random) -> Fact:
 
 
 def sample_facts(rng: Random) -> tuple[Fact, ...]:
-    """What a report may find: nothing in a quarter of reports, else a cluster and some findings of any kind.
+    """What a report may find: nothing in a fifth of reports, else a cluster and some findings of any kind.
 
     >>> sample_facts(Random(3)) == sample_facts(Random(3))
     True
     """
     if rng.random() < 0.2:
-        return tuple(_resolved(rng))
+        return tuple(_resolved(rng, []))
     keys: list[str] = []
     if rng.random() < 0.75:
         cluster = rng.choices([entry for _, entry in CLUSTERS], [weight for weight, _ in CLUSTERS])[0]
         keys += [key for key, share in cluster if rng.random() < share]
     keys += rng.choices(list(FINDINGS), k=rng.choices((0, 1, 2, 3), (4, 4, 2, 1))[0])
-    return tuple(sample_fact(key, rng) for key in distinct(keys)) + tuple(_resolved(rng))
+    kept = distinct(keys)
+    return tuple(sample_fact(key, rng) for key in kept) + tuple(_resolved(rng, kept))
 
 
-def _resolved(rng: Random) -> list[Fact]:
-    """Now and then a finding that is gone since the last study."""
+def _resolved(rng: Random, there: list[str]) -> list[Fact]:
+    """Now and then a finding that is gone since the last study, and nothing like it there."""
     if rng.random() > 0.04:
         return []
     key = rng.choice(("pneumothorax", "effusion", "edema", "consolidation", "atelectasis"))
-    return [Fact(key, "absent", change="resolved")]
+    return [] if any(related(key, other) for other in there) else [Fact(key, "absent", change="resolved")]
 
 
 def distinct(keys: list[str]) -> list[str]:

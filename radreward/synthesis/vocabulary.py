@@ -50,7 +50,7 @@ PLACES: dict[str, tuple[str, ...]] = {
 BEFORE: dict[str, tuple[str, ...]] = {
     "left": ("left", "left-sided", "left sided"),
     "right": ("right", "right-sided", "right sided"),
-    "bilateral": ("bilateral", "bilateral", "diffuse bilateral"),
+    "bilateral": ("bilateral",),
     "left lower": (
         "left basilar",
         "left lower lobe",
@@ -131,7 +131,7 @@ AFTER: dict[str, tuple[str, ...]] = {
 """Words that stand after the name."""
 
 DEGREES: dict[str, tuple[str, ...]] = {
-    "mild": ("mild", "small", "minimal", "slight", "trace", "tiny", "subtle", "minor", "mildly increased"),
+    "mild": ("mild", "small", "minimal", "slight", "trace", "tiny", "subtle", "minor"),
     "moderate": ("moderate", "moderate-sized", "moderately severe", "mild to moderate"),
     "severe": ("severe", "large", "marked", "extensive", "massive", "substantial"),
 }
