@@ -6,27 +6,40 @@ from pathlib import Path
 from typing import Any
 
 from radreward.errors import InputError
+from radreward.models.saving import CONFIG
 from radreward.scorers.base import Scorer
 from radreward.scorers.files import Summary, score_file
 from radreward.scorers.reward_model import RewardModelScorer
 
 NAMES = ("embedded",)
+EMBEDDED = Path(__file__).parent / "embedded"
 
 __all__ = ["NAMES", "RewardModelScorer", "Scorer", "Summary", "load", "score_file"]
 
 
 def load(name_or_path: str | Path, **settings: Any) -> Scorer:
-    """The scorer of a name or of a saved model's folder.
+    """The scorer of a name, of a saved model's folder, or of the folder of the run that trained it.
 
     Args:
         name_or_path: A name of `NAMES`, or a folder.
         settings: Those of `RewardModelScorer.from_pretrained`.
 
     Raises:
-        InputError: If it is neither.
+        InputError: If it is none of these.
     """
-    if str(name_or_path) == "embedded":
-        return RewardModelScorer.from_pretrained(Path(__file__).parent / "embedded", **settings)
-    if not Path(name_or_path).expanduser().is_dir():
-        raise InputError(f"{name_or_path}: Expected the folder of a model or a name of {', '.join(NAMES)}.")
-    return RewardModelScorer.from_pretrained(Path(name_or_path).expanduser(), **settings)
+    if str(name_or_path) in NAMES:
+        folder = EMBEDDED
+        if not (folder / CONFIG).is_file():
+            raise InputError(f"{name_or_path}: Expected the model in {folder} but this installation has none.")
+    else:
+        folder = _folder(Path(name_or_path).expanduser())
+    return RewardModelScorer.from_pretrained(folder, **settings)
+
+
+def _folder(path: Path) -> Path:
+    if not path.is_dir():
+        raise InputError(f"{path}: Expected the folder of a model or a name of {', '.join(NAMES)}.")
+    found = next((folder for folder in (path, path / "model") if (folder / CONFIG).is_file()), None)
+    if found is None:
+        raise InputError(f"{path}: Expected a folder with {CONFIG} or model/{CONFIG} but it has neither.")
+    return found

@@ -11,10 +11,12 @@ import torch
 from torch import Tensor
 
 from radreward.criteria import Criteria
+from radreward.data.tables import is_text
 from radreward.types import Scores
 
 OK = "ok"
 TRUNCATED = "truncated"
+NOT_FINITE = "expected a finite score but the model gave none"
 SCORED = frozenset({OK, TRUNCATED})
 """Statuses of rows that have a score."""
 
@@ -39,6 +41,8 @@ def problem(reference: Any, candidate: Any) -> Problem | None:
             return Problem(field, f"expected a text as {field} but got {type(value).__name__}")
         if not value.strip():
             return Problem(field, f"empty {field}")
+        if not is_text(value):
+            return Problem(field, f"expected UTF-8 text as {field}")
     return None
 
 
@@ -76,6 +80,9 @@ class Scorer(ABC):
         total, sub, counts = (_spread(value, good, len(status)) for value in (scores.total, scores.sub, scores.counts))
         if total is None:
             raise TypeError(f"Expected a total from {type(self).__name__} but got None.")
+        for index in (~total.isfinite()).nonzero().flatten().tolist():
+            total[index] = torch.nan
+            status[index] = NOT_FINITE if status[index] in SCORED else status[index]
         return Scores(total, sub, counts, tuple(status), evidence)
 
     @abstractmethod

@@ -42,49 +42,60 @@ class _Survey(NamedTuple):
     """What a first look at the input found."""
 
     rows: int
+    id: pa.DataType
     carried: pa.Schema
     repeated: frozenset[int]
     """Hashes of ids that stand in more than one row."""
 
 
 def score_file(
-    scorer: Scorer, source: str | Path, output: str | Path, batch_size: int = 1024, progress: bool = True
+    scorer: Scorer, source: str | Path, output: str | Path, chunk: int = 512, progress: bool = True
 ) -> Summary:
     """Score `reference` against `candidate` in every row of JSONL, CSV or Parquet.
 
     Writes `id`, the other columns as they are, `total` (higher is better), a column per criterion, its
     `count_<criterion>`, and `status`, in the order of the input. Rows that cannot be scored have no scores, a status
-    that says why, and stand in `<output>.rejects.jsonl` with file, row, field and reason. Scores are kept batch by
-    batch in `<output>.parts`: a run that was killed goes on where it was.
+    that says why, and stand in `<output>.rejects.jsonl` with file, row, field and reason.
+
+    Args:
+        scorer: What scores.
+        source: The input.
+        output: The file to write; its name says the format. It appears when it is complete.
+        chunk: Rows that are held and scored together. Scores of a finished chunk are kept in `<output>.parts` until
+            the end: a run that was killed goes on with the chunk it was in.
+        progress: Show a bar on the standard error.
 
     Raises:
+        ValueError: If `chunk` is not positive.
         InputError: If the input cannot be read, has no row or lacks a column, a column would be written twice, or
             input or scorer changed since the run that is to be resumed.
     """
+    if chunk < 1:
+        raise ValueError(f"Expected `chunk` to be >= 1 but got {chunk}.")
     start, source, output = time.monotonic(), Path(source), Path(output)
     extension(output)
     if output.resolve() == source.resolve():
         raise InputError(f"{output}: Expected an output that is not the input.")
-    survey = _survey(source, batch_size)
+    survey = _survey(source, chunk)
     schema = _schema(survey, scorer, source)
     parts = output.with_name(f"{output.name}.parts")
-    done = _resume(parts, {"input": fingerprint(source), "scorer": scorer.fingerprint(), "batch_size": batch_size})
-    _score_parts(scorer, source, batch_size, survey, parts, done, progress)
+    done = _resume(parts, {"input": fingerprint(source), "scorer": scorer.fingerprint(), "chunk": chunk})
+    _score_parts(scorer, source, chunk, survey, parts, done, progress)
     rejects = output.with_name(f"{output.name}.rejects.jsonl")
-    rejected = _write(scorer, source, output, rejects, schema, parts, batch_size)
+    rejected = _write(scorer, source, output, rejects, schema, parts, chunk)
     shutil.rmtree(parts)
-    resumed = min(done * batch_size, survey.rows)
+    resumed = min(done * chunk, survey.rows)
     seconds = time.monotonic() - start
     return Summary(survey.rows, rejected, seconds, output, rejects if rejected else None, resumed)
 
 
-def _survey(source: Path, batch_size: int) -> _Survey:
+def _survey(source: Path, chunk: int) -> _Survey:
     kinds: dict[str, set[type]] = {}
     hashes: list[np.ndarray] = []
-    for batch in read_rows(source, batch_size):
+    for batch in read_rows(source, chunk):
         for row in batch:
             for name, value in row.values.items():
-                kinds.setdefault(name, set()).update(() if value is None else (type(value),))
+                kinds.setdefault(name, set()).update(() if value is None else (_kind(value),))
         hashes.append(np.array([_hash(row.values.get("id")) for row in batch], dtype=np.uint64))
     rows = sum(map(len, hashes))
     if not rows:
@@ -95,7 +106,13 @@ def _survey(source: Path, batch_size: int) -> _Survey:
     given = pq.read_schema(source) if extension(source) == ".parquet" else None
     names = [name for name in kinds if name not in COLUMNS]
     fields = [(name, given.field(name).type if given else _type(kinds[name])) for name in names]
-    return _Survey(rows, pa.schema(fields), frozenset(values[counts > 1].tolist()))
+    id_type = pa.int64() if kinds["id"] == {int} else pa.string()
+    return _Survey(rows, id_type, pa.schema(fields), frozenset(values[counts > 1].tolist()))
+
+
+def _kind(value: Any) -> type:
+    """The type of a value; an integer that no column of integers holds counts as text."""
+    return str if type(value) is int and abs(value) >= 2**63 else type(value)
 
 
 def _type(kinds: set[type]) -> pa.DataType:
@@ -105,7 +122,7 @@ def _type(kinds: set[type]) -> pa.DataType:
 
 
 def _hash(value: Any) -> int:
-    return int.from_bytes(hashlib.blake2b(repr(value).encode(errors="replace"), digest_size=8).digest(), "little")
+    return int.from_bytes(hashlib.blake2b(str(value).encode(errors="replace"), digest_size=8).digest(), "little")
 
 
 def _score_names(scorer: Scorer) -> list[str]:
@@ -114,7 +131,7 @@ def _score_names(scorer: Scorer) -> list[str]:
 
 
 def _schema(survey: _Survey, scorer: Scorer, source: Path) -> pa.Schema:
-    fields = [("id", pa.string()), *zip(survey.carried.names, survey.carried.types, strict=True)]
+    fields = [("id", survey.id), *zip(survey.carried.names, survey.carried.types, strict=True)]
     fields += [*((name, pa.float32()) for name in _score_names(scorer)), ("status", pa.string())]
     if twice := [name for name, count in Counter(name for name, _ in fields).items() if count > 1]:
         raise InputError(f"{source}: Expected no column {twice[0]!r}, which the output gets from the scorer.")
@@ -127,7 +144,9 @@ def _resume(parts: Path, manifest: dict[str, Any]) -> int:
     if path.is_file():
         before = json.loads(path.read_text(encoding="utf-8"))
         if changed := [key for key in manifest if before.get(key) != manifest[key]]:
-            raise InputError(f"{parts}: the {changed[0]} changed since the run that began here; delete the folder.")
+            raise InputError(
+                f"{parts}: the {changed[0]} changed since the run that began here; delete the folder to start anew."
+            )
     else:
         parts.mkdir(parents=True, exist_ok=True)
         _replace(path, json.dumps(manifest))
@@ -148,7 +167,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _score_parts(
-    scorer: Scorer, source: Path, batch_size: int, survey: _Survey, parts: Path, done: int, progress: bool
+    scorer: Scorer, source: Path, chunk: int, survey: _Survey, parts: Path, done: int, progress: bool
 ) -> None:
     first: dict[str, int] = {}
     speed = TextColumn("{task.fields[speed]} rows/s")
@@ -156,7 +175,7 @@ def _score_parts(
     with Progress(*columns, console=Console(stderr=True), disable=not progress) as bar:
         task = bar.add_task("scoring", total=survey.rows, speed="-")
         began, scored = time.monotonic(), 0
-        for number, batch in enumerate(read_rows(source, batch_size)):
+        for number, batch in enumerate(read_rows(source, chunk)):
             problems = [_problem(row, survey.repeated, first) for row in batch]
             if number >= done:
                 _replace(_part(parts, number), _part_text(scorer, batch, problems))
@@ -170,7 +189,7 @@ def _problem(row: Row, repeated: frozenset[int], first: dict[str, int]) -> Probl
     name = row.values.get("id")
     if name is None or name != name or (isinstance(name, str) and not name.strip()):
         return Problem("id", "missing id")
-    if not isinstance(name, str | int):
+    if not isinstance(name, str | int) or isinstance(name, bool):
         return Problem("id", f"expected a text or an integer as id but got {type(name).__name__}")
     if _hash(name) in repeated:
         before = first.setdefault(str(name), row.number)
@@ -200,15 +219,15 @@ def _part_text(scorer: Scorer, batch: list[Row], problems: list[Problem | None])
 
 
 def _write(
-    scorer: Scorer, source: Path, output: Path, rejects: Path, schema: pa.Schema, parts: Path, batch_size: int
+    scorer: Scorer, source: Path, output: Path, rejects: Path, schema: pa.Schema, parts: Path, chunk: int
 ) -> int:
     """Join input and parts; the number of rejected rows."""
-    names, rejected = _score_names(scorer), 0
+    names, rejected, plain = _score_names(scorer), 0, extension(output) != ".parquet"
     reject_schema = pa.schema(
         [("file", pa.string()), ("row", pa.int64()), ("field", pa.string()), ("reason", pa.string())]
     )
     with TableWriter(rejects, reject_schema) as side, TableWriter(output, schema) as writer:
-        for number, batch in enumerate(read_rows(source, batch_size)):
+        for number, batch in enumerate(read_rows(source, chunk)):
             with _part(parts, number).open(encoding="utf-8") as file:
                 lines = [json.loads(line) for line in file]
             rows = []
@@ -217,7 +236,7 @@ def _write(
                 scores = dict(zip(names, values or [None] * len(names), strict=True))
                 carried = {name: row.values.get(name) for name in schema.names[1 : -1 - len(names)]}
                 texts = {"id": row.values.get("id"), **carried}
-                rows.append({**_fitted(texts, schema), **scores, "status": status})
+                rows.append({**_fitted(texts, schema, plain), **scores, "status": status})
                 if field is not None:
                     bad.append({"file": str(source), "row": row.number, "field": field or None, "reason": status})
             writer.write(rows)
@@ -228,12 +247,20 @@ def _write(
     return rejected
 
 
-def _fitted(values: dict[str, Any], schema: pa.Schema) -> dict[str, Any]:
-    """Values as their columns hold them: what is no text in a column of texts is JSON; broken UTF-8 becomes '?'."""
+def _fitted(values: dict[str, Any], schema: pa.Schema, plain: bool) -> dict[str, Any]:
+    """Values as their columns hold them.
+
+    What is no text in a column of texts is JSON; broken UTF-8 becomes '?'; `plain` makes texts of dates and the like.
+    """
     fitted = {}
     for name, value in values.items():
-        if schema.field(name).type == pa.string() and value is not None:
+        kind = schema.field(name).type
+        if value is not None and kind == pa.string():
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
             value = text.encode(errors="replace").decode()
+        elif isinstance(value, int) and kind == pa.float64():
+            value = float(value)
+        elif plain and not isinstance(value, str | int | float | None):
+            value = json.loads(json.dumps(value, default=str))
         fitted[name] = value
     return fitted

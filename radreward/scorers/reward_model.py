@@ -15,6 +15,7 @@ from torch import Tensor
 
 from radreward.data.packed_groups import Prompts, TooLong
 from radreward.data.packing import pack
+from radreward.errors import InputError
 from radreward.models import RewardModel, SavedModel, load_model, save_model
 from radreward.scorers.base import OK, TRUNCATED, Scorer
 from radreward.scorers.int8 import quantize
@@ -22,6 +23,7 @@ from radreward.types import Scores
 
 Path_ = tuple[tuple[int, ...], ...]  # token pieces of one candidate, from the root to its own
 Precision = Literal["fp32", "int8"]
+WINDOW = 4096
 
 
 class RewardModelScorer(Scorer):
@@ -32,13 +34,14 @@ class RewardModelScorer(Scorer):
 
     Args:
         saved: The model, its template, limit and calibration. It is left as it is.
-        precision: int8 computes the backbone's linear layers in 8 bits (CPU).
+        precision: fp32 computes in the precision in which the backbone is held; int8 (CPU) its linear layers in 8 bits.
         too_long: Reject reports over the limit with a status, or cut both, with the status "truncated".
         packing: Whether candidates share a row with their reference.
         batch_tokens: Most tokens, padding counted, of one forward pass.
 
     Raises:
-        ValueError: If `batch_tokens` is not positive.
+        ValueError: If `batch_tokens` is not positive, or `precision` or `too_long` is unknown.
+        InputError: If int8 is asked for a model that is quantised already or is not on the CPU.
     """
 
     def __init__(
@@ -67,10 +70,11 @@ class RewardModelScorer(Scorer):
         folder: str | Path,
         precision: Precision = "fp32",
         too_long: Literal["reject", "truncate"] = "reject",
+        device: str = "cpu",
         download: bool = False,
     ) -> RewardModelScorer:
         """The scorer of a saved model; `download` allows a missing backbone to be fetched from the hub."""
-        return cls(load_model(folder, download=download), precision, too_long)
+        return cls(load_model(folder, device, download), precision, too_long)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`; weights are written in full precision."""
@@ -90,16 +94,17 @@ class RewardModelScorer(Scorer):
 
     def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer.score_texts`."""
-        paths, status = self._paths(references, candidates)
-        known = self._rewards(list(dict.fromkeys(path for path in paths if path)))
-        criteria = self.saved.model.criteria
-        empty = torch.full((len(criteria),), torch.nan)
-        rewards = (
-            torch.stack([known[path] if path else empty for path in paths])
-            if paths
-            else empty.new_empty(0, len(criteria))
-        )
-        calibration = self.saved.calibration
+        criteria, calibration = self.saved.model.criteria, self.saved.calibration
+        rewards = torch.full((len(references), len(criteria)), torch.nan)
+        status: list[str] = []
+        for begin in range(0, len(references), WINDOW):  # as many as are held as tokens and sorted by length
+            window = slice(begin, begin + WINDOW)
+            paths, told = self._paths(references[window], candidates[window])
+            known = self._rewards(list(dict.fromkeys(path for path in paths if path)))
+            for row, path in enumerate(paths, begin):
+                if path:
+                    rewards[row] = known[path]
+            status += told
         return Scores(
             criteria.total(rewards), rewards, calibration.counts(rewards) if calibration else None, tuple(status)
         )
@@ -132,10 +137,14 @@ class RewardModelScorer(Scorer):
 
 def _for_inference(model: RewardModel, precision: Precision) -> RewardModel:
     """A copy with adapters merged into the weights they adapt, in 8 bits if wanted."""
+    if precision == "int8" and (model.backbone.quantization or next(model.parameters()).device.type != "cpu"):
+        raise InputError("precision: Expected fp32 for a model that is quantised already or is not on the CPU.")
     model = copy.deepcopy(model).eval()
     if isinstance(model.encoder, PeftModel) and not model.backbone.quantization:
         model.encoder = model.encoder.merge_and_unload()
     if precision == "int8":
+        model.encoder.float()
+        model.mask_dtype = torch.float32
         quantize(model.encoder)
     return model
 

@@ -1,5 +1,7 @@
 """Scoring of files: order, bad rows, resuming after a kill."""
 
+import csv
+import datetime
 import json
 import os
 import signal
@@ -10,12 +12,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
 
+from radreward.criteria import RadCliQ
 from radreward.errors import InputError
-from radreward.scorers.base import OK, Scorer
+from radreward.models import Backbone, Calibration, RewardModel, SavedModel, save_model
+from radreward.prompts import PairTemplate
+from radreward.scorers import load
+from radreward.scorers.base import NOT_FINITE, OK, Scorer
 from radreward.scorers.files import score_file
 from radreward.types import Scores
 
@@ -61,7 +68,7 @@ def _pairs(number: int) -> list[dict[str, Any]]:
 def test_order_length_and_other_columns(tmp_path: Path, suffix: str) -> None:
     source = _write(tmp_path / "in.jsonl", _pairs(25))
     output = tmp_path / f"out{suffix}"
-    summary = score_file(Overlap(), source, output, batch_size=4, progress=False)
+    summary = score_file(Overlap(), source, output, chunk=4, progress=False)
     assert (summary.rows, summary.rejected, summary.rejects) == (25, 0, None)
     if suffix == ".parquet":
         table = pq.read_table(output).to_pylist()
@@ -87,7 +94,7 @@ def test_bad_rows_keep_their_place_and_stand_in_the_rejects(tmp_path: Path) -> N
         {**good, "id": "z"},
     ]
     source, output = _write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
-    summary = score_file(Overlap(), source, output, batch_size=2, progress=False)
+    summary = score_file(Overlap(), source, output, chunk=2, progress=False)
     written, rejects = _read(output), _read(tmp_path / "out.jsonl.rejects.jsonl")
     assert [row["total"] for row in written] == [1.0, *[None] * 7, 1.0]
     assert [(entry["row"], entry["field"]) for entry in rejects] == [
@@ -119,7 +126,7 @@ def test_killed_and_resumed_without_scoring_a_finished_part_twice(tmp_path: Path
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from pathlib import Path\nfrom test_files import Overlap, score_file\n"
-        f"score_file(Overlap(Path({str(log)!r}), 0.3), {str(source)!r}, {str(output)!r}, batch_size=5, progress=False)"
+        f"score_file(Overlap(Path({str(log)!r}), 0.3), {str(source)!r}, {str(output)!r}, chunk=5, progress=False)"
     )
     process = subprocess.Popen([sys.executable, "-c", code])
     parts = tmp_path / "out.jsonl.parts"
@@ -130,9 +137,9 @@ def test_killed_and_resumed_without_scoring_a_finished_part_twice(tmp_path: Path
     process.wait()
     finished = 5 * len(list(parts.glob("0*.jsonl")))
     log.write_text("")
-    with pytest.raises(InputError, match="batch_size changed"):
-        score_file(Overlap(), source, output, batch_size=6, progress=False)
-    summary = score_file(Overlap(log), source, output, batch_size=5, progress=False)
+    with pytest.raises(InputError, match="chunk changed"):
+        score_file(Overlap(), source, output, chunk=6, progress=False)
+    summary = score_file(Overlap(log), source, output, chunk=5, progress=False)
     assert log.read_text().splitlines() == [f"clear word{i}" for i in range(finished, 60)]
     assert summary.resumed == finished
     assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(60)]
@@ -141,6 +148,129 @@ def test_killed_and_resumed_without_scoring_a_finished_part_twice(tmp_path: Path
 def test_an_input_that_changed_is_not_resumed(tmp_path: Path) -> None:
     source, parts = _write(tmp_path / "in.jsonl", _pairs(3)), tmp_path / "out.jsonl.parts"
     parts.mkdir()
-    (parts / "manifest.json").write_text(json.dumps({"input": "other", "scorer": "overlap", "batch_size": 1024}))
+    (parts / "manifest.json").write_text(json.dumps({"input": "other", "scorer": "overlap", "chunk": 512}))
     with pytest.raises(InputError, match="the input changed"):
         score_file(Overlap(), source, tmp_path / "out.jsonl", progress=False)
+
+
+def test_csv_with_newlines_and_quotes(tmp_path: Path) -> None:
+    texts = ['two\nlines, "quoted"', "a,b", "plain\r\nx"]
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    with source.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "note", "reference", "candidate"])
+        writer.writerows([f"r{i}", text, text, text] for i, text in enumerate(texts))
+        writer.writerow(["r3", "x"])
+        writer.writerow(["", "x", "x", "x"])
+    assert score_file(Overlap(), source, output, chunk=2, progress=False).rejected == 2
+    with output.open(newline="") as file:
+        written = list(csv.DictReader(file))
+    assert [row["note"] for row in written] == [*texts, "x", "x"]
+    assert [row["total"] for row in written] == ["1.0"] * 3 + [""] * 2
+    assert [row["status"] for row in written[3:]] == ["expected as many fields as the header has", "missing id"]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_parquet_columns_of_any_type_are_carried(tmp_path: Path, suffix: str) -> None:
+    day = datetime.date(2020, 2, 3)
+    table = pa.table(
+        {
+            "id": [7, 8, 7],
+            "reference": ["x", None, "x"],
+            "candidate": ["x", "x", "x"],
+            "day": [day, None, day],
+            "tags": [["a"], [], ["b"]],
+        }
+    )
+    source, output = tmp_path / "in.parquet", tmp_path / f"out{suffix}"
+    pq.write_table(table, source)
+    summary = score_file(Overlap(), source, output, chunk=2, progress=False)
+    assert summary.rejected == 2
+    if suffix == ".parquet":
+        written = pq.read_table(output)
+        assert written.select(["id", "day", "tags"]).equals(table.select(["id", "day", "tags"]))
+        assert written["total"].to_pylist() == [1.0, None, None]
+    elif suffix == ".jsonl":
+        assert _read(output)[0] == {
+            "id": 7, "day": "2020-02-03", "tags": ["a"], "total": 1.0, "status": "ok"
+        }  # fmt: skip
+    else:
+        assert output.read_text().splitlines()[1] == '7,2020-02-03,"[""a""]",1.0,ok'
+
+
+def test_values_that_fit_no_column_are_written_as_text(tmp_path: Path) -> None:
+    good = {"reference": "x", "candidate": "x"}
+    rows = [
+        {**good, "id": 1, "a": 2**80, "b": 1.5, "c": {"k": 1}},
+        {**good, "id": True, "a": 1, "b": 2**60 + 1, "c": "\ud800"},
+        {**good, "id": "3", "candidate": "\ud800"},
+        {**good, "id": 3},
+    ]
+    source, output = _write(tmp_path / "in.jsonl", rows), tmp_path / "out.parquet"
+    score_file(Overlap(), source, output, progress=False)
+    written = pq.read_table(output).to_pylist()
+    assert [row["a"] for row in written] == [str(2**80), "1", None, None]
+    assert [row["b"] for row in written] == [1.5, float(2**60), None, None]
+    assert [row["c"] for row in written] == ['{"k": 1}', "?", None, None]
+    assert [row["id"] for row in written] == ["1", "true", "3", "3"]
+    assert [row["status"] for row in written] == [
+        OK,
+        "expected a text or an integer as id but got bool",
+        "expected UTF-8 text as candidate",
+        "duplicate id, first in row 3",
+    ]
+
+
+def test_a_score_that_is_not_finite_is_no_score(tmp_path: Path) -> None:
+    class Broken(Overlap):
+        def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+            return super().score_texts(references, candidates)._replace(total=torch.tensor([1.0, torch.inf]))
+
+    source, output = _write(tmp_path / "in.jsonl", _pairs(2)), tmp_path / "out.jsonl"
+    assert score_file(Broken(), source, output, progress=False).rejected == 1
+    assert [(row["total"], row["status"]) for row in _read(output)] == [(1.0, OK), (None, NOT_FINITE)]
+
+
+def test_a_reward_model_writes_a_column_per_criterion_and_its_counts(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    criteria = RadCliQ()
+    calibration = Calibration([[(-1.0, 2.0), (1.0, 0.0)]] * len(criteria))
+    saved = SavedModel(RewardModel(Backbone("tiny-bert"), criteria), PairTemplate(), 200, calibration)
+    save_model(saved, tmp_path / "run" / "model")
+    rows = [*_pairs(5), {"id": "long", "reference": "x", "candidate": "y" * 300}]
+    source, output = _write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
+    scorer = load(tmp_path / "run")
+    summary = score_file(scorer, source, output, chunk=2, progress=False)
+    *scored, rejected = _read(output)
+    tags = list(criteria.tags)
+    assert list(scored[0]) == ["id", "site", "total", *tags, *(f"count_{tag}" for tag in tags), "status"]
+    whole = scorer.score([row["reference"] for row in rows[:5]], [row["candidate"] for row in rows[:5]])
+    assert whole.sub is not None
+    assert whole.counts is not None
+    written = torch.tensor([[row[tag] for tag in tags] for row in scored])
+    counts = torch.tensor([[row[f"count_{tag}"] for tag in tags] for row in scored])
+    torch.testing.assert_close(written, whole.sub, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(counts, whole.counts, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(counts, 1 - written.clamp(-1, 1), rtol=1e-5, atol=1e-5)
+    assert rejected["total"] is None
+    assert "expected at most 200 tokens" in rejected["status"]
+    assert summary.rejected == 1
+
+
+def test_another_model_does_not_go_on_with_the_scores_of_a_killed_run(tmp_path: Path) -> None:
+    class Other(Overlap):
+        def fingerprint(self) -> str:
+            return "other"
+
+        def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+            raise KeyboardInterrupt
+
+    source, output = _write(tmp_path / "in.jsonl", _pairs(3)), tmp_path / "out.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        score_file(Other(), source, output, progress=False)
+    with pytest.raises(InputError, match=r"out.jsonl.parts: the scorer changed .*; delete the folder to start anew"):
+        score_file(Overlap(), source, output, progress=False)
+    _write(source, _pairs(4))
+    with pytest.raises(InputError, match="the input changed"):
+        score_file(Other(), source, output, progress=False)
+    assert not output.exists()

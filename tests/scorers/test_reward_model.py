@@ -1,5 +1,7 @@
 """The reward model as a scorer."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,3 +61,39 @@ def test_saved_and_loaded_scores_alike(tmp_path: Path) -> None:
 def test_unknown_names_are_told() -> None:
     with pytest.raises(InputError, match="a name of embedded"):
         radreward.load("nobody")
+
+
+def test_folders_without_a_model_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="config.json or model/config.json"):
+        radreward.load(tmp_path)
+    monkeypatch.setattr("radreward.scorers.EMBEDDED", tmp_path / "none")
+    with pytest.raises(InputError, match="embedded: Expected the model in .*none"):
+        radreward.load("embedded")
+
+
+def test_many_windows_score_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = RewardModelScorer(_saved(), too_long="truncate")
+    references, candidates = [*REFERENCES, "a", "b"], [*CANDIDATES, "b" * 300, ""]
+    whole = scorer.score(references, candidates)
+    monkeypatch.setattr("radreward.scorers.reward_model.WINDOW", 2)
+    parts = scorer.score(references, candidates)
+    assert parts.status == whole.status
+    torch.testing.assert_close(parts.total, whole.total, rtol=1e-5, atol=1e-5, equal_nan=True)
+
+
+def test_a_backbone_of_half_precision_can_be_scored_in_8_bits() -> None:
+    torch.manual_seed(0)
+    saved = SavedModel(RewardModel(Backbone("tiny-bert", dtype="bfloat16"), RadCliQ()), PairTemplate(), 200)
+    assert RewardModelScorer(saved, "int8").score(["a b"], ["a"]).total.isfinite().all()
+
+
+def test_8_bits_of_a_quantised_model_are_refused() -> None:
+    saved = _saved()
+    saved.model.backbone.quantization = "4bit"
+    with pytest.raises(InputError, match="quantised already"):
+        RewardModelScorer(saved, "int8")
+
+
+def test_importing_the_package_does_not_import_torch() -> None:
+    code = "import sys, radreward; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
