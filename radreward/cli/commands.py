@@ -114,16 +114,16 @@ def synthesize(options: Namespace) -> int:
         from radreward.criteria import load_criteria
         from radreward.synthesis import synthesize_files
 
-        synthesize_files(
-            options.reports,
-            options.column,
+        path = synthesize_files(
+            options.output,
             load_criteria(options.criteria),
             options.groups,
             options.per_reference,
             options.seed,
-            options.output,
+            options.reports,
+            options.column,
         )
-    print(f"Groups and data card: {options.output}")
+    print(f"Groups: {path}, with a data card beside them.")
     return 0
 
 

@@ -31,6 +31,7 @@ HARMLESS = (
     r"Found \d+ module\(s\) in eval mode at the start of training",  # the frozen backbone is meant to be
     r"You're resuming from a checkpoint that ended before the epoch ended",  # ResumableLoader keeps its place
     r"The dirpath has changed from",
+    r"`ModelCheckpoint\(monitor='val_tau'\)` could not find",  # a run that ended before its first validation
     r"GPU available but not used",
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",
 )

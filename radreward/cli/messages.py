@@ -62,9 +62,9 @@ def readable(building: bool = False) -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """The message without line breaks; of an error in a worker process only what the worker said.
+    r"""The message without line breaks; of an error in a worker process only what the worker said.
 
-    >>> one_line(ValueError("Caught it in a worker.\\nTraceback ...\\nradreward.errors.InputError: a.csv: gone"))
+    >>> one_line(ValueError("Caught it in a worker.\nTraceback ...\nradreward.errors.InputError: a.csv: gone"))
     'a.csv: gone'
     """
     text = str(error).strip()
@@ -73,9 +73,9 @@ def one_line(error: BaseException) -> str:
 
 
 def explain(text: str) -> str:
-    """The line that matters in a message of jsonargparse.
+    r"""The line that matters in a message of jsonargparse.
 
-    >>> explain('Parser key "data.records":\\n  Expected a <class \\'str\\'>. Got value: 3')
+    >>> explain('Parser key "data.records":\n  Expected a <class \'str\'>. Got value: 3')
     'data.records: Expected a str. Got value: 3'
     """
     keys = re.findall(r'[Pp]arser key "([^"]+)"', text)

@@ -53,6 +53,7 @@ def export(trainer: Trainer, module: RewardModule, data: PairedReportDataModule,
     result = agreement(module.criteria, judged, held_out_counts(judged))
     training: dict[str, Any] = {
         "steps": trainer.global_step,
+        "weights": "last" if best is None else "best",
         "validation_tau_b": result["total"]["tau_b"],
         "data": data.fingerprint(),
     }
