@@ -8,7 +8,7 @@ from random import Random
 from typing import Literal, NamedTuple
 
 from radreward.synthesis.facts import AnnotatedReport, Fact, Section, Sentence
-from radreward.synthesis.vocabulary import AFTER, BEFORE, DEGREES, FINDINGS, ancestry
+from radreward.synthesis.vocabulary import AFTER, BEFORE, DEGREES, FINDINGS, URGENCIES, ancestry
 
 PLAIN = (
     "There is {a}.",
@@ -284,6 +284,10 @@ FILLER = (
     "Followup to clearing is advised.",
     "The remainder of the examination is unremarkable.",
     "Technique is limited by body habitus.",
+    "Comparison is made to the study of ___.",
+    "Single portable view.",
+    "Dr. ___ was notified at the time of interpretation.",
+    "Please see the separate CT report.",
 )
 HISTORY = (
     "Shortness of breath.",
@@ -302,11 +306,7 @@ HISTORY = (
     "Trauma.",
     "History of breast cancer.",
     "Dialysis patient with dyspnea.",
-    "Status post fall.",
-    "Status post intubation.",
     "Postoperative day two.",
-    "Preoperative evaluation.",
-    "Hypoxia.",
 )
 PRIOR = (
     "None.",
@@ -347,7 +347,8 @@ def sample_style(rng: Random) -> Style:
 
 def noun_phrase(fact: Fact, rng: Random) -> tuple[str, bool]:
     """The finding with its degree and place, and whether it takes an article: ("small left effusion", True)."""
-    noun = rng.choice(FINDINGS[fact.finding].nouns)
+    nouns = FINDINGS[fact.finding].nouns
+    noun = rng.choices(nouns, [1 / (1 + rank / 3) for rank in range(len(nouns))])[0]  # the usual names stand first
     article = not noun.startswith("*")
     words = [noun.removeprefix("*")]
     after = ""
@@ -422,16 +423,13 @@ def _fill(template: str, phrase: str, article: bool) -> str:
     if not article:
         text = text.replace("There is a new ", "There is new ")
     if _is_plural(phrase, article):
-        for one, many in (
-            ("There is ", "There are "),
-            (" is ", " are "),
-            (" has ", " have "),
-            (" persists ", " persist "),
-        ):
-            text = text.replace(one, many)
+        text = re.sub(rf"^There is (?=((no|new|no definite|no convincing) )?{re.escape(full)})", "There are ", text)
+        text = _SINGULAR.sub(lambda verb: _VERBS[verb[1]], text)
     return text
 
 
+_VERBS = {"is": " are ", "has": " have ", "persists": " persist ", "remains": " remain "}
+_SINGULAR = re.compile(r"(?<!There) (is|has|persists|remains) ")
 _PLURAL = re.compile(r"(?:(?<![isu])s|bullae|bronchi) ?$")
 """A name in the plural; "fibrosis", "mass" and "thrombus" are not."""
 _MODIFIER = re.compile(r",? (?:in|at|on|of|with|under|adjacent|bilaterally|measuring|left greater|right greater) ")
@@ -519,7 +517,11 @@ def body(facts: Sequence[Fact], rng: Random, section: Section) -> list[Sentence]
 def _negatives(positive: set[str], rng: Random, section: Section) -> list[Sentence]:
     """Normal statements and pertinent negatives that contradict nothing that is said."""
     taken = {key for finding in positive for key in ancestry(finding)}
-    free = [keys for keys in NORMAL if not any(_touched(key, taken, positive) for key in keys)]
+    free = [
+        keys
+        for keys in NORMAL
+        if not any(_touched(key, taken, positive) for key in keys) and not _clouded(keys, positive)
+    ]
     chosen: list[tuple[str, ...]] = []
     for keys in rng.sample(free, k=len(free)):
         if rng.random() < 0.5 and not any(set(keys) & set(other) for other in chosen):
@@ -528,6 +530,20 @@ def _negatives(positive: set[str], rng: Random, section: Section) -> list[Senten
     candidates = ["pneumothorax", "effusion", "consolidation", "edema", "fracture", "nodule", "pneumonia", "freeair"]
     denied = [Fact(key, "absent") for key in candidates if not _touched(key, taken, positive) and rng.random() < 0.45]
     return sentences + body(denied, rng, section)
+
+
+def _clouded(keys: tuple[str, ...], positive: set[str]) -> bool:
+    """Whether a normal statement would sound wrong beside what is found in the same region."""
+    regions = {FINDINGS[key].region for key in keys}
+    return any(_shows_in(finding) in regions for finding in positive)
+
+
+def _shows_in(key: str) -> str | None:
+    """The region that a finding keeps from being called normal; a big heart leaves the vessels free to be."""
+    finding = FINDINGS[key]
+    if finding.region == "heart":
+        return {"edema": "lungs", "pericardial": "heart"}.get(ancestry(key)[-1])
+    return None if finding.region == "lungs" and finding.urgency == "benign" else finding.region
 
 
 def _touched(key: str, taken: set[str], positive: set[str]) -> bool:
@@ -560,14 +576,24 @@ def render(facts: Sequence[Fact], rng: Random, style: Style | None = None) -> An
         sentences += _with_filler(found or [Sentence(rng.choice(ALL_CLEAR), ())], style.filler, rng)
     if style.layout != "findings":
         matters = [fact for fact in said if FINDINGS[fact.finding].urgency != "benign"]
-        restated = said if style.layout == "impression" else matters
-        found = body(restated, rng, "impression")
+        restated = said if style.layout == "impression" else sorted(matters, key=_urgency)[:MOST_CONCLUSIONS]
+        found = sorted(body(restated, rng, "impression"), key=lambda entry: min(map(_urgency, entry.facts)))
         if not matters or (not found):
             found.insert(0, Sentence(rng.choice(ALL_CLEAR), (), "impression"))
         elif style.layout == "impression" and rng.random() < 0.4:
             found += _negatives(positive, rng, "impression")
         sentences += _with_filler(found, style.filler / 2, rng)
     return write(AnnotatedReport(tuple(sentences), style.headed), style)
+
+
+MOST_CONCLUSIONS = 5
+"""An impression that follows findings keeps to the most urgent."""
+
+
+def _urgency(fact: Fact) -> int:
+    """Rank in an impression: what matters most first, devices last."""
+    finding = FINDINGS[fact.finding]
+    return len(URGENCIES) if finding.region == "devices" and not finding.matters else URGENCIES.index(finding.urgency)
 
 
 def _with_filler(sentences: list[Sentence], share: float, rng: Random) -> list[Sentence]:

@@ -16,7 +16,7 @@ from radreward.synthesis.annotate import sentence_facts
 from radreward.synthesis.differences import COMPARED, DEGREE, FALSE, MISSING, NOT_COMPARED, NOTED, PLACE
 from radreward.synthesis.facts import AnnotatedReport, Change, Fact, Section, Sentence
 from radreward.synthesis.grammar import restate, sentence
-from radreward.synthesis.sampling import sample_fact
+from radreward.synthesis.sampling import sample_fact, sample_keys
 from radreward.synthesis.vocabulary import DEGREES, FINDINGS, PLACES, related
 
 BODY: tuple[Section, ...] = ("findings", "impression")
@@ -29,7 +29,7 @@ def false_prediction(report: AnnotatedReport, rng: Random) -> AnnotatedReport | 
     free = [key for key in FINDINGS if not any(related(key, other) for other in said)]
     if not free or not report.sentences:
         return None
-    fact = sample_fact(rng.choice(free), rng)._replace(change=None)
+    fact = sample_fact(sample_keys(rng, free, 1)[0], rng)._replace(change=None)
     return insert(report, fact, rng)
 
 

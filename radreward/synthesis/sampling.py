@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 from radreward.synthesis.facts import Change, Fact
@@ -24,6 +25,31 @@ CLUSTERS: tuple[tuple[float, tuple[tuple[str, float], ...]], ...] = (
 )
 
 
+COMMON = frozenset(
+    (
+        *("effusion", "pneumothorax", "atelectasis", "opacity", "consolidation", "pneumonia", "nodule", "emphysema"),
+        *(
+            "hyperinflation",
+            "hypoinflation",
+            "interstitial",
+            "scar",
+            "granuloma",
+            "edema",
+            "congestion",
+            "cardiomegaly",
+        ),
+        *("widemed", "adenopathy", "tortuous", "hiatal", "degenerative", "ribfx"),
+        *("ett", "ngt", "cvc", "picc", "chesttube", "pacemaker", "sternotomy"),
+    )
+)
+"""What radiographs show every day; these come up four times as often as the others."""
+
+
+def sample_keys(rng: Random, keys: Sequence[str], count: int) -> list[str]:
+    """Findings drawn with repeats, the common ones more often."""
+    return rng.choices(keys, [4 if key in COMMON else 1 for key in keys], k=count)
+
+
 def sample_fact(key: str, rng: Random) -> Fact:
     """A finding with place, degree, certainty and comparison, each stated or not."""
     finding = FINDINGS[key]
@@ -41,7 +67,7 @@ def sample_fact(key: str, rng: Random) -> Fact:
 
 
 def sample_facts(rng: Random) -> tuple[Fact, ...]:
-    """What a report may find: nothing in a fifth of reports, else a cluster and some findings of any kind.
+    """What a report may find: nothing in a fifth of reports, else most often a cluster and some findings of any kind.
 
     >>> sample_facts(Random(3)) == sample_facts(Random(3))
     True
@@ -52,7 +78,7 @@ def sample_facts(rng: Random) -> tuple[Fact, ...]:
     if rng.random() < 0.75:
         cluster = rng.choices([entry for _, entry in CLUSTERS], [weight for weight, _ in CLUSTERS])[0]
         keys += [key for key, share in cluster if rng.random() < share]
-    keys += rng.choices(list(FINDINGS), k=rng.choices((0, 1, 2, 3), (4, 4, 2, 1))[0])
+    keys += sample_keys(rng, tuple(FINDINGS), rng.choices((0, 1, 2, 3), (4, 4, 2, 1))[0])
     kept = distinct(keys)
     return tuple(sample_fact(key, rng) for key in kept) + tuple(_resolved(rng, kept))
 

@@ -6,6 +6,8 @@ from importlib import resources
 from typing import Literal, NamedTuple, get_args
 
 Urgency = Literal["urgent", "actionable", "not actionable", "benign"]
+URGENCIES: tuple[Urgency, ...] = get_args(Urgency)
+"""The most urgent first."""
 
 
 class Finding(NamedTuple):
@@ -147,11 +149,11 @@ def _lines() -> list[str]:
 
 def _finding(line: str) -> Finding:
     key, urgency, region, parent, places, flags, nouns = (part.strip() for part in line.split("|"))
-    if urgency not in get_args(Urgency) or places not in PLACES:
+    if urgency not in URGENCIES or places not in PLACES:
         raise AssertionError(f"the vocabulary's line of {key!r} is malformed")
     return Finding(
         key,
-        next(known for known in get_args(Urgency) if known == urgency),
+        next(known for known in URGENCIES if known == urgency),
         region,
         None if parent == "-" else parent,
         places,
