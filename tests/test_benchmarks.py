@@ -6,6 +6,10 @@ from types import ModuleType
 import pytest
 import torch
 
+from radreward.criteria import RadCliQ
+from radreward.models import Backbone, RewardModel, SavedModel
+from radreward.prompts import PairTemplate
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -60,3 +64,36 @@ def test_a_gradient_that_differs_is_noticed(speed: ModuleType, tmp_path: Path) -
         sides.ours.head.out.weight.mul_(1.01)
     with pytest.raises(AssertionError, match="differ"):
         speed.measure(case, sides, size.vocabulary)
+
+
+@pytest.fixture
+def tiny() -> SavedModel:
+    torch.manual_seed(0)
+    return SavedModel(RewardModel(Backbone("tiny-bert"), RadCliQ()), PairTemplate(), 2048)
+
+
+def test_scoring_speed_at_a_tiny_size(
+    runner: ModuleType, tiny: SavedModel, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scoring = import_module("benchmarks.scoring_speed")
+    monkeypatch.setattr(scoring, "BATCH", 4)
+    case = scoring.Case(2, 6, spread=0.5, fp32=0, against_peer=1e9, rounds=1)
+    references, candidates = scoring.texts(case)
+    assert references[::2] == references[1::2]
+    assert len(set(references)) == 3
+    assert len({len(report.split()) for report in candidates}) > 3
+    scoring.main([case], tiny)
+    printed = capsys.readouterr().out
+    assert "fp32, pairs/s" in printed
+    assert "target 1e+09: MISSED" in printed
+    result = json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
+    assert result["ratio"][scoring.PEER] == 1
+    assert result["spearman"] > 0.5
+
+
+def test_a_total_that_differs_is_noticed(runner: ModuleType, tiny: SavedModel) -> None:
+    scoring = import_module("benchmarks.scoring_speed")
+    every = scoring.variants(tiny)
+    good = every[scoring.FP32]
+    with pytest.raises(AssertionError, match="not close"):
+        scoring.measure(scoring.Case(2, 4, rounds=1), {**every, scoring.FP32: lambda r, c: good(r, c) + 1e-2})

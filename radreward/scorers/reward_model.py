@@ -62,7 +62,7 @@ class RewardModelScorer(Scorer):
         self.criteria = saved.model.criteria
         self.precision, self.too_long, self.packing, self.batch_tokens = precision, too_long, packing, batch_tokens
         self._prompts = Prompts(saved.model.backbone.name, self.criteria, saved.template, saved.max_length)
-        self._model = _for_inference(saved.model, precision)
+        self._model = for_inference(saved.model, precision)
 
     @classmethod
     def from_pretrained(
@@ -135,7 +135,7 @@ class RewardModelScorer(Scorer):
         return known
 
 
-def _for_inference(model: RewardModel, precision: Precision) -> RewardModel:
+def for_inference(model: RewardModel, precision: Precision) -> RewardModel:
     """A copy with adapters merged into the weights they adapt, in 8 bits if wanted."""
     if precision == "int8" and (model.backbone.quantization or next(model.parameters()).device.type != "cpu"):
         raise InputError("precision: Expected fp32 for a model that is quantised already or is not on the CPU.")
