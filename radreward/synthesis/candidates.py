@@ -36,9 +36,11 @@ Source = Callable[[Random], AnnotatedReport]
 def edited(reference: AnnotatedReport, errors: int, rng: Random) -> Draft:
     """The reference with about so many errors made in it, a share of it said in other words."""
     report = reference
-    tags = list(OPERATORS)
-    for _ in range(errors):
-        for tag in rng.sample(tags, k=len(tags)):
+    tags = rng.sample(list(OPERATORS), k=len(OPERATORS))
+    varied = rng.random() < 0.5
+    for number in range(errors):
+        first = number % len(tags) if varied else rng.randrange(len(tags))
+        for tag in tags[first:] + tags[:first]:
             if (changed := OPERATORS[tag](report, rng)) is not None:
                 report = changed
                 break

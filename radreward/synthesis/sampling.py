@@ -56,9 +56,9 @@ def sample_fact(key: str, rng: Random) -> Fact:
     places = PLACES[finding.places]
     device = finding.region == "devices"
     location = rng.choice(places) or None if places and rng.random() < (0.6 if device else 0.8) else None
-    severity = rng.choices(tuple(DEGREES), (5, 3, 2))[0] if finding.graded and rng.random() < 0.45 else None
+    severity = rng.choices(tuple(DEGREES), (5, 3, 2))[0] if finding.graded and rng.random() < 0.55 else None
     change: Change | None = None
-    if finding.changes and rng.random() < 0.3:
+    if finding.changes and rng.random() < 0.4:
         options: tuple[Change, ...] = ("stable", "new") if device else ("new", "worse", "better", "stable")
         change = rng.choices(options, (4, 1) if device else (2, 2, 2, 4))[0]
     sure = device or change is not None or finding.urgency == "benign"
