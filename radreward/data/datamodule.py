@@ -81,7 +81,7 @@ class PairedReportDataModule(LightningDataModule):
         records: str,
         criteria: Criteria,
         collator: Collator,
-        validation: str | float = 0.1,
+        validation: float | str = 0.1,
         groups_per_batch: int = 8,
         workers: int = 0,
         seed: int = 0,
