@@ -18,12 +18,12 @@ import yaml
 from radreward.cli import main
 from radreward.criteria import RadCliQ
 
-WORDS = "lamp kettle stair window carpet drawer".split()
+WORDS = ["lamp", "kettle", "stair", "window", "carpet", "drawer"]
 TAGS = RadCliQ().tags
 
 
 def write_records(path: Path, groups: int = 24) -> Path:
-    choose = random.Random(0)  # noqa: S311 - words for a test
+    choose = random.Random(0)
     with path.open("w") as file:
         for number in range(groups):
             reference = " ".join(choose.choices(WORDS, k=8))
@@ -64,7 +64,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_run_leaves_everything_that_it_was_made_of(trained: Path) -> None:
     versions = json.loads((trained / "versions.json").read_text())
-    assert versions["packages"]["torch"] == torch.__version__.split("+")[0]
+    assert versions["packages"]["torch"].split("+")[0] == torch.__version__.split("+")[0]
     assert list(json.loads((trained / "data.json").read_text()).values())[0].isalnum()
     metrics = json.loads((trained / "metrics.json").read_text())
     assert set(metrics["agreement"]) == {*TAGS, "total"}
@@ -127,15 +127,19 @@ def test_the_written_configuration_builds_the_same_run(trained: Path, tmp_path: 
     assert again.trainer.max_steps == 6
 
 
-def test_a_checkpoint_reloads_without_the_configuration(trained: Path) -> None:
-    from radreward.modules import RewardModule
+RELOAD = """
+import sys, torch
+from radreward.modules import RewardModule
+module = RewardModule.load_from_checkpoint(sys.argv[1], map_location="cpu")
+saved, own = torch.load(sys.argv[1], weights_only=True)["state_dict"], module.state_dict()
+assert module.model.hidden == 4
+assert saved.keys() < own.keys()  # the frozen backbone is not in it
+assert all(torch.equal(own[name], value) for name, value in saved.items())
+"""
 
-    module = RewardModule.load_from_checkpoint(trained / "checkpoints" / "last.ckpt", map_location="cpu")
-    saved = torch.load(trained / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"]
-    assert module.model.hidden == 4
-    own = module.state_dict()
-    assert saved.keys() < own.keys()  # the frozen backbone is not in it
-    assert all(torch.equal(own[name], value) for name, value in saved.items())
+
+def test_a_checkpoint_reloads_in_a_fresh_process_without_the_configuration(trained: Path) -> None:
+    subprocess.run([sys.executable, "-c", RELOAD, str(trained / "checkpoints" / "last.ckpt")], check=True)
 
 
 def test_an_earlier_run_is_not_overwritten_unasked(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,7 +220,9 @@ BAD = {
     "wrong type": (["--data.collator.max_length=abc"], "max_length"),
     "unknown choice": (["--trainer.precision=bf17"], "trainer.precision"),
     "no configuration": (["--config=absent.yaml"], "absent.yaml"),
-    "broken configuration": (["--config=broken.yaml"], "broken.yaml"),
+    "broken configuration": (["--config=broken.yaml"], "broken.yaml, line 2, column 3: Expected YAML but"),
+    "configuration of another kind": (["--config", "list.yaml"], "list.yaml: Expected settings by name but got list"),
+    "configuration of bytes": (["-c", "bytes.yaml"], "bytes.yaml: Expected YAML in UTF-8"),
     "unknown key of a file": (["--config=unknown.yaml"], "modle"),
     "no records": (["--data.records=absent.jsonl"], "absent.jsonl"),
     "other criteria": (["--criteria=MRScore"], "row 1"),
@@ -237,7 +243,9 @@ def test_bad_settings_are_told_in_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "broken.yaml").write_text("model: [")
+    (tmp_path / "broken.yaml").write_text("run: a\n b: [1\n")
+    (tmp_path / "list.yaml").write_text("- 1")
+    (tmp_path / "bytes.yaml").write_bytes(b"run: \xff")
     (tmp_path / "unknown.yaml").write_text("modle: 3")
     assert main(["fit", f"--config={config}", *arguments]) == 2
     error = capsys.readouterr().err

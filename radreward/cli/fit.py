@@ -10,14 +10,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import yaml
 from jsonargparse import Namespace
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
+from lightning.pytorch.loggers import TensorBoardLogger
 
+from radreward.cli.messages import check_configs
 from radreward.criteria import Criteria
 from radreward.data.datamodule import PairedReportDataModule
 from radreward.data.packed_groups import PackedGroups
-from radreward.modules import Agreement, RewardModule, RunFolder, check_exportable, export
+from radreward.modules import Agreement, RewardModule, RunFolder, check_exportable, export, log_settings
 
 DESCRIPTION = """Train a reward model.
 
@@ -38,6 +41,9 @@ HARMLESS = (
 """Warnings of libraries on which nobody who trains can act."""
 
 
+RELOAD = "lightning.pytorch.cli.instantiate_module"
+
+
 class Training(NamedTuple):
     """What a configuration describes, ready to run."""
 
@@ -49,6 +55,8 @@ class Training(NamedTuple):
     """Where to continue from."""
     overwrite: bool
     save_config: Callable[[Path], None]
+    settings: dict[str, Any]
+    """As in the configuration, with all defaults."""
 
     def fit(self) -> Agreement:
         """Train, then calibrate and save the best model in the run's folder; its agreement with known errors.
@@ -58,18 +66,31 @@ class Training(NamedTuple):
             KeyboardInterrupt: If it was stopped; `last.ckpt` in the folder can be continued.
         """
         check_exportable(self.data)
+        if self.checkpoint is not None:
+            self.module.read_checkpoint(self.checkpoint)
         with warnings.catch_warnings():
             for message in HARMLESS:
                 warnings.filterwarnings("ignore", message)
             if self.trainer.is_global_zero:
                 self.run.begin(self.data.fingerprint(), self.checkpoint is not None, self.overwrite)
                 self.save_config(self.run.config)
+                self._log_settings()
             try:
                 self.trainer.fit(self.module, self.data, ckpt_path=self.checkpoint)
             except SystemExit as error:  # what Lightning makes of Ctrl-C
                 raise KeyboardInterrupt from error
             self.trainer.save_checkpoint(self.run.last)
-            return export(self.trainer, self.module, self.data, self.run)
+            result = export(self.trainer, self.module, self.data, self.run)
+            final = {f"final/{name}": value for name, value in result["total"].items() if value is not None}
+            for logger in self.trainer.loggers:
+                logger.log_metrics(final, self.trainer.global_step)
+                logger.save()
+            return result
+
+    def _log_settings(self) -> None:
+        for logger in self.trainer.loggers:
+            if isinstance(logger, TensorBoardLogger):
+                log_settings(logger, self.settings, ("val/tau_total", "final/tau_b", "final/pair_accuracy"))
 
 
 class TrainingCLI(LightningCLI):
@@ -83,6 +104,9 @@ class TrainingCLI(LightningCLI):
         )
         parser.add_argument("--overwrite", type=bool, default=False, help="Replace an earlier run in the folder.")
         parser.add_argument("--checkpoint_every", type=int, default=50, help="Steps between checkpoints `last`.")
+        parser.add_argument(
+            "--early_stop", type=int | None, default=None, help="Stop after so many validations without a higher τ-b."
+        )
         parser.add_subclass_arguments(Criteria, "criteria", required=True, help="What is judged.")
         for target in ("model", "data", "data.collator.init_args"):
             parser.link_arguments("criteria", f"{target}.criteria")
@@ -103,7 +127,7 @@ class TrainingCLI(LightningCLI):
         run = RunFolder(self.config.run)
         settings: dict[str, Any] = {**self.config_init.trainer.as_dict(), **kwargs}
         callbacks: list[Callback] = _listed(settings["callbacks"])
-        settings["callbacks"] = [*run.callbacks(self.config.checkpoint_every), *callbacks]
+        settings["callbacks"] = [*run.callbacks(self.config.checkpoint_every, self.config.early_stop), *callbacks]
         if settings["logger"] is None or settings["logger"] is True:
             settings["logger"] = run.logger()
         return self.trainer_class(**settings)
@@ -117,6 +141,7 @@ def build(config: str | Path | None = None, *overrides: str) -> Training:
         overrides: `dotted.key=value`.
 
     Raises:
+        InputError: If the file cannot be read; names line and column.
         ArgumentError: If a key or value does not fit; of jsonargparse.
         ValueError: If a constructor refuses its arguments.
     """
@@ -130,27 +155,38 @@ def build_from_arguments(arguments: Sequence[str]) -> Training:
         sys.path.insert(0, os.getcwd())
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     logging.getLogger("lightning.fabric").setLevel(logging.WARNING)
-    cli = TrainingCLI(
-        RewardModule,
-        PairedReportDataModule,
-        save_config_callback=None,
-        seed_everything_default=0,
-        trainer_defaults={"num_sanity_val_steps": 0, "log_every_n_steps": 10, "enable_model_summary": False},
-        parser_kwargs={"prog": "radreward fit", "description": DESCRIPTION, "exit_on_error": False},
-        args=list(arguments),
-        run=False,
-        auto_configure_optimizers=False,
-    )
+    check_configs(arguments)
+    with warnings.catch_warnings():
+        # Lightning calls by their old names what jsonargparse has renamed.
+        warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.|jsonargparse\.")
+        cli = TrainingCLI(
+            RewardModule,
+            PairedReportDataModule,
+            save_config_callback=None,
+            seed_everything_default=0,
+            trainer_defaults={"num_sanity_val_steps": 0, "log_every_n_steps": 10, "enable_model_summary": False},
+            parser_kwargs={"prog": "radreward fit", "description": DESCRIPTION, "exit_on_error": False},
+            args=list(arguments),
+            run=False,
+            load_from_checkpoint_support=False,  # of Lightning's making, which asks `RewardModule` to take part
+            auto_configure_optimizers=False,
+        )
     run = RunFolder(cli.config.run)
     checkpoint = None if cli.config.ckpt_path is None else run.checkpoint(cli.config.ckpt_path)
 
-    def save_config(path: Path) -> None:
-        kept: Namespace = cli.config.clone()
-        kept.ckpt_path, kept.overwrite = None, False
-        kept.pop("config", None)
-        cli.parser.save(kept, path, skip_none=False, overwrite=True)
+    kept: Namespace = cli.config.clone()
+    kept.ckpt_path, kept.overwrite = None, False
+    kept.pop("config", None)
+    settings = yaml.safe_load(cli.parser.dump(kept, skip_link_targets=False, skip_unset=False))
+    # So that `RewardModule.load_from_checkpoint` builds from these settings.
+    cli.model.save_hyperparameters({**settings["model"], "_instantiator": RELOAD}, logger=False)
 
-    return Training(cli.model, cli.datamodule, cli.trainer, run, checkpoint, cli.config.overwrite, save_config)
+    def save_config(path: Path) -> None:
+        cli.parser.save(kept, path, skip_unset=False, overwrite=True)
+
+    return Training(
+        cli.model, cli.datamodule, cli.trainer, run, checkpoint, cli.config.overwrite, save_config, settings
+    )
 
 
 def _listed(value: Any) -> list[Any]:

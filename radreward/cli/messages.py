@@ -8,9 +8,12 @@ import logging
 import re
 import warnings
 from argparse import ArgumentError
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from pathlib import Path
+
+import yaml
 
 from radreward.errors import InputError
 
@@ -44,7 +47,7 @@ def readable(building: bool = False) -> Iterator[None]:
     Args:
         building: Whether constructors run on users' settings, so that a ValueError is about these.
     """
-    from lightning.pytorch.utilities.exceptions import MisconfigurationException
+    from lightning.fabric.utilities.exceptions import MisconfigurationException
 
     from radreward.models import PackingError
 
@@ -59,6 +62,30 @@ def readable(building: bool = False) -> Iterator[None]:
         raise InputError(explain(str(error))) from error
     except kinds as error:
         raise InputError(explain(str(error))) from error
+
+
+def check_configs(arguments: Sequence[str]) -> None:
+    """Read the files after --config for what jsonargparse tells without a name: one of them is no YAML.
+
+    Raises:
+        InputError: If one cannot be read; names the file, the line and the column.
+    """
+    for at, entry in enumerate(arguments):
+        name, _, given = entry.partition("=")
+        path = Path(given or "".join(arguments[at + 1 : at + 2]))
+        if name not in ("--config", "-c") or not path.is_file():
+            continue
+        try:
+            settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+            raise InputError(f"{path}{where}: Expected YAML but {error.problem}.") from error
+        except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: Expected YAML in UTF-8 but it cannot be read ({one_line(error)}).") from error
+        if not isinstance(settings, dict):
+            found = "nothing" if settings is None else type(settings).__name__
+            raise InputError(f"{path}: Expected settings by name but got {found}.")
 
 
 def one_line(error: BaseException) -> str:

@@ -3,6 +3,7 @@
 from radreward.modules.agreement import Agreement, Judged, agreement, table
 from radreward.modules.base import BaseModule, OptimizerSettings
 from radreward.modules.export import check_exportable, export
+from radreward.modules.figures import log_settings
 from radreward.modules.reward import RewardModule
 from radreward.modules.run import RunFolder, write_json
 
@@ -16,6 +17,7 @@ __all__ = [
     "agreement",
     "check_exportable",
     "export",
+    "log_settings",
     "table",
     "write_json",
 ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import pickle
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,6 +14,11 @@ from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 
 from radreward.errors import InputError
+
+OBJECTIVE = "objective."
+"""Begins the names of what an objective keeps, such as the running statistics of a weighting."""
+
+SAME = "Expected the backbone, adapters, criteria and objective that it was trained with."
 
 
 class OptimizerSettings:
@@ -81,9 +88,12 @@ class BaseModule(LightningModule, ABC):
         """The parts that start from nothing and learn at `head_lr`."""
 
     def checkpoint_names(self) -> set[str]:
-        """Entries of the state dict that a checkpoint holds: what is trained, and buffers of the objective."""
-        frozen = {name for name, parameter in self.named_parameters() if not parameter.requires_grad}
-        return set(self.state_dict()) - frozen
+        """Entries of the state dict that a checkpoint holds: what is trained, and buffers of the objective.
+
+        Named one by one: quantised weights bring entries of their own, which are no parameters, into the state dict.
+        """
+        trained = {name for name, parameter in self.named_parameters() if parameter.requires_grad}
+        return trained | {name for name in self.state_dict() if name.startswith(OBJECTIVE)}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Leave out what is frozen: it comes from the backbone."""
@@ -93,19 +103,41 @@ class BaseModule(LightningModule, ABC):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Refuse a checkpoint of another model.
 
-        Raises:
-            InputError: If an entry is missing or unknown.
-        """
-        found, expected = set(checkpoint["state_dict"]), self.checkpoint_names()
-        if not expected <= found or not found <= expected | self.late_names(found):
-            raise InputError(
-                f"The checkpoint is of another model: {sorted(found ^ expected)[0]!r} is missing or unknown. "
-                "Expected the backbone, adapters, criteria and objective that it was trained with."
-            )
+        The state of an objective may have another size than at its start: a weighting learns the number of criteria.
 
-    def late_names(self, found: set[str]) -> set[str]:
-        """Entries that come into being in training, such as the state of a weighting."""
-        return {name for name in found if name.startswith("objective.")}
+        Raises:
+            InputError: If an entry is missing, unknown or of another shape, or criteria or objective were others.
+        """
+        state, own = checkpoint["state_dict"], self.state_dict()
+        found, expected = set(state), self.checkpoint_names()
+        if found != expected:
+            raise InputError(f"is of another model: {sorted(found ^ expected)[0]!r} is missing or unknown. {SAME}")
+        for name in sorted(found):
+            if not name.startswith(OBJECTIVE) and state[name].shape != own[name].shape:
+                shapes = f"{tuple(state[name].shape)}, not {tuple(own[name].shape)}"
+                raise InputError(f"is of another model: {name!r} has the shape {shapes}. {SAME}")
+        for name in ("criteria", "objective"):
+            given, kept = (values.get(name) for values in (self.hparams, checkpoint.get("hyper_parameters", {})))
+            if given and kept and given != kept:
+                raise InputError(f"was trained with another setting of {name}. {SAME}")
+
+    def read_checkpoint(self, path: Path) -> dict[str, Any]:
+        """A checkpoint of this model.
+
+        Raises:
+            InputError: If the file cannot be read, or is of another model; names the file.
+        """
+        try:
+            checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        except (OSError, EOFError, RuntimeError, pickle.UnpicklingError) as error:
+            raise InputError(f"{path}: Expected a checkpoint but it cannot be read.") from error
+        if "state_dict" not in checkpoint:
+            raise InputError(f"{path}: Expected a checkpoint of a run but it has no weights.")
+        try:
+            self.on_load_checkpoint(checkpoint)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+        return checkpoint
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """AdamW in four groups (fresh or adapted, decayed or not), stepped every batch."""

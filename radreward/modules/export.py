@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from lightning.pytorch import Trainer
+from lightning.pytorch.callbacks import ModelCheckpoint
 
 from radreward.data.datamodule import PairedReportDataModule
 from radreward.data.packed_groups import PackedGroups
@@ -68,10 +69,12 @@ def export(trainer: Trainer, module: RewardModule, data: PairedReportDataModule,
 
 
 def best_checkpoint(trainer: Trainer) -> Path | None:
-    """The checkpoint of the highest validation τ-b; None where no validation was run."""
+    """The checkpoint of the highest validation τ-b; None where no validation had one."""
     callback = trainer.checkpoint_callback  # the first one
-    path = getattr(callback, "best_model_path", "")
-    return Path(path) if path else None
+    if not isinstance(callback, ModelCheckpoint) or callback.best_model_score is None:
+        return None
+    # Where τ-b was undefined the callback notes -inf.
+    return Path(callback.best_model_path) if torch.isfinite(callback.best_model_score) else None
 
 
 def load_weights(module: RewardModule, path: Path) -> None:
@@ -80,9 +83,8 @@ def load_weights(module: RewardModule, path: Path) -> None:
     Raises:
         InputError: If it is of another model.
     """
-    checkpoint = torch.load(path, map_location="cpu", weights_only=True)
-    module.on_load_checkpoint(checkpoint)
-    own = {name: value for name, value in checkpoint["state_dict"].items() if name.startswith("model.")}
+    state = module.read_checkpoint(path)["state_dict"]
+    own = {name: value for name, value in state.items() if name.startswith("model.")}
     module.load_state_dict(own, strict=False)
 
 

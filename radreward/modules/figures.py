@@ -1,12 +1,15 @@
-"""Figures for TensorBoard."""
+"""What TensorBoard shows besides curves: the settings of a run, and rewards against errors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.figure
 import numpy as np
+from lightning.pytorch.loggers import TensorBoardLogger
 from torch import Tensor
+from torch.utils.tensorboard.summary import hparams
 
 POINTS = 2000
 
@@ -34,3 +37,35 @@ def reward_error_scatter(rewards: Tensor, errors: Tensor, tags: Sequence[str]) -
     for axis in axes[len(tags) :]:
         axis.set_visible(False)
     return figure
+
+
+def log_settings(board: TensorBoardLogger, settings: Mapping[str, Any], metrics: Sequence[str]) -> None:
+    """Settings for the page HPARAMS, at the start of a run: its columns of metrics fill from scalars as they come.
+
+    (`SummaryWriter.add_hparams` writes scalars too, which are not known yet, and a folder of its own.)
+
+    Args:
+        board: The logger.
+        settings: By name, nested or not.
+        metrics: Names of the scalars to compare runs by.
+    """
+    writer = board.experiment._get_file_writer()  # as Lightning's loggers do: the public way adds a folder
+    make: Any = hparams  # torch gives it no types
+    for summary in make(flat(settings), dict.fromkeys(metrics, 0.0)):
+        writer.add_summary(summary)
+    writer.flush()
+
+
+def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, bool | float | str]:
+    """Nested settings by dotted names, without those that are null; what is no number is text.
+
+    >>> flat({"model": {"hidden": 4, "backbone": {"name": "embedded", "lora": None}}, "unit": [1, 0.5]})
+    {'model.hidden': 4, 'model.backbone.name': 'embedded', 'unit': '[1, 0.5]'}
+    """
+    found: dict[str, bool | float | str] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{name}.")
+        elif value is not None:
+            found[prefix + name] = value if isinstance(value, bool | int | float | str) else str(value)
+    return found

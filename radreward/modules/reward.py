@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Literal
 
 import torch
@@ -16,6 +17,8 @@ from radreward.modules.base import BaseModule, OptimizerSettings
 from radreward.modules.figures import reward_error_scatter
 from radreward.objectives import MarginRewardEnforcement, Objective
 from radreward.types import PackedBatch, RewardBatch, TrainingBatch
+
+logger = logging.getLogger(__name__)
 
 TOLERANCE = {"32-true": 1e-3, "64-true": 1e-6}
 """How far packed and separate rewards may part by rounding, by precision; lower precisions 0.1."""
@@ -84,7 +87,9 @@ class RewardModule(BaseModule):
         output = self.objective(RewardBatch(self(batch.packed), targets.quality, targets.group, targets.pairs))
         loss = self.objective.reduce(output)
         if not torch.isfinite(loss):
-            raise FloatingPointError(f"The loss is {loss.item()} in step {self.global_step}, groups {batch.ids}.")
+            raise FloatingPointError(
+                f"The loss is {loss.item()} in step {self.global_step}, groups {', '.join(batch.ids)}."
+            )
         self.truncated += batch.truncated
         size = len(batch.ids)
         self.log("train/loss", loss, prog_bar=True, batch_size=size)
@@ -99,8 +104,16 @@ class RewardModule(BaseModule):
         return f"{head}/{self.criteria.tags[int(last)]}" if head and last.isdigit() else key
 
     def validation_step(self, batch: TrainingBatch, batch_index: int) -> None:
-        """Rewards against known quality."""
+        """Rewards against known quality.
+
+        Raises:
+            FloatingPointError: If a reward is not finite; names the groups of the batch.
+        """
         rewards, targets = self(batch.packed), batch.targets
+        if not torch.isfinite(rewards).all():
+            raise FloatingPointError(
+                f"A reward is not finite in validation, step {self.global_step}, groups {', '.join(batch.ids)}."
+            )
         self.metrics.update(rewards, targets.quality, group=targets.group)
         self.seen.append((rewards.cpu(), targets.quality.cpu()))
 
@@ -112,11 +125,17 @@ class RewardModule(BaseModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log agreement by criterion and in total, histograms of rewards and a scatter of rewards and errors."""
-        values = {key: value for key, value in self.metrics.compute().items() if not torch.isnan(value)}
-        # A criterion that never varies has no correlation; a total without one must not stop a checkpoint.
-        values.setdefault("val/tau_total", torch.tensor(0.0))
-        self.log_dict({key: value.float() for key, value in values.items()}, sync_dist=False)
-        self.log("val_tau", values["val/tau_total"].float(), prog_bar=True, sync_dist=False)
+        values = {key: value.float() for key, value in self.metrics.compute().items()}
+        # A criterion that never varies has no correlation: nothing is logged for it.
+        self.log_dict({key: value for key, value in values.items() if not value.isnan()}, sync_dist=False)
+        # For callbacks, to whom NaN is worse than any number.
+        self.log("val_tau", values["val/tau_total"], prog_bar=True, logger=False, sync_dist=False)
+        if values["val/tau_total"].isnan():
+            logger.warning(
+                "Step %d: τ-b of the total is undefined on the validation part, because its rewards or its errors are "
+                "all equal. These weights are not a best checkpoint.",
+                self.global_step,
+            )
         self.metrics.reset()
         rewards, quality = (torch.cat(part) for part in zip(*self.seen, strict=True))
         self.seen.clear()

@@ -12,7 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch import Callback
+from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import TensorBoardLogger
 
 from radreward.errors import InputError
@@ -85,13 +86,27 @@ class RunFolder:
                 )
             shutil.rmtree(self.folder)
 
-    def callbacks(self, every: int) -> list[ModelCheckpoint]:
-        """The best checkpoint by validation τ-b, and the last one every so many steps, replaced whole."""
+    def callbacks(self, every: int, early_stop: int | None = None) -> list[Callback]:
+        """The best checkpoint by validation τ-b, the last one every so many steps, and an end when nothing improves.
+
+        Args:
+            every: Steps between two checkpoints `last`, each of which replaces the one before whole.
+            early_stop: Stop after so many validations without a higher τ-b; never where nothing is given.
+
+        Raises:
+            ValueError: If one of them is less than 1.
+        """
+        for name, value in (("checkpoint_every", every), ("early_stop", early_stop)):
+            if value is not None and value < 1:
+                raise ValueError(f"Expected `{name}` to be >= 1 but got {value}.")
         best = ModelCheckpoint(
             self.checkpoints, "best", monitor="val_tau", mode="max", enable_version_counter=False, save_top_k=1
         )
         last = ModelCheckpoint(self.checkpoints, "last", every_n_train_steps=every, enable_version_counter=False)
-        return [best, last]
+        if early_stop is None:
+            return [best, last]
+        # An undefined τ-b is no improvement, and no reason to stop at once.
+        return [best, last, EarlyStopping("val_tau", patience=early_stop, mode="max", check_finite=False)]
 
     def logger(self) -> TensorBoardLogger:
         """TensorBoard logs in the folder; a continued run adds to them."""
