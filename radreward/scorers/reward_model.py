@@ -17,9 +17,10 @@ from radreward.data.packed_groups import Prompts, TooLong
 from radreward.data.packing import pack
 from radreward.errors import InputError
 from radreward.models import RewardModel, SavedModel, load_model, save_model
+from radreward.scorers import nodewise
 from radreward.scorers.base import OK, TRUNCATED, Scorer
 from radreward.scorers.int8 import quantize
-from radreward.types import Scores
+from radreward.types import PackedBatch, Scores
 
 Path_ = tuple[tuple[int, ...], ...]  # token pieces of one candidate, from the root to its own
 Precision = Literal["fp32", "int8"]
@@ -29,6 +30,8 @@ WINDOW = 4096
 class RewardModelScorer(Scorer):
     """Totals, rewards and expected errors of candidates; candidates of one reference share its pass.
 
+    Adapters are merged, equal pairs are scored once, and an encoder on the CPU is run without padding (`nodewise`).
+
     total = offset + Σ_j reward_j, the ranking total that training shapes; sub = rewards (n, N); counts = calibrated
     errors (n, N), or None where the model was saved without a calibration.
 
@@ -37,7 +40,8 @@ class RewardModelScorer(Scorer):
         precision: fp32 computes in the precision in which the backbone is held; int8 (CPU) its linear layers in 8 bits.
         too_long: Reject reports over the limit with a status, or cut both, with the status "truncated".
         packing: Whether candidates share a row with their reference.
-        batch_tokens: Most tokens, padding counted, of one forward pass.
+        batch_tokens: Most tokens, padding counted, of one forward pass; where none is given 1,024 on the CPU, whose
+            caches hold no more, and 16,384 elsewhere.
 
     Raises:
         ValueError: If `batch_tokens` is not positive, or `precision` or `too_long` is unknown.
@@ -50,9 +54,9 @@ class RewardModelScorer(Scorer):
         precision: Precision = "fp32",
         too_long: Literal["reject", "truncate"] = "reject",
         packing: Literal["tree", "rows"] = "tree",
-        batch_tokens: int = 2048,
+        batch_tokens: int | None = None,
     ) -> None:
-        if batch_tokens < 1:
+        if batch_tokens is not None and batch_tokens < 1:
             raise ValueError(f"Expected `batch_tokens` to be >= 1 but got {batch_tokens}.")
         if precision not in ("fp32", "int8"):
             raise ValueError(f"Expected `precision` to be fp32 or int8 but got {precision!r}.")
@@ -60,9 +64,12 @@ class RewardModelScorer(Scorer):
             raise ValueError(f"Expected `too_long` to be reject or truncate but got {too_long!r}.")
         self.saved = saved
         self.criteria = saved.model.criteria
-        self.precision, self.too_long, self.packing, self.batch_tokens = precision, too_long, packing, batch_tokens
+        self.precision, self.too_long, self.packing = precision, too_long, packing
         self._prompts = Prompts(saved.model.backbone.name, self.criteria, saved.template, saved.max_length)
         self._model = for_inference(saved.model, precision)
+        self._device = next(self._model.parameters()).device
+        self.batch_tokens = batch_tokens or (1024 if self._device.type == "cpu" else 16_384)
+        self._encoder = nodewise.prepare(self._model.encoder)
 
     @classmethod
     def from_pretrained(
@@ -127,12 +134,21 @@ class RewardModelScorer(Scorer):
     def _rewards(self, paths: list[Path_]) -> dict[Path_, Tensor]:
         """(N,) rewards of each path."""
         known: dict[Path_, Tensor] = {}
-        device = next(self._model.parameters()).device
         for batch in _batches(paths, self.packing, self.batch_tokens):
             packed = pack(batch, self.packing)
-            rewards = self._model(type(packed)(*(value.to(device) for value in packed)))
+            rewards = self._forward(type(packed)(*(value.to(self._device) for value in packed)))
             known.update(zip(batch, rewards.float().cpu(), strict=True))
         return known
+
+    def _forward(self, packed: PackedBatch) -> Tensor:
+        """(C, N) rewards: those of the model's own forward pass, by the shorter way where there is one."""
+        model = self._model
+        if self._encoder is None:
+            rewards: Tensor = model(packed)
+        else:
+            states = nodewise.states(self._encoder, packed)
+            rewards = model.head(model.pooling(states.to(model.head.scale.dtype), packed))
+        return rewards
 
 
 def for_inference(model: RewardModel, precision: Precision) -> RewardModel:
