@@ -126,6 +126,8 @@ class TrainingCLI(LightningCLI):
         """The trainer, with checkpoints and logs in the run's folder."""
         run = RunFolder(self.config.run)
         settings: dict[str, Any] = {**self.config_init.trainer.as_dict(), **kwargs}
+        if isinstance(settings["val_check_interval"], int):
+            settings["check_val_every_n_epoch"] = None  # steps are counted over epochs, however short these are
         callbacks: list[Callback] = _listed(settings["callbacks"])
         settings["callbacks"] = [*run.callbacks(self.config.checkpoint_every, self.config.early_stop), *callbacks]
         if settings["logger"] is None or settings["logger"] is True:

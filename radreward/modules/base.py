@@ -74,15 +74,6 @@ class BaseModule(LightningModule, ABC):
         super().__init__()
         self.settings = optimizer or OptimizerSettings()
 
-    @property
-    def strict_loading(self) -> bool:
-        """Checkpoints hold what is trained only; `on_load_checkpoint` is strict about just that."""
-        return False
-
-    @strict_loading.setter
-    def strict_loading(self, value: bool) -> None:
-        raise AttributeError("What a checkpoint must hold is fixed.")
-
     @abstractmethod
     def fresh_modules(self) -> list[nn.Module]:
         """The parts that start from nothing and learn at `head_lr`."""
@@ -101,18 +92,22 @@ class BaseModule(LightningModule, ABC):
         checkpoint["state_dict"] = {name: value for name, value in checkpoint["state_dict"].items() if name in names}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse a checkpoint of another model.
-
-        The state of an objective may have another size than at its start: a weighting learns the number of criteria.
+        """Refuse a checkpoint of another model; to one of this model, add what it left out.
 
         Raises:
             InputError: If an entry is missing, unknown or of another shape, or criteria or objective were others.
         """
-        state, own = checkpoint["state_dict"], self.state_dict()
-        found, expected = set(state), self.checkpoint_names()
-        if found != expected:
-            raise InputError(f"is of another model: {sorted(found ^ expected)[0]!r} is missing or unknown. {SAME}")
-        for name in sorted(found):
+        self._refuse_other(checkpoint)
+        own = {**dict(self.named_parameters()), **dict(self.named_buffers())}
+        frozen = {name: own[name].detach() for name in self.state_dict() if name in own}
+        checkpoint["state_dict"] = {**frozen, **checkpoint["state_dict"]}
+
+    def _refuse_other(self, checkpoint: dict[str, Any]) -> None:
+        state, own, expected = checkpoint["state_dict"], self.state_dict(), self.checkpoint_names()
+        if different := sorted(expected ^ set(state)):
+            raise InputError(f"is of another model: {different[0]!r} is missing or unknown. {SAME}")
+        for name in sorted(state):
+            # What an objective keeps may grow from its start: a weighting learns the number of criteria.
             if not name.startswith(OBJECTIVE) and state[name].shape != own[name].shape:
                 shapes = f"{tuple(state[name].shape)}, not {tuple(own[name].shape)}"
                 raise InputError(f"is of another model: {name!r} has the shape {shapes}. {SAME}")

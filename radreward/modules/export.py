@@ -78,14 +78,12 @@ def best_checkpoint(trainer: Trainer) -> Path | None:
 
 
 def load_weights(module: RewardModule, path: Path) -> None:
-    """Take the weights of a checkpoint, which holds only what was trained.
+    """Take the weights of a checkpoint.
 
     Raises:
         InputError: If it is of another model.
     """
-    state = module.read_checkpoint(path)["state_dict"]
-    own = {name: value for name, value in state.items() if name.startswith("model.")}
-    module.load_state_dict(own, strict=False)
+    module.load_state_dict(module.read_checkpoint(path)["state_dict"])
 
 
 @torch.no_grad()

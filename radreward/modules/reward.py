@@ -70,8 +70,12 @@ class RewardModule(BaseModule):
         return [self.model.pooling, self.model.head]
 
     def on_fit_start(self) -> None:
-        """Compare packed and separate rewards on the first batch of a run: a mismatch would be silent otherwise."""
+        """Prepare to compare packed and separate rewards on the first batch: a mismatch would be silent otherwise."""
         self.truncated = 0
+        for module in self.modules():
+            # On some CPUs bitsandbytes turns 4-bit weights, once they are evaluated, into a form without gradients.
+            if hasattr(module, "support_avx512bf16_for_cpu"):
+                module.support_avx512bf16_for_cpu = False
         self._checked = False
 
     def training_step(self, batch: TrainingBatch, batch_index: int) -> Tensor:
