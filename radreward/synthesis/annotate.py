@@ -1,6 +1,7 @@
 """From text to facts: a lexicon parser with scopes of negation, doubt, place, degree and change.
 
-Exact on what the grammar writes; on real reports it reads what it knows and leaves the rest.
+Exact on what the grammar writes. Of real reports it reads what it knows, and tells the sentences that it read wholly
+from those that may say more.
 """
 
 from __future__ import annotations
@@ -11,11 +12,53 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from radreward.synthesis.facts import AnnotatedReport, Change, Fact, Polarity, Section, Sentence
-from radreward.synthesis.grammar import NORMAL
+from radreward.synthesis.grammar import ABSENT, CHANGED, CHANGED_DEVICE, DEVICE, PLAIN, UNCERTAIN
+from radreward.synthesis.normal import denied_findings, says_nothing
 from radreward.synthesis.vocabulary import AFTER, BEFORE, DEGREES, FINDINGS, PLACES
 
 LONGEST = 20_000
 """Characters of a report that are read; a longer text is refused rather than half read."""
+LONGEST_SENTENCE = 1_000
+"""Characters of a sentence; what is longer has no full stops, and its scopes would be guesses."""
+
+
+class Excerpt(Sentence):
+    """A sentence that may say more than its facts: it stays where it is, and only words of a fact change in it."""
+
+    __slots__ = ()
+
+    @property
+    def heads(self) -> bool:
+        """Whether it is the heading of a section."""
+        return self.text.endswith(":")
+
+    @property
+    def leans(self) -> bool:
+        """Whether it speaks of the sentence before it."""
+        return bool(_LEANING.match(self.text))
+
+
+class Spans(NamedTuple):
+    """Where in a sentence the words of one fact stand: start and end."""
+
+    name: tuple[int, int]
+    place: tuple[int, int] | None
+    degree: tuple[int, int] | None
+
+    def moved(self, by: int) -> Spans:
+        """The same words in a text that begins so many characters earlier."""
+        name = (self.name[0] + by, self.name[1] + by)
+        return Spans(name, _moved(self.place, by), _moved(self.degree, by))
+
+
+class Reading(NamedTuple):
+    """What a sentence states."""
+
+    facts: tuple[Fact, ...]
+    spans: tuple[Spans, ...] = ()
+    """One for each fact, unless the facts are denied without being named."""
+    whole: bool = False
+    """Whether it states nothing else."""
 
 
 class Mention(NamedTuple):
@@ -37,9 +80,19 @@ def _table(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {phrase.lower(): value for phrase, value in pairs}
 
 
-_NOUNS = _table(
+_NOUNS: dict[str, str] = _table(
     (form, key) for key, entry in FINDINGS.items() for noun in entry.nouns for form in _plurals(noun.removeprefix("*"))
 )
+_NOUNS |= {
+    "pneumothoraces": "pneumothorax",
+    "adenopathy": "adenopathy",
+    "air space disease": "consolidation",
+    "air space opacity": "opacity",
+    "air space opacities": "opacity",
+    "air space consolidation": "consolidation",
+    "alveolar consolidation": "consolidation",
+    "focal airspace disease": "consolidation",
+}
 _EXTRA_PLACES = {
     "diffuse bilateral": "bilateral",
     "left mid": "left middle",
@@ -71,7 +124,7 @@ _EXTRA_PLACES = {
     "left upper lung zone": "left upper",
     "right upper lung zone": "right upper",
 }
-_WHERE = (
+PLACE_WORDS = (
     _table((phrase, place) for words in (BEFORE, AFTER) for place, phrases in words.items() for phrase in phrases)
     | _EXTRA_PLACES
 )
@@ -130,25 +183,42 @@ def _pattern(phrases: Iterable[str]) -> re.Pattern[str]:
 
 
 _FINDING = _pattern(_NOUNS)
-_PLACE = _pattern(_WHERE)
+_PLACE = _pattern(PLACE_WORDS)
 _DEGREE = _pattern(_HOW_MUCH)
 _CHANGE = _pattern(_CHANGES)
 _DENIAL = _pattern(_NEGATIVE)
 _DENIAL_AFTER = _pattern(_DENIED_AFTER)
 _UNSURE = _pattern(_DOUBT)
-_NORMAL = {re.sub(r"\W+", " ", text.lower()).strip(): keys for keys, texts in NORMAL.items() for text in texts}
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|although|however|associated)\s+|\.\s")
 _STOP = re.compile(r"\b(?:but|however|although|with|there is|there are|which)\b|[;:]")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)")
 _NOT_END = re.compile(r"(?:\b(?:dr|mr|ms|mrs|vs|approx|no)|\b\d+|^\d{1,2})\.$", re.IGNORECASE)
-_HEADING = re.compile(r"^\s*(indication|history|comparison|findings|impression)\s*:\s*", re.IGNORECASE)
+_WORD = re.compile(r"#|[^\W_]+|[^\w\s]|_")
+_STOCK = frozenset(
+    word
+    for templates in (PLAIN, DEVICE, UNCERTAIN, ABSENT, *CHANGED.values(), *CHANGED_DEVICE.values())
+    for template in templates
+    for word in re.findall(r"[a-z]+", re.sub(r"\{\w\}", "", template.lower()))
+) | {"an", "the", "was", "were", "focal", "area", "areas", "lungs", "specifically", "free", "without", ".", "#"}
+_VERBS = frozenset({"is", "are", "seen", "identified", "noted", "appreciated", "visualized", "detected", "."})
+_LISTED = frozenset({"no", "or", "nor", "definite", "focal", "evidence", "of", ",", "#"})
+_LEANING = re.compile(r"(?:it|its|this|these|those|they|their|that|which|otherwise|however)\b", re.IGNORECASE)
+_EARLIER = re.compile(r"\b(?:prior|previous|previously|interval|compared|since|before)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _SECTIONS: dict[str, Section] = {
-    "indication": "indication",
-    "history": "indication",
-    "comparison": "comparison",
-    "findings": "findings",
-    "impression": "impression",
+    **dict.fromkeys(("indication", "indications", "clinical indication", "history", "clinical history"), "indication"),
+    **dict.fromkeys(("reason for exam", "reason for examination", "reason for study"), "indication"),
+    **dict.fromkeys(("clinical information", "reason for this examination"), "indication"),
+    **dict.fromkeys(("comparison", "comparisons", "technique", "exam", "examination", "procedure"), "comparison"),
+    **dict.fromkeys(("recommendation", "recommendations", "notification", "addendum", "views"), "comparison"),
+    **dict.fromkeys(("findings", "finding"), "findings"),
+    **dict.fromkeys(("impression", "impressions", "conclusion", "conclusions", "opinion", "summary"), "impression"),
 }
+"""Headings, and what follows them; what is not read, such as the technique, goes with the comparison."""
+_HEADING = re.compile(
+    r"(?:^|(?<=[.!?:] )|(?<= )(?=[A-Z]))(" + "|".join(sorted(_SECTIONS, key=len, reverse=True)) + r")\s?:(?=\s|$)",
+    re.IGNORECASE,
+)
 
 
 def split_sentences(text: str) -> list[str]:
@@ -167,7 +237,9 @@ def split_sentences(text: str) -> list[str]:
 
 
 def annotate(text: str) -> AnnotatedReport:
-    """Sentences of a report and the facts that they state.
+    """Sentences of a report and the facts that they state; no character is lost but white space made single.
+
+    Headings are sentences of their own. What stands under indication, comparison or technique is not read.
 
     Raises:
         ValueError: If the text is longer than 20,000 characters.
@@ -177,38 +249,78 @@ def annotate(text: str) -> AnnotatedReport:
     """
     if len(text) > LONGEST:
         raise ValueError(f"Expected a report of at most {LONGEST} characters but got {len(text)}.")
-    section: Section = "findings"
-    headed = False
-    sentences = []
-    for piece in split_sentences(text):
-        if heading := _HEADING.match(piece):
-            section, headed = _SECTIONS[heading[1].lower()], True
-            piece = piece[heading.end() :]
-            if not piece:
-                continue
-        facts = () if section in ("indication", "comparison") else sentence_facts(piece)
-        sentences.append(Sentence(piece, facts, section))
-    return AnnotatedReport(tuple(sentences), headed)
+    text = " ".join(text.split())
+    headings = list(_HEADING.finditer(text))
+    ends = [*(heading.start() for heading in headings), len(text)]
+    sentences = _sentences(text[: ends[0]], "findings")
+    for heading, end in zip(headings, ends[1:], strict=True):
+        section = _SECTIONS[heading[1].lower()]
+        sentences += [Excerpt(heading[0], (), section), *_sentences(text[heading.end() : end], section)]
+    return AnnotatedReport(tuple(sentences))
+
+
+def _sentences(text: str, section: Section) -> list[Sentence]:
+    pieces = split_sentences(text)
+    if section in ("indication", "comparison"):
+        return [Excerpt(piece, (), section) for piece in pieces]
+    readings = [read(piece) for piece in pieces]
+    leaned_on = [_LEANING.match(piece) is not None for piece in [*pieces[1:], ""][: len(pieces)]]
+    return [
+        (Sentence if reading.whole and not leaned else Excerpt)(piece, reading.facts, section)
+        for piece, reading, leaned in zip(pieces, readings, leaned_on, strict=True)
+    ]
+
+
+def wholly_read(report: AnnotatedReport) -> bool:
+    """Whether the facts are all that findings and impression state."""
+    body = [entry for entry in report.sentences if entry.section in ("findings", "impression")]
+    return all(not isinstance(entry, Excerpt) or entry.heads for entry in body)
+
+
+def compares(text: str) -> bool:
+    """Whether a sentence speaks of a change or an earlier study.
+
+    >>> compares("It is larger than on the prior film."), compares("It is large.")
+    (True, False)
+    """
+    return bool(_CHANGE.search(text.lower()) or _EARLIER.search(text))
+
+
+def sentence_facts(text: str) -> tuple[Fact, ...]:
+    """The facts of one sentence."""
+    return read(text).facts
 
 
 @lru_cache(20_000)
-def sentence_facts(text: str) -> tuple[Fact, ...]:
-    """The facts of one sentence."""
-    lower = " ".join(text.lower().split())
-    lower = re.sub(r"^\d{1,2}\s?\.\s", "", lower)
-    normal = _NORMAL.get(re.sub(r"\W+", " ", lower).strip())
-    if normal:
-        return tuple(Fact(key, "absent") for key in normal)
+def read(text: str) -> Reading:
+    """The facts of one sentence, where their words stand, and whether that is all.
+
+    >>> read("There is a small left pleural effusion.").whole, read("Small effusion around the drain.").whole
+    (True, False)
+    """
+    if len(text) > LONGEST_SENTENCE:
+        return Reading(())
+    lower = " ".join("".join(char.lower() if len(char.lower()) == 1 else char for char in text).split())
+    number = _NUMBER.match(lower)
+    skipped = number.end() if number else 0
+    lower = lower[skipped:]
+    if denied := denied_findings(lower):
+        return Reading(tuple(Fact(key, "absent") for key in denied), whole=True)
     mentions = [Mention(_NOUNS[match[0]], match.start(), match.end()) for match in _FINDING.finditer(lower)]
+    if not mentions:
+        return Reading((), whole=says_nothing(lower))
     # Names are blanked, so that "left atrial enlargement" gives no place and "massive" no mass.
     bare = list(lower)
     for mention in mentions:
         bare[mention.start : mention.end] = "#" * (mention.end - mention.start)
     rest = "".join(bare)
-    return tuple(_fact(mention, index, mentions, rest) for index, mention in enumerate(mentions))
+    found = [_fact(mention, index, mentions, rest) for index, mention in enumerate(mentions)]
+    facts = tuple(fact for fact, _ in found)
+    spans = tuple(entry.moved(skipped) for _, entry in found)
+    return Reading(facts, spans, _is_whole(rest, mentions, facts))
 
 
-def _fact(mention: Mention, index: int, mentions: list[Mention], rest: str) -> Fact:
+def _fact(mention: Mention, index: int, mentions: list[Mention], rest: str) -> tuple[Fact, Spans]:
     begin, end = _span(index, mentions, rest)
     own = rest[begin:end]
     change = _change(own, rest, mention, mentions)
@@ -218,14 +330,23 @@ def _fact(mention: Mention, index: int, mentions: list[Mention], rest: str) -> F
     elif _UNSURE.search(rest if len(mentions) == 1 else own) or _led(mention, rest):
         polarity = "uncertain"
     place = _PLACE.search(own)
-    location = _WHERE[place[0]] if place else None
+    location = PLACE_WORDS[place[0]] if place else None
     allowed = PLACES[FINDINGS[mention.key].places]
     if location not in allowed:
         location = _side(location, allowed)
     degree = _DEGREE.search(own) if FINDINGS[mention.key].graded else None
+    spans = Spans(
+        (mention.start, mention.end),
+        _moved(place.span() if place else None, begin),
+        _moved(degree.span() if degree else None, begin),
+    )
     if polarity == "absent":
-        return Fact(mention.key, "absent", None, None, change)
-    return Fact(mention.key, polarity, location, _HOW_MUCH[degree[0]] if degree else None, change)
+        return Fact(mention.key, "absent", None, None, change), spans
+    return Fact(mention.key, polarity, location, _HOW_MUCH[degree[0]] if degree else None, change), spans
+
+
+def _moved(span: tuple[int, int] | None, by: int) -> tuple[int, int] | None:
+    return (span[0] + by, span[1] + by) if span else None
 
 
 def _side(location: str | None, allowed: tuple[str, ...]) -> str | None:
@@ -266,3 +387,33 @@ def _denied(mention: Mention, rest: str) -> bool:
 def _led(mention: Mention, rest: str) -> bool:
     """Whether words of doubt stand before the name in its sentence, as in "may represent edema or pneumonia"."""
     return any(not _STOP.search(rest[match.end() : mention.start]) for match in _UNSURE.finditer(rest[: mention.start]))
+
+
+def _is_whole(rest: str, mentions: list[Mention], facts: tuple[Fact, ...]) -> bool:
+    """Whether the facts are all that a sentence says, beyond reasonable doubt about the reach of its words.
+
+    Every modifier must be the only one of its kind beside a name and have got into the fact, all other words must be
+    those of the grammar's sentences, and several findings must all be plainly there, or all be denied in one list.
+    """
+    for index, fact in enumerate(facts):
+        begin, end = _span(index, mentions, rest)
+        own = rest[begin:end]
+        stated = (
+            ([PLACE_WORDS[match[0]] for match in _PLACE.finditer(own)], fact.location),
+            ([_HOW_MUCH[match[0]] for match in _DEGREE.finditer(own)], fact.severity),
+            ([_CHANGES[match[0]] for match in _CHANGE.finditer(own)], fact.change),
+        )
+        if any(said != ([value] if value else []) for said, value in stated):
+            return False
+    bare = re.sub("#+", "#", rest)
+    for pattern in (_CHANGE, _PLACE, _DEGREE, _UNSURE, _DENIAL_AFTER):
+        bare = pattern.sub(" ", bare)
+    words = _WORD.findall(bare)
+    if len(facts) == 1:
+        return (_STOCK | {","}).issuperset(words)
+    if all(fact == Fact(fact.finding, "absent") for fact in facts):
+        first, last = words.index("#"), len(words) - words[::-1].index("#")
+        parts = zip((words[:first], words[first:last], words[last:]), (_STOCK | {","}, _LISTED, _VERBS), strict=True)
+        return all(allowed.issuperset(part) for part, allowed in parts)
+    plain = all(fact.polarity == "present" and fact.change is None for fact in facts)
+    return plain and (_STOCK | {",", "and", "with"}).issuperset(words)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from radreward.criteria import Criteria, MRScore, RadCliQ, RadCliQSignificance
 from radreward.errors import InputError
+from radreward.synthesis.annotate import wholly_read
 from radreward.synthesis.differences import count_errors, radcliq_errors
 from radreward.synthesis.facts import AnnotatedReport, Fact
 from radreward.synthesis.grammar import Style, render, sample_style
@@ -59,6 +60,8 @@ def rewritten(reference: AnnotatedReport, errors: int, rng: Random) -> Draft:
 def draft(reference: AnnotatedReport, tier: int, others: Source, neighbours: Source, rng: Random) -> Draft:
     """One candidate of a tier.
 
+    A report that was not wholly read is only edited: beside another report, what was not read would go uncounted.
+
     Args:
         reference: What is to be judged against.
         tier: 0 for good, 1 for fair, 2 for bad.
@@ -68,6 +71,8 @@ def draft(reference: AnnotatedReport, tier: int, others: Source, neighbours: Sou
     """
     errors = rng.randint(*TIERS[tier])
     kind = rng.random()
+    if not wholly_read(reference):
+        return edited(reference, errors, rng)
     if tier == 2 and kind < 0.35:
         return Draft(others(rng), "random")
     if tier == 1 and kind < 0.35:

@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable
 from random import Random
 
+from radreward.synthesis.annotate import Excerpt
 from radreward.synthesis.differences import DEGREE, MISSING, PLACE, TYPES, count_errors, radcliq_errors
-from radreward.synthesis.facts import AnnotatedReport, Section
+from radreward.synthesis.facts import AnnotatedReport, Section, Sentence
 from radreward.synthesis.grammar import HISTORY
+from radreward.synthesis.operators import BODY
 from radreward.synthesis.vocabulary import FINDINGS
 
 MEDICAL = frozenset(
@@ -44,7 +46,7 @@ def bad_terminology(report: AnnotatedReport, rng: Random) -> AnnotatedReport | N
 def other_history(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """State another clinical history."""
     sentences = list(report.sentences)
-    places = [i for i, entry in enumerate(sentences) if entry.section == "indication"]
+    places = [i for i, entry in enumerate(sentences) if entry.section == "indication" and not _heads(entry)]
     if not places:
         return None
     entry = sentences[places[0]]
@@ -85,12 +87,16 @@ def _organs(report: AnnotatedReport) -> set[str]:
 
 
 def _words(report: AnnotatedReport, section: Section) -> str:
-    return " ".join(entry.text for entry in report.sentences if entry.section == section)
+    return " ".join(entry.text for entry in report.sentences if entry.section == section and not _heads(entry))
+
+
+def _heads(entry: Sentence) -> bool:
+    return isinstance(entry, Excerpt) and entry.heads
 
 
 def _some_sentences(report: AnnotatedReport, rng: Random, edit: Callable[[str, Random], str]) -> AnnotatedReport | None:
     sentences = list(report.sentences)
-    order = [i for i, entry in enumerate(sentences) if entry.section in ("findings", "impression")]
+    order = [i for i, entry in enumerate(sentences) if entry.section in BODY and not _heads(entry)]
     rng.shuffle(order)
     done, wanted = 0, rng.choice((1, 2, 2, 3))
     for i in order:

@@ -2,7 +2,8 @@
 
 An operator takes an annotated report, generated or real, and returns it edited in every place that states the fact
 (findings and impression alike), or None where it does not apply. What it caused is told by `count_errors` from the
-facts before and after, so that nothing goes uncounted.
+facts before and after, so that nothing goes uncounted: sentences that were read wholly are said anew, moved or left
+out; in an `Excerpt` a word of the fact is exchanged or nothing.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from itertools import groupby
 from random import Random
 
-from radreward.synthesis.annotate import sentence_facts
+from radreward.synthesis.annotate import Excerpt, compares, sentence_facts
 from radreward.synthesis.differences import COMPARED, DEGREE, FALSE, MISSING, NOT_COMPARED, NOTED, PLACE
+from radreward.synthesis.excerpts import exchanged, hinted
 from radreward.synthesis.facts import AnnotatedReport, Change, Fact, Section, Sentence
 from radreward.synthesis.grammar import restate, sentence
 from radreward.synthesis.sampling import sample_fact, sample_keys
@@ -26,7 +29,8 @@ Operator = Callable[[AnnotatedReport, Random], AnnotatedReport | None]
 def false_prediction(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """State a finding that the report does not have."""
     said = {fact.finding for fact in report.facts if fact.positive or fact.change}
-    free = [key for key in FINDINGS if not any(related(key, other) for other in said)]
+    unsure = hinted(report)
+    free = [key for key in FINDINGS if key not in unsure and not any(related(key, other) for other in said)]
     if not free or not report.sentences:
         return None
     fact = sample_fact(sample_keys(rng, free, 1)[0], rng)._replace(change=None)
@@ -35,28 +39,29 @@ def false_prediction(report: AnnotatedReport, rng: Random) -> AnnotatedReport | 
 
 def omission(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """Leave a finding out."""
-    options = [fact for fact in report.facts if fact.positive]
+    options = [fact for fact in report.facts if fact.positive and _can_become(report, fact, None)]
     return replace(report, rng.choice(options), None, rng) if options else None
 
 
 def incorrect_location(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """Put a finding in another place; left and right most often."""
-    options = [fact for fact in report.facts if fact.positive and fact.location and _other_places(fact)]
+    options = [fact for fact in report.facts if fact.positive and fact.location and _other_places(report, fact)]
     if not options:
         return None
     fact = rng.choice(options)
     mirrored = _mirror(fact.location or "")
-    place = mirrored if mirrored in _other_places(fact) and rng.random() < 0.6 else rng.choice(_other_places(fact))
+    places = _other_places(report, fact)
+    place = mirrored if mirrored in places and rng.random() < 0.6 else rng.choice(places)
     return replace(report, fact, fact._replace(location=place), rng)
 
 
 def incorrect_severity(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """Give a finding another degree."""
-    options = [fact for fact in report.facts if fact.positive and fact.severity]
+    options = [fact for fact in report.facts if fact.positive and fact.severity and _other_degrees(report, fact)]
     if not options:
         return None
     fact = rng.choice(options)
-    return replace(report, fact, fact._replace(severity=rng.choice([d for d in DEGREES if d != fact.severity])), rng)
+    return replace(report, fact, fact._replace(severity=rng.choice(_other_degrees(report, fact))), rng)
 
 
 def incorrect_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
@@ -64,9 +69,12 @@ def incorrect_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedRepor
     options = [
         fact
         for fact in report.facts
-        if fact.polarity == "present" and fact.change is None and FINDINGS[fact.finding].changes
+        if fact.polarity == "present"
+        and fact.change is None
+        and FINDINGS[fact.finding].changes
+        and _can_become(report, fact, fact._replace(change="stable"))
     ]
-    if not options:
+    if not options or _compares_unread(report):
         return None
     fact = rng.choice(options)
     device = FINDINGS[fact.finding].region == "devices"
@@ -76,8 +84,12 @@ def incorrect_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedRepor
 
 def omission_of_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """Leave out that a finding has changed, not the finding."""
-    options = [fact for fact in report.facts if fact.positive and fact.change in NOTED]
-    if not options:
+    options = [
+        fact
+        for fact in report.facts
+        if fact.positive and fact.change in NOTED and _can_become(report, fact, fact._replace(change=None))
+    ]
+    if not options or _compares_unread(report):
         return None
     fact = rng.choice(options)
     return replace(report, fact, fact._replace(change=None), rng)
@@ -101,10 +113,16 @@ def insert(report: AnnotatedReport, fact: Fact, rng: Random) -> AnnotatedReport:
     chosen = rng.sample(sections, k=rng.choice((1, 1, len(sections))))
     sentences = list(report.sentences)
     for section in chosen:
-        places = [i for i, entry in enumerate(sentences) if entry.section == section]
-        where = rng.choice([*places, places[-1] + 1]) if places else len(sentences)
+        own = [i for i, entry in enumerate(sentences) if entry.section == section]
+        places = [i for i in own if not _bound(sentences[i])]
+        where = rng.choice([*places, own[-1] + 1]) if own else len(sentences)
         sentences.insert(where, sentence(fact, rng, section))
     return report._replace(sentences=tuple(_consistent(sentences, fact, rng)))
+
+
+def _bound(entry: Sentence) -> bool:
+    """Whether nothing may come between a sentence and the one before it."""
+    return isinstance(entry, Excerpt) and (entry.heads or entry.leans)
 
 
 def _consistent(sentences: list[Sentence], fact: Fact, rng: Random) -> list[Sentence]:
@@ -125,18 +143,17 @@ def replace(report: AnnotatedReport, old: Fact, new: Fact | None, rng: Random) -
     changed = False
     sentences: list[Sentence] = []
     for entry in report.sentences:
-        touched = [fact for fact in entry.facts if fact.finding == old.finding and (fact.positive or fact.change)]
-        if not touched or not any(_covers(old, fact) for fact in touched):
+        if not any(_states(fact, old) for fact in entry.facts):
             sentences.append(entry)
             continue
         changed = True
-        facts = tuple(
-            edited
-            for fact in entry.facts
-            if (edited := _edited(fact, old, new) if fact in touched else fact) is not None
-        )
+        facts = _facts_after(entry, old, new)
         if facts == entry.facts:
             sentences.append(entry)
+        elif isinstance(entry, Excerpt):
+            if (text := exchanged(entry, facts)) is None:
+                return None
+            sentences.append(entry._replace(text=text, facts=facts))
         elif (text := _in_place(entry, facts)) is not None:
             sentences.append(entry._replace(text=text, facts=facts))
         else:
@@ -151,10 +168,33 @@ def _covers(full: Fact, fact: Fact) -> bool:
     )
 
 
+def _states(fact: Fact, old: Fact) -> bool:
+    """Whether `fact` is a statement of `old`, maybe less fully."""
+    return fact.finding == old.finding and (fact.positive or fact.change is not None) and _covers(old, fact)
+
+
+def _facts_after(entry: Sentence, old: Fact, new: Fact | None) -> tuple[Fact, ...]:
+    """What a sentence states if `new` is true instead of `old`."""
+    edited = [_edited(fact, old, new) if _states(fact, old) else fact for fact in entry.facts]
+    return tuple(fact for fact in edited if fact is not None)
+
+
+def _can_become(report: AnnotatedReport, old: Fact, new: Fact | None) -> bool:
+    """Whether the sentences that were not wholly read let a fact be changed, or do not state it."""
+    excerpts = [entry for entry in report.sentences if isinstance(entry, Excerpt)]
+    after = [(entry, _facts_after(entry, old, new)) for entry in excerpts]
+    return all(facts == entry.facts or exchanged(entry, facts) is not None for entry, facts in after)
+
+
+def _compares_unread(report: AnnotatedReport) -> bool:
+    """Whether an earlier study is spoken of in words that were not read as the change of a finding."""
+    return any(
+        isinstance(e, Excerpt) and e.section in BODY and not e.facts and compares(e.text) for e in report.sentences
+    )
+
+
 def _edited(fact: Fact, old: Fact, new: Fact | None) -> Fact | None:
     """What becomes of a statement of `old` if `new` is true: it says what it said, as it now is."""
-    if not _covers(old, fact):
-        return fact
     if new is None:
         return None
     fields = {
@@ -182,7 +222,7 @@ def _swapped(swap: dict[str, str], match: re.Match[str]) -> str:
     return swap[match[0]]
 
 
-def _other_places(fact: Fact) -> list[str]:
+def _other_places(report: AnnotatedReport, fact: Fact) -> list[str]:
     side = (fact.location or "").split(" ")
     return [
         place
@@ -190,7 +230,13 @@ def _other_places(fact: Fact) -> list[str]:
         if place
         and place != fact.location
         and not (place.split(" ")[0] == side[0] and (" " not in place or len(side) == 1))
+        and _can_become(report, fact, fact._replace(location=place))
     ]
+
+
+def _other_degrees(report: AnnotatedReport, fact: Fact) -> list[str]:
+    others = [degree for degree in DEGREES if degree != fact.severity]
+    return [degree for degree in others if _can_become(report, fact, fact._replace(severity=degree))]
 
 
 def _mirror(place: str) -> str:
@@ -202,7 +248,9 @@ def paraphrase(report: AnnotatedReport, rng: Random, share: float = 1.0) -> Anno
     """Say a share of the sentences in other words, and others in another order, section by section; causes no error."""
     sentences: list[Sentence] = []
     for entry in report.sentences:
-        if entry.facts and rng.random() < share:
+        if isinstance(entry, Excerpt):
+            sentences.append(entry)
+        elif entry.facts and rng.random() < share:
             sentences += restate(entry.facts, rng, entry.section)
         elif entry.facts or rng.random() > share / 2:
             sentences.append(entry)
@@ -211,11 +259,12 @@ def paraphrase(report: AnnotatedReport, rng: Random, share: float = 1.0) -> Anno
 
 def reorder(report: AnnotatedReport, rng: Random, share: float = 1.0) -> AnnotatedReport:
     """Sentences of a section in another order; causes no error."""
-    sections = list(dict.fromkeys(entry.section for entry in report.sentences))
     sentences: list[Sentence] = []
-    for section in sections:
-        own = [entry for entry in report.sentences if entry.section == section]
+    for _, entries in groupby(report.sentences, key=lambda entry: entry.section):
+        own = list(entries)
+        free = [entry for entry in own if not isinstance(entry, Excerpt)]
         if rng.random() < share:
-            rng.shuffle(own)
-        sentences += own
+            rng.shuffle(free)
+        moved = iter(free)
+        sentences += [entry if isinstance(entry, Excerpt) else next(moved) for entry in own]
     return report._replace(sentences=tuple(sentences))

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.neighbors import NearestNeighbors
 
+from radreward.synthesis.annotate import Excerpt, wholly_read
 from radreward.synthesis.facts import AnnotatedReport
 from radreward.synthesis.operators import OPERATORS, reorder
 
@@ -16,7 +17,7 @@ NEIGHBOURS = 8
 
 
 class Pool:
-    """Reports to draw candidates from.
+    """Reports to draw candidates from: only those that were read wholly, so that all errors can be counted.
 
     Args:
         reports: At least two.
@@ -27,26 +28,40 @@ class Pool:
         if len(reports) < 2:
             raise ValueError(f"Expected at least two reports to pair but got {len(reports)}.")
         self.reports = reports
-        texts = [report.text for report in reports]
-        vectors = TfidfVectorizer(sublinear_tf=True, min_df=1).fit_transform(texts)
-        index = NearestNeighbors(n_neighbors=min(nearest + 1, len(reports)), metric="cosine").fit(vectors)
+        self.readable = [index for index, report in enumerate(reports) if wholly_read(report)]
+        texts = [reports[index].text for index in self.readable]
+        if not self.pairs:
+            return
+        vectors = TfidfVectorizer(sublinear_tf=True, analyzer=_words).fit_transform(texts)
+        index = NearestNeighbors(n_neighbors=min(nearest + 1, len(texts)), metric="cosine").fit(vectors)
         # In blocks: one product with all reports at once would need memory that grows with their square.
         blocks = [index.kneighbors(vectors[i : i + 512], return_distance=False) for i in range(0, len(texts), 512)]
-        self._neighbours: np.ndarray = np.concatenate(blocks)
+        self._neighbours = dict(zip(self.readable, np.concatenate(blocks), strict=True))
+
+    @property
+    def pairs(self) -> bool:
+        """Whether enough reports were read wholly for one to be paired with another."""
+        return len(self.readable) > 1
 
     def random(self, index: int, rng: Random) -> AnnotatedReport:
         """Any other report."""
-        other = rng.randrange(len(self.reports) - 1)
-        return self.reports[other + (other >= index)]
+        other = rng.randrange(len(self.readable) - 1)
+        return self.reports[self.readable[other + (self.readable[other] >= index)]]
 
     def neighbour(self, index: int, rng: Random) -> AnnotatedReport:
         """One of the reports whose words are most alike."""
-        return self.reports[rng.choice([int(other) for other in self._neighbours[index] if other != index])]
+        others = [self.readable[int(other)] for other in self._neighbours[index]]
+        return self.reports[rng.choice([other for other in others if other != index])]
+
+
+def _words(text: str) -> list[str]:
+    return text.lower().split()
 
 
 def removed_and_shuffled(report: AnnotatedReport, rng: Random, share: float = 0.45) -> AnnotatedReport:
     """Without a share of its sentences, the rest of each section in another order; one is always left."""
-    kept = [entry for entry in report.sentences if rng.random() > share] or list(report.sentences[:1])
+    kept = [entry for entry in report.sentences if isinstance(entry, Excerpt) or rng.random() > share]
+    kept = kept or list(report.sentences[:1])
     return reorder(report._replace(sentences=tuple(kept)), rng)
 
 

@@ -103,6 +103,7 @@ def _reference(language: bool, rng: Random) -> AnnotatedReport:
 
 
 def _drafts(reference: AnnotatedReport, per_reference: int, pool: Pool | None, index: int, rng: Random) -> list[Draft]:
+    pool = pool if pool and pool.pairs else None
     others = (lambda rng: pool.random(index, rng)) if pool else random_report
     neighbours = (lambda rng: pool.neighbour(index, rng)) if pool else like_report(reference)
     tiers = [(number + rng.randrange(3)) % 3 if number > 2 else number for number in range(per_reference)]
