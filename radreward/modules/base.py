@@ -124,7 +124,7 @@ class BaseModule(LightningModule, ABC):
         """
         try:
             checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        except (OSError, EOFError, RuntimeError, pickle.UnpicklingError) as error:
+        except (OSError, EOFError, LookupError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
             raise InputError(f"{path}: Expected a checkpoint but it cannot be read.") from error
         if "state_dict" not in checkpoint:
             raise InputError(f"{path}: Expected a checkpoint of a run but it has no weights.")

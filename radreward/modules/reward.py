@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from lightning.pytorch.loggers import TensorBoardLogger
@@ -48,6 +48,12 @@ class RewardModule(BaseModule):
         super().__init__(optimizer)
         self.criteria = criteria
         self.model = RewardModel(backbone or Backbone(), criteria, pooling, hidden)
+        layer: Any
+        for layer in self.model.modules():
+            # On some CPUs bitsandbytes turns 4-bit weights, once they are evaluated, into a form that has no gradients
+            # and that does not turn back exactly when it is saved.
+            if hasattr(layer, "support_avx512bf16_for_cpu"):
+                layer.support_avx512bf16_for_cpu = False
         self.objective = objective or MarginRewardEnforcement()
         self.metrics = MetricCollection(
             {
@@ -72,10 +78,6 @@ class RewardModule(BaseModule):
     def on_fit_start(self) -> None:
         """Prepare to compare packed and separate rewards on the first batch: a mismatch would be silent otherwise."""
         self.truncated = 0
-        for module in self.modules():
-            # On some CPUs bitsandbytes turns 4-bit weights, once they are evaluated, into a form without gradients.
-            if hasattr(module, "support_avx512bf16_for_cpu"):
-                module.support_avx512bf16_for_cpu = False
         self._checked = False
 
     def training_step(self, batch: TrainingBatch, batch_index: int) -> Tensor:

@@ -1,0 +1,63 @@
+"""A small module, a batch for it, and a backbone in a folder that can be quantised."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModel, LlamaConfig
+
+from radreward.criteria import Criteria
+from radreward.data.packed_groups import PackedGroups
+from radreward.data.tokenizer import byte_tokenizer
+from radreward.models import Backbone, LoRA
+from radreward.modules import RewardModule
+from radreward.objectives import Objective
+from radreward.types import Candidate, ReportGroup, TrainingBatch
+
+CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long."}])
+
+
+@pytest.fixture
+def groups() -> list[ReportGroup]:
+    texts = [
+        ("a lamp", {"tone": 0, "length": 0}),
+        ("a big lamp", {"tone": 1, "length": 2}),
+        ("no", {"tone": 0, "length": 1}),
+    ]
+    candidates = tuple(Candidate(text, errors) for text, errors in texts)
+    return [ReportGroup("first", "a lamp here", candidates), ReportGroup("second", "no lamp", candidates[:2])]
+
+
+@pytest.fixture
+def batch(groups: list[ReportGroup]) -> TrainingBatch:
+    return PackedGroups(CRITERIA, "tiny-llama").collate(groups)
+
+
+@pytest.fixture
+def module() -> Callable[..., RewardModule]:
+    """Makes modules that differ in the weights of the head alone, or not at all."""
+
+    def make(
+        objective: Objective | None = None,
+        seed: int = 0,
+        backbone: Backbone | None = None,
+        criteria: Criteria = CRITERIA,
+    ) -> RewardModule:
+        torch.manual_seed(seed)
+        return RewardModule(criteria, backbone or Backbone("tiny-llama", LoRA(4)), objective, hidden=4)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As from a hub; rows of 64 weights are the block of 4-bit numbers."""
+    folder = tmp_path_factory.mktemp("backbone")
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=260, hidden_size=64, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4
+    )
+    AutoModel.from_config(config).save_pretrained(folder)
+    byte_tokenizer(encoder=False).save_pretrained(folder)
+    return folder
