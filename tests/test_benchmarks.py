@@ -97,3 +97,13 @@ def test_a_total_that_differs_is_noticed(runner: ModuleType, tiny: SavedModel) -
     good = every[scoring.FP32]
     with pytest.raises(AssertionError, match="not close"):
         scoring.measure(scoring.Case(2, 4, rounds=1), {**every, scoring.FP32: lambda r, c: good(r, c) + 1e-2})
+
+
+def test_score_memory_at_a_tiny_size(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    memory = import_module("benchmarks.score_memory")
+    memory.main([memory.Case(".parquet", 4, 9)])
+    printed = capsys.readouterr().out
+    result = json.loads(printed.splitlines()[0])
+    assert min(result["short_bytes"], result["long_bytes"]) > 50 * 2**20  # no process that imports torch has less
+    assert result["ratio"] == result["long_bytes"] / result["short_bytes"]
+    assert ".parquet" in printed.splitlines()[-2]

@@ -1,0 +1,95 @@
+"""Peak memory of `radreward score` in files of different lengths: it must not grow with the number of rows.
+
+Each file is scored by a process of its own, whose peak of resident memory Linux tells. The backbone is tiny and the
+texts are short but all different, so that the time goes into reading, scoring and writing rows, not into a model.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from radreward.criteria import RadCliQ
+from radreward.data.tables import write_table
+from radreward.models import Backbone, RewardModel, SavedModel, save_model
+from radreward.prompts import PairTemplate
+
+CHILD = """
+import re, sys
+from pathlib import Path
+from radreward.cli import main
+code = main(sys.argv[1:])
+print(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
+sys.exit(code)
+"""
+SCHEMA = pa.schema({name: pa.string() for name in ("id", "reference", "candidate")})
+PER_REFERENCE = 4
+
+
+class Case(NamedTuple):
+    """A short and a long file of one format."""
+
+    suffix: str
+    short: int = 10_000
+    long: int = 200_000
+
+
+CASES = (Case(".jsonl"), Case(".csv", 5_000, 30_000), Case(".parquet", 5_000, 30_000))
+
+
+def rows(number: int) -> Iterator[dict[str, str]]:
+    """Pairs that differ, with the candidates of a reference side by side."""
+    for index in range(number):
+        reference = f"effusion {index // PER_REFERENCE}"
+        yield {"id": f"r{index}", "reference": reference, "candidate": f"clear {index}"}
+
+
+def write_model(folder: Path) -> Path:
+    """A tiny model with random weights."""
+    torch.manual_seed(0)
+    save_model(SavedModel(RewardModel(Backbone("tiny-bert"), RadCliQ()), PairTemplate(), 256), folder)
+    return folder
+
+
+def peak(model: Path, source: Path, output: Path) -> int:
+    """Score a file in a process of its own; its peak of resident memory in bytes."""
+    arguments = ["score", f"--model={model}", f"--input={source}", f"--output={output}"]
+    done = subprocess.run([sys.executable, "-c", CHILD, *arguments], check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own code and files
+    return 1024 * int(done.stdout.splitlines()[-1])
+
+
+def measure(case: Case, model: Path, folder: Path) -> dict[str, Any]:
+    """Score both files: what is printed as a line of JSON."""
+    peaks = []
+    for number in (case.short, case.long):
+        source = folder / f"in-{number}{case.suffix}"
+        write_table(source, SCHEMA, rows(number), number if case.suffix == ".parquet" else 1000)  # one row group
+        peaks.append(peak(model, source, folder / f"out-{number}{case.suffix}"))
+    return {"case": case._asdict(), "short_bytes": peaks[0], "long_bytes": peaks[1], "ratio": peaks[1] / peaks[0]}
+
+
+def main(cases: Sequence[Case] = CASES) -> None:
+    """Measure and print."""
+    printed = Table("format", "rows", "peak MiB", "rows", "peak MiB", "ratio", title="Peak memory of `radreward score`")
+    with tempfile.TemporaryDirectory() as folder:
+        model = write_model(Path(folder) / "model")
+        for case in cases:
+            result = measure(case, model, Path(folder))
+            short, long = (f"{result[name] / 2**20:.0f}" for name in ("short_bytes", "long_bytes"))
+            printed.add_row(case.suffix, f"{case.short:,}", short, f"{case.long:,}", long, f"{result['ratio']:.2f}")
+            print(json.dumps(result), flush=True)
+    Console(width=100).print(printed)
+
+
+if __name__ == "__main__":
+    main()
