@@ -107,12 +107,12 @@ class Scores(NamedTuple):
     """Scores in the order and length of the input, always."""
 
     total: Tensor
-    """(n,) float32; NaN where `status` is not "ok"."""
+    """(n,) float32; NaN where a row has no score: its `status` is neither "ok" nor "truncated"."""
     sub: Tensor | None
     """(n, N) float32: one score per criterion, higher is better."""
     counts: Tensor | None
     """(n, N) float32: expected errors per criterion, in the unit of the criteria."""
     status: tuple[str, ...]
-    """"ok", or why the row has no score."""
+    """"ok", "truncated" (a score of reports that were cut), or why the row has no score."""
     evidence: tuple[Any, ...] | None = None
     """Whatever a scorer shows for its score, one entry per row."""

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,8 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from radreward.criteria import RadCliQ
+from radreward.data.tables import write_table
 from radreward.errors import InputError
 from radreward.models import Backbone, Calibration, RewardModel, SavedModel, save_model
 from radreward.prompts import PairTemplate
@@ -28,14 +32,16 @@ from radreward.types import Scores
 
 
 class Overlap(Scorer):
-    """Share of the candidate's words that the reference has; notes every text it scores."""
+    """Share of the candidate's words that the reference has; notes every text it scores, fails where it is told to."""
 
-    def __init__(self, log: Path | None = None, seconds: float = 0.0) -> None:
-        self.log, self.seconds = log, seconds
+    def __init__(self, log: Path | None = None, seconds: float = 0.0, fails_at: str | None = None) -> None:
+        self.log, self.seconds, self.fails_at = log, seconds, fails_at
 
     def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         pairs = [(set(r.split()), set(c.split())) for r, c in zip(references, candidates, strict=True)]
         time.sleep(self.seconds)
+        if self.fails_at in candidates:
+            raise RuntimeError("out of memory")
         if self.log:
             with self.log.open("a") as file:
                 file.writelines(candidate + "\n" for candidate in candidates)
@@ -274,3 +280,148 @@ def test_another_model_does_not_go_on_with_the_scores_of_a_killed_run(tmp_path: 
     with pytest.raises(InputError, match="the input changed"):
         score_file(Other(), source, output, progress=False)
     assert not output.exists()
+
+
+def test_bad_rows_of_csv(tmp_path: Path) -> None:
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_bytes(
+        b"id,reference,candidate,site\n"
+        b"1,x,x,a\n"
+        b"2,,x,a\n"  # empty
+        b'3,x,"  ",a\n'
+        b"4,x\n"  # missing
+        b"5,x,x,a,b\n"
+        b"1,x,x,a\n"
+        b",x,x,a\n"
+        b"8,x,caf\xe9,a\n"  # not UTF-8
+        b"9,x,x,\xff\n"
+        b"10,nan,nan x,a\n"  # a text like any other: CSV knows no NaN
+    )
+    assert score_file(Overlap(), source, output, chunk=3, progress=False).rejected == 8
+    with output.open(newline="", encoding="utf-8") as file:
+        written = list(csv.DictReader(file))
+    assert [row["id"] for row in written] == ["1", "2", "3", "4", "5", "1", "", "8", "9", "10"]
+    assert [row["total"] for row in written] == ["1.0", *[""] * 8, "0.5"]
+    assert [(entry["row"], entry["field"], entry["reason"]) for entry in _read(tmp_path / "out.csv.rejects.jsonl")] == [
+        (2, "reference", "empty reference"),
+        (3, "candidate", "empty candidate"),
+        (4, None, "expected as many fields as the header has"),
+        (5, None, "expected as many fields as the header has"),
+        (6, "id", "duplicate id, first in row 1"),
+        (7, "id", "missing id"),
+        (8, None, "field 'candidate': expected UTF-8 text"),
+        (9, None, "field 'site': expected UTF-8 text"),
+    ]
+
+
+def _broken_text(texts: Sequence[bytes | None]) -> pa.Array:
+    """A column of texts whose bytes nobody checked, as other writers leave them."""
+    return pa.Array.from_buffers(pa.string(), len(texts), pa.array(texts, pa.binary()).buffers())
+
+
+def test_bad_rows_of_parquet(tmp_path: Path) -> None:
+    columns = {
+        "id": ["a", "b", "c", "d", "a", None, "g"],
+        "reference": ["x", "", None, "x", "x", "x", "x"],
+        "candidate": _broken_text([b"x", b"x", b"x", b"caf\xe9", b"x", b"x", b"x"]),
+    }
+    source, output = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    pq.write_table(pa.table(columns), source)
+    assert score_file(Overlap(), source, output, chunk=3, progress=False).rejected == 5
+    written = pq.read_table(output)
+    assert written["id"].to_pylist() == columns["id"]
+    assert written["total"].to_pylist() == [1.0, *[None] * 5, 1.0]
+    assert written["status"].to_pylist() == [
+        OK,
+        "empty reference",
+        "missing reference",
+        "field 'candidate': expected UTF-8 text",
+        "duplicate id, first in row 1",
+        "missing id",
+        OK,
+    ]
+    rejects = _read(tmp_path / "out.parquet.rejects.jsonl")
+    assert [(entry["file"], entry["row"]) for entry in rejects] == [(str(source), number) for number in range(2, 7)]
+
+
+def test_columns_of_the_wrong_type_in_parquet(tmp_path: Path) -> None:
+    table = pa.table({"id": [1.5, 2.5, 3.5], "reference": [float("nan"), None, 3.0], "candidate": ["x"] * 3})
+    source, output = tmp_path / "in.parquet", tmp_path / "out.jsonl"
+    pq.write_table(table, source)
+    assert score_file(Overlap(), source, output, progress=False).rejected == 3
+    assert {row["status"] for row in _read(output)} == {"expected a text or an integer as id but got float"}
+    pq.write_table(table.set_column(0, "id", pa.array([1, 2, 3])), source)
+    score_file(Overlap(), source, output, progress=False)
+    assert [row["status"] for row in _read(output)] == [
+        "missing reference",
+        "missing reference",
+        "expected a text as reference but got float",
+    ]
+
+
+@pytest.mark.parametrize("kept", [0.5, 0.98])
+def test_a_truncated_parquet_file_stops_the_run(tmp_path: Path, kept: float) -> None:
+    whole, source, output = tmp_path / "whole.parquet", tmp_path / "in.parquet", tmp_path / "out.jsonl"
+    pq.write_table(pa.Table.from_pylist(_pairs(500)), whole)
+    data = whole.read_bytes()
+    source.write_bytes(data[: int(kept * len(data))])
+    with pytest.raises(InputError, match=r"in\.parquet: cannot be read as parquet"):
+        score_file(Overlap(), source, output, progress=False)
+    assert {path.name for path in tmp_path.iterdir()} == {"whole.parquet", "in.parquet"}
+
+
+@pytest.mark.parametrize("missing", ["id", "reference", "candidate"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_a_missing_column_is_named_with_those_that_are_there(tmp_path: Path, suffix: str, missing: str) -> None:
+    source, output = tmp_path / f"in{suffix}", tmp_path / "out.jsonl"
+    kept = [name for name in ("id", "reference", "candidate") if name != missing]
+    write_table(source, pa.schema([(name, pa.string()) for name in kept]), iter([dict.fromkeys(kept, "x")]))
+    with pytest.raises(InputError, match=rf"in\{suffix}: .* column '{missing}'; there are {', '.join(kept)}\."):
+        score_file(Overlap(), source, output, progress=False)
+
+
+def test_an_error_of_the_scorer_loses_no_finished_chunk(tmp_path: Path) -> None:
+    source, output, log = _write(tmp_path / "in.jsonl", _pairs(20)), tmp_path / "out.jsonl", tmp_path / "log"
+    with pytest.raises(RuntimeError, match="out of memory"):
+        score_file(Overlap(log, fails_at="clear word13"), source, output, chunk=4, progress=False)
+    assert not output.exists()
+    assert len(log.read_text().splitlines()) == 12
+    summary = score_file(Overlap(log), source, output, chunk=4, progress=False)
+    assert log.read_text().splitlines() == [f"clear word{i}" for i in range(20)]  # each row once in both runs
+    assert summary.resumed == 12
+    fresh = tmp_path / "fresh.jsonl"
+    score_file(Overlap(), source, fresh, chunk=4, progress=False)
+    assert output.read_bytes() == fresh.read_bytes()
+
+
+def test_a_part_that_was_being_written_is_scored_anew(tmp_path: Path) -> None:
+    source, output, log = _write(tmp_path / "in.jsonl", _pairs(12)), tmp_path / "out.jsonl", tmp_path / "log"
+    with pytest.raises(RuntimeError):
+        score_file(Overlap(fails_at="clear word9"), source, output, chunk=4, progress=False)
+    (tmp_path / "out.jsonl.parts" / "00000002.new").write_text('["ok", nul')
+    assert score_file(Overlap(log), source, output, chunk=4, progress=False).resumed == 8
+    assert log.read_text().splitlines() == [f"clear word{i}" for i in range(8, 12)]
+    assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(12)]
+
+
+TEXT = st.one_of(st.none(), st.just(float("nan")), st.integers(), st.text(max_size=5))
+
+
+@settings(max_examples=30)
+@given(st.lists(st.fixed_dictionaries({"id": TEXT, "reference": TEXT, "candidate": TEXT}), min_size=1, max_size=9))
+def test_any_rows_keep_their_order_and_each_has_a_score_or_a_reason(rows: list[dict[str, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        source, output = _write(Path(folder) / "in.jsonl", rows), Path(folder) / "out.jsonl"
+        summary = score_file(Overlap(), source, output, chunk=2, progress=False)
+        written = _read(output)
+        rejects = _read(summary.rejects) if summary.rejects else []
+    assert len(written) == len(rows)
+    good = [
+        all(isinstance(row[name], str) and row[name].strip() for name in ("reference", "candidate"))
+        and (type(row["id"]) is int or (isinstance(row["id"], str) and bool(row["id"].strip())))
+        and [str(row["id"]) for row in rows].index(str(row["id"])) == number
+        for number, row in enumerate(rows)
+    ]
+    assert [row["total"] is not None for row in written] == good
+    assert [entry["row"] for entry in rejects] == [number for number, fine in enumerate(good, 1) if not fine]
+    assert [entry["reason"] for entry in rejects] == [row["status"] for row in written if row["total"] is None]

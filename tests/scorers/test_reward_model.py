@@ -58,6 +58,21 @@ def test_saved_and_loaded_scores_alike(tmp_path: Path) -> None:
     assert RewardModelScorer(_saved(), "int8").fingerprint() != scorer.fingerprint()
 
 
+def test_a_name_a_model_and_the_run_around_it_load_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = RewardModelScorer(_saved())
+    run = tmp_path / "run"
+    scorer.save_pretrained(run / "model")
+    monkeypatch.setattr("radreward.scorers.EMBEDDED", run / "model")
+    expected = scorer.score(REFERENCES, CANDIDATES).total
+    for name in ("embedded", run / "model", run, str(run)):
+        loaded = radreward.load(name)
+        assert torch.equal(loaded.score(REFERENCES, CANDIDATES).total, expected)
+        assert loaded.fingerprint() == scorer.fingerprint()
+    eight = radreward.load("embedded", precision="int8", too_long="truncate")
+    assert isinstance(eight, RewardModelScorer)
+    assert (eight.precision, eight.too_long) == ("int8", "truncate")
+
+
 def test_unknown_names_are_told() -> None:
     with pytest.raises(InputError, match="a name of embedded"):
         radreward.load("nobody")
