@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -14,9 +15,16 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from tensorboard.backend.event_processing.event_accumulator import (  # type: ignore[import-untyped]  # it has no types
+    EventAccumulator,
+)
+from transformers import AutoModel, LlamaConfig
 
 from radreward.cli import main
 from radreward.criteria import RadCliQ
+from radreward.data.records import read_groups, write_groups
+from radreward.data.split import held_out
+from radreward.data.tokenizer import byte_tokenizer
 
 WORDS = ["lamp", "kettle", "stair", "window", "carpet", "drawer"]
 TAGS = RadCliQ().tags
@@ -42,7 +50,13 @@ def settings(folder: Path) -> dict[str, Any]:
         "checkpoint_every": 1,
         "model": {"backbone": {"name": "tiny-bert", "lora": {"r": 4}}, "hidden": 4},
         "data": {"records": str(write_records(folder / "groups.jsonl")), "validation": 0.3, "groups_per_batch": 4},
-        "trainer": {"max_steps": 6, "val_check_interval": 2, "accelerator": "cpu", "enable_progress_bar": False},
+        "trainer": {
+            "max_steps": 6,
+            "val_check_interval": 2,
+            "log_every_n_steps": 1,
+            "accelerator": "cpu",
+            "enable_progress_bar": False,
+        },
     }
 
 
@@ -79,10 +93,32 @@ def test_a_run_leaves_everything_that_it_was_made_of(trained: Path) -> None:
     }
 
 
-def test_evaluate_agrees_with_what_fit_measured(trained: Path, tmp_path: Path) -> None:
-    from radreward.data.records import read_groups, write_groups
-    from radreward.data.split import held_out
+def test_tensorboard_shows_settings_terms_agreement_histograms_and_a_scatter(trained: Path) -> None:
+    events = EventAccumulator(str(trained / "logs")).Reload()
+    found = events.Tags()
+    scalars = {
+        "train/loss",
+        "train/individual",
+        "train/total",
+        "val/tau_total",
+        "val/spearman_total",
+        "val/pairs_total",
+    }
+    scalars |= {f"train/individual/{tag}" for tag in TAGS} | {f"val/tau_{tag}" for tag in TAGS[:2]}
+    assert scalars <= set(found["scalars"])
+    assert not {f"val/tau_{tag}" for tag in TAGS[2:]} & set(found["scalars"])  # nobody made such errors
+    assert {f"rewards/{tag}" for tag in TAGS} <= set(found["histograms"])
+    assert found["images"] == ["val/rewards_and_errors"]
+    assert [event.step for event in events.Scalars("train/loss")] == [0, 1, 2, 3, 4, 5]
+    assert [event.step for event in events.Images("val/rewards_and_errors")] == [2, 4, 6]
+    measured = json.loads((trained / "metrics.json").read_text())["agreement"]["total"]
+    assert events.Scalars("final/tau_b")[0].value == pytest.approx(measured["tau_b"], abs=1e-6)
+    content = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
+    assert b"model.backbone.init_args.lora.init_args.r" in content
+    assert b"trainer.max_steps" in content
 
+
+def test_evaluate_agrees_with_what_fit_measured(trained: Path, tmp_path: Path) -> None:
     groups = read_groups(trained.parent / "groups.jsonl")
     write_groups(tmp_path / "held.jsonl", (group for group in groups if held_out(group.reference, 0.3)))
     output = tmp_path / "figures.json"
@@ -109,9 +145,6 @@ def test_score_writes_every_row_and_ends_with_1_where_one_was_rejected(trained: 
 
 
 def test_synthesize_writes_groups_that_fit_can_read(tmp_path: Path) -> None:
-    from radreward.criteria import RadCliQ
-    from radreward.data.records import read_groups
-
     command = ["synthesize", "--criteria", "radcliq", "--groups", "3", "--seed", "1", "--output", str(tmp_path / "d")]
     assert main(command) == 0
     assert len(list(read_groups(tmp_path / "d" / "groups.parquet", RadCliQ()))) == 3
@@ -208,6 +241,110 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes]) ->
         assert process.poll() is None, "ended too early"
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def test_a_loss_that_is_not_finite_ends_in_one_line_and_leaves_the_last_checkpoint(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken_loss.py").write_text(
+        "from radreward.objectives import PairObjective\n"
+        "class Broken(PairObjective):\n"
+        "    calls = 0\n"
+        "    def pair_loss(self, accepted, rejected, margin):\n"
+        "        self.calls += 1\n"
+        "        return (accepted - rejected).sum(1) * (float('nan') if self.calls == 4 else 1)\n"
+    )
+    assert main(["fit", f"--config={config}", "--model.objective=broken_loss.Broken"]) == 2
+    error = capfd.readouterr().err
+    assert re.fullmatch(r"radreward: The loss is nan in step 3, groups \d+, \d+, \d+, \d+\.\n", error)
+    last = torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)
+    assert last["global_step"] == 3
+    assert all(value.isfinite().all() for value in last["state_dict"].values())
+    assert not (tmp_path / "run" / "model").exists()
+
+
+def test_undefined_agreement_is_no_best_checkpoint_and_stops_a_run_that_does_not_improve(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "silence.py").write_text(
+        "import torch\n"
+        "from lightning.pytorch import Callback\n"
+        "class Silence(Callback):\n"
+        "    def on_validation_start(self, trainer, module):\n"
+        "        for parameter in module.model.head.parameters(): torch.nn.init.zeros_(parameter)\n"
+    )
+    assert main(["fit", f"--config={config}", "--trainer.callbacks=silence.Silence", "--early_stop=2"]) == 0
+    assert "Step 2: τ-b of the total is undefined" in caplog.text
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert metrics["steps"] == 4  # of 6: the second validation was the last
+    assert metrics["weights"] == "last"
+    assert metrics["validation_tau_b"] is None
+    scalars = EventAccumulator(str(tmp_path / "run" / "logs")).Reload().Tags()["scalars"]
+    assert "train/loss" in scalars
+    assert not [name for name in scalars if "tau" in name]
+
+
+OTHER = {
+    "backbone": (["--model.backbone.name=tiny-llama"], "is missing or unknown"),
+    "rank": (["--model.backbone.lora.r=8"], "has the shape"),
+    "head": (["--model.hidden=8"], "has the shape"),
+    "objective": (["--model.objective=BradleyTerry"], "another setting of objective"),
+    "setting of the objective": (["--model.objective=MarginRewardEnforcement", "--model.objective.c=0.5"], "objective"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "told"), OTHER.values(), ids=OTHER.keys())
+def test_a_checkpoint_of_another_model_is_named_and_the_run_is_left_as_it_is(
+    arguments: list[str], told: str, trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (trained / "config.yaml").read_bytes()
+    assert main(["fit", f"--config={trained.parent / 'config.yaml'}", "--ckpt_path=last", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert f"{trained / 'checkpoints' / 'last.ckpt'}: " in error
+    assert told in error
+    assert error.count("\n") == 1
+    assert (trained / "config.yaml").read_bytes() == before
+
+
+def test_a_checkpoint_that_is_not_there_is_named(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for given, path in (("best", tmp_path / "run" / "checkpoints" / "best.ckpt"), ("gone.ckpt", Path("gone.ckpt"))):
+        assert main(["fit", f"--config={config}", f"--ckpt_path={given}"]) == 2
+        assert f"radreward: {path}: Expected a checkpoint to continue from" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+# bitsandbytes reads a field of torch by a name that torch is dropping.
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore:MatMul8bitLt:UserWarning")
+@pytest.mark.parametrize("quantization", ["4bit", "8bit"])
+def test_a_quantised_backbone_is_trained_continued_and_used(
+    quantization: str, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("bitsandbytes")
+    backbone = tmp_path / "backbone"
+    llama = LlamaConfig(
+        vocab_size=260, hidden_size=64, intermediate_size=64, num_hidden_layers=1, num_attention_heads=4
+    )
+    AutoModel.from_config(llama).save_pretrained(backbone)  # rows of 64 weights: the block of 4-bit numbers
+    byte_tokenizer(encoder=False).save_pretrained(backbone)
+    command = ["fit", f"--config={config}", f"--model.backbone.name={backbone}", "--trainer.max_steps=3"]
+    command.append(f"--model.backbone.quantization={quantization}")
+    assert main(command) == 0
+    last = tmp_path / "run" / "checkpoints" / "last.ckpt"
+    state = torch.load(last, weights_only=True)["state_dict"]
+    assert all("lora_" in name or name.startswith(("model.head.", "model.pooling.")) for name in state)
+    assert main([*command, "--ckpt_path=last", "--trainer.max_steps=5"]) == 0
+    assert step(last) == 5
+    capsys.readouterr()
+    held = tmp_path / "held.jsonl"
+    write_groups(held, (g for g in read_groups(tmp_path / "groups.jsonl") if held_out(g.reference, 0.3)))
+    figures = tmp_path / "figures.json"
+    assert main(["evaluate", f"--model={tmp_path / 'run'}", f"--data={held}", f"--output={figures}"]) == 0
+    measured = json.loads((tmp_path / "run" / "metrics.json").read_text())["agreement"]["total"]["tau_b"]
+    assert json.loads(figures.read_text())["agreement"]["total"]["tau_b"] == pytest.approx(measured, abs=0.05)
 
 
 def test_ctrl_c_tells_how_to_continue(config: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -114,6 +114,7 @@ class TrainingCLI(LightningCLI):
         parser.set_defaults(
             {
                 "model.backbone": {"class_path": "radreward.models.Backbone"},
+                "model.objective": {"class_path": "radreward.objectives.MarginRewardEnforcement"},
                 "data.collator": {"class_path": f"{PackedGroups.__module__}.PackedGroups"},
             }
         )

@@ -111,9 +111,9 @@ class BaseModule(LightningModule, ABC):
             if not name.startswith(OBJECTIVE) and state[name].shape != own[name].shape:
                 shapes = f"{tuple(state[name].shape)}, not {tuple(own[name].shape)}"
                 raise InputError(f"is of another model: {name!r} has the shape {shapes}. {SAME}")
-        for name in ("criteria", "objective"):
-            given, kept = (values.get(name) for values in (self.hparams, checkpoint.get("hyper_parameters", {})))
-            if given and kept and given != kept:
+        kept = checkpoint.get("hyper_parameters", {})
+        for name in sorted({"criteria", "objective"} & set(self.hparams) & set(kept)):
+            if self.hparams[name] != kept[name]:
                 raise InputError(f"was trained with another setting of {name}. {SAME}")
 
     def read_checkpoint(self, path: Path) -> dict[str, Any]:
