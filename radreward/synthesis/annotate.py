@@ -38,6 +38,15 @@ class Excerpt(Sentence):
         return bool(_LEANING.match(self.text))
 
 
+def ended(entry: Sentence) -> Sentence:
+    """A sentence with a full stop, so that another can follow it.
+
+    >>> ended(Sentence("No edema", ())).text
+    'No edema.'
+    """
+    return entry if entry.text.endswith((".", "!", "?")) else entry._replace(text=entry.text + ".")
+
+
 class Spans(NamedTuple):
     """Where in a sentence the words of one fact stand: start and end."""
 
@@ -85,6 +94,7 @@ _NOUNS: dict[str, str] = _table(
 )
 _NOUNS |= {
     "pneumothoraces": "pneumothorax",
+    "edema": "edema",
     "adenopathy": "adenopathy",
     "air space disease": "consolidation",
     "air space opacity": "opacity",

@@ -17,6 +17,8 @@ _SCALES = (
     ("tiny", "moderate-sized", "massive"),
     ("trace", "moderate", "large"),
     ("slight", "moderate", "marked"),
+    ("subtle", "moderate", "extensive"),
+    ("minor", "moderate", "substantial"),
     ("minimal", "moderate", "marked"),
     ("mildly", "moderately", "severely"),
     ("minimally", "moderately", "markedly"),
@@ -125,5 +127,5 @@ def _degree_word(said: str, new: str | None) -> str | None:
 
 def _with_article(before: str, word: str) -> str:
     """What stands before a word, ending with the article that fits it: "an extensive", "a mild"."""
-    fitting = "an " if word[0].lower() in "aeiou" else "a "
-    return re.sub(r"(?<!\w)an? $", fitting, before)
+    end = "n " if word[0].lower() in "aeiou" else " "
+    return re.sub(r"(?<!\w)([aA])n? $", rf"\1{end}", before)

@@ -9,12 +9,12 @@ out; in an `Excerpt` a word of the fact is exchanged or nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 from random import Random
 
-from radreward.synthesis.annotate import Excerpt, compares, sentence_facts
+from radreward.synthesis.annotate import Excerpt, compares, ended, sentence_facts
 from radreward.synthesis.differences import COMPARED, DEGREE, FALSE, MISSING, NOT_COMPARED, NOTED, PLACE
 from radreward.synthesis.excerpts import exchanged, hinted
 from radreward.synthesis.facts import AnnotatedReport, Change, Fact, Section, Sentence
@@ -31,7 +31,7 @@ def false_prediction(report: AnnotatedReport, rng: Random) -> AnnotatedReport | 
     said = {fact.finding for fact in report.facts if fact.positive or fact.change}
     unsure = hinted(report)
     free = [key for key in FINDINGS if key not in unsure and not any(related(key, other) for other in said)]
-    if not free or not report.sentences:
+    if not free:
         return None
     fact = sample_fact(sample_keys(rng, free, 1)[0], rng)._replace(change=None)
     return insert(report, fact, rng)
@@ -106,23 +106,27 @@ OPERATORS: dict[str, Operator] = {
 """By the tag of the error that they make."""
 
 
-def insert(report: AnnotatedReport, fact: Fact, rng: Random) -> AnnotatedReport:
-    """State a fact in one of the report's sections, or in two."""
-    there = {entry.section for entry in report.sentences}
-    sections: list[Section] = [section for section in BODY if section in there] or ["findings"]
-    chosen = rng.sample(sections, k=rng.choice((1, 1, len(sections))))
+def insert(report: AnnotatedReport, fact: Fact, rng: Random) -> AnnotatedReport | None:
+    """State a fact in one of the report's sections, or in two; None if there is no place for it."""
     sentences = list(report.sentences)
-    for section in chosen:
-        own = [i for i, entry in enumerate(sentences) if entry.section == section]
-        places = [i for i in own if not _bound(sentences[i])]
-        where = rng.choice([*places, own[-1] + 1]) if own else len(sentences)
+    sections = [section for section in BODY if _slots(sentences, section)]
+    if not sections:
+        return None
+    for section in rng.sample(sections, k=rng.choice((1, 1, len(sections)))):
+        where = rng.choice(_slots(sentences, section))
+        if where and sentences[where - 1].section == section and not isinstance(sentences[where - 1], Excerpt):
+            sentences[where - 1] = ended(sentences[where - 1])
         sentences.insert(where, sentence(fact, rng, section))
     return report._replace(sentences=tuple(_consistent(sentences, fact, rng)))
 
 
-def _bound(entry: Sentence) -> bool:
-    """Whether nothing may come between a sentence and the one before it."""
-    return isinstance(entry, Excerpt) and (entry.heads or entry.leans)
+def _slots(sentences: Sequence[Sentence], section: Section) -> list[int]:
+    """Where a sentence of a section can be put: not before a heading or a sentence that speaks of the one before it."""
+    own = [i for i, entry in enumerate(sentences) if entry.section == section]
+    slots = [i for i in own if not (isinstance(entry := sentences[i], Excerpt) and (entry.heads or entry.leans))]
+    if own and not (isinstance(last := sentences[own[-1]], Excerpt) and ended(last) != last and not last.heads):
+        slots.append(own[-1] + 1)
+    return slots
 
 
 def _consistent(sentences: list[Sentence], fact: Fact, rng: Random) -> list[Sentence]:
@@ -266,5 +270,5 @@ def reorder(report: AnnotatedReport, rng: Random, share: float = 1.0) -> Annotat
         if rng.random() < share:
             rng.shuffle(free)
         moved = iter(free)
-        sentences += [entry if isinstance(entry, Excerpt) else next(moved) for entry in own]
+        sentences += [entry if isinstance(entry, Excerpt) else ended(next(moved)) for entry in own]
     return report._replace(sentences=tuple(sentences))
