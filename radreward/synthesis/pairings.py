@@ -44,12 +44,12 @@ class Pool:
         return len(self.readable) > 1
 
     def random(self, index: int, rng: Random) -> AnnotatedReport:
-        """Any other report."""
+        """Any other report than one that was read wholly."""
         other = rng.randrange(len(self.readable) - 1)
         return self.reports[self.readable[other + (self.readable[other] >= index)]]
 
     def neighbour(self, index: int, rng: Random) -> AnnotatedReport:
-        """One of the reports whose words are most alike."""
+        """One of the reports whose words are most like those of one that was read wholly."""
         others = [self.readable[int(other)] for other in self._neighbours[index]]
         return self.reports[rng.choice([other for other in others if other != index])]
 

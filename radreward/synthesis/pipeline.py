@@ -187,7 +187,8 @@ def _report_text(path: Path, number: int, values: dict[str, Any], column: str | 
         parts.append(value or "")
     text = " ".join(" ".join(parts).split())
     if len(text) > LONGEST:
-        raise InputError(f"{path}, row {number}: Expected at most {LONGEST} characters but got {len(text)}.")
+        where = f"{path}, row {number}, field {' and '.join(map(repr, names))}"
+        raise InputError(f"{where}: Expected at most {LONGEST} characters but got {len(text)}.")
     return text
 
 

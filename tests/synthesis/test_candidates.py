@@ -1,0 +1,94 @@
+from random import Random
+from statistics import mean
+
+import pytest
+
+from radreward.criteria import Criteria, Criterion, MRScore, RadCliQ, RadCliQSignificance
+from radreward.errors import InputError
+from radreward.synthesis.annotate import annotate
+from radreward.synthesis.candidates import (
+    TIERS,
+    all_errors,
+    check_criteria,
+    chosen_errors,
+    draft,
+    edited,
+    like_report,
+    random_report,
+    rewritten,
+)
+from radreward.synthesis.facts import AnnotatedReport
+from radreward.synthesis.grammar import render
+from radreward.synthesis.sampling import sample_facts
+
+
+def _errors(reference: AnnotatedReport, tier: int, seed: int) -> dict[str, int]:
+    return all_errors(reference, draft(reference, tier, random_report, like_report(reference), Random(seed)))
+
+
+def test_tiers_are_ordered() -> None:
+    totals = {
+        tier: [
+            sum(_errors(random_report(Random(seed)), tier, seed)[tag] for tag in RadCliQ().tags) for seed in range(200)
+        ]
+        for tier in range(3)
+    }
+    assert mean(totals[0]) + 1 < mean(totals[1])
+    assert mean(totals[1]) + 1 < mean(totals[2])
+    assert max(totals[0]) <= TIERS[0][1]
+
+
+@pytest.mark.parametrize("make", [edited, rewritten])
+def test_no_errors_asked_for_none_made(make: type) -> None:
+    for seed in range(200):
+        reference = random_report(Random(seed))
+        errors = all_errors(reference, make(reference, 0, Random(seed)))
+        assert not any(errors[tag] for tag in RadCliQ().tags)
+
+
+def test_every_kind_of_candidate_is_made() -> None:
+    seen = set()
+    for seed in range(300):
+        reference = random_report(Random(seed))
+        seen.add(draft(reference, seed % 3, random_report, like_report(reference), Random(seed)).system)
+    assert seen == {"edited", "rewritten", "random", "neighbour", "removed and shuffled", "normal"}
+
+
+def test_a_report_that_was_not_wholly_read_is_only_edited() -> None:
+    reference = annotate("Small left pleural effusion near the shrapnel. Scoliosis. No edema.")
+    for seed in range(60):
+        entry = draft(reference, seed % 3, random_report, random_report, Random(seed))
+        assert entry.system == "edited"
+        assert "effusion near the shrapnel." in entry.report.text
+
+
+def test_two_reports_of_the_same_facts_rarely_share_sentences() -> None:
+    shared = total = 0
+    for seed in range(400):
+        facts = sample_facts(Random(seed))
+        one, other = (render(facts, Random(f"{seed}:{n}")) for n in range(2))
+        sentences = [
+            {entry.text.lower() for entry in report.sentences if any(fact.positive for fact in entry.facts)}
+            for report in (one, other)
+        ]
+        shared += len(sentences[0] & sentences[1])
+        total += len(sentences[0])
+    print(f"{shared} of {total} sentences that state a finding are shared")
+    assert total > 900
+    assert shared < 0.02 * total
+
+
+def test_criteria_that_cannot_be_served() -> None:
+    for criteria in (RadCliQ(), RadCliQSignificance(), MRScore(), Criteria("own", [RadCliQ().criteria[1]])):
+        check_criteria(criteria)
+    with pytest.raises(InputError, match=r"criteria own.*'tone' is not one of"):
+        check_criteria(Criteria("own", [Criterion("tone", "Rude.")]))
+
+
+def test_errors_of_all_criteria_agree() -> None:
+    for seed in range(60):
+        errors = _errors(random_report(Random(seed)), seed % 3, seed)
+        for tag in RadCliQ().tags:
+            assert errors[tag] == errors[f"significant_{tag}"] + errors[f"insignificant_{tag}"]
+        for criteria in (RadCliQ(), RadCliQSignificance(), MRScore()):
+            criteria.vector(chosen_errors(errors, criteria))
