@@ -25,6 +25,7 @@ from radreward.criteria import RadCliQ
 from radreward.data.records import read_groups, write_groups
 from radreward.data.split import held_out
 from radreward.data.tokenizer import byte_tokenizer
+from radreward.models import load_model
 
 WORDS = ["lamp", "kettle", "stair", "window", "carpet", "drawer"]
 TAGS = RadCliQ().tags
@@ -315,6 +316,12 @@ def test_a_checkpoint_that_is_not_there_is_named(
         assert main(["fit", f"--config={config}", f"--ckpt_path={given}"]) == 2
         assert f"radreward: {path}: Expected a checkpoint to continue from" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("precision", ["bf16-true", "64-true"])
+def test_a_run_in_another_precision_ends_with_a_model(precision: str, config: Path, tmp_path: Path) -> None:
+    assert main(["fit", f"--config={config}", f"--trainer.precision={precision}", "--trainer.max_steps=2"]) == 0
+    assert load_model(tmp_path / "run" / "model").calibration is not None
 
 
 # bitsandbytes reads a field of torch by a name that torch is dropping.

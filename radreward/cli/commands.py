@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ def fit(arguments: Sequence[str]) -> int:
         except KeyboardInterrupt as error:
             if not run.last.is_file():
                 raise KeyboardInterrupt("There is no checkpoint yet: start again with --overwrite=true.") from error
-            again = " ".join(entry for entry in arguments if not entry.startswith(("--ckpt_path", "--overwrite")))
+            again = shlex.join(entry for entry in arguments if not entry.startswith(("--ckpt_path", "--overwrite")))
             raise KeyboardInterrupt(f"Continue with: radreward fit {again} --ckpt_path=last") from error
         console = Console()
         if training.trainer.is_global_zero:

@@ -100,8 +100,8 @@ def judge(trainer: Trainer, module: RewardModule, data: PairedReportDataModule) 
     rewards, quality, groups = [], [], []
     first = 0  # groups are numbered from 0 in every batch
     for reward, target, group in batches:
-        rewards.append(reward)
-        quality.append(target)
+        rewards.append(reward.float())  # whatever the precision of training
+        quality.append(target.float())
         groups.append(group + first)
         first += int(group.max()) + 1
     return Judged(torch.cat(rewards), module.criteria.errors(torch.cat(quality)), torch.cat(groups))
