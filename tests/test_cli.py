@@ -374,6 +374,12 @@ def test_ctrl_c_tells_how_to_continue(config: Path, tmp_path: Path, capfd: pytes
 BAD = {
     "misspelt objective": (["--model.objective=MarginRewardEnforcment"], "Did you mean MarginRewardEnforcement?"),
     "objective of another family": (["--model.objective=Dynamic"], "there is no Objective 'Dynamic'"),
+    "objective of no module": (["--model.objective=nothing.Loss"], "model.objective: Problem with given class_path"),
+    "objective that is none": (["--model.objective=json.JSONDecoder"], "a subclass of Objective (given: json.JSO"),
+    "misspelt callback": (["--trainer.callbacks=EarlyStoping"], "Did you mean EarlyStopping?"),
+    "setting of a class without settings": (["--criteria.nme=3"], "RadCliQ has no setting 'nme'. It has none."),
+    "no criteria": (["--criteria=null"], "radreward: criteria: Expected the name of a Criteria"),
+    "no whole number": (["--seed_everything=abc"], "seed_everything: Expected a bool; Expected a int (given: abc)"),
     "misspelt criteria": (["--criteria=RadCliK"], "Did you mean RadCliQ?"),
     "misspelt collator": (["--data.collator=PackedGroup"], "Did you mean PackedGroups?"),
     "misspelt setting": (["--model.objective=BradleyTerry", "--model.objective.lamda=1"], "has no setting 'lamda'"),

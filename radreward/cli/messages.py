@@ -24,8 +24,8 @@ _NOISE = (
     "Given value type:",
     "Given value: Namespace",
     "Given value: NestedArg",
-    "- Expected a <class 'NoneType'>",
-    "- Expected a path but",
+    "Expected a <class 'NoneType'>",
+    "Expected a path but",
 )
 """What jsonargparse says around the line that matters."""
 
@@ -104,6 +104,8 @@ def explain(text: str) -> str:
 
     >>> explain('Parser key "data.records":\n  Expected a <class \'str\'>. Got value: 3')
     'data.records: Expected a str. Got value: 3'
+    >>> explain('Parser key "a":\n  - Expected a <class \'int\'>\n  - Expected a <class \'bool\'>\n  Given value: x')
+    'a: Expected a int; Expected a bool (given: x)'
     """
     keys = re.findall(r'[Pp]arser key "([^"]+)"', text)
     key = keys[0] if keys else ""
@@ -117,15 +119,19 @@ def explain(text: str) -> str:
         r"Key '?([\w.]+)'? is not expected|Group '?([\w.]+)'? does not accept nested key '?([\w.]+)", text
     ):
         return f"unknown setting {found[1] or f'{found[2]}.{found[3]}'}; `radreward fit --help` lists all."
-    lines = [re.sub(r'[Pp]arser key "([^"]+)":', r"\1:", line.strip()) for line in text.splitlines()]
+    if found := re.search(r"Not a valid subclass of (\w+)\. Got value: (.*)", text):
+        where = "criteria" if key.endswith(".criteria") else key  # named once, linked to where they are used
+        return f"{where}: Expected the name of a {found[1]}, or class_path and init_args, but got {found[2]}."
+    lines = [re.sub(r'[Pp]arser key "([^"]+)":', r"\1:", line.strip().removeprefix("- ")) for line in text.splitlines()]
     kept = dict.fromkeys(line for line in lines if line and not line.startswith(_NOISE))
-    plain = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", " ".join(line.removeprefix("- ") for line in kept))
+    plain = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", "; ".join(kept).replace(":; ", ": "))
+    plain = re.sub(r"; Given value: (.*)$", r" (given: \1)", plain)
     return re.sub(r"typing\.Literal\[(.*?)\]", r"one of \1", plain)
 
 
 def _unknown_class(key: str, name: str, text: str) -> str:
     """Which class was meant, where one of the family has a like name."""
-    found = re.search(r"<class '(radreward[\w.]*)\.(\w+)'>", text)
+    found = re.search(r"<class '(\w+\.[\w.]*)\.(\w+)'>", text)
     module, base = found.groups() if found else ("radreward.data.collate", "Collator")
     family = getattr(importlib.import_module(module), base)
     names = sorted(_concrete(family))
@@ -144,4 +150,6 @@ def _unknown_option(key: str, path: str, option: str) -> str:
     options = list(inspect.signature(getattr(importlib.import_module(module), name)).parameters)
     near = get_close_matches(option, options, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"Expected one of {', '.join(options)}."
+    if not options:
+        hint = "It has none."
     return f"{key}: {name} has no setting {option!r}. {hint}"
