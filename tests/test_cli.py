@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from tensorboard.backend.event_processing.event_accumulator import (  # type: ignore[import-untyped]  # it has no types
+from tensorboard.backend.event_processing.event_accumulator import (
     EventAccumulator,
 )
 from transformers import AutoModel, LlamaConfig

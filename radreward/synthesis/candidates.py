@@ -11,14 +11,16 @@ from radreward.errors import InputError
 from radreward.synthesis.annotate import wholly_read
 from radreward.synthesis.differences import count_errors, radcliq_errors
 from radreward.synthesis.facts import AnnotatedReport, Fact
-from radreward.synthesis.grammar import Style, render, sample_style
+from radreward.synthesis.grammar import Style, render
 from radreward.synthesis.language import bad_grammar, bad_terminology, mrscore_errors, other_history
 from radreward.synthesis.operators import OPERATORS, paraphrase
 from radreward.synthesis.pairings import removed_and_shuffled
 from radreward.synthesis.sampling import sample_facts
 
 TIERS = ((0, 2), (3, 4), (5, 6))
-"""Errors of a good, a fair and a bad candidate (ER²Score, section 3.1)."""
+"""Errors of a good, a fair and a bad candidate (ER²Score, section 3.1); half as many where there is little to say."""
+FEW = 4
+"""Sentences of a report that says little."""
 
 
 class Draft(NamedTuple):
@@ -32,6 +34,8 @@ class Draft(NamedTuple):
 
 Source = Callable[[Random], AnnotatedReport]
 """Where reports of other patients come from."""
+Styles = Callable[[Random], Style]
+"""Draws the style of a report that is written anew."""
 
 
 def edited(reference: AnnotatedReport, errors: int, rng: Random) -> Draft:
@@ -48,16 +52,18 @@ def edited(reference: AnnotatedReport, errors: int, rng: Random) -> Draft:
     return Draft(paraphrase(report, rng, rng.choice((0.0, 0.3, 1.0, 1.0))), "edited")
 
 
-def rewritten(reference: AnnotatedReport, errors: int, rng: Random) -> Draft:
+def rewritten(reference: AnnotatedReport, errors: int, styles: Styles, rng: Random) -> Draft:
     """A report in a style of its own that states the facts of the reference, with about so many errors."""
     facts = edited(reference, errors, rng).report.facts
-    style = sample_style(rng)
+    style = styles(rng)
     if reference.headed:
-        style = Style("both", headed=True)
+        style = style._replace(layout="both", headed=True)
     return Draft(render(facts, rng, style), "rewritten")
 
 
-def draft(reference: AnnotatedReport, tier: int, others: Source, neighbours: Source, rng: Random) -> Draft:
+def draft(
+    reference: AnnotatedReport, tier: int, others: Source, neighbours: Source, styles: Styles, rng: Random
+) -> Draft:
     """One candidate of a tier.
 
     A report that was not wholly read is only edited: beside another report, what was not read would go uncounted.
@@ -67,9 +73,12 @@ def draft(reference: AnnotatedReport, tier: int, others: Source, neighbours: Sou
         tier: 0 for good, 1 for fair, 2 for bad.
         others: Gives reports of any other patient.
         neighbours: Gives reports of patients with like findings.
+        styles: Draws the style of a candidate that is written anew.
         rng: Decides everything.
     """
     errors = rng.randint(*TIERS[tier])
+    if len(reference.sentences) <= FEW:
+        errors = (errors + 1) // 2
     kind = rng.random()
     if not wholly_read(reference):
         return edited(reference, errors, rng)
@@ -80,8 +89,8 @@ def draft(reference: AnnotatedReport, tier: int, others: Source, neighbours: Sou
     if tier == 1 and kind < 0.45 and len(reference.sentences) > 2:
         return Draft(removed_and_shuffled(reference, rng), "removed and shuffled")
     if tier == 2 and kind < 0.45:
-        return Draft(render((), rng), "normal")
-    return rewritten(reference, errors, rng) if kind > 0.7 else edited(reference, errors, rng)
+        return Draft(render((), rng, styles(rng)), "normal")
+    return rewritten(reference, errors, styles, rng) if kind > 0.7 else edited(reference, errors, rng)
 
 
 def with_bad_language(entry: Draft, rng: Random) -> Draft:
@@ -126,20 +135,26 @@ def chosen_errors(errors: Mapping[str, int], criteria: Criteria) -> dict[str, fl
     return {criterion.tag: float(errors[criterion.tag]) for criterion in criteria.criteria}
 
 
-def random_report(rng: Random) -> AnnotatedReport:
-    """A report of another patient, from the grammar."""
-    return render(sample_facts(rng), rng)
+def any_report(styles: Styles) -> Source:
+    """Reports of any patient, from the grammar."""
+
+    def source(rng: Random) -> AnnotatedReport:
+        style = styles(rng)
+        return render(sample_facts(rng, style.brief), rng, style)
+
+    return source
 
 
-def like_report(reference: AnnotatedReport) -> Source:
+def like_report(reference: AnnotatedReport, styles: Styles) -> Source:
     """Reports of patients that share findings with the reference, from the grammar."""
 
     def source(rng: Random) -> AnnotatedReport:
         kept: list[Fact] = [fact for fact in reference.facts if fact.positive and rng.random() < 0.6]
         altered = [_altered(fact, rng) for fact in kept]
         taken = {fact.finding for fact in altered}
-        new = [fact for fact in sample_facts(rng) if fact.finding not in taken]
-        return render([*altered, *rng.sample(new, k=min(len(new), rng.randint(0, 2)))], rng)
+        style = styles(rng)
+        new = [fact for fact in sample_facts(rng, style.brief) if fact.finding not in taken]
+        return render([*altered, *rng.sample(new, k=min(len(new), rng.randint(0, 2)))], rng, style)
 
     return source
 

@@ -329,10 +329,22 @@ class Style(NamedTuple):
     """Lower case with stops set apart, as report generators emit."""
     history: bool = False
     filler: float = 0.1
+    brief: bool = False
+    """A sentence or two, with few normal statements."""
+
+
+def brief_style(rng: Random) -> Style:
+    """A style of reports of few sentences, as impressions often are."""
+    return Style(rng.choice(("impression", "findings")), lower=rng.random() < 0.12, filler=0.05, brief=True)
+
+
+def full_style(rng: Random) -> Style:
+    """The style of reports whose every section can be told apart."""
+    return Style("both", headed=True, history=True, filler=rng.choice((0.0, 0.0, 0.15, 0.3)))
 
 
 def sample_style(rng: Random) -> Style:
-    """A style, each with its share."""
+    """A style of reports of usual length, each with its share."""
     layout: Layout = rng.choices(("impression", "findings", "both"), (4, 4, 3))[0]
     lower = rng.random() < 0.12
     return Style(
@@ -514,8 +526,9 @@ def body(facts: Sequence[Fact], rng: Random, section: Section) -> list[Sentence]
     return sentences
 
 
-def _negatives(positive: set[str], rng: Random, section: Section) -> list[Sentence]:
+def _negatives(positive: set[str], rng: Random, section: Section, brief: bool) -> list[Sentence]:
     """Normal statements and pertinent negatives that contradict nothing that is said."""
+    share = 0.1 if brief else 0.5
     taken = {key for finding in positive for key in ancestry(finding)}
     free = [
         keys
@@ -524,11 +537,11 @@ def _negatives(positive: set[str], rng: Random, section: Section) -> list[Senten
     ]
     chosen: list[tuple[str, ...]] = []
     for keys in rng.sample(free, k=len(free)):
-        if rng.random() < 0.5 and not any(set(keys) & set(other) for other in chosen):
+        if rng.random() < share and not any(set(keys) & set(other) for other in chosen):
             chosen.append(keys)
     sentences = [normal_sentence(keys, rng, section) for keys in chosen]
     candidates = ["pneumothorax", "effusion", "consolidation", "edema", "fracture", "nodule", "pneumonia", "freeair"]
-    denied = [Fact(key, "absent") for key in candidates if not _touched(key, taken, positive) and rng.random() < 0.45]
+    denied = [Fact(key, "absent") for key in candidates if not _touched(key, taken, positive) and rng.random() < share]
     return sentences + body(denied, rng, section)
 
 
@@ -569,7 +582,7 @@ def render(facts: Sequence[Fact], rng: Random, style: Style | None = None) -> An
     devices = [fact for fact in said if FINDINGS[fact.finding].region == "devices"]
     still = len(devices) > 1 and all(fact.change == "stable" for fact in devices)
     if style.layout != "impression":
-        found = body(said, rng, "findings") + _negatives(positive, rng, "findings")
+        found = body(said, rng, "findings") + _negatives(positive, rng, "findings", style.brief)
         if still and rng.random() < 0.5:
             found.append(Sentence(rng.choice(STILL), ()))
         rng.shuffle(found)
@@ -581,7 +594,7 @@ def render(facts: Sequence[Fact], rng: Random, style: Style | None = None) -> An
         if not matters or (not found):
             found.insert(0, Sentence(rng.choice(ALL_CLEAR), (), "impression"))
         elif style.layout == "impression" and rng.random() < 0.4:
-            found += _negatives(positive, rng, "impression")
+            found += _negatives(positive, rng, "impression", style.brief)
         sentences += _with_filler(found, style.filler / 2, rng)
     return write(AnnotatedReport(tuple(sentences), style.headed), style)
 

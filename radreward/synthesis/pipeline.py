@@ -17,19 +17,20 @@ from radreward.data.tables import read_rows
 from radreward.errors import InputError
 from radreward.synthesis.annotate import LONGEST, annotate
 from radreward.synthesis.candidates import (
+    FEW,
     Draft,
+    Styles,
     all_errors,
+    any_report,
     check_criteria,
     chosen_errors,
     draft,
     like_report,
-    random_report,
     with_bad_language,
 )
 from radreward.synthesis.facts import AnnotatedReport
-from radreward.synthesis.grammar import Style, render, sample_style
+from radreward.synthesis.grammar import brief_style, full_style, sample_style
 from radreward.synthesis.pairings import Pool
-from radreward.synthesis.sampling import sample_facts
 from radreward.types import Candidate, ReportGroup
 
 TEXT_COLUMNS = ("report", "reference", "text")
@@ -80,9 +81,14 @@ def synthesize(
 def _group(
     name: str, criteria: Criteria, per_reference: int, language: bool, pool: Pool | None, index: int, rng: Random
 ) -> ReportGroup:
-    reference = pool.reports[index] if pool else _reference(language, rng)
+    if pool:
+        reference = pool.reports[index]
+        styles = brief_style if len(reference.sentences) <= FEW else sample_style
+    else:  # where history and impression are judged, they must be there
+        styles = full_style if language else rng.choice((brief_style, sample_style))
+        reference = any_report(styles)(rng)
     for _ in range(TRIES):
-        drafts = _drafts(reference, per_reference, pool, index, rng)
+        drafts = _drafts(reference, per_reference, pool, index, styles, rng)
         if language:
             drafts = [with_bad_language(entry, rng) for entry in drafts]
         candidates = tuple(_candidate(reference, entry, criteria) for entry in drafts)
@@ -95,19 +101,14 @@ def _group(
     )
 
 
-def _reference(language: bool, rng: Random) -> AnnotatedReport:
-    style = sample_style(rng)
-    if language:  # history and impression are judged: they must be there
-        style = Style("both", headed=True, history=True, filler=style.filler)
-    return render(sample_facts(rng), rng, style)
-
-
-def _drafts(reference: AnnotatedReport, per_reference: int, pool: Pool | None, index: int, rng: Random) -> list[Draft]:
+def _drafts(
+    reference: AnnotatedReport, per_reference: int, pool: Pool | None, index: int, styles: Styles, rng: Random
+) -> list[Draft]:
     pool = pool if pool and pool.pairs else None
-    others = (lambda rng: pool.random(index, rng)) if pool else random_report
-    neighbours = (lambda rng: pool.neighbour(index, rng)) if pool else like_report(reference)
+    others = (lambda rng: pool.random(index, rng)) if pool else any_report(styles)
+    neighbours = (lambda rng: pool.neighbour(index, rng)) if pool else like_report(reference, styles)
     tiers = [(number + rng.randrange(3)) % 3 if number > 2 else number for number in range(per_reference)]
-    drafts = [draft(reference, tier, others, neighbours, rng) for tier in tiers]
+    drafts = [draft(reference, tier, others, neighbours, styles, rng) for tier in tiers]
     rng.shuffle(drafts)
     return drafts
 

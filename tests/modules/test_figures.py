@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from lightning.pytorch.loggers import TensorBoardLogger
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]  # it has none
-from tensorboard.plugins.hparams import plugin_data_pb2  # type: ignore[import-untyped]  # it has none
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams import plugin_data_pb2
 
 from radreward.modules import log_settings
 from radreward.modules.figures import POINTS, flat, reward_error_scatter

@@ -5,10 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.synthesis.annotate import LONGEST, Excerpt, annotate, read, sentence_facts, split_sentences, wholly_read
-from radreward.synthesis.candidates import random_report
-from radreward.synthesis.grammar import Style, render
+from radreward.synthesis.candidates import any_report
+from radreward.synthesis.grammar import Style, render, sample_style
 from radreward.synthesis.sampling import sample_facts
 from radreward.synthesis.vocabulary import FINDINGS
+
+random_report = any_report(sample_style)
 
 WORDS = [noun.removeprefix("*") for entry in FINDINGS.values() for noun in entry.nouns] + [
     *("no", "not", "without", "left", "RLL", "small", "severe", "possible", "unchanged", "new", "and", "or", "with"),

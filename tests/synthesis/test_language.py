@@ -3,12 +3,14 @@ from random import Random
 
 from radreward.criteria import MRScore
 from radreward.synthesis.annotate import annotate
-from radreward.synthesis.candidates import Draft, all_errors, draft, like_report, random_report, with_bad_language
+from radreward.synthesis.candidates import Draft, all_errors, any_report, draft, like_report, with_bad_language
 from radreward.synthesis.facts import AnnotatedReport
-from radreward.synthesis.grammar import Style, render
+from radreward.synthesis.grammar import Style, render, sample_style
 from radreward.synthesis.language import bad_grammar, bad_terminology, mrscore_errors, other_history
 from radreward.synthesis.operators import OPERATORS
 from radreward.synthesis.sampling import sample_facts
+
+random_report = any_report(sample_style)
 
 STYLE = Style("both", headed=True, history=True)
 
@@ -22,7 +24,7 @@ def test_every_error_is_made_and_counted_as_the_text_says() -> None:
     seen: Counter[str] = Counter()
     for seed in range(300):
         rng, reference = Random(seed), _reference(seed)
-        entry = draft(reference, seed % 3, random_report, like_report(reference), rng)
+        entry = draft(reference, seed % 3, random_report, like_report(reference, sample_style), sample_style, rng)
         if (changed := other_history(entry.report, rng)) is not None and rng.random() < 0.5:
             entry = entry._replace(report=changed)
         if entry.report.headed or len({sentence.section for sentence in entry.report.sentences}) == 1:

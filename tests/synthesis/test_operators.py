@@ -4,10 +4,13 @@ from random import Random
 import pytest
 
 from radreward.synthesis.annotate import annotate
-from radreward.synthesis.candidates import random_report
+from radreward.synthesis.candidates import any_report
 from radreward.synthesis.differences import count_errors, radcliq_errors
 from radreward.synthesis.facts import AnnotatedReport, Fact, Sentence
+from radreward.synthesis.grammar import sample_style
 from radreward.synthesis.operators import OPERATORS, insert, paraphrase, reorder
+
+random_report = any_report(sample_style)
 
 SEEDS = range(400)
 

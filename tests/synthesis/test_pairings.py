@@ -3,9 +3,12 @@ from random import Random
 import pytest
 
 from radreward.synthesis.annotate import Excerpt, annotate, wholly_read
-from radreward.synthesis.candidates import random_report
+from radreward.synthesis.candidates import any_report
 from radreward.synthesis.differences import count_errors, radcliq_errors
+from radreward.synthesis.grammar import sample_style
 from radreward.synthesis.pairings import Pool, permuted, removed_and_shuffled
+
+random_report = any_report(sample_style)
 
 TEXTS = [
     "Small left pleural effusion. No pneumothorax.",

@@ -1,0 +1,31 @@
+"""Every notebook runs from top to bottom."""
+
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def test_there_are_notebooks() -> None:
+    assert len(NOTEBOOKS) >= 2
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+# Jupyter's own: it asks the event loop policy, and looks for a folder of settings.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_runs(path: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "experiments", tmp_path / "experiments")
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=280, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert all(cell.get("execution_count") for cell in notebook.cells if cell.cell_type == "code")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+def test_is_stored_without_output(path: Path) -> None:
+    cells = nbformat.read(path, as_version=4).cells
+    assert not any(cell.get("outputs") for cell in cells)

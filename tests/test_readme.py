@@ -1,0 +1,101 @@
+"""Every command and snippet of the README files runs, as a user types it, on less data."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import names
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+FILES = (README, ROOT / "experiments" / "README.md")
+FIT = ("--trainer.max_steps=2", "--trainer.val_check_interval=2", "--data.groups_per_batch=2", "--data.validation=0.3")
+SMALL = {"synthesize": ("--groups=24",), "fit": (*FIT, "--trainer.enable_progress_bar=false")}
+SHIM = """#!{python}
+import sys
+from radreward.cli import main
+sys.exit(main([*sys.argv[1:], *{small!r}.get(sys.argv[1], ())]))
+"""
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def commands(path: Path) -> list[str]:
+    return [line.split("  #")[0].strip() for block in blocks(path, "bash") for line in block.splitlines() if line]
+
+
+def workplace(folder: Path) -> dict[str, str]:
+    """A user's folder: the project's experiments, reports, pairs; and `radreward` that works on less data."""
+    (folder / "experiments").symlink_to(ROOT / "experiments")
+    rows = [{"id": n, "reference": f"Left effusion {n}.", "candidate": "Small left effusion."} for n in range(4)]
+    (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    findings = ("Small left pleural effusion.", "No pneumothorax. Mild cardiomegaly.", "The lungs are clear.")
+    (folder / "my.csv").write_text("report\n" + "".join(f"{text}\n" for text in findings))
+    coded = [f"{n},{'Opacity/lung/left' if n % 2 else 'normal'},Film {n}.,\n" for n in range(100)]
+    (folder / "indiana_reports.csv").write_text("uid,MeSH,findings,impression\n" + "".join(coded))
+    shim = folder / "bin" / "radreward"
+    shim.parent.mkdir()
+    shim.write_text(SHIM.format(python=sys.executable, small=SMALL))
+    shim.chmod(0o755)
+    path = os.pathsep.join([str(shim.parent), str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("path", FILES, ids=["README.md", "experiments/README.md"])
+def test_commands_run(path: Path, tmp_path: Path) -> None:
+    environment = workplace(tmp_path)
+    ran = 0
+    for line in commands(path):
+        if line.startswith("make "):
+            assert re.search(rf"^{line.split()[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), line
+            continue
+        if " -m benchmarks" in line:  # run in small by their own tests
+            assert line.split(" -m benchmarks ")[1] in names(), line
+            continue
+        line = line.replace("tensorboard ", "tensorboard --inspect ")  # which ends
+        done = subprocess.run(
+            ["bash", "-euc", line],  # noqa: S607
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        ran += 1
+    assert ran >= 4
+
+
+def test_snippets_run(tmp_path: Path) -> None:
+    code = "\n".join(blocks(README, "python"))
+    assert code.count("import") >= 4
+    done = subprocess.run(
+        [sys.executable, "-c", code + "\nTestSmoothMargin().test_dtypes()\n"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "tensor(" in done.stdout
+
+
+@pytest.mark.parametrize("path", FILES, ids=["README.md", "experiments/README.md"])
+def test_files_that_are_named_exist(path: Path) -> None:
+    text = path.read_text()
+    named = re.findall(r"--config (\S+\.yaml)|python (experiments/\S+\.py)", text)
+    linked = re.findall(r"\]\(([^)#:]+)\)", text)
+    assert named
+    for name in ["".join(pair) for pair in named]:
+        assert (ROOT / name).is_file(), name
+    for name in linked:
+        assert (path.parent / name).exists(), name
