@@ -61,7 +61,8 @@ def _write(path: Path, rows: Sequence[Any]) -> Path:
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    with path.open(encoding="utf-8", newline="\n") as file:  # a text may hold other ends of lines, such as U+2028
+        return [json.loads(line) for line in file]
 
 
 def _pairs(number: int) -> list[dict[str, Any]]:
