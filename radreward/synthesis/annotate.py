@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from radreward.synthesis.facts import AnnotatedReport, Change, Fact, Polarity, Section, Sentence
-from radreward.synthesis.grammar import ABSENT, CHANGED, CHANGED_DEVICE, DEVICE, PLAIN, UNCERTAIN
 from radreward.synthesis.normal import denied_findings, says_nothing
 from radreward.synthesis.vocabulary import AFTER, BEFORE, DEGREES, FINDINGS, PLACES
+from radreward.synthesis.wordings import ABSENT, CHANGED, CHANGED_DEVICE, DEVICE, PLAIN, UNCERTAIN
 
 LONGEST = 20_000
 """Characters of a report that are read; a longer text is refused rather than half read."""

@@ -11,11 +11,12 @@ from radreward.errors import InputError
 from radreward.synthesis.annotate import wholly_read
 from radreward.synthesis.differences import count_errors, radcliq_errors
 from radreward.synthesis.facts import AnnotatedReport, Fact
-from radreward.synthesis.grammar import Style, render
+from radreward.synthesis.grammar import render
 from radreward.synthesis.language import bad_grammar, bad_terminology, mrscore_errors, other_history
 from radreward.synthesis.operators import OPERATORS, paraphrase
 from radreward.synthesis.pairings import removed_and_shuffled
 from radreward.synthesis.sampling import sample_facts
+from radreward.synthesis.style import Style
 
 TIERS = ((0, 2), (3, 4), (5, 6))
 """Errors of a good, a fair and a bad candidate (ER²Score, section 3.1); half as many where there is little to say."""

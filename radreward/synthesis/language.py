@@ -9,9 +9,9 @@ from random import Random
 from radreward.synthesis.annotate import Excerpt
 from radreward.synthesis.differences import DEGREE, MISSING, PLACE, TYPES, count_errors, radcliq_errors
 from radreward.synthesis.facts import AnnotatedReport, Section, Sentence
-from radreward.synthesis.grammar import HISTORY
 from radreward.synthesis.operators import BODY
 from radreward.synthesis.vocabulary import FINDINGS
+from radreward.synthesis.wordings import HISTORY
 
 MEDICAL = frozenset(
     word.lower() for entry in FINDINGS.values() for noun in entry.nouns for word in re.findall(r"[A-Za-z]{6,}", noun)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from radreward.synthesis.grammar import ALL_CLEAR, NORMAL
+from radreward.synthesis.wordings import ALL_CLEAR, NORMAL
 
 
 def _set(words: str) -> frozenset[str]:

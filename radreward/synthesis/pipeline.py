@@ -29,8 +29,8 @@ from radreward.synthesis.candidates import (
     with_bad_language,
 )
 from radreward.synthesis.facts import AnnotatedReport
-from radreward.synthesis.grammar import brief_style, full_style, sample_style
 from radreward.synthesis.pairings import Pool
+from radreward.synthesis.style import brief_style, full_style, sample_style
 from radreward.types import Candidate, ReportGroup
 
 TEXT_COLUMNS = ("report", "reference", "text")

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from radreward.synthesis.annotate import LONGEST, Excerpt, annotate, read, sentence_facts, split_sentences, wholly_read
 from radreward.synthesis.candidates import any_report
-from radreward.synthesis.grammar import Style, render, sample_style
+from radreward.synthesis.grammar import render
 from radreward.synthesis.sampling import sample_facts
+from radreward.synthesis.style import Style, sample_style
 from radreward.synthesis.vocabulary import FINDINGS
 
 random_report = any_report(sample_style)

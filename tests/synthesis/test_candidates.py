@@ -18,8 +18,9 @@ from radreward.synthesis.candidates import (
     rewritten,
 )
 from radreward.synthesis.facts import AnnotatedReport
-from radreward.synthesis.grammar import brief_style, render, sample_style
+from radreward.synthesis.grammar import render
 from radreward.synthesis.sampling import sample_facts
+from radreward.synthesis.style import brief_style, sample_style
 
 random_report = any_report(sample_style)
 

@@ -5,10 +5,11 @@ from radreward.criteria import MRScore
 from radreward.synthesis.annotate import annotate
 from radreward.synthesis.candidates import Draft, all_errors, any_report, draft, like_report, with_bad_language
 from radreward.synthesis.facts import AnnotatedReport
-from radreward.synthesis.grammar import Style, render, sample_style
+from radreward.synthesis.grammar import render
 from radreward.synthesis.language import bad_grammar, bad_terminology, mrscore_errors, other_history
 from radreward.synthesis.operators import OPERATORS
 from radreward.synthesis.sampling import sample_facts
+from radreward.synthesis.style import Style, sample_style
 
 random_report = any_report(sample_style)
 

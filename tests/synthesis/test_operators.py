@@ -7,8 +7,8 @@ from radreward.synthesis.annotate import annotate
 from radreward.synthesis.candidates import any_report
 from radreward.synthesis.differences import count_errors, radcliq_errors
 from radreward.synthesis.facts import AnnotatedReport, Fact, Sentence
-from radreward.synthesis.grammar import sample_style
 from radreward.synthesis.operators import OPERATORS, insert, paraphrase, reorder
+from radreward.synthesis.style import sample_style
 
 random_report = any_report(sample_style)
 

@@ -5,8 +5,8 @@ import pytest
 from radreward.synthesis.annotate import Excerpt, annotate, wholly_read
 from radreward.synthesis.candidates import any_report
 from radreward.synthesis.differences import count_errors, radcliq_errors
-from radreward.synthesis.grammar import sample_style
 from radreward.synthesis.pairings import Pool, permuted, removed_and_shuffled
+from radreward.synthesis.style import sample_style
 
 random_report = any_report(sample_style)
 
