@@ -74,6 +74,12 @@ def _synthesize(parser: ArgumentParser) -> None:
         "--reports", type=Path, default=None, help="file with reports to edit; without it reports are generated"
     )
     parser.add_argument("--column", default=None, help="column of --reports with the text, if it has no usual name")
+    parser.add_argument(
+        "--length",
+        choices=("report", "statement"),
+        default="report",
+        help="of generated texts: whole reports, or single statements, from which a model learns words faster",
+    )
     parser.add_argument("--criteria", default="radcliq-significance", help="a preset or a YAML file")
     parser.add_argument("--groups", type=int, default=10_000, help="how many references")
     parser.add_argument("--per-reference", type=int, default=3, help="candidates for each reference")

@@ -123,6 +123,7 @@ def synthesize(options: Namespace) -> int:
             options.seed,
             options.reports,
             options.column,
+            options.length,
         )
     print(f"Groups: {path}, with a data card beside them.")
     return 0

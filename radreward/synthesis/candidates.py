@@ -9,7 +9,7 @@ from typing import NamedTuple
 from radreward.criteria import Criteria, MRScore, RadCliQ, RadCliQSignificance
 from radreward.errors import InputError
 from radreward.synthesis.annotate import wholly_read
-from radreward.synthesis.differences import count_errors, radcliq_errors
+from radreward.synthesis.differences import FALSE, MISSING, count_errors, radcliq_errors
 from radreward.synthesis.facts import AnnotatedReport, Fact
 from radreward.synthesis.grammar import render
 from radreward.synthesis.language import bad_grammar, bad_terminology, mrscore_errors, other_history
@@ -19,9 +19,11 @@ from radreward.synthesis.sampling import sample_facts
 from radreward.synthesis.style import Style
 
 TIERS = ((0, 2), (3, 4), (5, 6))
-"""Errors of a good, a fair and a bad candidate (ER²Score, section 3.1); half as many where there is little to say."""
+"""Errors of a good, a fair and a bad candidate (ER²Score, section 3.1); fewer where there is little to say."""
 FEW = 4
 """Sentences of a report that says little."""
+ALWAYS = (FALSE, MISSING)
+"""Errors that can nearly always be made: the others would be rare if all had one chance."""
 
 
 class Draft(NamedTuple):
@@ -43,9 +45,10 @@ def edited(reference: AnnotatedReport, errors: int, rng: Random) -> Draft:
     """The reference with about so many errors made in it, a share of it said in other words."""
     report = reference
     tags = rng.sample(list(OPERATORS), k=len(OPERATORS))
-    varied = rng.random() < 0.5
+    if rng.random() < 0.5:
+        tags.sort(key=ALWAYS.__contains__)
     for number in range(errors):
-        first = number % len(tags) if varied else rng.randrange(len(tags))
+        first = number % len(tags)
         for tag in tags[first:] + tags[:first]:
             if (changed := OPERATORS[tag](report, rng)) is not None:
                 report = changed
@@ -77,9 +80,7 @@ def draft(
         styles: Draws the style of a candidate that is written anew.
         rng: Decides everything.
     """
-    errors = rng.randint(*TIERS[tier])
-    if len(reference.sentences) <= FEW:
-        errors = (errors + 1) // 2
+    errors = min(rng.randint(*TIERS[tier]), len(reference.sentences) // 2 + 1)
     kind = rng.random()
     if not wholly_read(reference):
         return edited(reference, errors, rng)
@@ -141,7 +142,7 @@ def any_report(styles: Styles) -> Source:
 
     def source(rng: Random) -> AnnotatedReport:
         style = styles(rng)
-        return render(sample_facts(rng, style.brief), rng, style)
+        return render(sample_facts(rng, style.most), rng, style)
 
     return source
 
@@ -154,7 +155,7 @@ def like_report(reference: AnnotatedReport, styles: Styles) -> Source:
         altered = [_altered(fact, rng) for fact in kept]
         taken = {fact.finding for fact in altered}
         style = styles(rng)
-        new = [fact for fact in sample_facts(rng, style.brief) if fact.finding not in taken]
+        new = [fact for fact in sample_facts(rng, style.most) if fact.finding not in taken]
         return render([*altered, *rng.sample(new, k=min(len(new), rng.randint(0, 2)))], rng, style)
 
     return source

@@ -158,7 +158,7 @@ def replace(report: AnnotatedReport, old: Fact, new: Fact | None, rng: Random) -
             if (text := exchanged(entry, facts)) is None:
                 return None
             sentences.append(entry._replace(text=text, facts=facts))
-        elif (text := _in_place(entry, facts)) is not None:
+        elif facts and (text := _in_place(entry, facts)) is not None:
             sentences.append(entry._replace(text=text, facts=facts))
         else:
             sentences += restate(facts, rng, entry.section) if facts else []

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 from rich.progress import track
 
@@ -30,17 +30,23 @@ from radreward.synthesis.candidates import (
 )
 from radreward.synthesis.facts import AnnotatedReport
 from radreward.synthesis.pairings import Pool
-from radreward.synthesis.style import brief_style, full_style, sample_style
+from radreward.synthesis.style import brief_style, full_style, sample_style, statement_style
 from radreward.types import Candidate, ReportGroup
 
 TEXT_COLUMNS = ("report", "reference", "text")
 SECTION_COLUMNS = ("findings", "impression")
 LANGUAGE = frozenset({"grammar", "medical_terminology", "clinical_history"})
 TRIES = 20
+Length = Literal["statement", "report"]
 
 
 def synthesize(
-    criteria: Criteria, groups: int, per_reference: int = 3, seed: int = 0, reports: Sequence[str] | None = None
+    criteria: Criteria,
+    groups: int,
+    per_reference: int = 3,
+    seed: int = 0,
+    reports: Sequence[str] | None = None,
+    length: Length = "report",
 ) -> Iterator[ReportGroup]:
     """Groups of one reference and its candidates, from the grammar or from given reports.
 
@@ -53,12 +59,14 @@ def synthesize(
         per_reference: Candidates of each reference; tiers of quality take turns.
         seed: Decides everything.
         reports: Real reports to begin from, at least two.
+        length: Of what the grammar writes: whole reports, half of them brief, or single statements. A model learns
+            from statements what words mean, many to a batch, before it learns to read reports.
 
     Yields:
         Groups with at least two different totals.
 
     Raises:
-        InputError: If the criteria have a tag that synthesis does not know.
+        InputError: If the criteria have a tag that synthesis does not know, or need whole reports.
 
     >>> from radreward.criteria import RadCliQ
     >>> group = next(synthesize(RadCliQ(), 1, seed=1))
@@ -70,26 +78,30 @@ def synthesize(
             raise ValueError(f"Expected `{name}` to be >= {least} but got {value}.")
     check_criteria(criteria)
     language = bool(LANGUAGE & set(criteria.tags))
+    if length == "statement" and (language or reports is not None):
+        raise InputError("length: Expected `report` for criteria that judge sections and for given reports.")
     annotated = [annotate(text) for text in reports] if reports is not None else None
     pool = Pool(annotated) if annotated is not None else None
     for number in range(groups):
         rng = Random(f"{seed}:{number}")
         index = number % len(annotated) if annotated else 0
-        yield _group(f"synthetic-{seed}-{number}", criteria, per_reference, language, pool, index, rng)
+        styles: Styles = statement_style if length == "statement" else rng.choice((brief_style, sample_style))
+        if language:  # where history and impression are judged, they must be there
+            styles = full_style
+        yield _group(f"synthetic-{seed}-{number}", criteria, per_reference, styles, pool, index, rng)
 
 
 def _group(
-    name: str, criteria: Criteria, per_reference: int, language: bool, pool: Pool | None, index: int, rng: Random
+    name: str, criteria: Criteria, per_reference: int, styles: Styles, pool: Pool | None, index: int, rng: Random
 ) -> ReportGroup:
     if pool:
         reference = pool.reports[index]
         styles = brief_style if len(reference.sentences) <= FEW else sample_style
-    else:  # where history and impression are judged, they must be there
-        styles = full_style if language else rng.choice((brief_style, sample_style))
+    else:
         reference = any_report(styles)(rng)
     for _ in range(TRIES):
         drafts = _drafts(reference, per_reference, pool, index, styles, rng)
-        if language:
+        if styles is full_style:
             drafts = [with_bad_language(entry, rng) for entry in drafts]
         candidates = tuple(_candidate(reference, entry, criteria) for entry in drafts)
         totals = {float(criteria.total(criteria.quality(criteria.vector(c.errors or {})))) for c in candidates}
@@ -125,6 +137,7 @@ def synthesize_files(
     seed: int = 0,
     reports: Path | None = None,
     column: str | None = None,
+    length: Length = "report",
 ) -> Path:
     """Write `groups.parquet` and a data card into a folder.
 
@@ -135,6 +148,7 @@ def synthesize_files(
         per_reference: Candidates of each reference.
         seed: Decides everything.
         reports: CSV, JSONL or Parquet of real reports; the grammar writes references where none are given.
+        length: Of what the grammar writes.
         column: Where the text stands; otherwise `report`, `reference`, `text`, or `findings` and `impression`.
 
     Returns:
@@ -145,7 +159,7 @@ def synthesize_files(
     """
     texts = read_reports(reports, column) if reports else None
     card = Card(criteria, seed, per_reference, reports.name if reports else None)
-    stream = card.counted(synthesize(criteria, groups, per_reference, seed, texts))
+    stream = card.counted(synthesize(criteria, groups, per_reference, seed, texts, length))
     output.mkdir(parents=True, exist_ok=True)
     path = output / "groups.parquet"
     write_groups(path, track(stream, "Writing groups", total=groups))

@@ -18,13 +18,18 @@ class Style(NamedTuple):
     """Lower case with stops set apart, as report generators emit."""
     history: bool = False
     filler: float = 0.1
-    brief: bool = False
-    """A sentence or two, with few normal statements."""
+    most: int | None = None
+    """Most findings, with few normal statements beside them; any number where nothing is given."""
+
+
+def statement_style(rng: Random) -> Style:
+    """A style of single statements: the shortest text in which two wordings can be compared."""
+    return Style("findings", lower=rng.random() < 0.12, filler=0.0, most=1)
 
 
 def brief_style(rng: Random) -> Style:
     """A style of reports of few sentences, as impressions often are."""
-    return Style(rng.choice(("impression", "findings")), lower=rng.random() < 0.12, filler=0.05, brief=True)
+    return Style(rng.choice(("impression", "findings")), lower=rng.random() < 0.12, filler=0.05, most=3)
 
 
 def full_style(rng: Random) -> Style:
