@@ -20,7 +20,9 @@ from radreward.cli.messages import check_configs
 from radreward.criteria import Criteria
 from radreward.data.datamodule import PairedReportDataModule
 from radreward.data.packed_groups import PackedGroups
+from radreward.models import start_from
 from radreward.modules import Agreement, RewardModule, RunFolder, check_exportable, export, log_settings
+from radreward.scorers import model_folder
 
 DESCRIPTION = """Train a reward model.
 
@@ -53,6 +55,8 @@ class Training(NamedTuple):
     run: RunFolder
     checkpoint: Path | None
     """Where to continue from."""
+    start: Path | None
+    """The saved model whose weights to begin with, where nothing is continued."""
     overwrite: bool
     save_config: Callable[[Path], None]
     settings: dict[str, Any]
@@ -68,6 +72,8 @@ class Training(NamedTuple):
         check_exportable(self.data)
         if self.checkpoint is not None:
             self.module.read_checkpoint(self.checkpoint)
+        if self.start is not None:
+            start_from(self.module.model, self.start)
         with warnings.catch_warnings():
             for message in HARMLESS:
                 warnings.filterwarnings("ignore", message)
@@ -101,6 +107,9 @@ class TrainingCLI(LightningCLI):
         parser.add_argument("--run", type=str, default="runs/er2score", help="Folder of the run.")
         parser.add_argument(
             "--ckpt_path", type=str | None, default=None, help="Continue from `last`, `best` or the path of a file."
+        )
+        parser.add_argument(
+            "--start", type=str | None, default=None, help="Begin with the weights of a saved model: folder or name."
         )
         parser.add_argument("--overwrite", type=bool, default=False, help="Replace an earlier run in the folder.")
         parser.add_argument("--checkpoint_every", type=int, default=50, help="Steps between checkpoints `last`.")
@@ -176,6 +185,7 @@ def build_from_arguments(arguments: Sequence[str]) -> Training:
         )
     run = RunFolder(cli.config.run)
     checkpoint = None if cli.config.ckpt_path is None else run.checkpoint(cli.config.ckpt_path)
+    start = model_folder(cli.config.start) if cli.config.start and checkpoint is None else None
 
     kept: Namespace = cli.config.clone()
     kept.ckpt_path, kept.overwrite = None, False
@@ -188,7 +198,7 @@ def build_from_arguments(arguments: Sequence[str]) -> Training:
         cli.parser.save(kept, path, skip_unset=False, overwrite=True)
 
     return Training(
-        cli.model, cli.datamodule, cli.trainer, run, checkpoint, cli.config.overwrite, save_config, settings
+        cli.model, cli.datamodule, cli.trainer, run, checkpoint, start, cli.config.overwrite, save_config, settings
     )
 
 

@@ -6,7 +6,7 @@ from radreward.models.heads import MultiRewardHead
 from radreward.models.lora import LoRA
 from radreward.models.pooling import POOLINGS, Pooling
 from radreward.models.reward_model import PackingError, RewardModel, check_packing
-from radreward.models.saving import SavedModel, load_model, save_model
+from radreward.models.saving import SavedModel, load_model, save_model, start_from
 
 __all__ = [
     "POOLINGS",
@@ -21,4 +21,5 @@ __all__ = [
     "check_packing",
     "load_model",
     "save_model",
+    "start_from",
 ]

@@ -106,15 +106,37 @@ def load_model(folder: str | Path, device: str = "cpu", download: bool = False) 
     return SavedModel(model.to(device).eval(), TEMPLATES[template](), max_length, calibration, config["training"])
 
 
-def _config(saved: SavedModel, template: str) -> dict[str, Any]:
-    model, backbone = saved.model, saved.model.backbone
-    lora = backbone.lora
+def start_from(model: RewardModel, folder: str | Path) -> None:
+    """Give a model the trained weights of a saved one, to go on from there.
+
+    Raises:
+        InputError: If the folder cannot be read, or its model is built in another way or judges by other criteria.
+    """
+    weights = load_model(folder).model
+    for name, value in _build(model).items():
+        if (other := _build(weights)[name]) != value:
+            raise InputError(f"{folder}: Expected a model whose {name} is {value!r} but got {other!r}.")
+    model.load_trained_state(weights.trained_state())
+
+
+def _build(model: RewardModel) -> dict[str, Any]:
+    """What decides which weights a model has, and what they mean."""
+    lora = model.backbone.lora
     return {
-        "format": FORMAT,
-        "backbone": {key: getattr(backbone, key) for key in _BACKBONE},
+        "backbone": model.backbone.name,
         "lora": lora and {"r": lora.r, "alpha": lora.alpha, "targets": lora.targets},
         "pooling": model.pooling_name,
         "hidden": model.hidden,
+        "criteria": list(model.criteria.tags),
+    }
+
+
+def _config(saved: SavedModel, template: str) -> dict[str, Any]:
+    model = saved.model
+    return {
+        **_build(model),
+        "format": FORMAT,
+        "backbone": {key: getattr(model.backbone, key) for key in _BACKBONE},
         "template": template,
         "max_length": saved.max_length,
         "criteria": model.criteria.to_dict(),

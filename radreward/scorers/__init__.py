@@ -27,16 +27,16 @@ def load(name_or_path: str | Path, **settings: Any) -> Scorer:
     Raises:
         InputError: If it is none of these.
     """
+    return RewardModelScorer.from_pretrained(model_folder(name_or_path), **settings)
+
+
+def model_folder(name_or_path: str | Path) -> Path:
+    """Where the saved model of a name or a folder is; raises as `load` does."""
     if str(name_or_path) in NAMES:
-        folder = EMBEDDED
-        if not (folder / CONFIG).is_file():
-            raise InputError(f"{name_or_path}: Expected the model in {folder} but this installation has none.")
-    else:
-        folder = _folder(Path(name_or_path).expanduser())
-    return RewardModelScorer.from_pretrained(folder, **settings)
-
-
-def _folder(path: Path) -> Path:
+        if not (EMBEDDED / CONFIG).is_file():
+            raise InputError(f"{name_or_path}: Expected the model in {EMBEDDED} but this installation has none.")
+        return EMBEDDED
+    path = Path(name_or_path).expanduser()
     if not path.is_dir():
         raise InputError(f"{path}: Expected the folder of a model or a name of {', '.join(NAMES)}.")
     found = next((folder for folder in (path, path / "model") if (folder / CONFIG).is_file()), None)
