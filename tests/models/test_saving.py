@@ -8,10 +8,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQ, RadCliQSignificance
 from radreward.data.packing import pack
 from radreward.errors import InputError
-from radreward.models import Backbone, Calibration, LoRA, RewardModel, SavedModel, load_model, save_model
+from radreward.models import Backbone, Calibration, LoRA, RewardModel, SavedModel, load_model, save_model, start_from
 from radreward.models.tiny import tiny_model
 from radreward.prompts import InstructionTemplate
 
@@ -121,3 +121,19 @@ def test_weights_too_large_for_half_are_refused_and_leave_nothing(tmp_path: Path
     with pytest.raises(InputError, match=r"head\.out\.bias"):
         save_model(saved, tmp_path / "model", half=True)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_model_starts_from_a_saved_one_only_if_its_weights_mean_the_same(tmp_path: Path) -> None:
+    save_model(_saved(Backbone("tiny-bert", lora=LoRA(4))), tmp_path / "model")
+    torch.manual_seed(9)
+    fresh = RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQ())
+    start_from(fresh, tmp_path / "model")
+    torch.testing.assert_close(fresh.eval()(PACKED), load_model(tmp_path / "model").model(PACKED), rtol=0, atol=0)
+    assert any(parameter.requires_grad for parameter in fresh.parameters())
+    for other, told in (
+        (RewardModel(Backbone("tiny-bert", lora=LoRA(8)), RadCliQ()), "lora"),
+        (RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQSignificance()), "criteria"),
+        (RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQ(), "matching"), "pooling"),
+    ):
+        with pytest.raises(InputError, match=f"Expected a model whose {told} is"):
+            start_from(other, tmp_path / "model")
