@@ -17,5 +17,8 @@ class Collator(ABC):
         """The batch, a (nested) tuple of tensors."""
 
     def length(self, group: ReportGroup) -> int:
-        """How long a group is, in any unit: groups of like length share a batch. Characters, unless overridden."""
+        """How long a group is, in any unit: groups of like length share a batch. Characters, unless overridden.
+
+        Called for every group before anything is trained: the place to refuse one that cannot be collated.
+        """
         return len(group.reference) + sum(len(candidate.text) for candidate in group.candidates)

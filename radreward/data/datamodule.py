@@ -21,7 +21,7 @@ from radreward.data.collate import Collator
 from radreward.data.pairing import pairs
 from radreward.data.records import SCHEMA, fingerprint, read_groups
 from radreward.data.sampler import LengthBuckets, ResumableLoader
-from radreward.data.split import held_out
+from radreward.data.split import held_out, normalised
 from radreward.errors import InputError
 from radreward.types import Candidate, ReportGroup
 
@@ -36,9 +36,17 @@ class StoredGroups(Dataset[Any]):
         self._table: pa.Table | None = None
 
     def __getitem__(self, indices: list[int]) -> list[ReportGroup]:
+        table = self._opened()
+        return [_group(table.slice(index, 1).to_pylist()[0]) for index in indices]
+
+    def references(self) -> Iterator[str]:
+        """The reference of each group."""
+        return (text.as_py() for text in self._opened()["reference"])
+
+    def _opened(self) -> pa.Table:
         if self._table is None:  # opened where it is read: a worker maps the file itself
             self._table = pa.ipc.open_file(pa.memory_map(str(self.path))).read_all()
-        return [_group(self._table.slice(index, 1).to_pylist()[0]) for index in indices]
+        return self._table
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_table": None}
@@ -90,6 +98,8 @@ class PairedReportDataModule(LightningDataModule):
         super().__init__()
         if groups_per_batch < 1:
             raise ValueError(f"Expected `groups_per_batch` to be >= 1 but got {groups_per_batch}.")
+        if workers < 0:
+            raise ValueError(f"Expected `workers` to be >= 0 but got {workers}.")
         if not isinstance(validation, str) and not 0 < validation < 1:
             raise ValueError(f"Expected `validation` to be a file or in (0, 1) but got {validation}.")
         self.records, self.criteria, self.collator, self.validation = records, criteria, collator, validation
@@ -107,11 +117,19 @@ class PairedReportDataModule(LightningDataModule):
         own = isinstance(self.validation, str)
         for part in ("train", "validation"):
             source = str(self.validation) if own and part == "validation" else self.records
-            self._parts[part] = self._store(part, self._select(source, None if own else part == "validation"))
+            held = None if own else part == "validation"
+            self._parts[part] = self._store(part, source, self._select(source, held))
             if not len(self._parts[part]):
                 raise InputError(f"{source}: expected groups for {part} but none are left.")
         if self.skipped:
             logger.warning("Skipped %d groups with one candidate or equal totals.", self.skipped)
+        seen = {hash(normalised(text)) for text in self._parts["train"].references()}
+        known = [hash(normalised(text)) in seen for text in self._parts["validation"].references()]
+        if any(known):
+            logger.warning(
+                "%d of the %d references of %s are in %s too: agreement on them is flattered.",
+                *(sum(known), len(known), self.validation, self.records),
+            )
 
     def _select(self, path: str, held: bool | None) -> Iterator[ReportGroup]:
         for group in read_groups(path, self.criteria):
@@ -125,17 +143,20 @@ class PairedReportDataModule(LightningDataModule):
                 self.skipped += 1
             else:
                 raise InputError(
-                    f"{path}, group {group.id!r}: expected candidates with different totals, "
-                    f"but its {len(totals)} make no pair."
+                    f"{path}, group {group.id!r}: expected candidates with different totals but it has "
+                    f"{'one candidate' if len(totals) == 1 else 'equal totals'}. Set unpairable to skip such groups."
                 )
 
-    def _store(self, part: str, groups: Iterator[ReportGroup]) -> StoredGroups:
+    def _store(self, part: str, source: str, groups: Iterator[ReportGroup]) -> StoredGroups:
         if self._folder is None:
             raise RuntimeError("Expected `setup` to run first.")
         path, lengths = self._folder / f"{part}.arrow", []
         with pa.ipc.new_file(str(path), SCHEMA) as writer:
             while batch := list(islice(groups, 1000)):
-                lengths += [self.collator.length(group) for group in batch]
+                try:
+                    lengths += [self.collator.length(group) for group in batch]
+                except InputError as error:
+                    raise InputError(f"{source}, {error}") from error
                 rows = [{**g._asdict(), "candidates": [entry._asdict() for entry in g.candidates]} for g in batch]
                 writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
         return StoredGroups(path, lengths)

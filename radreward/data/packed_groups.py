@@ -109,10 +109,7 @@ class PackedGroups(Collator):
         for index, group in enumerate(groups):
             for number, candidate in enumerate(group.candidates, 1):
                 where = f"group {group.id!r}, candidate {number}"
-                try:
-                    path, was_cut = self.prompts.fit(group.reference, candidate.text, self.too_long == "truncate")
-                except TooLong as error:
-                    raise InputError(f"{where}: {error}. Set too_long to truncate, or a larger max_length.") from error
+                path, was_cut = self._fit(group.reference, candidate.text, where)
                 truncated += was_cut
                 paths.append(path)
                 errors.append(_errors(candidate, self.criteria, where))
@@ -126,9 +123,24 @@ class PackedGroups(Collator):
         )
 
     def length(self, group: ReportGroup) -> int:
-        """Tokens of the reference and all candidates."""
+        """Tokens of the reference and all candidates, before any is cut.
+
+        Raises:
+            InputError: If a prompt is too long; names the group and the candidate.
+        """
+        if self.too_long == "error":
+            for number, candidate in enumerate(group.candidates, 1):
+                self._fit(group.reference, candidate.text, f"group {group.id!r}, candidate {number}")
         paths = [self.prompts.path(group.reference, candidate.text) for candidate in group.candidates]
         return sum(map(len, paths[0])) + sum(len(path[-1]) for path in paths[1:])
+
+    def _fit(self, reference: str, candidate: str, where: str) -> tuple[list[list[int]], bool]:
+        cut = self.too_long == "truncate"
+        try:
+            return self.prompts.fit(reference, candidate, cut)
+        except TooLong as error:
+            remedy = "a larger max_length" if cut else "too_long to truncate, or a larger max_length"
+            raise InputError(f"{where}: {error}. Set {remedy}.") from error
 
 
 def _errors(candidate: Candidate, criteria: Criteria, where: str) -> torch.Tensor:

@@ -18,6 +18,10 @@ def held_out(reference: str, fraction: float, seed: int = 0) -> bool:
     """
     if not 0 <= fraction <= 1:
         raise ValueError(f"Expected `fraction` to be in [0, 1] but got {fraction}.")
-    text = f"{seed}\0{' '.join(reference.casefold().split())}"
-    digest = hashlib.sha256(text.encode()).digest()
+    digest = hashlib.sha256(f"{seed}\0{normalised(reference)}".encode()).digest()
     return int.from_bytes(digest[:8]) < fraction * 2**64
+
+
+def normalised(reference: str) -> str:
+    """A text by which references are compared: without differences in case and white space."""
+    return " ".join(reference.casefold().split())

@@ -17,6 +17,8 @@ import pyarrow.parquet as pq
 from radreward.errors import InputError
 
 FORMATS = (".jsonl", ".csv", ".parquet")
+OPEN = "unexpected end of data"
+"""What `csv` says of a quote that runs to the end of the file, rows and all."""
 
 
 class Row(NamedTuple):
@@ -98,6 +100,8 @@ def _csv(path: Path, batch_size: int) -> Iterator[Row]:
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         reader = csv.DictReader(file, strict=True)
         names = reader.fieldnames or []
+        if not all(map(is_text, names)):
+            raise InputError(f"{path}: expected a header in UTF-8.")
         if twice := [name for name in names if names.count(name) > 1]:
             raise InputError(f"{path}: expected a header of different columns but {twice[0]!r} is there twice.")
         for number in count(1):
@@ -106,7 +110,8 @@ def _csv(path: Path, batch_size: int) -> Iterator[Row]:
             except StopIteration:
                 return
             except csv.Error as error:  # the reader goes on with the next line
-                yield Row(number, {}, f"expected CSV ({error})")
+                what = "a quote is never closed" if str(error) == OPEN else error
+                yield Row(number, {}, f"expected CSV ({what})")
 
 
 def _csv_row(number: int, values: dict[Any, Any]) -> Row:

@@ -45,10 +45,9 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     """
     if name.startswith(TINY):
         return byte_tokenizer(encoder=name == "tiny-bert")
+    path = resolve_backbone(name)
     try:
-        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-            resolve_backbone(name), trust_remote_code=False
-        )
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise InputError(f"{name}: no tokenizer can be loaded from it ({_first_line(error)}).") from error
     if tokenizer.pad_token_id is None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import Literal
 
 from rich.progress import track
 
 from radreward.criteria import Criteria
 from radreward.data.records import write_groups
-from radreward.data.tables import read_rows
 from radreward.errors import InputError
-from radreward.synthesis.annotate import LONGEST, annotate
 from radreward.synthesis.candidates import (
     FEW,
     Draft,
@@ -28,16 +25,18 @@ from radreward.synthesis.candidates import (
     like_report,
     with_bad_language,
 )
+from radreward.synthesis.card import Card
 from radreward.synthesis.facts import AnnotatedReport
 from radreward.synthesis.pairings import Pool
+from radreward.synthesis.reports import editable, read_reports
 from radreward.synthesis.style import brief_style, full_style, sample_style, statement_style
 from radreward.types import Candidate, ReportGroup
 
-TEXT_COLUMNS = ("report", "reference", "text")
-SECTION_COLUMNS = ("findings", "impression")
-LANGUAGE = frozenset({"grammar", "medical_terminology", "clinical_history"})
-TRIES = 20
+logger = logging.getLogger(__name__)
 Length = Literal["statement", "report"]
+LANGUAGE = frozenset({"grammar", "medical_terminology", "clinical_history"})
+TRIES, REFERENCES = 20, 100
+"""How often candidates are drawn for a reference until their totals differ, and references until there are any."""
 
 
 def synthesize(
@@ -66,7 +65,8 @@ def synthesize(
         Groups with at least two different totals.
 
     Raises:
-        InputError: If the criteria have a tag that synthesis does not know, or need whole reports.
+        InputError: If the criteria have a tag that synthesis does not know or need whole reports, in no report can
+            errors be made by them, or a given report is too long or has neither findings nor impression.
 
     >>> from radreward.criteria import RadCliQ
     >>> group = next(synthesize(RadCliQ(), 1, seed=1))
@@ -79,38 +79,62 @@ def synthesize(
     check_criteria(criteria)
     language = bool(LANGUAGE & set(criteria.tags))
     if length == "statement" and (language or reports is not None):
-        raise InputError("length: Expected `report` for criteria that judge sections and for given reports.")
-    annotated = [annotate(text) for text in reports] if reports is not None else None
-    pool = Pool(annotated) if annotated is not None else None
+        raise InputError("length: Expected `report` for given reports and for criteria that judge sections.")
+    pool = Pool(_annotated(reports)) if reports is not None else None
     for number in range(groups):
         rng = Random(f"{seed}:{number}")
-        index = number % len(annotated) if annotated else 0
-        styles: Styles = statement_style if length == "statement" else rng.choice((brief_style, sample_style))
-        if language:  # where history and impression are judged, they must be there
-            styles = full_style
-        yield _group(f"synthetic-{seed}-{number}", criteria, per_reference, styles, pool, index, rng)
+        index = number % len(pool.reports) if pool else 0
+        yield _group(f"synthetic-{seed}-{number}", criteria, per_reference, language, length, pool, index, rng)
+
+
+def _annotated(reports: Sequence[str]) -> list[AnnotatedReport]:
+    annotated = []
+    for number, text in enumerate(reports):
+        try:
+            annotated.append(editable(text))
+        except ValueError as error:
+            raise InputError(f"reports[{number}]: {error}") from error
+    return annotated
 
 
 def _group(
-    name: str, criteria: Criteria, per_reference: int, styles: Styles, pool: Pool | None, index: int, rng: Random
+    name: str,
+    criteria: Criteria,
+    per_reference: int,
+    language: bool,
+    length: Length,
+    pool: Pool | None,
+    index: int,
+    rng: Random,
 ) -> ReportGroup:
-    if pool:
-        reference = pool.reports[index]
-        styles = brief_style if len(reference.sentences) <= FEW else sample_style
-    else:
-        reference = any_report(styles)(rng)
-    for _ in range(TRIES):
-        drafts = _drafts(reference, per_reference, pool, index, styles, rng)
-        if styles is full_style:
-            drafts = [with_bad_language(entry, rng) for entry in drafts]
-        candidates = tuple(_candidate(reference, entry, criteria) for entry in drafts)
-        totals = {float(criteria.total(criteria.quality(criteria.vector(c.errors or {})))) for c in candidates}
-        if len(totals) > 1:
-            return ReportGroup(name, reference.text, candidates)
+    for _ in range(REFERENCES):  # a normal chest, say, has no place to be wrong about
+        reference, styles = _reference(language, length, pool, index, rng)
+        for _ in range(TRIES):
+            drafts = _drafts(reference, per_reference, pool, index, styles, rng)
+            if language:
+                drafts = [with_bad_language(entry, rng) for entry in drafts]
+            candidates = tuple(_candidate(reference, entry, criteria) for entry in drafts)
+            totals = {float(criteria.total(criteria.quality(criteria.vector(c.errors or {})))) for c in candidates}
+            if len(totals) > 1:
+                return ReportGroup(name, reference.text, candidates)
     raise InputError(
         f"criteria {criteria.name}: no candidates with different totals could be made for the report "
         f"{reference.text[:80]!r}."
     )
+
+
+def _reference(
+    language: bool, length: Length, pool: Pool | None, index: int, rng: Random
+) -> tuple[AnnotatedReport, Styles]:
+    """A report to judge against, and in which styles others are written: for a brief one brief ones."""
+    if pool:
+        reference = pool.reports[index]
+        return reference, brief_style if len(reference.sentences) <= FEW else sample_style
+    if language:  # history and impression are judged: they must be there
+        styles: Styles = full_style
+    else:
+        styles = statement_style if length == "statement" else rng.choice((brief_style, sample_style))
+    return any_report(styles)(rng), styles
 
 
 def _drafts(
@@ -157,109 +181,13 @@ def synthesize_files(
     Raises:
         InputError: For reports that cannot be used, or criteria that synthesis cannot serve.
     """
-    texts = read_reports(reports, column) if reports else None
-    card = Card(criteria, seed, per_reference, reports.name if reports else None)
-    stream = card.counted(synthesize(criteria, groups, per_reference, seed, texts, length))
+    real = read_reports(reports, column) if reports else None
+    if real and real.empty:
+        logger.warning("%s: %d rows without text are left out, first row %d.", reports, len(real.empty), real.empty[0])
+    card = Card(criteria, seed, per_reference, reports.name if reports else None, real)
+    stream = card.counted(synthesize(criteria, groups, per_reference, seed, real and real.texts, length))
     output.mkdir(parents=True, exist_ok=True)
     path = output / "groups.parquet"
     write_groups(path, track(stream, "Writing groups", total=groups))
     card.write(output)
     return path
-
-
-def read_reports(path: Path, column: str | None = None) -> list[str]:
-    """Texts of real reports, white space made single; rows without any text are left out.
-
-    Raises:
-        InputError: If the file cannot be read, has no column of text, or holds fewer than two reports; names file,
-            row and field.
-    """
-    texts: list[str] = []
-    for rows in read_rows(path):
-        for row in rows:
-            if row.problem:
-                raise InputError(f"{path}, row {row.number}: {row.problem}.")
-            text = _report_text(path, row.number, row.values, column)
-            if text:
-                texts.append(text)
-    if len(texts) < 2:
-        raise InputError(f"{path}: Expected at least two reports but got {len(texts)}.")
-    return texts
-
-
-def _report_text(path: Path, number: int, values: dict[str, Any], column: str | None) -> str:
-    names = [column] if column else [next((name for name in TEXT_COLUMNS if name in values), "")]
-    if not column and not names[0]:
-        names = [name for name in SECTION_COLUMNS if name in values]
-    if not names or any(name not in values for name in names):
-        expected = column or f"{', '.join(TEXT_COLUMNS)}, or {' and '.join(SECTION_COLUMNS)}"
-        raise InputError(f"{path}: Expected a column {expected} but got {', '.join(map(str, values))}.")
-    parts = []
-    for name in names:
-        value = values[name]
-        if value is not None and not isinstance(value, str):
-            raise InputError(f"{path}, row {number}, field {name!r}: Expected text but got {value!r}.")
-        parts.append(value or "")
-    text = " ".join(" ".join(parts).split())
-    if len(text) > LONGEST:
-        where = f"{path}, row {number}, field {' and '.join(map(repr, names))}"
-        raise InputError(f"{where}: Expected at most {LONGEST} characters but got {len(text)}.")
-    return text
-
-
-class Card:
-    """Counts of what was made, and what it is."""
-
-    def __init__(self, criteria: Criteria, seed: int, per_reference: int, source: str | None) -> None:
-        self.criteria, self.seed, self.per_reference, self.source = criteria, seed, per_reference, source
-        self.groups = 0
-        self.systems: Counter[str] = Counter()
-        self.errors: Counter[str] = Counter()
-        self.affected: Counter[str] = Counter()
-        self.words: Counter[str] = Counter()
-
-    def counted(self, groups: Iterable[ReportGroup]) -> Iterator[ReportGroup]:
-        """The groups, counted on their way."""
-        for group in groups:
-            self.groups += 1
-            self.words["reference"] += len(group.reference.split())
-            for candidate in group.candidates:
-                self.systems[candidate.system or "unknown"] += 1
-                self.words["candidate"] += len(candidate.text.split())
-                for tag, count in (candidate.errors or {}).items():
-                    self.errors[tag] += int(count)
-                    self.affected[tag] += count > 0
-            yield group
-
-    def values(self) -> dict[str, Any]:
-        """The card as plain values."""
-        candidates = sum(self.systems.values())
-        return {
-            "label": "SYNTHETIC: errors were made on purpose by rules; not for patient care",
-            "source": self.source or "report grammar of radreward",
-            "criteria": self.criteria.name,
-            "seed": self.seed,
-            "groups": self.groups,
-            "candidates": candidates,
-            "per_reference": self.per_reference,
-            "systems": dict(sorted(self.systems.items())),
-            "mean_words": {
-                "reference": round(self.words["reference"] / self.groups, 1),
-                "candidate": round(self.words["candidate"] / candidates, 1),
-            },
-            "errors": {
-                tag: {"count": self.errors[tag], "candidates": self.affected[tag]} for tag in self.criteria.tags
-            },
-        }
-
-    def write(self, folder: Path) -> None:
-        """Write card.json and card.md."""
-        values = self.values()
-        (folder / "card.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-        lines = ["# Data card", "", f"**{values['label']}.**", ""]
-        lines += [f"- {key}: {values[key]}" for key in ("source", "criteria", "seed", "groups", "candidates")]
-        lines += ["", "| criterion | errors | candidates with it |", "| --- | ---: | ---: |"]
-        lines += [f"| {tag} | {row['count']} | {row['candidates']} |" for tag, row in values["errors"].items()]
-        lines += ["", "| made by | candidates |", "| --- | ---: |"]
-        lines += [f"| {name} | {count} |" for name, count in values["systems"].items()]
-        (folder / "card.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -13,6 +13,7 @@ from torch import Tensor
 from radreward.criteria import RadCliQ
 from radreward.data.collate import Collator
 from radreward.data.datamodule import PairedReportDataModule
+from radreward.data.packed_groups import PackedGroups
 from radreward.data.records import write_groups
 from radreward.errors import InputError
 from radreward.types import Candidate, ReportGroup
@@ -79,7 +80,7 @@ def test_a_run_resumed_in_the_middle_of_an_epoch_sees_what_an_uninterrupted_one_
 def test_no_pair_is_one_clear_line_or_skipped(tmp_path: Path) -> None:
     path = str(tmp_path / "groups.jsonl")
     write_groups(path, [group(0, 0.0), *map(group, range(1, 30))])
-    with pytest.raises(InputError, match=r"groups\.jsonl, group '0': expected candidates with different totals"):
+    with pytest.raises(InputError, match=r"groups\.jsonl, group '0': .* different totals but it has equal totals\."):
         PairedReportDataModule(path, RadCliQ(), Ids(), 0.3).setup()
     data = PairedReportDataModule(path, RadCliQ(), Ids(), 0.3, unpairable="skip")
     data.setup()
@@ -88,3 +89,35 @@ def test_no_pair_is_one_clear_line_or_skipped(tmp_path: Path) -> None:
     held = {i for batch in data.val_dataloader() for i in batch.tolist()}
     assert not train & held
     assert train | held == set(range(1, 30))
+
+
+def test_one_candidate_is_told(tmp_path: Path) -> None:
+    path = str(tmp_path / "groups.jsonl")
+    write_groups(path, [group(0)._replace(candidates=group(0).candidates[:1])])
+    with pytest.raises(InputError, match="but it has one candidate. Set unpairable to skip such groups"):
+        PairedReportDataModule(path, RadCliQ(), Ids(), path).setup()
+
+
+def test_references_in_both_files_are_counted_and_logged(
+    records: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = str(tmp_path / "own.jsonl")
+    same = group(0)._replace(reference="reference  0.")  # but for case and white space
+    write_groups(own, [same, *map(group, range(40, 45))])
+    PairedReportDataModule(records, RadCliQ(), Ids(), own).setup()
+    assert f"1 of the 6 references of {own} are in {records} too" in caplog.text
+    caplog.clear()
+    PairedReportDataModule(records, RadCliQ(), Ids(), 0.5).setup()
+    assert not caplog.text
+
+
+def test_a_prompt_too_long_is_told_before_anything_is_trained(records: str) -> None:
+    criteria = RadCliQ()
+    data = PairedReportDataModule(records, criteria, PackedGroups(criteria, "tiny-bert", max_length=20), 0.5)
+    with pytest.raises(InputError, match=r"groups\.parquet, group '\d+', candidate 1: expected at most 20 tokens"):
+        data.setup()
+
+
+def test_fewer_than_no_workers_are_refused() -> None:
+    with pytest.raises(ValueError, match="Expected `workers` to be >= 0 but got -1"):
+        PairedReportDataModule("a.jsonl", RadCliQ(), Ids(), workers=-1)

@@ -122,9 +122,17 @@ def test_a_broken_csv_row_stops_no_other(tmp_path: Path, line: bytes, problem: s
 def test_an_open_quote_and_a_column_twice(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('id,text\n1,x\n2,"open\n3,x\n')
-    assert [row.problem for row in rows(path)] == [None, "expected CSV (unexpected end of data)"]
+    assert [row.problem for row in rows(path)] == [None, "expected CSV (a quote is never closed)"]
     path.write_text("id,text,id\n1,x,2\n")
     with pytest.raises(InputError, match=r"a\.csv: expected a header of different columns but 'id' is there twice"):
+        rows(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_a_header_that_is_not_utf8_is_told_of_the_header(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,t\xe9xt\n1,x\n", encoding=encoding)
+    with pytest.raises(InputError, match=r"a\.csv: expected a header in UTF-8\.$"):
         rows(path)
 
 

@@ -133,7 +133,7 @@ def test_a_model_starts_from_a_saved_one_only_if_its_weights_mean_the_same(tmp_p
     for other, told in (
         (RewardModel(Backbone("tiny-bert", lora=LoRA(8)), RadCliQ()), "lora"),
         (RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQSignificance()), "criteria"),
-        (RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQ(), "matching"), "pooling"),
+        (RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQ(), "first"), "pooling"),
     ):
         with pytest.raises(InputError, match=f"Expected a model whose {told} is"):
             start_from(other, tmp_path / "model")

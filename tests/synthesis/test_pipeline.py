@@ -1,22 +1,21 @@
 import hashlib
 import json
+import logging
 import os
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from radreward.criteria import Criteria, MRScore, RadCliQ, RadCliQSignificance
+from radreward.criteria import Criteria, Criterion, MRScore, RadCliQ, RadCliQSignificance
 from radreward.data.records import read_groups
 from radreward.errors import InputError
 from radreward.synthesis import synthesize, synthesize_files
 from radreward.synthesis.annotate import LONGEST, annotate
 from radreward.synthesis.differences import count_errors, radcliq_errors
-from radreward.synthesis.pipeline import read_reports
+from radreward.synthesis.pipeline import Length
 
 ALL = [RadCliQ(), RadCliQSignificance(), MRScore()]
 DIGEST = """
@@ -98,58 +97,72 @@ def test_files_and_card_add_up(tmp_path: Path, criteria: Criteria) -> None:
     assert all(f"| {tag} |" in written for tag in criteria.tags)
 
 
-def _csv(tmp_path: Path, content: str | bytes) -> Path:
-    path = tmp_path / "my.csv"
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
+@pytest.mark.parametrize(
+    ("length", "per_reference", "digest"),
+    [
+        ("statement", 8, "f6db4d61dc04e4cdd3c23e3a8f6842964a9302bf0ea4e006e163c87862b13017"),
+        ("report", 3, "041bd2d3621419de5ec309811ce752fa18addeeb02b5c177f9f2b138ccccd8fe"),
+    ],
+)
+def test_the_data_of_the_shipped_model(length: Length, per_reference: int, digest: str) -> None:
+    """What a model was trained on can be made again: change these figures together with the model only."""
+    groups = list(synthesize(RadCliQSignificance(), 50, per_reference, seed=0, length=length))
+    assert hashlib.sha256(repr(groups).encode()).hexdigest() == digest
+
+
+def test_statements_are_short_and_only_for_criteria_that_need_no_sections() -> None:
+    groups = list(synthesize(RadCliQ(), 40, 6, seed=0, length="statement"))
+    assert sum(len(group.reference.split()) for group in groups) / 40 < 20
+    for criteria, reports in ((MRScore(), None), (RadCliQ(), REPORTS)):
+        with pytest.raises(InputError, match="length: Expected `report`"):
+            next(synthesize(criteria, 1, reports=reports, length="statement"))
+
+
+@pytest.mark.parametrize("criterion", RadCliQSignificance().criteria, ids=lambda criterion: criterion.tag)
+def test_criteria_of_one_tag_get_references_that_can_be_wrong_about_it(criterion: Criterion) -> None:
+    criteria = Criteria("one", [criterion])
+    for group in synthesize(criteria, 3, seed=0):
+        assert len({(candidate.errors or {})[criterion.tag] for candidate in group.candidates}) > 1
+
+
+def test_criteria_that_a_given_report_cannot_serve() -> None:
+    criteria = Criteria("one", [RadCliQ().criteria[RadCliQ().tags.index("incorrect_severity")]])
+    with pytest.raises(InputError, match=r"criteria one: no candidates .* for the report 'Shrapnel\.'"):
+        list(synthesize(criteria, 1, reports=["Shrapnel.", "Lungs are clear."]))
 
 
 @pytest.mark.parametrize(
-    ("content", "parts"),
+    ("text", "message"),
+    [("Comparison: None.", "but it has neither"), ("however", "no place"), ("a " * LONGEST, "at most 20000")],
+)
+def test_a_given_report_that_cannot_be_used(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=rf"reports\[2\]: Expected .*{message}"):
+        next(synthesize(RadCliQ(), 1, reports=[*REPORTS[:2], text]))
+
+
+@pytest.mark.parametrize(
+    ("rows", "parts"),
     [
-        ("id,words\n1,No edema.\n", ["a column report, reference, text, or findings and impression", "id, words"]),
-        ("report\nNo edema.\n", ["at least two reports", "got 1"]),
-        ("report\n\n", ["at least two reports", "got 0"]),
-        (b"report\nNo edema.\n\xff\xfe scar.\n", ["row 2", "'report'", "UTF-8"]),
-        ("report\nNo edema.\nScar.,more\n", ["row 2", "as many fields"]),
-        (f"report\nNo edema.\n{'a ' * LONGEST}\n", ["row 2", "'report'", f"at most {LONGEST} characters"]),
+        ("No edema.\nComparison: None.\n", ["row 2, field 'report'", "with findings or an impression"]),
+        ("No edema.\nScar.\nIndication: Cough. FINDINGS:\n", ["row 3, field 'report'", "it has neither"]),
+        ("No edema.\nhowever\n", ["row 2, field 'report'", "in sentences"]),
     ],
 )
-def test_reports_that_cannot_be_used(tmp_path: Path, content: str | bytes, parts: list[str]) -> None:
-    path = _csv(tmp_path, content)
+def test_reports_without_a_body_are_found_before_anything_is_made(tmp_path: Path, rows: str, parts: list[str]) -> None:
+    path = tmp_path / "my.csv"
+    path.write_text("report\n" + rows, encoding="utf-8")
     with pytest.raises(InputError) as error:
         synthesize_files(tmp_path / "out", RadCliQ(), 2, reports=path)
-    message = str(error.value)
-    assert "\n" not in message
-    assert all(part in message for part in [str(path), *parts]), message
-    assert not (tmp_path / "out" / "groups.parquet").exists()
+    assert all(part in str(error.value) for part in [str(path), *parts]), error.value
+    assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("value", [float("nan"), 3.0])
-def test_a_number_is_no_report(tmp_path: Path, value: float) -> None:
-    path = tmp_path / "my.parquet"
-    pq.write_table(pa.table({"report": [1.0, value]}), path)
-    with pytest.raises(InputError, match=r"my\.parquet, row 1, field 'report': Expected text but got 1\.0"):
-        read_reports(path)
-    lines = [json.dumps({"report": "No edema."}), json.dumps({"report": value})]
-    path = tmp_path / "my.jsonl"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    with pytest.raises(InputError, match=rf"my\.jsonl, row 2, field 'report': Expected text but got {value}"):
-        read_reports(path)
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.csv"):
-        read_reports(tmp_path / "none.csv")
-
-
-def test_empty_reports_are_left_out_and_sections_joined(tmp_path: Path) -> None:
-    path = _csv(tmp_path, 'findings,impression\n"No  edema.\nScar.",\n,\n,Scoliosis.\nNo mass.,Scar.\n')
-    assert read_reports(path) == ["No edema. Scar.", "Scoliosis.", "No mass. Scar."]
-
-
-def test_a_column_of_ones_choice(tmp_path: Path) -> None:
-    path = _csv(tmp_path, "report,other\nScar.,No edema.\nScar.,No mass.\n")
-    assert read_reports(path, "other") == ["No edema.", "No mass."]
-    with pytest.raises(InputError, match=r"Expected a column none but got report, other"):
-        read_reports(path, "none")
+def test_rows_without_text_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "my.csv"
+    path.write_text('report,id\nNo edema.,1\n,2\nSmall left effusion.,3\n" ",4\n', encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        synthesize_files(tmp_path / "out", RadCliQ(), 2, reports=path)
+    assert caplog.messages == [f"{path}: 2 rows without text are left out, first row 2."]
+    card = json.loads((tmp_path / "out" / "card.json").read_text(encoding="utf-8"))
+    assert (card["source"], card["reports"]) == ("my.csv", {"used": 2, "empty rows": 2})
+    assert "- reports: 2; empty rows left out: 2\n" in (tmp_path / "out" / "card.md").read_text(encoding="utf-8")
