@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from lightning.pytorch.callbacks import TQDMProgressBar
+from rich.console import Console
 from tensorboard.backend.event_processing.event_accumulator import (
     EventAccumulator,
 )
@@ -26,6 +28,7 @@ from radreward.data.records import read_groups, write_groups
 from radreward.data.split import held_out
 from radreward.data.tokenizer import byte_tokenizer
 from radreward.models import load_model
+from radreward.modules import ProgressBar
 
 WORDS = ["lamp", "kettle", "stair", "window", "carpet", "drawer"]
 TAGS = RadCliQ().tags
@@ -369,6 +372,97 @@ def test_ctrl_c_tells_how_to_continue(config: Path, tmp_path: Path, capfd: pytes
     finally:
         signal.signal(signal.SIGINT, handler)  # Lightning ignores it from then on
     assert "--ckpt_path=last" in capfd.readouterr().err
+
+
+def test_where_there_is_no_terminal_lines_tell_how_far_a_run_is(
+    config: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", f"--config={config}", "--trainer.enable_progress_bar=true"]) == 0
+    shown = capfd.readouterr()
+    assert f"step 0 of 6: training, kept in {tmp_path / 'run'}" in shown.err
+    assert re.search(r"step 2 of 6: validation τ-b -?[\d.]+, loss [\d.]+, [\d.e-]+ s a step, \d+ min left", shown.err)
+    assert "Epoch" not in shown.out  # no bar
+
+
+def test_on_a_terminal_there_is_a_bar(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+
+    from radreward.cli import build
+
+    monkeypatch.setattr("radreward.cli.fit.get_console", lambda: Console(force_terminal=True))
+    for given, expected in (([], ProgressBar), (["trainer.callbacks=TQDMProgressBar"], TQDMProgressBar)):
+        training = build(config, "trainer.enable_progress_bar=true", *given)
+        assert type(training.trainer.progress_bar_callback) is expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--trainer.max_steps=0"], "trainer.max_steps: Expected at least one step"),
+        (["--trainer.max_steps=-1", "--trainer.max_epochs=0"], "trainer.max_epochs: Expected at least one step"),
+        (["--trainer.limit_train_batches=0"], "trainer.limit_train_batches: Expected at least one step"),
+        (["--trainer.val_check_interval=0"], "trainer.val_check_interval: Expected steps, or a fraction"),
+        (["--data.records=empty.jsonl"], "empty.jsonl: expected groups"),
+        (["--data.collator.max_length=20"], "groups.jsonl, group '"),
+    ],
+)
+def test_what_can_be_told_before_a_run_leaves_no_run_behind(
+    arguments: list[str],
+    told: str,
+    config: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.jsonl").touch()
+    assert main(["fit", f"--config={config}", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+LOSSES = {
+    "constant": (
+        "PairObjective",
+        "pair_loss(self, accepted, rejected, margin): return margin.sum(1)",
+        "losses that depend on",
+    ),
+    "matrix": (
+        "PairObjective",
+        "pair_loss(self, accepted, rejected, margin): return accepted - rejected",
+        "losses of shape (n,) but got (",
+    ),
+    "number": (
+        "PairObjective",
+        "pair_loss(self, accepted, rejected, margin): return accepted.sum()",
+        "losses of shape (n,) but got ()",
+    ),
+    "tensor": ("Objective", "forward(self, batch): return batch.rewards.sum(1)", "an ObjectiveOutput but got Tensor"),
+    "nothing": ("Objective", "forward(self, batch): pass", "an ObjectiveOutput but got NoneType"),
+}
+
+
+@pytest.mark.parametrize(("base", "method", "told"), LOSSES.values(), ids=LOSSES.keys())
+def test_a_loss_of_ones_own_that_is_none_is_named_in_one_line(
+    base: str,
+    method: str,
+    told: str,
+    config: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"loss_{abs(hash(method))}"  # modules are imported once
+    (tmp_path / f"{name}.py").write_text(
+        f"from radreward.objectives import {base}\nclass Mine({base}):\n    def {method}"
+    )
+    assert main(["fit", f"--config={config}", f"--model.objective={name}.Mine"]) == 2
+    error = capfd.readouterr().err
+    assert error.startswith("radreward: Mine: Expected ")
+    assert told in error
+    assert error.count("\n") == 1
 
 
 BAD = {

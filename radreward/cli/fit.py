@@ -13,15 +13,27 @@ from typing import Any, NamedTuple
 import yaml
 from jsonargparse import Namespace
 from lightning.pytorch import Callback, Trainer
+from lightning.pytorch.callbacks import ProgressBar as Progress
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import TensorBoardLogger
+from rich import get_console
 
 from radreward.cli.messages import check_configs
 from radreward.criteria import Criteria
 from radreward.data.datamodule import PairedReportDataModule
 from radreward.data.packed_groups import PackedGroups
+from radreward.errors import InputError
 from radreward.models import start_from
-from radreward.modules import Agreement, RewardModule, RunFolder, check_exportable, export, log_settings
+from radreward.modules import (
+    Agreement,
+    ProgressBar,
+    ProgressLines,
+    RewardModule,
+    RunFolder,
+    check_exportable,
+    export,
+    log_settings,
+)
 from radreward.scorers import model_folder
 
 DESCRIPTION = """Train a reward model.
@@ -70,15 +82,21 @@ class Training(NamedTuple):
             KeyboardInterrupt: If it was stopped; `last.ckpt` in the folder can be continued.
         """
         check_exportable(self.data)
+        for name in ("max_steps", "max_epochs", "limit_train_batches"):
+            if getattr(self.trainer, name) == 0:
+                raise InputError(f"trainer.{name}: Expected at least one step of training but got 0.")
+        data, resume = self.data.fingerprint(), self.checkpoint is not None
+        self.run.check(data, resume, self.overwrite)
         if self.checkpoint is not None:
             self.module.read_checkpoint(self.checkpoint)
         if self.start is not None:
             start_from(self.module.model, self.start)
+        self.data.setup()  # before anything is written: data that cannot be used leave no run behind
         with warnings.catch_warnings():
             for message in HARMLESS:
                 warnings.filterwarnings("ignore", message)
             if self.trainer.is_global_zero:
-                self.run.begin(self.data.fingerprint(), self.checkpoint is not None, self.overwrite)
+                self.run.begin(data, resume, self.overwrite)
                 self.save_config(self.run.config)
                 self._log_settings()
             try:
@@ -136,9 +154,15 @@ class TrainingCLI(LightningCLI):
         """The trainer, with checkpoints and logs in the run's folder."""
         run = RunFolder(self.config.run)
         settings: dict[str, Any] = {**self.config_init.trainer.as_dict(), **kwargs}
+        if settings["val_check_interval"] == 0:
+            raise InputError("trainer.val_check_interval: Expected steps, or a fraction of an epoch, but got 0.")
         if isinstance(settings["val_check_interval"], int):
             settings["check_val_every_n_epoch"] = None  # steps are counted over epochs, however short these are
         callbacks: list[Callback] = _listed(settings["callbacks"])
+        if settings["enable_progress_bar"] is not False and not any(isinstance(c, Progress) for c in callbacks):
+            console = get_console()
+            settings["enable_progress_bar"] = console.is_terminal or console.is_jupyter
+            callbacks.append(ProgressBar() if settings["enable_progress_bar"] else ProgressLines(run.folder))
         settings["callbacks"] = [*run.callbacks(self.config.checkpoint_every, self.config.early_stop), *callbacks]
         if settings["logger"] is None or settings["logger"] is True:
             settings["logger"] = run.logger()

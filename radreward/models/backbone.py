@@ -30,7 +30,7 @@ class Backbone:
         local_files_only: Never fetch anything from the hub.
 
     Raises:
-        ValueError: If the backbone is quantised and has no adapters to train.
+        ValueError: If the backbone is quantised and has no adapters to train, or no weights of its own.
     """
 
     def __init__(
@@ -45,6 +45,10 @@ class Backbone:
     ) -> None:
         if quantization and lora is None:
             raise ValueError("Expected `lora` with `quantization`: quantised weights cannot be trained.")
+        if quantization and name.startswith(TINY):
+            raise ValueError(
+                f"Expected no `quantization` with {name!r}: random weights are not stored in {quantization}."
+            )
         self.name = name
         self.lora = lora
         self.quantization = quantization
@@ -78,21 +82,28 @@ class Backbone:
     def build(self) -> nn.Module:
         """The model, with adapters in place and what is frozen frozen; dropout is off.
 
-        Without dropout a packed batch and separate sequences give the same loss and gradients.
+        Without dropout a packed batch and separate sequences give the same loss and gradients. An encoder's own pooler
+        is left out: no reward depends on it.
         """
         config = self.config()
         if self.name.startswith(TINY):
             model = tiny_model(self.name.removeprefix(TINY), self._implementation).to(getattr(torch, self.dtype))
         else:
             model = self._load()
+        if is_encoder(config) and hasattr(model, "pooler"):
+            model.pooler = None
+        module: Any
         for module in model.modules():
             if isinstance(module, nn.Dropout):
                 module.p = 0.0
             if isinstance(getattr(module, "attention_dropout", None), float):
                 module.attention_dropout = 0.0
+            # On some CPUs bitsandbytes turns 4-bit weights, once they are evaluated, into a form that has no gradients
+            # and that does not turn back exactly when it is saved.
+            if hasattr(module, "support_avx512bf16_for_cpu"):
+                module.support_avx512bf16_for_cpu = False
         if self.gradient_checkpointing:
             model.activation_checkpointing_enable(activation_checkpointing_kwargs={"use_reentrant": False})
-        _freeze_unused(model, is_encoder(config))
         return self.lora.apply(model) if self.lora else model
 
     def _load(self) -> PreTrainedModel:
@@ -119,13 +130,6 @@ def _quantization(bits: str, dtype: torch.dtype) -> BitsAndBytesConfig:
     return BitsAndBytesConfig(
         load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype, bnb_4bit_use_double_quant=True
     )
-
-
-def _freeze_unused(model: PreTrainedModel, encoder: bool) -> None:
-    """An encoder's own pooler takes no part: its weights must not wait for gradients."""
-    pooler = getattr(model, "pooler", None) if encoder else None
-    if pooler is not None:
-        pooler.requires_grad_(False)
 
 
 def _reason(error: Exception) -> str:

@@ -4,6 +4,7 @@ from radreward.modules.agreement import Agreement, Judged, agreement, table
 from radreward.modules.base import BaseModule, OptimizerSettings
 from radreward.modules.export import check_exportable, export
 from radreward.modules.figures import log_settings
+from radreward.modules.progress import ProgressBar, ProgressLines
 from radreward.modules.reward import RewardModule
 from radreward.modules.run import RunFolder, write_json
 
@@ -12,6 +13,8 @@ __all__ = [
     "BaseModule",
     "Judged",
     "OptimizerSettings",
+    "ProgressBar",
+    "ProgressLines",
     "RewardModule",
     "RunFolder",
     "agreement",

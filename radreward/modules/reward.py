@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torchmetrics import MetricCollection
 
 from radreward.criteria import Criteria
+from radreward.errors import InputError
 from radreward.metrics import KendallTauB, PairwiseAccuracy, Spearman
 from radreward.models import Backbone, RewardModel, check_packing
 from radreward.modules.base import BaseModule, OptimizerSettings
@@ -85,6 +86,7 @@ class RewardModule(BaseModule):
 
         Raises:
             FloatingPointError: If the loss is not finite; names the groups of the batch.
+            InputError: If the loss does not depend on the rewards; names the objective.
         """
         if not self._checked:
             check_packing(self.model, batch.packed, TOLERANCE.get(str(self.trainer.precision), 0.1))
@@ -92,6 +94,8 @@ class RewardModule(BaseModule):
         targets = batch.targets
         output = self.objective(RewardBatch(self(batch.packed), targets.quality, targets.group, targets.pairs))
         loss = self.objective.reduce(output)
+        if not loss.requires_grad:
+            raise InputError(f"{type(self.objective).__name__}: Expected losses that depend on the rewards.")
         if not torch.isfinite(loss):
             raise FloatingPointError(
                 f"The loss is {loss.item()} in step {self.global_step}, groups {', '.join(batch.ids)}."

@@ -53,8 +53,8 @@ class RunFolder:
             raise InputError(f"{path}: Expected a checkpoint to continue from but there is none.")
         return path
 
-    def begin(self, data: Mapping[str, str], resume: bool, overwrite: bool = False) -> None:
-        """Make the folder and write down versions, the state of the code and the fingerprint of the data.
+    def check(self, data: Mapping[str, str], resume: bool, overwrite: bool = False) -> None:
+        """Whether a run may begin here; changes nothing.
 
         Args:
             data: sha256 of each file that is read.
@@ -62,29 +62,38 @@ class RunFolder:
             overwrite: Whether an earlier run may be deleted.
 
         Raises:
-            InputError: If an earlier run is in the way, it was on other data, or the folder cannot be made.
+            InputError: If an earlier run is in the way, or was on other data.
+        """
+        if resume:
+            if self.data.is_file() and json.loads(self.data.read_text(encoding="utf-8")) != dict(data):
+                raise InputError(f"{self.data}: the data changed since the run that is to be continued.")
+        elif self.folder.is_dir() and any(self.folder.iterdir()):
+            if not self.data.is_file():
+                raise InputError(f"{self.folder}: Expected a folder that is new, empty or holds a run.")
+            if not overwrite:
+                goes_on = "Continue it with --ckpt_path=last, replace" if self.last.is_file() else "Replace"
+                raise InputError(
+                    f"{self.folder}: holds a run. {goes_on} it with --overwrite=true, "
+                    "or choose another folder with --run."
+                )
+
+    def begin(self, data: Mapping[str, str], resume: bool, overwrite: bool = False) -> None:
+        """Make the folder and write down versions, the state of the code and the fingerprint of the data.
+
+        Args as of `check`; an earlier run that may be replaced is deleted.
+
+        Raises:
+            InputError: As `check`, and if the folder cannot be made.
         """
         try:
-            if not resume:
-                self._clear(overwrite)
-            elif self.data.is_file() and json.loads(self.data.read_text(encoding="utf-8")) != dict(data):
-                raise InputError(f"{self.data}: the data changed since the run that is to be continued.")
+            self.check(data, resume, overwrite)
+            if not resume and self.data.is_file():
+                shutil.rmtree(self.folder)
             self.folder.mkdir(parents=True, exist_ok=True)
             write_json(self.data, dict(data))
             write_json(self.versions, versions())
         except OSError as error:
             raise InputError(f"{self.folder}: cannot be written ({error.strerror}).") from error
-
-    def _clear(self, overwrite: bool) -> None:
-        if self.folder.is_dir() and any(self.folder.iterdir()):
-            if not self.data.is_file():
-                raise InputError(f"{self.folder}: Expected a folder that is new, empty or holds a run.")
-            if not overwrite:
-                raise InputError(
-                    f"{self.folder}: holds a run. Continue it with --ckpt_path=last, replace it with "
-                    "--overwrite=true, or choose another folder with --run."
-                )
-            shutil.rmtree(self.folder)
 
     def callbacks(self, every: int, early_stop: int | None = None) -> list[Callback]:
         """The best checkpoint by validation τ-b, the last one every so many steps, and an end when nothing improves.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor, nn
 
+from radreward.errors import InputError
 from radreward.objectives import functional
 from radreward.objectives.weighting import SubScoreWeighting, Uniform
 from radreward.types import ObjectiveOutput, RewardBatch
@@ -51,7 +52,18 @@ class Objective(nn.Module, ABC):
             """As `forward`."""
 
     def shares(self, output: ObjectiveOutput) -> Tensor:
-        """What each loss contributes to the reduced one: same length as the losses, sums to `reduce`."""
+        """What each loss contributes to the reduced one: same length as the losses, sums to `reduce`.
+
+        Raises:
+            InputError: If `forward` gave no `ObjectiveOutput` with (n,) losses; names the class.
+        """
+        name = type(self).__name__
+        if not isinstance(output, ObjectiveOutput):
+            raise InputError(
+                f"{name}: Expected `forward` to return an ObjectiveOutput but got {type(output).__name__}."
+            )
+        if output.losses.ndim != 1:
+            raise InputError(f"{name}: Expected losses of shape (n,) but got {tuple(output.losses.shape)}.")
         return output.losses / max(1, len(output.losses)) if self.reduction == "mean" else output.losses
 
     def reduce(self, output: ObjectiveOutput) -> Tensor:

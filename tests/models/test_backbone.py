@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 import torch
-from transformers import AutoModel, LlamaConfig
+from transformers import AutoConfig, AutoModel, LlamaConfig
 
 from radreward.criteria import RadCliQ
 from radreward.data.packing import pack
@@ -14,6 +14,17 @@ from radreward.models import Backbone, LoRA, RewardModel
 from radreward.models.tiny import tiny_model
 
 PACKED = pack([[[1, 2, 8, 9], [3, 7]], [[1, 2, 8, 9], [4, 5]]], "tree")
+
+
+@pytest.fixture
+def llama(tmp_path: Path) -> Path:
+    """A decoder with rows of 64 weights: the block of 4-bit numbers."""
+    config = LlamaConfig(
+        vocab_size=32, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4
+    )
+    torch.manual_seed(0)
+    AutoModel.from_config(config).save_pretrained(tmp_path / "llama")
+    return tmp_path / "llama"
 
 
 def _losses(model: RewardModel, steps: int = 12) -> list[float]:
@@ -32,14 +43,9 @@ def _losses(model: RewardModel, steps: int = 12) -> list[float]:
 # bitsandbytes reads a field of torch by a name that torch is dropping.
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
 @pytest.mark.parametrize("quantization", ["4bit", "8bit"])
-def test_a_quantised_backbone_trains_its_adapters(tmp_path: Path, quantization: Literal["4bit", "8bit"]) -> None:
+def test_a_quantised_backbone_trains_its_adapters(llama: Path, quantization: Literal["4bit", "8bit"]) -> None:
     bitsandbytes = pytest.importorskip("bitsandbytes")
-    config = LlamaConfig(
-        vocab_size=32, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4
-    )
-    torch.manual_seed(0)
-    AutoModel.from_config(config).save_pretrained(tmp_path)  # rows of 64 weights: the block of 4-bit numbers
-    model = RewardModel(Backbone(str(tmp_path), LoRA(4), quantization), RadCliQ())
+    model = RewardModel(Backbone(str(llama), LoRA(4), quantization), RadCliQ())
     kind = bitsandbytes.nn.Linear4bit if quantization == "4bit" else bitsandbytes.nn.Linear8bitLt
     assert any(isinstance(module, kind) for module in model.modules())
     before = {name: value.clone() for name, value in model.trained_state().items()}
@@ -49,6 +55,45 @@ def test_a_quantised_backbone_trains_its_adapters(tmp_path: Path, quantization: 
     after = model.trained_state()
     assert all("lora_" in name or name.startswith("head.") for name in after)
     assert all(not torch.equal(before[name], after[name]) for name in after)
+
+
+# bitsandbytes reads a field of torch by a name that torch is dropping.
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_4_bit_weights_give_the_same_gradients_after_an_evaluation(llama: Path) -> None:
+    bitsandbytes = pytest.importorskip("bitsandbytes")
+    gradients = []
+    for evaluated in (False, True):
+        torch.manual_seed(0)
+        model = RewardModel(Backbone(str(llama), LoRA(4), "4bit"), RadCliQ())
+        layers = [module for module in model.modules() if isinstance(module, bitsandbytes.nn.Linear4bit)]
+        assert not any(getattr(layer, "support_avx512bf16_for_cpu", False) for layer in layers)
+        if evaluated:
+            with torch.no_grad():
+                model.eval()(PACKED)
+        model.train()(PACKED).square().sum().backward()
+        gradients.append({name: p.grad for name, p in model.named_parameters() if p.grad is not None})
+    found = [name for name in gradients[0] if "lora_B" in name]
+    assert len(found) == 4  # queries and values of both layers
+    assert all(gradients[0][name].abs().max() > 0 for name in found)
+    torch.testing.assert_close(gradients[1], gradients[0])
+
+
+@pytest.mark.parametrize("lora", [LoRA(4, targets=["dense"]), LoRA(4, targets="all-linear"), LoRA(4), None])
+@pytest.mark.parametrize("kind", ["bert", "camembert", "electra", "roberta", "xlm-roberta"])
+def test_every_weight_of_an_encoder_that_is_trained_has_a_part_in_the_rewards(
+    kind: str, lora: LoRA | None, tmp_path: Path
+) -> None:
+    sizes = {"vocab_size": 32, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
+    config = AutoConfig.for_model(kind, **sizes, num_attention_heads=2, max_position_embeddings=64, type_vocab_size=1)
+    AutoModel.from_config(config).save_pretrained(tmp_path)
+    model = RewardModel(Backbone(str(tmp_path), lora), RadCliQ())
+    for name, parameter in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(parameter)
+    model(PACKED).square().sum().backward()
+    unused = [name for name, p in model.named_parameters() if p.requires_grad and p.grad is None]
+    assert unused == []
+    assert not any("encoder.pooler" in name or "model.pooler" in name for name in model.trained_state())
 
 
 def test_gradient_checkpointing_gives_the_same_gradients(tmp_path: Path) -> None:
@@ -80,3 +125,6 @@ def test_what_cannot_be_loaded_is_named(tmp_path: Path) -> None:
         Backbone(str(tmp_path)).build()
     with pytest.raises(ValueError, match="`lora`"):
         Backbone(lora=None, quantization="4bit")
+    for name in ("tiny-llama", "tiny-bert"):
+        with pytest.raises(ValueError, match=f"`quantization` with '{name}'"):
+            Backbone(name, quantization="8bit")

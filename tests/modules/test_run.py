@@ -29,8 +29,12 @@ def test_an_earlier_run_is_replaced_only_when_asked(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     run.begin(DATA, resume=False)
     run.metrics.write_text("{}")
-    with pytest.raises(InputError, match=rf"{tmp_path}: holds a run. Continue it with --ckpt_path=last"):
+    with pytest.raises(InputError, match=rf"{tmp_path}: holds a run. Replace it with --overwrite=true"):
         run.begin(DATA, resume=False)
+    run.checkpoints.mkdir()
+    run.last.touch()
+    with pytest.raises(InputError, match="Continue it with --ckpt_path=last, replace it"):
+        run.check(DATA, resume=False)
     assert run.metrics.is_file()
     run.begin(DATA, resume=True)
     assert run.metrics.is_file()

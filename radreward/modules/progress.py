@@ -1,0 +1,77 @@
+"""How far a run is: a bar where there is a terminal, elsewhere a line now and then."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.callbacks import RichProgressBar
+
+
+class ProgressBar(RichProgressBar):
+    """Lightning's bar without a last epoch where only steps are limited, and without the name of the log's folder."""
+
+    def get_metrics(self, trainer: Trainer, pl_module: LightningModule) -> dict[str, Any]:
+        """What stands beside the bar."""
+        return {name: value for name, value in super().get_metrics(trainer, pl_module).items() if name != "v_num"}
+
+    def _get_train_description(self, current_epoch: int) -> str:
+        return f"{f'Epoch {current_epoch}':{len(self.validation_description)}}"
+
+
+class ProgressLines(Callback):
+    """Lines on the standard error: at the start, after every validation, and when the last one is a minute old.
+
+    The loss is the mean over the steps since the line before; seconds a step are the mean since the start, validations
+    included, so that what is left is known from them.
+
+    Args:
+        folder: Where the run is kept; told at the start.
+        every: Seconds between two lines.
+    """
+
+    def __init__(self, folder: str | Path, every: float = 60.0) -> None:
+        self.folder, self.every = folder, every
+        self._losses: list[float] = []
+        self._began = self._told = 0.0
+        self._first = self._steps = 0
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Tell where everything is kept."""
+        self._losses, self._first = [], trainer.global_step
+        self._steps = int(trainer.estimated_stepping_batches)
+        self._began = time.monotonic()
+        self._tell(trainer, f"training, kept in {self.folder}")
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Note the loss; tell it when it is time."""
+        self._losses.append(float(outputs["loss"]))
+        if time.monotonic() - self._told >= self.every:
+            self._tell(trainer, self._state(trainer))
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Tell the agreement of the validation part, and the state where steps were taken since the line before."""
+        if not trainer.sanity_checking:
+            state = [self._state(trainer)] if self._losses else []
+            self._tell(trainer, ", ".join([f"validation τ-b {float(trainer.callback_metrics['val_tau']):.3f}", *state]))
+
+    def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Tell what happens after the last step."""
+        self._tell(trainer, "judging the validation part with the weights to save")
+
+    def _state(self, trainer: Trainer) -> str:
+        loss = sum(self._losses) / len(self._losses)
+        self._losses = []
+        pace = (time.monotonic() - self._began) / max(1, trainer.global_step - self._first)
+        left = (self._steps - trainer.global_step) * pace / 60
+        return f"loss {loss:.4g}, {pace:.2g} s a step, {left:.0f} min left"
+
+    def _tell(self, trainer: Trainer, text: str) -> None:
+        self._told = time.monotonic()
+        if trainer.is_global_zero:
+            print(f"step {trainer.global_step} of {self._steps}: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,92 @@
+"""Lines of progress where there is no terminal, and the bar where there is one."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from torch.utils.data import DataLoader, TensorDataset
+
+from radreward.modules import ProgressBar, ProgressLines
+
+
+class Halves(LightningModule):
+    """Losses 1, 1/2, 1/3 ... and an agreement of 0.25."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(()))
+
+    def training_step(self, batch: Any, index: int) -> torch.Tensor:
+        return 0 * self.weight + 1 / (self.global_step + 1)
+
+    def validation_step(self, batch: Any, index: int) -> None:
+        self.log("val_tau", 0.25, batch_size=1)
+
+    def predict_step(self, batch: Any, index: int) -> None:
+        return None
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), 0.1)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., Trainer]:
+    """Trains four steps with a validation after every second one, then predicts."""
+
+    def made(shown: Callback) -> Trainer:
+        trainer = Trainer(
+            accelerator="cpu", logger=False, callbacks=[shown], max_steps=4, val_check_interval=2,
+            check_val_every_n_epoch=None, num_sanity_val_steps=1, enable_checkpointing=False,
+            enable_progress_bar=isinstance(shown, ProgressBar), enable_model_summary=False,
+            default_root_dir=tmp_path,
+        )  # fmt: skip
+        loader: DataLoader[Any] = DataLoader(TensorDataset(torch.zeros(3)))
+        trainer.fit(Halves(), loader, loader)
+        trainer.predict(dataloaders=loader, model=Halves())
+        return trainer
+
+    return made
+
+
+NOISE = pytest.mark.filterwarnings("ignore:.*:UserWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
+
+
+@NOISE
+def test_lines_tell_loss_pace_agreement_and_where(
+    run: Callable[..., Trainer], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(ProgressLines("runs/first", every=1000))
+    lines = capsys.readouterr().err.splitlines()
+    pace = r"[\d.e-]+ s a step, \d+ min left"
+    assert re.fullmatch(r"step 0 of 4: training, kept in runs/first", lines[0])
+    assert re.fullmatch(rf"step 2 of 4: validation τ-b 0\.250, loss 0\.75, {pace}", lines[1])  # mean of 1 and 1/2
+    assert re.fullmatch(rf"step 4 of 4: validation τ-b 0\.250, loss 0\.2917, {pace}", lines[2])  # of 1/3 and 1/4
+    assert lines[3:] == ["step 4 of 4: judging the validation part with the weights to save"]
+
+
+@NOISE
+def test_lines_between_validations_come_when_the_last_is_old(
+    run: Callable[..., Trainer], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(ProgressLines("runs/first", every=0))
+    lines = capsys.readouterr().err.splitlines()
+    losses = [float(found[1]) for found in (re.search(r": loss ([\d.]+),", line) for line in lines) if found]
+    assert losses == [1.0, 0.5, 0.3333, 0.25]
+    assert sum("validation τ-b 0.250" in line for line in lines) == 2
+
+
+@NOISE
+def test_the_bar_names_no_last_epoch_and_no_version(
+    run: Callable[..., Trainer], capsys: pytest.CaptureFixture[str]
+) -> None:
+    bar = ProgressBar()
+    trainer = run(bar)
+    assert trainer.max_epochs == -1
+    shown = capsys.readouterr().out
+    assert re.search(r"Epoch 1 +", shown)
+    assert "/-2" not in shown
+    assert "v_num" not in bar.get_metrics(trainer, trainer.lightning_module)
