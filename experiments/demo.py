@@ -1,4 +1,4 @@
-"""The main job in small: make training data, train a reward model, measure it, score reports with it.
+"""The main job in small: make training data, train a reward model in two stages, measure it, score reports with it.
 
     python experiments/demo.py                          synthetic reports
     python experiments/demo.py --reports my.csv         your own reports (column `report`)
@@ -34,6 +34,24 @@ def run(*arguments: str) -> None:
     console.print(f"\n[bold]$ radreward {' '.join(arguments)}[/bold]", soft_wrap=True, highlight=False)
     if code := radreward(list(arguments)):
         sys.exit(code)
+
+
+def train(stage: str, out: Path, *synthesis: str, steps: int, start: Path | None = None) -> Path:
+    """Make data and train on them, from the model of the stage before if there is one; the folder of the run."""
+    data, folder = out / f"{stage}-data", out / stage
+    run("synthesize", f"--criteria={CRITERIA}", "--seed=0", f"--output={data}", *synthesis)
+    run(
+        "fit",
+        f"--config={CONFIG}",
+        f"--run={folder}",
+        f"--data.records={data / 'groups.parquet'}",
+        "--data.validation=0.05",
+        f"--trainer.max_steps={steps}",
+        f"--trainer.val_check_interval={steps}",
+        "--overwrite=true",
+        *([f"--start={start}"] if start else []),
+    )
+    return folder
 
 
 def pairs_file(groups: Path, path: Path, references: int = 3) -> dict[str, float]:
@@ -79,41 +97,31 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reports", default=None, help="CSV, JSONL or Parquet of reports to make errors in")
     parser.add_argument("--output", type=Path, default=Path("runs/demo"), help="folder of everything that comes out")
-    parser.add_argument("--groups", type=int, default=1200, help="references to train on")
-    parser.add_argument("--steps", type=int, default=120, help="training steps")
     options = parser.parse_args()
     began, out = time.monotonic(), options.output
-    own = [f"--reports={options.reports}"] if options.reports else []
-    data, held_out = out / "data", out / "held-out"
-    run("synthesize", f"--criteria={CRITERIA}", f"--groups={options.groups}", "--seed=0", f"--output={data}", *own)
+    held_out = out / "held-out"
     run("synthesize", f"--criteria={CRITERIA}", "--groups=100", "--per-reference=4", "--seed=1", f"--output={held_out}")
-    run(
-        "fit",
-        f"--config={CONFIG}",
-        f"--run={out / 'er2score'}",
-        f"--data.records={data / 'groups.parquet'}",
-        f"--trainer.max_steps={options.steps}",
-        f"--trainer.val_check_interval={options.steps}",
-        "--overwrite=true",
-    )
+    statements = train("statements", out, "--length=statement", "--per-reference=8", "--groups=1600", steps=200)
+    own = [f"--reports={options.reports}"] if options.reports else []
+    model = train("reports", out, "--groups=900", *own, steps=100, start=statements)
     results = {}
-    for title, model in (("trained just now", str(out / "er2score")), ("shipped: embedded", "embedded")):
-        figures = out / f"{Path(model).name}.json"
-        run("evaluate", f"--model={model}", f"--data={held_out / 'groups.parquet'}", f"--output={figures}")
+    for title, name in (("trained just now", str(model)), ("shipped: embedded", "embedded")):
+        figures = out / f"{Path(name).name}.json"
+        run("evaluate", f"--model={name}", f"--data={held_out / 'groups.parquet'}", f"--output={figures}")
         results[title] = json.loads(figures.read_text(encoding="utf-8"))["agreement"]
     known = pairs_file(held_out / "groups.parquet", out / "pairs.jsonl")
     scores = out / "scores.parquet"
     scores.unlink(missing_ok=True)
-    run("score", f"--model={out / 'er2score'}", f"--input={out / 'pairs.jsonl'}", f"--output={scores}")
+    run("score", f"--model={model}", f"--input={out / 'pairs.jsonl'}", f"--output={scores}")
     console.print(scores_table(scores, known))
     console.print(agreement_table(results))
-    for name, path in (
-        ("training data", data),
-        ("trained model", out / "er2score" / "model"),
+    for what, path in (
+        ("training data", ", ".join(str(path) for path in sorted(out.glob("*-data")))),
+        ("trained model", model / "model"),
         ("scores", scores),
-        ("TensorBoard", f"tensorboard --logdir {out / 'er2score' / 'logs'}"),
+        ("TensorBoard", f"tensorboard --logdir {out}"),
     ):
-        console.print(f"{name:<14} {path}", soft_wrap=True, highlight=False)
+        console.print(f"{what:<14} {path}", soft_wrap=True, highlight=False)
     console.print(f"\nSynthetic data, research only. {(time.monotonic() - began) / 60:.1f} minutes.")
 
 

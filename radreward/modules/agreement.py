@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import torch
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from torch import Tensor
 
@@ -13,7 +14,14 @@ from radreward.criteria import Criteria
 from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, Spearman
 from radreward.models import Calibration
 
-MEASURES = {"tau_b": "τ-b", "spearman": "Spearman", "pair_accuracy": "pairs right", "count_mae": "MAE of counts"}
+MEASURES = {
+    "tau_b": "τ-b",
+    "tau_b_limit": "at most",
+    "spearman": "ρ",
+    "pair_accuracy": "pairs",
+    "count_mae": "MAE",
+}
+"""τ-b, and what a perfect ranking would have; Spearman's ρ; pairs of one reference ordered right; error of counts."""
 
 Agreement = dict[str, dict[str, float | None]]
 """Per criterion and for "total", the measures; None where one is not defined, as for a criterion that never varies."""
@@ -31,7 +39,7 @@ class Judged(NamedTuple):
 
 
 def agreement(criteria: Criteria, judged: Judged, counts: Tensor | None) -> Agreement:
-    """τ-b, Spearman's ρ, the share of pairs ordered right and the absolute error of counts.
+    """τ-b, its limit, Spearman's ρ, the share of pairs ordered right and the absolute error of counts.
 
     Args:
         criteria: What is judged. Rewards and quality are added over them for the total, counts as they are.
@@ -43,12 +51,32 @@ def agreement(criteria: Criteria, judged: Judged, counts: Tensor | None) -> Agre
     tau.update(judged.rewards, quality)
     spearman.update(judged.rewards, quality)
     pairs.update(judged.rewards, quality, judged.group)
-    columns = {"tau_b": tau.compute(), "spearman": spearman.compute(), "pair_accuracy": pairs.compute()}
+    limits = {tag: tau_b_limit(column) for tag, column in zip(tags, quality.T, strict=True)}
+    limits["total"] = tau_b_limit(criteria.total(quality))
+    columns = {
+        "tau_b": tau.compute(),
+        "tau_b_limit": limits,
+        "spearman": spearman.compute(),
+        "pair_accuracy": pairs.compute(),
+    }
     if counts is not None:
         error.update(counts, judged.errors)
         found = error.compute()
         columns["count_mae"] = {tag: found[f"{tag}/mae"] for tag in (*tags, "total")}
     return {tag: {name: _number(values[tag]) for name, values in columns.items()} for tag in (*tags, "total")}
+
+
+def tau_b_limit(known: Tensor) -> Tensor:
+    """√(1 - tied pairs / pairs), the highest τ-b with `known` (n,) that values without ties can have.
+
+    Rewards are never equal where errors often are: most candidates have no error of a rare kind.
+
+    >>> tau_b_limit(torch.tensor([0.0, 0.0, 0.0, -1.0]))
+    tensor(0.7071, dtype=torch.float64)
+    """
+    ties = known.unique(return_counts=True)[1].double()
+    pairs = len(known) * (len(known) - 1)
+    return (1 - (ties * (ties - 1)).sum() / pairs).sqrt()
 
 
 def held_out_counts(judged: Judged) -> Tensor | None:
@@ -65,7 +93,8 @@ def held_out_counts(judged: Judged) -> Tensor | None:
 
 def table(result: Agreement, title: str) -> Table:
     """The numbers as a table, the total last."""
-    shown = Table("criterion", title=title, title_justify="left")
+    shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    shown.add_column("criterion", no_wrap=True)
     names = [name for name in MEASURES if name in result["total"]]
     for name in names:
         shown.add_column(MEASURES[name], justify="right")

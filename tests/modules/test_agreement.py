@@ -35,6 +35,8 @@ def test_every_measure_is_as_scipy_and_hand_have_it(judged: Judged) -> None:
     for tag, column in columns.items():
         reward, known = judged.rewards[:, column].sum(1).double(), quality[:, column].sum(1).double()
         assert found[tag]["tau_b"] == pytest.approx(kendalltau(reward, known).statistic, abs=1e-5)
+        perfect = kendalltau(known + torch.linspace(0, 1e-6, 24, dtype=torch.float64), known).statistic
+        assert found[tag]["tau_b_limit"] == pytest.approx(perfect, abs=1e-6)
         assert found[tag]["spearman"] == pytest.approx(spearmanr(reward, known).statistic, abs=1e-5)
         pairs = [
             (reward[i] - reward[j]) * (known[i] - known[j]) > 0
