@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from lightning.pytorch.loggers import TensorBoardLogger
@@ -49,12 +49,6 @@ class RewardModule(BaseModule):
         super().__init__(optimizer)
         self.criteria = criteria
         self.model = RewardModel(backbone or Backbone(), criteria, pooling, hidden)
-        layer: Any
-        for layer in self.model.modules():
-            # On some CPUs bitsandbytes turns 4-bit weights, once they are evaluated, into a form that has no gradients
-            # and that does not turn back exactly when it is saved.
-            if hasattr(layer, "support_avx512bf16_for_cpu"):
-                layer.support_avx512bf16_for_cpu = False
         self.objective = objective or MarginRewardEnforcement()
         self.metrics = MetricCollection(
             {

@@ -2,14 +2,12 @@
 
 import logging
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from radreward.models import Backbone, LoRA
 from radreward.modules import RewardModule
 from radreward.objectives import BradleyTerry, CountRegression, Dynamic, PairObjective, SumOfObjectives
 from radreward.types import TrainingBatch
@@ -118,24 +116,3 @@ def test_agreement_that_is_undefined_is_told_and_not_logged_as_0(
     assert "Step 7: τ-b of the total is undefined" in caplog.text
     assert log.values["val_tau"] != log.values["val_tau"]  # NaN: callbacks take it for worse than any number
     assert not any("tau" in name for name in log.for_logger)
-
-
-# bitsandbytes reads a field of torch by a name that torch is dropping.
-@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
-def test_4_bit_weights_give_the_same_gradients_after_an_evaluation(
-    module: Make, tiny_folder: Path, batch: TrainingBatch
-) -> None:
-    pytest.importorskip("bitsandbytes")
-    gradients = []
-    for evaluated in (False, True):
-        made = module(backbone=Backbone(str(tiny_folder), LoRA(4), "4bit"))
-        if evaluated:
-            with torch.no_grad():
-                made.eval()(batch.packed)
-        made.train()(batch.packed).square().sum().backward()
-        found = {name: p.grad.clone() for name, p in made.named_parameters() if p.grad is not None and "lora_B" in name}
-        assert len(found) == 4  # queries and values of both layers
-        assert all(value.abs().max() > 0 for value in found.values())
-        gradients.append(found)
-    for name, value in gradients[0].items():
-        torch.testing.assert_close(gradients[1][name], value)
