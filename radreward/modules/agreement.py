@@ -74,9 +74,9 @@ def tau_b_limit(known: Tensor) -> Tensor:
     >>> tau_b_limit(torch.tensor([0.0, 0.0, 0.0, -1.0]))
     tensor(0.7071, dtype=torch.float64)
     """
-    ties = known.unique(return_counts=True)[1].double()
-    pairs = len(known) * (len(known) - 1)
-    return (1 - (ties * (ties - 1)).sum() / pairs).sqrt()
+    ties: Tensor = torch.unique(known, return_counts=True)[1].double()
+    tied, pairs = (ties * (ties - 1)).sum(), len(known) * (len(known) - 1)
+    return torch.sqrt(1 - tied / pairs)
 
 
 def held_out_counts(judged: Judged) -> Tensor | None:
