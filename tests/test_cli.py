@@ -148,6 +148,48 @@ def test_score_writes_every_row_and_ends_with_1_where_one_was_rejected(trained: 
     assert main(command) == 0
 
 
+def test_evaluate_names_what_it_leaves_out(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second, *_ = read_groups(trained.parent / "groups.jsonl")
+    long = first.candidates[1]._replace(text="lamp " * 200)
+    some, none = tmp_path / "some.jsonl", tmp_path / "none.jsonl"
+    write_groups(some, [first._replace(candidates=(first.candidates[0], long)), second])
+    write_groups(none, [first._replace(candidates=(long,))])
+    for path, code, told in (
+        (some, 1, "Not scored and left out: 1 of 5 candidates; first group '0', candidate 2: over the limit: "),
+        (none, 2, f"radreward: {none}: Expected candidates that can be scored but there is none; the first is group"),
+    ):
+        assert main(["evaluate", f"--model={trained}", f"--data={path}"]) == code
+        error = capsys.readouterr().err
+        assert error.startswith(told)
+        assert error.count("\n") == 1
+
+
+def test_figures_are_written_into_a_new_folder_or_refused_before_scoring(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["evaluate", f"--model={trained}", f"--data={trained.parent / 'groups.jsonl'}"]
+    assert main([*command, f"--output={tmp_path / 'new' / 'figures.json'}"]) == 0
+    assert (tmp_path / "new" / "figures.json").is_file()
+    (tmp_path / "file").touch()
+    capsys.readouterr()
+    for output, told in ((tmp_path, "it is a folder"), (tmp_path / "file" / "a.json", "cannot be written")):
+        assert main([*command, f"--output={output}", "--model=absent"]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"radreward: {output}: ")
+        assert told in error
+
+
+def test_ctrl_c_before_there_is_anything_to_continue_tells_what_to_do(
+    trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(options: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("radreward.cli.commands.score", stopped)
+    assert main(["score", f"--model={trained}", "--input=a.jsonl", "--output=b.jsonl"]) == 130
+    assert capsys.readouterr().err == "radreward: interrupted. Run the same command again.\n"
+
+
 def test_synthesize_writes_groups_that_fit_can_read(tmp_path: Path) -> None:
     command = ["synthesize", "--criteria", "radcliq", "--groups", "3", "--seed", "1", "--output", str(tmp_path / "d")]
     assert main(command) == 0
@@ -475,6 +517,8 @@ BAD = {
     "no criteria": (["--criteria=null"], "radreward: criteria: Expected the name of a Criteria"),
     "no whole number": (["--seed_everything=abc"], "seed_everything: Expected a bool; Expected a int (given: abc)"),
     "misspelt criteria": (["--criteria=RadCliK"], "Did you mean RadCliQ?"),
+    "criteria as a file": (["--criteria=own.yaml"], "--criteria=CriteriaFile --criteria.path=FILE"),
+    "criteria as the other commands call them": (["--criteria=radcliq-significance"], "mean RadCliQSignificance?"),
     "misspelt collator": (["--data.collator=PackedGroup"], "Did you mean PackedGroups?"),
     "misspelt setting": (["--model.objective=BradleyTerry", "--model.objective.lamda=1"], "has no setting 'lamda'"),
     "unknown setting": (["--model.hiden=3"], "--model.hiden"),
@@ -493,6 +537,7 @@ BAD = {
     "unknown tiny backbone": (["--model.backbone.name=tiny-whale"], "tiny-whale"),
     "no checkpoint": (["--ckpt_path=last"], "last.ckpt"),
     "too long": (["--data.collator.max_length=4"], "max_length"),
+    "more than positions": (["--data.collator.max_length=4097"], "`max_length` to be at most 4096, the positions of"),
 }
 
 
@@ -510,6 +555,7 @@ def test_bad_settings_are_told_in_one_line(
     (tmp_path / "list.yaml").write_text("- 1")
     (tmp_path / "bytes.yaml").write_bytes(b"run: \xff")
     (tmp_path / "unknown.yaml").write_text("modle: 3")
+    (tmp_path / "own.yaml").write_text("name: own\ncriteria: [{name: tone, description: Rude.}]")
     assert main(["fit", f"--config={config}", *arguments]) == 2
     error = capsys.readouterr().err
     assert told in error
@@ -526,12 +572,14 @@ def test_bad_settings_are_told_in_one_line(
         ("evaluate --data absent.jsonl --model nothing", "nothing"),
         ("synthesize --criteria radclik --output d", "radclik"),
         ("synthesize --groups many --output d", "many"),
+        ("synthesize --groups 1 --output file", "radreward: file: cannot be "),
     ],
 )
 def test_bad_commands_are_told_in_one_line(
     command: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
     assert main(command.split()) == 2
     error = capsys.readouterr().err
     assert told in error

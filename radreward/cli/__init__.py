@@ -48,5 +48,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"radreward: {one_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as error:
-        print(f"radreward: interrupted. {error or 'Run the same command again.'}", file=sys.stderr)
+        print(f"radreward: interrupted. {str(error) or 'Run the same command again.'}", file=sys.stderr)
         return 130

@@ -58,23 +58,30 @@ def evaluate(options: Namespace) -> int:
         from radreward.modules import Judged, agreement, table, write_json
         from radreward.scorers.base import SCORED
 
+        if options.output:
+            _check_output(options.output)
         scorer = _scorer(options)
         if scorer.criteria is None:
             raise InputError(f"{options.model}: Expected a scorer with scores by criterion.")
         groups = list(read_groups(options.data, scorer.criteria))
         known = [
-            (number, group.reference, candidate)
+            (number, group.reference, candidate, f"group {group.id!r}, candidate {place}")
             for number, group in enumerate(groups)
-            for candidate in group.candidates
+            for place, candidate in enumerate(group.candidates, 1)
         ]
-        scores = scorer.score([reference for _, reference, _ in known], [entry.text for *_, entry in known])
+        scores = scorer.score([reference for _, reference, *_ in known], [entry.text for *_, entry, _ in known])
         kept = [index for index, status in enumerate(scores.status) if status in SCORED]
+        left_out = [
+            f"{place}: {status}"
+            for (*_, place), status in zip(known, scores.status, strict=True)
+            if status not in SCORED
+        ]
         if scores.sub is None or not kept:
-            raise InputError(f"{options.data}: Expected candidates that can be scored but there are none.")
+            found = f"none; the first is {left_out[0]}" if left_out else "none"
+            raise InputError(f"{options.data}: Expected candidates that can be scored but there is {found}.")
         errors = torch.stack([scorer.criteria.vector(known[index][2].errors or {}) for index in kept])
         judged = Judged(scores.sub[kept], errors, torch.tensor([known[index][0] for index in kept]))
         result = agreement(scorer.criteria, judged, None if scores.counts is None else scores.counts[kept])
-    left_out = len(known) - len(kept)
     Console().print(table(result, f"{options.data}: {len(kept)} candidates of {len(groups)} references"))
     if options.output:
         write_json(
@@ -83,13 +90,15 @@ def evaluate(options: Namespace) -> int:
                 "model": options.model,
                 "data": {str(options.data): fingerprint(options.data)},
                 "candidates": len(kept),
-                "left_out": left_out,
+                "left_out": len(left_out),
                 "agreement": result,
             },
         )
         print(f"Figures: {options.output}")
     if left_out:
-        print(f"{left_out} candidates could not be scored and are left out.", file=sys.stderr)
+        print(
+            f"Not scored and left out: {len(left_out)} of {len(known)} candidates; first {left_out[0]}", file=sys.stderr
+        )
     return 1 if left_out else 0
 
 
@@ -105,7 +114,9 @@ def score(options: Namespace) -> int:
     if summary.resumed:
         print(f"{summary.resumed} rows had been scored by an earlier run.")
     if summary.rejected:
-        print(f"{summary.rejected} rows were rejected, with reasons in {summary.rejects}", file=sys.stderr)
+        print(
+            f"Rejected: {summary.rejected} of {summary.rows} rows, with reasons in {summary.rejects}", file=sys.stderr
+        )
     return 1 if summary.rejected else 0
 
 
@@ -127,6 +138,16 @@ def synthesize(options: Namespace) -> int:
         )
     print(f"Groups: {path}, with a data card beside them.")
     return 0
+
+
+def _check_output(path: Path) -> None:
+    """Make its folder: what cannot be written is told before anything is computed."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}).") from error
+    if path.is_dir():
+        raise InputError(f"{path}: Expected a file to write but it is a folder.")
 
 
 def _scorer(options: Namespace) -> Scorer:

@@ -23,7 +23,7 @@ from radreward.criteria import Criteria
 from radreward.data.datamodule import PairedReportDataModule
 from radreward.data.packed_groups import PackedGroups
 from radreward.errors import InputError
-from radreward.models import start_from
+from radreward.models import check_length, start_from
 from radreward.modules import (
     Agreement,
     ProgressBar,
@@ -81,7 +81,7 @@ class Training(NamedTuple):
             InputError: If data, checkpoint or folder cannot be used.
             KeyboardInterrupt: If it was stopped; `last.ckpt` in the folder can be continued.
         """
-        check_exportable(self.data)
+        check_length(self.module.model.config, check_exportable(self.data).prompts.max_length)
         for name in ("max_steps", "max_epochs", "limit_train_batches"):
             if getattr(self.trainer, name) == 0:
                 raise InputError(f"trainer.{name}: Expected at least one step of training but got 0.")

@@ -42,7 +42,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def readable(building: bool = False) -> Iterator[None]:
-    """Turn what users can mend into `InputError`; everything else keeps its traceback.
+    """Turn what users can mend into `InputError`, files that cannot be used too; the rest keeps its traceback.
 
     Args:
         building: Whether constructors run on users' settings, so that a ValueError is about these.
@@ -60,6 +60,11 @@ def readable(building: bool = False) -> Iterator[None]:
         raise
     except ArgumentError as error:
         raise InputError(explain(str(error))) from error
+    except OSError as error:
+        path = error.filename2 or error.filename
+        if path is None:
+            raise
+        raise InputError(f"{path}: cannot be used ({error.strerror}).") from error
     except kinds as error:
         raise InputError(explain(str(error))) from error
 
@@ -135,8 +140,9 @@ def _unknown_class(key: str, name: str, text: str) -> str:
     module, base = found.groups() if found else ("radreward.data.collate", "Collator")
     family = getattr(importlib.import_module(module), base)
     names = sorted(_concrete(family))
-    near = get_close_matches(name.rsplit(".", 1)[-1], names, n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"Expected one of {', '.join(names)}, or a class of your own."
+    plain = {entry.lower(): entry for entry in names}  # `radcliq-significance` means RadCliQSignificance
+    near = get_close_matches(name.rsplit(".", 1)[-1].lower().replace("-", ""), plain, n=1)
+    hint = f"Did you mean {plain[near[0]]}?" if near else f"Expected one of {', '.join(names)}, or a class of your own."
     return f"{key}: there is no {base} {name!r}. {hint}"
 
 
@@ -152,4 +158,6 @@ def _unknown_option(key: str, path: str, option: str) -> str:
     hint = f"Did you mean {near[0]}?" if near else f"Expected one of {', '.join(options)}."
     if not options:
         hint = "It has none."
+    if key == "criteria":
+        hint += " A file of criteria is set with --criteria=CriteriaFile --criteria.path=FILE."
     return f"{key}: {name} has no setting {option!r}. {hint}"

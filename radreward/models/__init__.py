@@ -1,5 +1,6 @@
 """Backbones, adapters, pooling, heads, calibration."""
 
+from radreward.models.attention import check_length
 from radreward.models.backbone import Backbone
 from radreward.models.calibration import Calibration
 from radreward.models.heads import MultiRewardHead
@@ -18,6 +19,7 @@ __all__ = [
     "Pooling",
     "RewardModel",
     "SavedModel",
+    "check_length",
     "check_packing",
     "load_model",
     "save_model",

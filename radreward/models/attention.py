@@ -34,6 +34,27 @@ def is_encoder(config: PreTrainedConfig) -> bool:
     return kind in ENCODERS
 
 
+def check_length(config: PreTrainedConfig, length: int) -> None:
+    """Whether a backbone has positions for a path of so many tokens.
+
+    Raises:
+        InputError: If not: beyond its last position a backbone fails, or was never trained.
+
+    >>> from transformers import BertConfig
+    >>> check_length(BertConfig(max_position_embeddings=512), 512)
+    """
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions is None:
+        return
+    if config.model_type in POSITION_OFFSET:
+        positions -= config.pad_token_id + 1
+    if length > positions:
+        raise InputError(
+            f"Expected `max_length` to be at most {positions}, the positions of this {config.model_type} backbone, "
+            f"but got {length}."
+        )
+
+
 def model_inputs(packed: PackedBatch, config: PreTrainedConfig, dtype: torch.dtype) -> dict[str, Any]:
     """Keyword arguments for the forward pass of a transformers model without a language-model head.
 

@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
+from radreward.models.attention import check_length
 from radreward.models.backbone import Backbone
 from radreward.models.calibration import Calibration
 from radreward.models.lora import LoRA
@@ -101,6 +102,10 @@ def load_model(folder: str | Path, device: str = "cpu", download: bool = False) 
     if type(max_length) is not int or max_length < 1:
         raise InputError(f"{path}: Expected `max_length` to be an integer >= 1 but got {max_length!r}.")
     model = _model(config, path, download)
+    try:
+        check_length(model.config, max_length)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
     _load_weights(model, folder / WEIGHTS)
     calibration = _calibration(folder / CALIBRATION, len(model.criteria))
     return SavedModel(model.to(device).eval(), TEMPLATES[template](), max_length, calibration, config["training"])
@@ -170,8 +175,9 @@ def _load_weights(model: RewardModel, path: Path) -> None:
 def _calibration(path: Path, criteria: int) -> Calibration | None:
     if not path.is_file():
         return None
+    value = _read(path)
     try:
-        calibration = Calibration.from_dict(_read(path))
+        calibration = Calibration.from_dict(value)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     if len(calibration.curves) != criteria:

@@ -69,7 +69,7 @@ class ProgressLines(Callback):
         self._losses = []
         pace = (time.monotonic() - self._began) / max(1, trainer.global_step - self._first)
         left = (self._steps - trainer.global_step) * pace / 60
-        return f"loss {loss:.4g}, {pace:.2g} s a step, {left:.0f} min left"
+        return f"loss {loss:.4g}, {pace:.3g} s a step, {left:.0f} min left"
 
     def _tell(self, trainer: Trainer, text: str) -> None:
         self._told = time.monotonic()

@@ -62,6 +62,7 @@ def test_only_what_is_trained_is_saved_and_the_embedded_model_is_small(tmp_path:
         ("template", "os.system"),
         ("template", "../PairTemplate"),
         ("max_length", True),
+        ("max_length", 4097),
         ("pooling", "../last"),
         ("hidden", -1),
         ("lora", {"r": 0}),
@@ -102,6 +103,9 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
     save_file(state, folder / "model.safetensors")
     (folder / "calibration.json").write_text('{"curves": [[[0, 1]]]}')
     with pytest.raises(InputError, match=r"calibration\.json: Expected 6 curves"):
+        load_model(folder)
+    (folder / "calibration.json").write_text("[")
+    with pytest.raises(InputError, match=rf"^{folder / 'calibration.json'}: Expected JSON"):
         load_model(folder)
     (folder / "config.json").write_text("{")
     with pytest.raises(InputError, match=r"config\.json: Expected JSON"):
