@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
+from radreward.data.pairing import pairs
 from radreward.objectives import Objective, SubScoreWeighting
 from radreward.types import RewardBatch
 
@@ -45,10 +46,8 @@ def make_reward_batch(
     shape = (groups * candidates, criteria)
     quality = -torch.randint(0, 3, shape, generator=generator).to(dtype)
     group = torch.arange(groups).repeat_interleave(candidates)
-    total = quality.sum(1)
-    pairs = ((group[:, None] == group) & (total[:, None] > total)).nonzero()
     rewards = torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_()
-    return RewardBatch(rewards, quality, group, pairs)
+    return RewardBatch(rewards, quality, group, pairs(quality.sum(1), group))
 
 
 class ObjectiveConformance(ABC):

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import TQDMProgressBar
 from rich.console import Console
 from tensorboard.backend.event_processing.event_accumulator import (
@@ -27,6 +28,7 @@ from radreward.criteria import RadCliQ
 from radreward.data.records import read_groups, write_groups
 from radreward.data.split import held_out
 from radreward.data.tokenizer import byte_tokenizer
+from radreward.errors import InputError
 from radreward.models import load_model
 from radreward.modules import ProgressBar
 
@@ -226,6 +228,25 @@ def test_an_earlier_run_is_not_overwritten_unasked(trained: Path, capsys: pytest
     assert main(["fit", f"--config={trained.parent / 'config.yaml'}"]) == 2
     assert "holds a run" in capsys.readouterr().err
     assert (trained / "metrics.json").read_bytes() == before
+
+
+def test_the_other_processes_of_a_run_find_its_folder_begun(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from radreward.cli import build
+
+    class Reached(Exception):
+        pass
+
+    def fit(*_: object, **__: object) -> None:
+        raise Reached
+
+    first, second = build(config), build(config)
+    first.run.begin(first.data.fingerprint(), resume=False)
+    with pytest.raises(InputError, match="holds a run"):
+        second.fit()
+    monkeypatch.setattr(Trainer, "is_global_zero", False)
+    monkeypatch.setattr(Trainer, "fit", fit)
+    with pytest.raises(Reached):
+        second.fit()
 
 
 DYNAMIC = {

@@ -86,7 +86,8 @@ class Training(NamedTuple):
             if getattr(self.trainer, name) == 0:
                 raise InputError(f"trainer.{name}: Expected at least one step of training but got 0.")
         data, resume = self.data.fingerprint(), self.checkpoint is not None
-        self.run.check(data, resume, self.overwrite)
+        if self.trainer.is_global_zero:  # the other processes of a run find the folder begun
+            self.run.check(data, resume, self.overwrite)
         if self.checkpoint is not None:
             self.module.read_checkpoint(self.checkpoint)
         if self.start is not None:

@@ -96,11 +96,8 @@ class SegmentTokenizer:
         # split_special_tokens: a report that says "[SEP]" says seven characters, it does not end a segment.
         return tuple(self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
 
-    def __getstate__(self) -> dict[str, object]:
-        return {"tokenizer": self.tokenizer}  # a cache is not sent to worker processes
-
-    def __setstate__(self, state: dict[str, PreTrainedTokenizerBase]) -> None:
-        self.__init__(state["tokenizer"])  # type: ignore[misc]
+    def __reduce__(self) -> tuple[type[SegmentTokenizer], tuple[PreTrainedTokenizerBase]]:
+        return SegmentTokenizer, (self.tokenizer,)  # a cache is not sent to worker processes
 
     def count(self, text: str) -> int:
         """Tokens of a text by itself."""

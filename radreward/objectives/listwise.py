@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from radreward.objectives import functional
-from radreward.objectives.base import Reduction, TwoLevelObjective
-from radreward.objectives.weighting import SubScoreWeighting
+from radreward.objectives.base import TwoLevelObjective
 from radreward.types import ObjectiveOutput, RewardBatch
 
 
@@ -34,16 +33,6 @@ class ListwiseRanking(TwoLevelObjective):
     >>> ListwiseRanking(individual=False)(batch).losses  # log 3 + log 2
     tensor([1.7918])
     """
-
-    def __init__(
-        self,
-        lambda_: float = 1.0,
-        individual: bool = True,
-        total: bool = True,
-        weighting: SubScoreWeighting | None = None,
-        reduction: Reduction = "mean",
-    ) -> None:
-        super().__init__(lambda_, individual, total, weighting, reduction)
 
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
         """(G,) losses, the groups in ascending order of their number."""
