@@ -19,9 +19,11 @@ MEASURES = {
     "tau_b_limit": "at most",
     "spearman": "ρ",
     "pair_accuracy": "pairs",
+    "count_tau_b": "counts",
     "count_mae": "MAE",
 }
-"""τ-b, and what a perfect ranking would have; Spearman's ρ; pairs of one reference ordered right; error of counts."""
+"""τ-b, and what a perfect ranking would have; Spearman's ρ; pairs of one reference ordered right; τ-b of the counts,
+rounded to whole errors; their absolute error."""
 
 Agreement = dict[str, dict[str, float | None]]
 """Per criterion and for "total", the measures; None where one is not defined, as for a criterion that never varies."""
@@ -60,6 +62,9 @@ def agreement(criteria: Criteria, judged: Judged, counts: Tensor | None) -> Agre
         "pair_accuracy": pairs.compute(),
     }
     if counts is not None:
+        whole = KendallTauB(tags)
+        whole.update(criteria.quality(counts.round()), quality)
+        columns["count_tau_b"] = whole.compute()
         error.update(counts, judged.errors)
         found = error.compute()
         columns["count_mae"] = {tag: found[f"{tag}/mae"] for tag in (*tags, "total")}

@@ -44,6 +44,8 @@ def test_every_measure_is_as_scipy_and_hand_have_it(judged: Judged) -> None:
             if i // 3 == j // 3 and known[i] != known[j]
         ]
         assert found[tag]["pair_accuracy"] == pytest.approx(np.mean(pairs), abs=1e-6)
+    whole = kendalltau(counts[:, 0].round(), judged.errors[:, 0]).statistic
+    assert found["tone"]["count_tau_b"] == pytest.approx(whole, abs=1e-5)
     assert found["tone"]["count_mae"] == pytest.approx(0.5)
     assert found["length"]["count_mae"] == pytest.approx(0.25)
     assert found["total"]["count_mae"] == pytest.approx(0.25)  # 0.5 - 0.25
