@@ -166,7 +166,7 @@ def split_studies(studies: Iterable[Study], fraction: float, seed: int = 0) -> t
     """
     parts: tuple[list[Study], list[Study]] = ([], [])
     for study in studies:
-        parts[held_out(study.text, fraction, seed)].append(study)
+        parts[held_out(study.text, fraction, f"studies {seed}")].append(study)
     return parts
 
 

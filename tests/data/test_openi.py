@@ -207,3 +207,8 @@ def test_the_real_reports(openi_csv: Path) -> None:
     train, test = split_studies(studies, 0.2)
     for part in (train, test):
         assert len(list(coded_groups(part, RadCliQSignificance(), 4, 100))) == 100
+
+
+def test_the_train_part_can_be_split_again_with_the_same_seed() -> None:
+    train, _ = split_studies([Study(str(n), f"Report {n}.") for n in range(400)], 0.2, 0)
+    assert sum(held_out(study.text, 0.1, 0) for study in train) > 10
