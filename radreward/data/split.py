@@ -8,8 +8,8 @@ import hashlib
 def held_out(reference: str, fraction: float, seed: int | str = 0) -> bool:
     """Whether a reference belongs to the held-out part: by its text and the seed alone, so order does not matter.
 
-    Texts that differ in case and white space only are one reference. Whoever splits a part again needs another seed: with
-    the same one all of the first part is on one side.
+    Texts that differ in case and white space only are one reference. Whoever splits a part again needs another seed:
+    with the same one all of the first part is on one side.
 
     Raises:
         ValueError: If `fraction` is not in [0, 1].

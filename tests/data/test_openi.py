@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from radreward.criteria import Criteria, Criterion, RadCliQ, RadCliQSignificance
 from radreward.data.openi import Code, Study, coded_errors, coded_groups, read_openi, split_studies, write_coded
 from radreward.data.records import read_groups
+from radreward.data.split import held_out
 from radreward.errors import InputError
 
 HEADER = "uid,MeSH,Problems,findings,impression\n"
