@@ -36,8 +36,9 @@ def workplace(folder: Path) -> dict[str, str]:
     (folder / "experiments").symlink_to(ROOT / "experiments")
     rows = [{"id": n, "reference": f"Left effusion {n}.", "candidate": "Small left effusion."} for n in range(4)]
     (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    findings = ("Small left pleural effusion.", "No pneumothorax. Mild cardiomegaly.", "The lungs are clear.")
-    (folder / "my.csv").write_text("report\n" + "".join(f"{text}\n" for text in findings))
+    sides, findings = ("left", "right", "bilateral"), ("pleural effusion", "atelectasis", "consolidation", "scarring")
+    reports = [f"Small {side} {one}. Mild {other}." for side in sides for one in findings for other in ("edema", "CHF")]
+    (folder / "my.csv").write_text("report\n" + "".join(f"{text}\n" for text in reports))
     coded = [f"{n},{'Opacity/lung/left' if n % 2 else 'normal'},Film {n}.,\n" for n in range(100)]
     (folder / "indiana_reports.csv").write_text("uid,MeSH,findings,impression\n" + "".join(coded))
     shim = folder / "bin" / "radreward"
