@@ -16,7 +16,7 @@ from radreward.models import Calibration
 
 MEASURES = {
     "tau_b": "τ-b",
-    "tau_b_limit": "at most",
+    "tau_b_limit": "most",
     "spearman": "ρ",
     "pair_accuracy": "pairs",
     "count_tau_b": "counts",
@@ -98,7 +98,9 @@ def held_out_counts(judged: Judged) -> Tensor | None:
 
 def table(result: Agreement, title: str) -> Table:
     """The numbers as a table, the total last."""
-    shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    shown = Table(
+        title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True
+    )
     shown.add_column("criterion", no_wrap=True)
     names = [name for name in MEASURES if name in result["total"]]
     for name in names:
@@ -107,7 +109,7 @@ def table(result: Agreement, title: str) -> Table:
         if tag == "total":
             shown.add_section()
         cells = (values[name] for name in names)
-        shown.add_row(tag.replace("_", " "), *("–" if cell is None else f"{cell:.3f}" for cell in cells))
+        shown.add_row(tag.replace("_", " "), *("–" if cell is None else f"{cell:.2f}" for cell in cells))
     return shown
 
 

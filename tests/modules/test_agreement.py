@@ -61,7 +61,7 @@ def test_what_is_not_defined_is_none_and_shown_as_a_dash(judged: Judged) -> None
     console.print(table(found, "All"))
     lines = console.export_text().splitlines()
     assert next(line for line in lines if "length" in line).count("–") == 3
-    assert f"{found['tone']['tau_b']:.3f}" in next(line for line in lines if "tone" in line)
+    assert f"{found['tone']['tau_b']:.2f}" in next(line for line in lines if "tone" in line)
     assert [line for line in lines if "total" in line][-1] == [
         line for line in lines if any(c.isdigit() for c in line)
     ][-1]
