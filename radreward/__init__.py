@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from radreward.scorers import load as load
 
 __all__ = ["load"]
+
+# bitsandbytes, which peft imports, warns of an optional faster kernel that nobody here needs.
+logging.getLogger("bitsandbytes.backends.cpu.ops").setLevel(logging.ERROR)
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import logging
 import re
 import warnings
 from argparse import ArgumentError
@@ -33,8 +32,6 @@ _NOISE = (
 @contextmanager
 def quiet() -> Iterator[None]:
     """Without what libraries say on import and nobody can act on."""
-    # bitsandbytes misses an optional faster kernel; ours run without it.
-    logging.getLogger("bitsandbytes.backends.cpu.ops").setLevel(logging.ERROR)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"`torch\.jit\.", DeprecationWarning)
         yield

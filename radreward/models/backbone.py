@@ -7,6 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel, BitsAndBytesConfig, PreTrainedConfig, PreTrainedModel
+from transformers.utils import logging as transformers_logging
 
 from radreward.data.tokenizer import TINY, resolve_backbone
 from radreward.errors import InputError
@@ -111,6 +112,9 @@ class Backbone:
         if self.quantization:
             options["quantization_config"] = _quantization(self.quantization, getattr(torch, self.dtype))
         path = resolve_backbone(self.name)
+        bar = transformers_logging.is_progress_bar_enabled()
+        if self.name == "embedded":  # it is there at once: nothing to show
+            transformers_logging.disable_progress_bar()
         try:
             model: PreTrainedModel = AutoModel.from_pretrained(
                 path,
@@ -121,6 +125,9 @@ class Backbone:
             )
         except (OSError, ValueError, ImportError) as error:
             raise InputError(f"{self.name}: no weights can be loaded from it ({_reason(error)}).") from error
+        finally:
+            if bar:
+                transformers_logging.enable_progress_bar()
         return model
 
 
