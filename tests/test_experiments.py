@@ -57,7 +57,7 @@ def small(settings: dict[str, Any], folder: Path, tiny_llama: Path) -> list[str]
         f"--data.records={records}",
         "--data.validation=0.4",
         "--data.groups_per_batch=3",
-        "--data.collator.max_length=8192",  # the tokens of the tiny backbones are bytes
+        f"--data.collator.max_length={8192 if decoder else 4096}",  # the tokens of the tiny backbones are bytes
         f"--model.backbone.name={tiny_llama if decoder else 'tiny-bert'}",
         "--trainer.max_steps=1",
         "--trainer.accelerator=cpu",
