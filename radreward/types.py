@@ -116,3 +116,20 @@ class Scores(NamedTuple):
     """"ok", "truncated" (a score of reports that were cut), or why the row has no score."""
     evidence: tuple[Any, ...] | None = None
     """Whatever a scorer shows for its score, one entry per row."""
+
+
+ENTITY_TYPES = ("Abnormality", "Anatomy", "Disease", "Non-Abnormality", "Non-Disease")
+"""What an entity of a report can be (RaTEScore, section 3.1); rows and columns of affinities are in this order."""
+
+
+class Entity(NamedTuple):
+    """A medical entity in a text."""
+
+    name: str
+    """The words, as they stand in the text."""
+    type: str
+    """One of `ENTITY_TYPES`."""
+    start: int
+    """Offset of its first character."""
+    end: int
+    """Offset behind its last character."""
