@@ -85,11 +85,13 @@ def test_settings_build_and_take_a_step(
     monkeypatch.chdir(ROOT)
     settings = yaml.safe_load(path.read_text(encoding="utf-8"))
     training = build(path, *small(settings, tmp_path, tiny_llama))
-    assert type(training.module.criteria).__name__ == settings["criteria"]
-    before = {name: value.clone() for name, value in training.module.model.trained_state().items()}
+    module = training.module
+    assert isinstance(module, RewardModule)
+    assert type(module.criteria).__name__ == settings["criteria"]
+    before = {name: value.clone() for name, value in module.model.trained_state().items()}
     result = training.fit()
     assert training.trainer.global_step == 1
-    assert set(result) == {*training.module.criteria.tags, "total"}
+    assert set(result) == {*module.criteria.tags, "total"}
     checkpoint = torch.load(training.run.last, weights_only=True)
     assert any(
         not torch.equal(before[name.removeprefix("model.")], value) for name, value in checkpoint["state_dict"].items()

@@ -37,7 +37,7 @@ def fit(arguments: Sequence[str]) -> int:
             raise KeyboardInterrupt(f"Continue with: radreward fit {again} --ckpt_path=last") from error
         console = Console()
         if training.trainer.is_global_zero:
-            console.print(table(result, "Validation part: rewards and known errors"))
+            console.print(table(result, "Validation part", training.module.rows))
             for name, path in (
                 ("model", run.model),
                 ("figures", run.metrics),

@@ -20,23 +20,13 @@ from rich import get_console
 
 from radreward.cli.messages import check_configs
 from radreward.criteria import Criteria
-from radreward.data.datamodule import PairedReportDataModule
+from radreward.data.datamodule import PairedReportDataModule, TrainingData
 from radreward.data.packed_groups import PackedGroups
 from radreward.errors import InputError
-from radreward.models import check_length, start_from
-from radreward.modules import (
-    Agreement,
-    ProgressBar,
-    ProgressLines,
-    RewardModule,
-    RunFolder,
-    check_exportable,
-    export,
-    log_settings,
-)
+from radreward.modules import BaseModule, Figures, ProgressBar, ProgressLines, RunFolder, log_settings
 from radreward.scorers import model_folder
 
-DESCRIPTION = """Train a reward model.
+DESCRIPTION = """Train a model: a reward model, unless `model` names another module.
 
 Settings come from --config and from --dotted.key=value, the latter winning. Everything is kept in the folder --run.
 """
@@ -48,12 +38,24 @@ HARMLESS = (
     r"Found \d+ module\(s\) in eval mode at the start of training",  # the frozen backbone is meant to be
     r"You're resuming from a checkpoint that ended before the epoch ended",  # ResumableLoader keeps its place
     r"The dirpath has changed from",
-    r"`ModelCheckpoint\(monitor='val_tau'\)` could not find",  # a run that ended before its first validation
+    r"`ModelCheckpoint\(monitor='\w+'\)` could not find",  # a run that ended before its first validation
     r"GPU available but not used",
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",
 )
 """Warnings of libraries on which nobody who trains can act."""
 
+
+DEFAULT_MODEL = {
+    "class_path": "radreward.modules.RewardModule",
+    "init_args": {
+        "backbone": {"class_path": "radreward.models.Backbone"},
+        "objective": {"class_path": "radreward.objectives.MarginRewardEnforcement"},
+    },
+}
+DEFAULT_DATA = {
+    "class_path": f"{PairedReportDataModule.__module__}.PairedReportDataModule",
+    "init_args": {"collator": {"class_path": f"{PackedGroups.__module__}.PackedGroups"}},
+}
 
 RELOAD = "lightning.pytorch.cli.instantiate_module"
 
@@ -61,8 +63,8 @@ RELOAD = "lightning.pytorch.cli.instantiate_module"
 class Training(NamedTuple):
     """What a configuration describes, ready to run."""
 
-    module: RewardModule
-    data: PairedReportDataModule
+    module: BaseModule
+    data: TrainingData
     trainer: Trainer
     run: RunFolder
     checkpoint: Path | None
@@ -74,14 +76,14 @@ class Training(NamedTuple):
     settings: dict[str, Any]
     """As in the configuration, with all defaults."""
 
-    def fit(self) -> Agreement:
-        """Train, then calibrate and save the best model in the run's folder; its agreement with known errors.
+    def fit(self) -> Figures:
+        """Train, then save the best model in the run's folder; what it achieved on the validation part.
 
         Raises:
             InputError: If data, checkpoint or folder cannot be used.
             KeyboardInterrupt: If it was stopped; `last.ckpt` in the folder can be continued.
         """
-        check_length(self.module.model.config, check_exportable(self.data).prompts.max_length)
+        self.module.check(self.data)
         for name in ("max_steps", "max_epochs", "limit_train_batches"):
             if getattr(self.trainer, name) == 0:
                 raise InputError(f"trainer.{name}: Expected at least one step of training but got 0.")
@@ -91,8 +93,8 @@ class Training(NamedTuple):
         if self.checkpoint is not None:
             self.module.read_checkpoint(self.checkpoint)
         if self.start is not None:
-            start_from(self.module.model, self.start)
-        self.data.setup()  # before anything is written: data that cannot be used leave no run behind
+            self.module.start_from(self.start)
+        self.data.setup("fit")  # before anything is written: data that cannot be used leave no run behind
         with warnings.catch_warnings():
             for message in HARMLESS:
                 warnings.filterwarnings("ignore", message)
@@ -105,7 +107,7 @@ class Training(NamedTuple):
             except SystemExit as error:  # what Lightning makes of Ctrl-C
                 raise KeyboardInterrupt from error
             self.trainer.save_checkpoint(self.run.last)
-            result = export(self.trainer, self.module, self.data, self.run)
+            result = self.module.finish(self.trainer, self.data, self.run)
             final = {f"final/{name}": value for name, value in result["total"].items() if value is not None}
             for logger in self.trainer.loggers:
                 logger.log_metrics(final, self.trainer.global_step)
@@ -115,7 +117,7 @@ class Training(NamedTuple):
     def _log_settings(self) -> None:
         for logger in self.trainer.loggers:
             if isinstance(logger, TensorBoardLogger):
-                log_settings(logger, self.settings, ("val/tau_total", "final/tau_b", "final/pair_accuracy"))
+                log_settings(logger, self.settings, self.module.shown)
 
 
 class TrainingCLI(LightningCLI):
@@ -133,19 +135,13 @@ class TrainingCLI(LightningCLI):
         parser.add_argument("--overwrite", type=bool, default=False, help="Replace an earlier run in the folder.")
         parser.add_argument("--checkpoint_every", type=int, default=50, help="Steps between checkpoints `last`.")
         parser.add_argument(
-            "--early_stop", type=int | None, default=None, help="Stop after so many validations without a higher τ-b."
+            "--early_stop", type=int | None, default=None, help="Stop after so many validations without a better one."
         )
         parser.add_subclass_arguments(Criteria, "criteria", required=True, help="What is judged.")
-        for target in ("model", "data", "data.collator.init_args"):
-            parser.link_arguments("criteria", f"{target}.criteria")
-        parser.link_arguments("model.backbone.init_args.name", "data.collator.init_args.tokenizer")
-        parser.set_defaults(
-            {
-                "model.backbone": {"class_path": "radreward.models.Backbone"},
-                "model.objective": {"class_path": "radreward.objectives.MarginRewardEnforcement"},
-                "data.collator": {"class_path": f"{PackedGroups.__module__}.PackedGroups"},
-            }
-        )
+        for target in ("model", "data", "data.init_args.collator"):
+            parser.link_arguments("criteria", f"{target}.init_args.criteria")
+        parser.link_arguments("model.init_args.backbone.init_args.name", "data.init_args.collator.init_args.tokenizer")
+        parser.set_defaults({"model": DEFAULT_MODEL, "data": DEFAULT_DATA})
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """As they are given: Lightning's own looks at `sys.argv` too."""
@@ -164,7 +160,10 @@ class TrainingCLI(LightningCLI):
             console = get_console()
             settings["enable_progress_bar"] = console.is_terminal or console.is_jupyter
             callbacks.append(ProgressBar() if settings["enable_progress_bar"] else ProgressLines(run.folder))
-        settings["callbacks"] = [*run.callbacks(self.config.checkpoint_every, self.config.early_stop), *callbacks]
+        settings["callbacks"] = [
+            *run.callbacks(self.model.monitor, self.config.checkpoint_every, self.config.early_stop),
+            *callbacks,
+        ]
         if settings["logger"] is None or settings["logger"] is True:
             settings["logger"] = run.logger()
         return self.trainer_class(**settings)
@@ -197,8 +196,10 @@ def build_from_arguments(arguments: Sequence[str]) -> Training:
         # Lightning calls by their old names what jsonargparse has renamed.
         warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.|jsonargparse\.")
         cli = TrainingCLI(
-            RewardModule,
-            PairedReportDataModule,
+            BaseModule,
+            TrainingData,
+            subclass_mode_model=True,
+            subclass_mode_data=True,
             save_config_callback=None,
             seed_everything_default=0,
             trainer_defaults={"num_sanity_val_steps": 0, "log_every_n_steps": 10, "enable_model_summary": False},
@@ -216,8 +217,8 @@ def build_from_arguments(arguments: Sequence[str]) -> Training:
     kept.ckpt_path, kept.overwrite = None, False
     kept.pop("config", None)
     settings = yaml.safe_load(cli.parser.dump(kept, skip_link_targets=False, skip_unset=False))
-    # So that `RewardModule.load_from_checkpoint` builds from these settings.
-    cli.model.save_hyperparameters({**settings["model"], "_instantiator": RELOAD}, logger=False)
+    # So that `load_from_checkpoint` builds from these settings.
+    cli.model.save_hyperparameters({**settings["model"]["init_args"], "_instantiator": RELOAD}, logger=False)
 
     def save_config(path: Path) -> None:
         cli.parser.save(kept, path, skip_unset=False, overwrite=True)

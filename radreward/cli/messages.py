@@ -106,11 +106,15 @@ def explain(text: str) -> str:
 
     >>> explain('Parser key "data.records":\n  Expected a <class \'str\'>. Got value: 3')
     'data.records: Expected a str. Got value: 3'
+    >>> explain('Parser key "model":\n  - Problem with class_path:\n    Parser key "hidden":\n Expected a number.')
+    'model.hidden: Expected a number.'
     >>> explain('Parser key "a":\n  - Expected a <class \'int\'>\n  - Expected a <class \'bool\'>\n  Given value: x')
     'a: Expected a int; Expected a bool (given: x)'
     """
     keys = re.findall(r'[Pp]arser key "([^"]+)"', text)
-    key = keys[0] if keys else ""
+    key = ".".join(keys)
+    if len(keys) > 1:  # a class inside a class: the innermost is what is wrong
+        text = re.sub(r'.*[Pp]arser key "[^"]+"', f'Parser key "{key}"', text, flags=re.DOTALL)
     if found := re.search(r"Expected a dot import path string: (\S+)", text):
         return _unknown_class(key, found[1], text)
     if found := re.search(r"class_path '([\w.]+)':\s+Option '(\w+)' is not accepted", text):
@@ -133,7 +137,7 @@ def explain(text: str) -> str:
 
 def _unknown_class(key: str, name: str, text: str) -> str:
     """Which class was meant, where one of the family has a like name."""
-    found = re.search(r"<class '(\w+\.[\w.]*)\.(\w+)'>", text)
+    found = re.search(r"<class '(?!jsonargparse)(\w+\.[\w.]*)\.(\w+)'>", text)
     module, base = found.groups() if found else ("radreward.data.collate", "Collator")
     family = getattr(importlib.import_module(module), base)
     names = sorted(_concrete(family))

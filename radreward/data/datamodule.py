@@ -6,6 +6,7 @@ import logging
 import shutil
 import tempfile
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -66,7 +67,15 @@ def _group(row: dict[str, Any]) -> ReportGroup:
     )
 
 
-class PairedReportDataModule(LightningDataModule):
+class TrainingData(LightningDataModule, ABC):
+    """Anything to train on: it can say what it was, so that a run is continued on the same."""
+
+    @abstractmethod
+    def fingerprint(self) -> dict[str, str]:
+        """sha256 of each file that is read."""
+
+
+class PairedReportDataModule(TrainingData):
     """Groups of candidates that make pairs, in batches.
 
     Args:

@@ -1,7 +1,7 @@
 """LightningModules, siblings under one base, and what a run leaves behind."""
 
 from radreward.modules.agreement import Agreement, Judged, agreement, table
-from radreward.modules.base import BaseModule, OptimizerSettings
+from radreward.modules.base import BaseModule, Figures, OptimizerSettings
 from radreward.modules.export import check_exportable, export
 from radreward.modules.figures import log_settings
 from radreward.modules.progress import ProgressBar, ProgressLines
@@ -11,6 +11,7 @@ from radreward.modules.run import RunFolder, write_json
 __all__ = [
     "Agreement",
     "BaseModule",
+    "Figures",
     "Judged",
     "OptimizerSettings",
     "ProgressBar",

@@ -13,6 +13,7 @@ from torch import Tensor
 from radreward.criteria import Criteria
 from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, Spearman
 from radreward.models import Calibration
+from radreward.modules.base import Figures
 
 MEASURES = {
     "tau_b": "τ-b",
@@ -96,15 +97,15 @@ def held_out_counts(judged: Judged) -> Tensor | None:
     return counts
 
 
-def table(result: Agreement, title: str) -> Table:
-    """The numbers as a table, the total last."""
+def table(result: Figures, title: str, row: str = "criterion") -> Table:
+    """The numbers as a table, the total last; `row` says what a row is."""
     shown = Table(
         title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True
     )
-    shown.add_column("criterion", no_wrap=True)
-    names = [name for name in MEASURES if name in result["total"]]
+    shown.add_column(row, no_wrap=True)
+    names = list(result["total"])
     for name in names:
-        shown.add_column(MEASURES[name], justify="right")
+        shown.add_column(MEASURES.get(name, name), justify="right")
     for tag, values in result.items():
         if tag == "total":
             shown.add_section()

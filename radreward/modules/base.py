@@ -5,15 +5,21 @@ from __future__ import annotations
 import math
 import pickle
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
-from lightning.pytorch import LightningModule
+from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 
+from radreward.data.datamodule import TrainingData
 from radreward.errors import InputError
+from radreward.modules.run import RunFolder
+
+Figures = Mapping[str, Mapping[str, float | None]]
+"""What a run achieved: rows of measures by name, the last row "total"; None where one is not defined."""
 
 OBJECTIVE = "objective."
 """Begins the names of what an objective keeps, such as the running statistics of a weighting."""
@@ -66,13 +72,42 @@ class BaseModule(LightningModule, ABC):
 
     (Lightning's `load_from_checkpoint` silently returns the parent where modules derive from modules.)
 
+    Attributes:
+        monitor: The logged metric by which the best checkpoint is chosen, higher is better.
+        rows: What a row of the figures is.
+        shown: The logged metrics that compare runs on TensorBoard's page HPARAMS.
+
     Args:
         optimizer: Learning rates and schedule.
     """
 
+    monitor: ClassVar[str] = "val_tau"
+    rows: ClassVar[str] = "criterion"
+    shown: ClassVar[tuple[str, ...]] = ("val/tau_total", "final/tau_b", "final/pair_accuracy")
+
     def __init__(self, optimizer: OptimizerSettings | None = None) -> None:
         super().__init__()
         self.settings = optimizer or OptimizerSettings()
+
+    @abstractmethod
+    def check(self, data: TrainingData) -> None:
+        """Refuse what cannot be trained on or saved; called before anything is written.
+
+        Raises:
+            InputError: Names the setting.
+        """
+
+    @abstractmethod
+    def finish(self, trainer: Trainer, data: TrainingData, run: RunFolder) -> Figures:
+        """Save what was learnt to `run.model` and figures to `run.metrics`; called once, after training."""
+
+    def start_from(self, folder: Path) -> None:
+        """Begin with the weights of a saved model; called for `--start`, before training.
+
+        Raises:
+            InputError: If its weights do not fit, or this kind of module cannot.
+        """
+        raise InputError(f"--start: {type(self).__name__} cannot begin with the weights of a saved model ({folder}).")
 
     @abstractmethod
     def fresh_modules(self) -> list[nn.Module]:

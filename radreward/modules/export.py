@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
 from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 
-from radreward.data.datamodule import PairedReportDataModule
+from radreward.criteria import Criteria
+from radreward.data.datamodule import PairedReportDataModule, TrainingData
 from radreward.data.packed_groups import PackedGroups
 from radreward.errors import InputError
 from radreward.models import Calibration, SavedModel, save_model
 from radreward.modules.agreement import Agreement, Judged, agreement, held_out_counts
-from radreward.modules.reward import RewardModule
 from radreward.modules.run import RunFolder, write_json
 from radreward.prompts import TEMPLATES
 
+if TYPE_CHECKING:
+    from radreward.modules.reward import RewardModule
 
-def check_exportable(data: PairedReportDataModule) -> PackedGroups:
+
+def check_exportable(data: TrainingData) -> PackedGroups:
     """The collator, if a model trained with it can be saved: asked before a run, not after it.
 
     Raises:
         InputError: If not.
     """
+    if not isinstance(data, PairedReportDataModule):
+        raise InputError(f"data: Expected PairedReportDataModule for a reward model but got {type(data).__name__}.")
     collator = data.collator
     if not isinstance(collator, PackedGroups):
         raise InputError(f"data.collator: Expected PackedGroups for a reward model but got {type(collator).__name__}.")
@@ -37,8 +44,8 @@ def check_exportable(data: PairedReportDataModule) -> PackedGroups:
     return collator
 
 
-def export(trainer: Trainer, module: RewardModule, data: PairedReportDataModule, run: RunFolder) -> Agreement:
-    """Load the best checkpoint, calibrate on the validation part, save model and figures.
+def export(trainer: Trainer, module: RewardModule, data: TrainingData, run: RunFolder) -> Agreement:
+    """Load the best checkpoint, calibrate on the validation part, save model, figures and every validated reward.
 
     Adapters are saved as float16; they are rounded first, so that what is measured is what is saved. The error of the
     counts is measured by halves: each half of the references with the calibration of the other.
@@ -50,7 +57,7 @@ def export(trainer: Trainer, module: RewardModule, data: PairedReportDataModule,
     half = module.model.backbone.lora is not None
     if half:
         round_weights(module)
-    judged = judge(trainer, module, data)
+    judged, ids = judge(trainer, module, data)
     result = agreement(module.criteria, judged, held_out_counts(judged))
     training: dict[str, Any] = {
         "steps": trainer.global_step,
@@ -64,6 +71,7 @@ def export(trainer: Trainer, module: RewardModule, data: PairedReportDataModule,
         save_model(
             SavedModel(module.model, prompts.template, prompts.max_length, calibration, training), run.model, half
         )
+        write_judged(run.validation, module.criteria, judged, ids)
         write_json(run.metrics, {"candidates": len(judged.rewards), "agreement": result, **training})
     return result
 
@@ -94,14 +102,30 @@ def round_weights(module: RewardModule) -> None:
             parameter.copy_(parameter.half())
 
 
-def judge(trainer: Trainer, module: RewardModule, data: PairedReportDataModule) -> Judged:
-    """Rewards and known errors of the validation part, computed as in use: without autocast."""
+def judge(trainer: Trainer, module: RewardModule, data: TrainingData) -> tuple[Judged, tuple[str, ...]]:
+    """Rewards and known errors of the validation part, computed as in use: without autocast; ids of its groups."""
     batches: Any = trainer.predict(module, data.val_dataloader())
     rewards, quality, groups = [], [], []
-    first = 0  # groups are numbered from 0 in every batch
-    for reward, target, group in batches:
+    ids: tuple[str, ...] = ()
+    for reward, target, group, names in batches:
         rewards.append(reward.float())  # whatever the precision of training
         quality.append(target.float())
-        groups.append(group + first)
-        first += int(group.max()) + 1
-    return Judged(torch.cat(rewards), module.criteria.errors(torch.cat(quality)), torch.cat(groups))
+        groups.append(group + len(ids))  # groups are numbered from 0 in every batch
+        ids += names
+    return Judged(torch.cat(rewards), module.criteria.errors(torch.cat(quality)), torch.cat(groups)), ids
+
+
+def write_judged(path: Path, criteria: Criteria, judged: Judged, ids: tuple[str, ...]) -> None:
+    """Every validated candidate, by which runs on the same data are compared pair by pair.
+
+    Columns: `group` (id), `candidate` (place in its group, from 0), `reward/TAG` and `errors/TAG` of each criterion.
+    """
+    group = judged.group.tolist()
+    first: dict[int, int] = {}
+    columns: dict[str, Any] = {
+        "group": [ids[number] for number in group],
+        "candidate": [place - first.setdefault(number, place) for place, number in enumerate(group)],
+    }
+    for name, values in (("reward", judged.rewards), ("errors", judged.errors)):
+        columns |= {f"{name}/{tag}": column.numpy() for tag, column in zip(criteria.tags, values.T, strict=True)}
+    pq.write_table(pa.table(columns), path)

@@ -57,15 +57,15 @@ def log_settings(board: TensorBoardLogger, settings: Mapping[str, Any], metrics:
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, bool | float | str]:
-    """Nested settings by dotted names, without those that are null; what is no number is text.
+    """Nested settings by dotted names as on the command line, without those that are null; what is no number is text.
 
-    >>> flat({"model": {"hidden": 4, "backbone": {"name": "embedded", "lora": None}}, "unit": [1, 0.5]})
+    >>> flat({"model": {"init_args": {"hidden": 4, "backbone": {"name": "embedded", "lora": None}}}, "unit": [1, 0.5]})
     {'model.hidden': 4, 'model.backbone.name': 'embedded', 'unit': '[1, 0.5]'}
     """
     found: dict[str, bool | float | str] = {}
     for name, value in settings.items():
         if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{name}.")
+            found |= flat(value, prefix if name == "init_args" else f"{prefix}{name}.")
         elif value is not None:
             found[prefix + name] = value if isinstance(value, bool | int | float | str) else str(value)
     return found

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Literal
 
 import torch
+from lightning.pytorch import Trainer
 from lightning.pytorch.loggers import TensorBoardLogger
 from torch import Tensor, nn
 from torchmetrics import MetricCollection
 
 from radreward.criteria import Criteria
+from radreward.data.datamodule import TrainingData
 from radreward.errors import InputError
 from radreward.metrics import KendallTauB, PairwiseAccuracy, Spearman
-from radreward.models import Backbone, RewardModel, check_packing
+from radreward.models import Backbone, RewardModel, check_length, check_packing, start_from
+from radreward.modules.agreement import Agreement
 from radreward.modules.base import BaseModule, OptimizerSettings
+from radreward.modules.export import check_exportable, export
 from radreward.modules.figures import reward_error_scatter
+from radreward.modules.run import RunFolder
 from radreward.objectives import MarginRewardEnforcement, Objective
 from radreward.types import PackedBatch, RewardBatch, TrainingBatch
 
@@ -65,6 +71,22 @@ class RewardModule(BaseModule):
         """(C, N) rewards."""
         rewards: Tensor = self.model(packed)
         return rewards
+
+    def check(self, data: TrainingData) -> None:
+        """Whether the prompts fit the backbone and a saved model can name their layout.
+
+        Raises:
+            InputError: If not.
+        """
+        check_length(self.model.config, check_exportable(data).prompts.max_length)
+
+    def start_from(self, folder: Path) -> None:
+        """Begin with adapters, pooling and head of a saved model, see `radreward.models.start_from`."""
+        start_from(self.model, folder)
+
+    def finish(self, trainer: Trainer, data: TrainingData, run: RunFolder) -> Agreement:
+        """Calibrate and save the best model, see `radreward.modules.export`."""
+        return export(trainer, self, data, run)
 
     def fresh_modules(self) -> list[nn.Module]:
         """Pooling and head."""
@@ -121,11 +143,11 @@ class RewardModule(BaseModule):
         self.metrics.update(rewards, targets.quality, group=targets.group)
         self.seen.append((rewards.cpu(), targets.quality.cpu()))
 
-    def predict_step(self, batch: TrainingBatch, batch_index: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Rewards as in use, in the precision of the weights; quality; groups."""
+    def predict_step(self, batch: TrainingBatch, batch_index: int) -> tuple[Tensor, Tensor, Tensor, tuple[str, ...]]:
+        """Rewards as in use, in the precision of the weights; quality; groups and their ids."""
         with torch.autocast(self.device.type, enabled=False):
             rewards = self(batch.packed)
-        return rewards.cpu(), batch.targets.quality.cpu(), batch.targets.group.cpu()
+        return rewards.cpu(), batch.targets.quality.cpu(), batch.targets.group.cpu(), batch.ids
 
     def on_validation_epoch_end(self) -> None:
         """Log agreement by criterion and in total, histograms of rewards and a scatter of rewards and errors."""

@@ -12,13 +12,36 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from lightning.pytorch import Callback
+from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import TensorBoardLogger
 
 from radreward.errors import InputError
 
 PACKAGES = ("radreward", "torch", "lightning", "transformers", "peft", "torchmetrics", "bitsandbytes", "safetensors")
+
+
+class LastCheckpoint(ModelCheckpoint):
+    """The state every so many steps; where a validation follows the step, its outcome is part of the state.
+
+    Written before it, as Lightning would, the checkpoint would make a continued run leave that validation out: the
+    best weights could be missed, and early stopping would find nothing to judge.
+    """
+
+    _waits = False
+
+    def on_train_batch_end(self, trainer: Trainer, *rest: Any, **named: Any) -> None:
+        """Save, unless a validation comes first."""
+        fit = trainer.fit_loop
+        self._waits = fit._data_fetcher is not None and fit.epoch_loop._should_check_val_fx(fit._data_fetcher)
+        if not self._waits:
+            super().on_train_batch_end(trainer, *rest, **named)
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Save what waited."""
+        if self._waits:
+            self._waits = False
+            super().on_train_batch_end(trainer, pl_module, None, None, 0)
 
 
 class RunFolder:
@@ -41,6 +64,7 @@ class RunFolder:
         self.logs = self.folder / "logs"
         self.model = self.folder / "model"
         self.metrics = self.folder / "metrics.json"
+        self.validation = self.folder / "validation.parquet"
 
     def checkpoint(self, name: str) -> Path:
         """The checkpoint of a name (`last`, `best`) in this folder, or a file anywhere.
@@ -95,12 +119,13 @@ class RunFolder:
         except OSError as error:
             raise InputError(f"{self.folder}: cannot be written ({error.strerror}).") from error
 
-    def callbacks(self, every: int, early_stop: int | None = None) -> list[Callback]:
-        """The best checkpoint by validation τ-b, the last one every so many steps, and an end when nothing improves.
+    def callbacks(self, monitor: str, every: int, early_stop: int | None = None) -> list[Callback]:
+        """The best checkpoint by validation, the last one every so many steps, and an end when nothing improves.
 
         Args:
+            monitor: The metric that tells the best, higher is better.
             every: Steps between two checkpoints `last`, each of which replaces the one before whole.
-            early_stop: Stop after so many validations without a higher τ-b; never where nothing is given.
+            early_stop: Stop after so many validations without a better one; never where nothing is given.
 
         Raises:
             ValueError: If one of them is less than 1.
@@ -109,13 +134,13 @@ class RunFolder:
             if value is not None and value < 1:
                 raise ValueError(f"Expected `{name}` to be >= 1 but got {value}.")
         best = ModelCheckpoint(
-            self.checkpoints, "best", monitor="val_tau", mode="max", enable_version_counter=False, save_top_k=1
+            self.checkpoints, "best", monitor=monitor, mode="max", enable_version_counter=False, save_top_k=1
         )
-        last = ModelCheckpoint(self.checkpoints, "last", every_n_train_steps=every, enable_version_counter=False)
+        last = LastCheckpoint(self.checkpoints, "last", every_n_train_steps=every, enable_version_counter=False)
         if early_stop is None:
             return [best, last]
-        # An undefined τ-b is no improvement, and no reason to stop at once.
-        return [best, last, EarlyStopping("val_tau", patience=early_stop, mode="max", check_finite=False)]
+        # An undefined metric is no improvement, and no reason to stop at once.
+        return [best, last, EarlyStopping(monitor, patience=early_stop, mode="max", check_finite=False)]
 
     def logger(self) -> TensorBoardLogger:
         """TensorBoard logs in the folder; a continued run adds to them."""

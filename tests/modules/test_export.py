@@ -10,6 +10,7 @@ import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 
 from radreward.data.collate import Collator
+from radreward.data.datamodule import PairedReportDataModule
 from radreward.data.packed_groups import PackedGroups
 from radreward.errors import InputError
 from radreward.modules import RewardModule, check_exportable
@@ -31,15 +32,17 @@ class OwnTemplate(PairTemplate):
 
 def test_what_cannot_be_saved_is_told_before_a_run(module: Make) -> None:
     criteria = module().criteria
-    good: Any = SimpleNamespace(collator=PackedGroups(criteria, "tiny-llama"))
+    good = PairedReportDataModule("groups.jsonl", criteria, PackedGroups(criteria, "tiny-llama"))
     assert check_exportable(good) is good.collator
+    other: Any = SimpleNamespace()
+    with pytest.raises(InputError, match="PairedReportDataModule for a reward model but got SimpleNamespace"):
+        check_exportable(other)
     for collator, told in (
         (OtherCollator(), "PackedGroups for a reward model but got OtherCollator"),
         (PackedGroups(criteria, "tiny-llama", OwnTemplate()), "PairTemplate.* but got OwnTemplate"),
     ):
-        data: Any = SimpleNamespace(collator=collator)
         with pytest.raises(InputError, match=told):
-            check_exportable(data)
+            check_exportable(PairedReportDataModule("groups.jsonl", criteria, collator))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +89,8 @@ def test_groups_of_all_batches_are_told_apart(module: Make, batch: TrainingBatch
                 return [predicted.predict_step(entry, 0) for entry in batches]
 
     trainer: Any = Trainer()
-    judged = judge(trainer, made, data)
+    judged, ids = judge(trainer, made, data)
+    assert ids == batch.ids * 2
     assert judged.group.tolist() == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
     assert torch.equal(judged.rewards[:5], judged.rewards[5:])
     assert judged.errors[:5].tolist() == [[0, 0], [1, 2], [0, 1], [0, 0], [1, 2]]

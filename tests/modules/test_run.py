@@ -74,19 +74,19 @@ def test_checkpoints_by_name_or_path(tmp_path: Path) -> None:
 
 
 def test_callbacks(tmp_path: Path) -> None:
-    best, last = RunFolder(tmp_path).callbacks(5)
+    best, last = RunFolder(tmp_path).callbacks("val_tau", 5)
     assert isinstance(best, ModelCheckpoint)
     assert isinstance(last, ModelCheckpoint)
     assert (best.monitor, best.mode) == ("val_tau", "max")
-    stop = RunFolder(tmp_path).callbacks(5, early_stop=3)[2]
+    stop = RunFolder(tmp_path).callbacks("val_f1", 5, early_stop=3)[2]
     assert isinstance(stop, EarlyStopping)
-    assert (stop.monitor, stop.mode, stop.patience) == ("val_tau", "max", 3)
+    assert (stop.monitor, stop.mode, stop.patience) == ("val_f1", "max", 3)
 
 
 @pytest.mark.parametrize(("every", "early_stop", "told"), [(0, None, "checkpoint_every"), (1, 0, "early_stop")])
 def test_numbers_below_1_are_refused(every: int, early_stop: int | None, told: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"Expected `{told}` to be >= 1 but got 0"):
-        RunFolder(tmp_path).callbacks(every, early_stop)
+        RunFolder(tmp_path).callbacks("val_tau", every, early_stop)
 
 
 def test_the_state_of_the_code(tmp_path: Path) -> None:
