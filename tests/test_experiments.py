@@ -17,7 +17,8 @@ from radreward.synthesis import synthesize_files
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "experiments").rglob("*.yaml"))
 CRITERIA = [path for path in FILES if path.parent.name == "criteria"]
-RUNS = [path for path in FILES if path not in CRITERIA]
+STUDIES = [path for path in FILES if "study" in yaml.safe_load(path.read_text(encoding="utf-8"))]  # tests/tuning
+RUNS = [path for path in FILES if path not in CRITERIA + STUDIES]
 PRESET_OF = {type(make()).__name__: name for name, make in PRESETS.items()}
 GROUPS = 12
 

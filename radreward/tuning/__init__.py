@@ -1,0 +1,1 @@
+"""Studies: search the settings of `fit` for those that make a metric best."""

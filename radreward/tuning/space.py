@@ -1,0 +1,235 @@
+"""What a study searches: settings of `fit` by dotted key, each with a range, choices or named variants.
+
+```yaml
+space:
+  model.objective.lambda_: {low: 0.1, high: 3.0, log: true}   # a float, because one of its numbers is one
+  model.backbone.lora.r: {low: 4, high: 32, step: 4}          # a whole number
+  model.pooling: {choices: [mean, matching]}                  # values of any kind, lists too
+  loss:                                                       # a name, and what each of its variants sets
+    variants:
+      mre: {model.objective: MarginRewardEnforcement}
+      bt: {model.objective: BradleyTerry}
+  model.objective.c: {low: 0.01, high: 1.0, log: true, when: {loss: mre}}   # searched with that variant only
+```
+
+`when` names parameters above it and the value, or the list of values, that each must have.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import BaseTrial
+
+from radreward.errors import InputError
+
+Label = str | int | float | bool | None
+"""A value as Optuna keeps it: a choice that is no plain value by its JSON, a variant by its name."""
+
+_NUMERIC, _SHARED = {"low", "high", "step", "log"}, {"when"}
+_KINDS = (_NUMERIC, {"choices"}, {"variants"})
+
+
+class Parameter(NamedTuple):
+    """One entry of a space.
+
+    Attributes:
+        name: A dotted key of `fit`, or the name of a set of variants.
+        distribution: Where its values lie.
+        settings: What a value sets: dotted keys to values.
+        when: Under which values of other parameters it is searched.
+    """
+
+    name: str
+    distribution: BaseDistribution
+    settings: Callable[[Label], Mapping[str, Any]]
+    when: Mapping[str, Sequence[Label]]
+
+    def applies(self, labels: Mapping[str, Label]) -> bool:
+        """Whether it is searched beside these values of the parameters above it."""
+        return all(name in labels and labels[name] in wanted for name, wanted in self.when.items())
+
+    def values(self) -> list[Label]:
+        """All its values, for a grid.
+
+        Raises:
+            InputError: If there is no end of them.
+        """
+        match self.distribution:
+            case CategoricalDistribution(choices=choices):
+                return list(choices)
+            case IntDistribution(low=low, high=high, step=step, log=False):
+                return list(range(low, high + 1, step))
+            case FloatDistribution(low=low, high=high, step=float(step)):
+                return [low + step * count for count in range(round((high - low) / step) + 1)]
+        raise InputError(f"space: {self.name}: Expected a `step` without `log`, or `choices`, in a grid.")
+
+
+class Space:
+    """Parameters in the order of the file.
+
+    Args:
+        entries: The part `space` of a study's file.
+
+    Raises:
+        InputError: If an entry cannot be used; names it.
+
+    >>> space = Space({
+    ...     "loss": {"variants": {"mre": {"model.objective": "MarginRewardEnforcement"}, "bt": {}}},
+    ...     "model.objective.lambda_": {"low": 0.5, "high": 1.5, "step": 0.5, "when": {"loss": "mre"}},
+    ... })
+    >>> for labels in space.grid(): print(labels)
+    {'loss': 'mre', 'model.objective.lambda_': 0.5}
+    {'loss': 'mre', 'model.objective.lambda_': 1.0}
+    {'loss': 'mre', 'model.objective.lambda_': 1.5}
+    {'loss': 'bt'}
+    >>> space.settings({"loss": "mre", "model.objective.lambda_": 1.0})
+    {'model.objective': 'MarginRewardEnforcement', 'model.objective.lambda_': 1.0}
+    """
+
+    def __init__(self, entries: Mapping[str, Any]) -> None:
+        if not isinstance(entries, Mapping) or not entries:
+            raise InputError(f"space: Expected parameters by name but got {entries!r}.")
+        self.parameters: list[Parameter] = []
+        for name, entry in entries.items():
+            self.parameters.append(_parameter(str(name), entry, {known.name: known for known in self.parameters}))
+
+    def suggest(self, trial: BaseTrial) -> dict[str, Label]:
+        """What a trial tries: labels by name."""
+        labels: dict[str, Label] = {}
+        for parameter in self.parameters:
+            if parameter.applies(labels):
+                labels[parameter.name] = _suggest(trial, parameter)
+        return labels
+
+    def settings(self, labels: Mapping[str, Label]) -> dict[str, Any]:
+        """What these labels set, by dotted key; of two that set one key, the later wins."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        return {key: value for name, label in labels.items() for key, value in known[name].settings(label).items()}
+
+    def grid(self) -> list[dict[str, Label]]:
+        """All combinations; the first parameter varies slowest.
+
+        Raises:
+            InputError: If a parameter has no end of values; names it.
+        """
+        return list(self._combinations({}, self.parameters))
+
+    def branches(self) -> list[dict[str, Label]]:
+        """A few labels in which every choice, every variant and every conditional parameter occurs once or more."""
+        return []
+
+    def _combinations(self, labels: dict[str, Label], rest: Sequence[Parameter]) -> Iterator[dict[str, Label]]:
+        if not rest:
+            yield labels
+        elif rest[0].applies(labels):
+            for value in rest[0].values():
+                yield from self._combinations({**labels, rest[0].name: value}, rest[1:])
+        else:
+            yield from self._combinations(labels, rest[1:])
+
+
+def _suggest(trial: BaseTrial, parameter: Parameter) -> Label:
+    match parameter.distribution:
+        case CategoricalDistribution(choices=choices):
+            chosen: Label = trial.suggest_categorical(parameter.name, choices)
+            return chosen
+        case IntDistribution(low=low, high=high, step=step, log=log):
+            return trial.suggest_int(parameter.name, low, high, step=step, log=log)
+        case FloatDistribution(low=low, high=high, step=step, log=log):
+            return trial.suggest_float(parameter.name, low, high, step=step, log=log)
+    raise AssertionError(parameter.distribution)  # the three kinds that `_parameter` makes
+
+
+def _parameter(name: str, entry: Any, above: Mapping[str, Parameter]) -> Parameter:
+    def refuse(text: str) -> InputError:
+        return InputError(f"space: {name}: {text}")
+
+    if not isinstance(entry, Mapping):
+        raise refuse(f"Expected low and high, or choices, or variants, but got {entry!r}.")
+    kinds = [kind for kind in _KINDS if kind & set(entry)]
+    if len(kinds) != 1:
+        raise refuse("Expected one of: low and high; choices; variants.")
+    if unknown := sorted(set(map(str, entry)) - kinds[0] - _SHARED):
+        raise refuse(f"unknown key {unknown[0]!r}; Expected {', '.join(sorted(kinds[0] | _SHARED))}.")
+    when = _condition(entry.get("when", {}), above, refuse)
+    if "choices" in entry:
+        choices = entry["choices"]
+        if not isinstance(choices, list) or not choices:
+            raise refuse(f"Expected `choices` to be a list but got {choices!r}.")
+        by_label = {_label(choice): choice for choice in choices}
+        if len(by_label) < len(choices):
+            raise refuse("Expected `choices` to differ.")
+        return Parameter(name, CategoricalDistribution(list(by_label)), lambda label: {name: by_label[label]}, when)
+    if "variants" in entry:
+        variants = entry["variants"]
+        if not isinstance(variants, Mapping) or not variants:
+            raise refuse("Expected `variants` to be names, each with settings of `fit` by dotted key.")
+        for variant, settings in variants.items():
+            if not isinstance(settings, Mapping):
+                raise refuse(f"variant {variant!r}: Expected settings of `fit` by dotted key but got {settings!r}.")
+        by_name: dict[Label, Mapping[str, Any]] = {str(key): value for key, value in variants.items()}
+        return Parameter(name, CategoricalDistribution(list(by_name)), lambda label: by_name[label], when)
+    return Parameter(name, _range(entry, refuse), lambda label: {name: label}, when)
+
+
+def _label(value: Any) -> Label:
+    return value if value is None or isinstance(value, str | int | float) else json.dumps(value)
+
+
+def _condition(
+    entry: Any, above: Mapping[str, Parameter], refuse: Callable[[str], InputError]
+) -> dict[str, Sequence[Label]]:
+    if not isinstance(entry, Mapping):
+        raise refuse(f"Expected `when` to be names of parameters with values but got {entry!r}.")
+    found: dict[str, Sequence[Label]] = {}
+    for name, wanted in entry.items():
+        if name not in above:
+            raise refuse(f"`when` names {name!r}, which is no parameter above it.")
+        distribution = above[name].distribution
+        if not isinstance(distribution, CategoricalDistribution):
+            raise refuse(f"`when` names {name!r}: Expected a parameter with choices or variants.")
+        labels = [_label(value) for value in (wanted if isinstance(wanted, list) else [wanted])]
+        for label in labels:
+            if label not in distribution.choices:
+                raise refuse(f"`when` expects {name} to be {label!r}, which is none of {list(distribution.choices)}.")
+        found[name] = labels
+    return found
+
+
+def _range(entry: Mapping[str, Any], refuse: Callable[[str], InputError]) -> IntDistribution | FloatDistribution:
+    def number(key: str) -> float:
+        value = entry[key]
+        if isinstance(value, str):  # YAML takes 1e-3 for text
+            try:
+                value = float(value)
+            except ValueError as error:
+                raise refuse(f"Expected `{key}` to be a number but got {value!r}.") from error
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise refuse(f"Expected `{key}` to be a finite number but got {value!r}.")
+        return value
+
+    for key in ("low", "high"):
+        if key not in entry:
+            raise refuse(f"Expected `low` and `high` but there is no `{key}`.")
+    low, high = number("low"), number("high")
+    step, log = number("step") if "step" in entry else None, entry.get("log", False)
+    if not isinstance(log, bool):
+        raise refuse(f"Expected `log` to be true or false but got {log!r}.")
+    if low > high:
+        raise refuse(f"Expected `low` to be <= `high` but got {low} and {high}.")
+    if step is not None and step <= 0:
+        raise refuse(f"Expected `step` to be > 0 but got {step}.")
+    if log and low <= 0:
+        raise refuse(f"Expected `low` to be > 0 on a logarithmic scale but got {low}.")
+    if log and step is not None:
+        raise refuse("Expected `step` or `log` but got both.")
+    if step is not None and not math.isclose((high - low) / step, round((high - low) / step), abs_tol=1e-6):
+        raise refuse(f"Expected `high` to be a whole number of steps above `low` but got {low}, {high}, {step}.")
+    if all(isinstance(value, int) for value in (low, high, 1 if step is None else step)):
+        return IntDistribution(int(low), int(high), log=log, step=1 if step is None else int(step))
+    return FloatDistribution(float(low), float(high), log=log, step=step)
