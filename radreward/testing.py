@@ -47,7 +47,7 @@ def make_reward_batch(
     quality = -torch.randint(0, 3, shape, generator=generator).to(dtype)
     group = torch.arange(groups).repeat_interleave(candidates)
     rewards = torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_()
-    return RewardBatch(rewards, quality, group, pairs(quality.sum(1), group))
+    return RewardBatch(rewards, quality, group, pairs(quality.sum(1), group), torch.ones(criteria, dtype=dtype))
 
 
 class ObjectiveConformance(ABC):
@@ -94,7 +94,7 @@ class ObjectiveConformance(ABC):
         order = torch.randperm(len(batch.group), generator=torch.Generator().manual_seed(1))
         place = order.argsort()
         rewards = batch.rewards.detach()[order].requires_grad_()
-        shuffled = RewardBatch(rewards, batch.quality[order], batch.group[order], place[batch.pairs])
+        shuffled = RewardBatch(rewards, batch.quality[order], batch.group[order], place[batch.pairs], batch.unit)
         loss, gradient = self._loss_and_gradient(batch)
         other, other_gradient = self._loss_and_gradient(shuffled)
         _require_close(other, loss, "the loss depends on the order of the candidates")
@@ -132,7 +132,7 @@ class ObjectiveConformance(ABC):
         """A batch of equal candidates has no pairs: loss and gradients are finite."""
         batch = self._batch()
         rewards = batch.rewards.detach()[:1].requires_grad_()
-        alone = RewardBatch(rewards, batch.quality[:1], batch.group[:1], batch.pairs[:0])
+        alone = RewardBatch(rewards, batch.quality[:1], batch.group[:1], batch.pairs[:0], batch.unit)
         loss, gradient = self._loss_and_gradient(alone)
         _require(bool(loss.isfinite()) and bool(gradient.isfinite().all()), "no pairs have to give a finite loss")
 
@@ -140,7 +140,7 @@ class ObjectiveConformance(ABC):
         """Nothing to learn from gives a loss of 0 that still backpropagates zeros."""
         batch = self._batch()
         rewards = batch.rewards.detach()[:0].requires_grad_()
-        empty = RewardBatch(rewards, batch.quality[:0], batch.group[:0], batch.pairs[:0])
+        empty = RewardBatch(rewards, batch.quality[:0], batch.group[:0], batch.pairs[:0], batch.unit)
         objective = self.objective()
         output = objective(empty)
         loss = objective.reduce(output)
@@ -154,10 +154,11 @@ class ObjectiveConformance(ABC):
     def test_inputs_are_not_changed(self) -> None:
         """The tensors of the batch are the same after forward and backward."""
         batch = self._batch()
-        before = [tensor.detach().clone() for tensor in batch]
+        tensors = {name: value for name, value in batch._asdict().items() if value is not None}
+        before = {name: value.detach().clone() for name, value in tensors.items()}
         self._loss_and_gradient(batch)
-        for name, old, new in zip(batch._fields, before, batch, strict=True):
-            _require(torch.equal(old, new.detach()), f"{name} was changed in place")
+        for name, value in tensors.items():
+            _require(torch.equal(before[name], value.detach()), f"{name} was changed in place")
 
     def test_reduction_is_the_sum_of_the_shares(self) -> None:
         """`shares` says what each loss contributes to `reduce`."""

@@ -92,6 +92,8 @@ class RewardBatch(NamedTuple):
     """(C,) int64: which reference."""
     pairs: Tensor
     """(P, 2) int64: accepted, rejected."""
+    unit: Tensor | None = None
+    """(N,) what one error takes off the quality of its criterion; 1 each where nothing is given."""
 
 
 class ObjectiveOutput(NamedTuple):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 import torch
 import yaml
@@ -197,6 +198,29 @@ def test_synthesize_writes_groups_that_fit_can_read(tmp_path: Path) -> None:
     command = ["synthesize", "--criteria", "radcliq", "--groups", "3", "--seed", "1", "--output", str(tmp_path / "d")]
     assert main(command) == 0
     assert len(list(read_groups(tmp_path / "d" / "groups.parquet", RadCliQ()))) == 3
+
+
+def test_every_validated_reward_is_kept(trained: Path) -> None:
+    from radreward.cli import build
+
+    kept = pq.read_table(trained / "validation.parquet")
+    assert kept.column_names == [
+        "group",
+        "candidate",
+        *(f"{kind}/{tag}" for kind in ("reward", "errors") for tag in TAGS),
+    ]
+    rows = kept.to_pylist()
+    data = build(trained / "config.yaml", f"run={trained / 'again'}").data
+    assert isinstance(data, PairedReportDataModule)
+    known = {group.id: group for group in read_groups(data.records, RadCliQ())}
+    assert (
+        len(rows)
+        == json.loads((trained / "metrics.json").read_text())["candidates"]
+        == 3 * len({r["group"] for r in rows})
+    )
+    for row in rows:
+        errors = known[row["group"]].candidates[row["candidate"]].errors
+        assert {tag: row[f"errors/{tag}"] for tag in TAGS} == errors
 
 
 def test_the_written_configuration_builds_the_same_run(trained: Path, tmp_path: Path) -> None:
@@ -547,6 +571,10 @@ BAD = {
     "misspelt setting": (["--model.objective=BradleyTerry", "--model.objective.lamda=1"], "has no setting 'lamda'"),
     "unknown setting": (["--model.hiden=3"], "RewardModule has no setting 'hiden'. Did you mean hidden?"),
     "constructor of an objective": (["--model.objective=CountRegression", "--model.objective.delta=-1"], "`delta`"),
+    "weights for other criteria": (
+        ["--model.objective.weighting=Fixed", "--model.objective.weighting.weights=[1,2]"],
+        "Expected `weights` to have 6",
+    ),
     "constructor of the data": (["--data.groups_per_batch=0"], "`groups_per_batch`"),
     "wrong type": (["--data.collator.max_length=abc"], "max_length"),
     "unknown choice": (["--trainer.precision=bf17"], "trainer.precision"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from pathlib import Path
 from typing import Literal
@@ -73,11 +74,21 @@ class RewardModule(BaseModule):
         return rewards
 
     def check(self, data: TrainingData) -> None:
-        """Whether the prompts fit the backbone and a saved model can name their layout.
+        """Whether the objective fits the criteria, the prompts the backbone, and a saved model can name their layout.
 
         Raises:
             InputError: If not.
         """
+        quality = torch.tensor([[0.0], [-1.0]]).expand(2, len(self.criteria)) * self.criteria.weights
+        pair = RewardBatch(
+            quality.clone().requires_grad_(),
+            quality,
+            torch.zeros(2).long(),
+            torch.tensor([[0, 1]]),
+            self.criteria.weights,
+        )
+        objective = copy.deepcopy(self.objective).eval()
+        objective.reduce(objective(pair))
         check_length(self.model.config, check_exportable(data).prompts.max_length)
 
     def start_from(self, folder: Path) -> None:
@@ -108,7 +119,7 @@ class RewardModule(BaseModule):
             check_packing(self.model, batch.packed, TOLERANCE.get(str(self.trainer.precision), 0.1))
             self._checked = True
         targets = batch.targets
-        output = self.objective(RewardBatch(self(batch.packed), targets.quality, targets.group, targets.pairs))
+        output = self.objective(RewardBatch(self(batch.packed), *targets, self.criteria.weights.to(self.device)))
         loss = self.objective.reduce(output)
         if not loss.requires_grad:
             raise InputError(f"{type(self.objective).__name__}: Expected losses that depend on the rewards.")

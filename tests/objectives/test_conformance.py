@@ -44,7 +44,7 @@ class TestListwiseRanking(ObjectiveConformance):
 
 
 class TestHuber(ObjectiveConformance):
-    objective = staticmethod(lambda: CountRegression(unit=[1, 1, 1, 0.25, 5, 30]))
+    objective = staticmethod(lambda: CountRegression(delta=0.5))
 
 
 class TestPoisson(ObjectiveConformance):

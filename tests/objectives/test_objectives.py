@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from radreward.errors import InputError
 from radreward.objectives import (
     BradleyTerry,
     CountRegression,
@@ -142,16 +141,21 @@ def test_regression_is_the_loop(batch: RewardBatch, loss: str) -> None:
                 rate = math.log1p(math.exp(predicted))
                 individual.append(rate - errors * math.log(rate))
         expected.append(weighted(individual, WEIGHTS))
-    objective = CountRegression("huber" if loss == "huber" else "poisson", 0.5, unit, Fixed(WEIGHTS))
-    assert objective(batch).losses.tolist() == pytest.approx(expected)
+    objective = CountRegression("huber" if loss == "huber" else "poisson", 0.5, Fixed(WEIGHTS))
+    assert objective(batch._replace(unit=torch.tensor(unit))).losses.tolist() == pytest.approx(expected)
 
 
 def test_regression_logs_its_deviation_in_errors() -> None:
     batch = RewardBatch(
         torch.tensor([[0.0, -10.0]]), torch.tensor([[-0.5, -30.0]]), torch.tensor([0]), torch.zeros(0, 2).long()
     )
-    terms = CountRegression(unit=[0.25, 10.0])(batch).terms
+    terms = CountRegression()(batch._replace(unit=torch.tensor([0.25, 10.0]))).terms
     assert [terms[name].item() for name in ("deviation/0", "deviation/1", "deviation")] == [2, 2, 2]
+
+
+def test_regression_of_a_criterion_that_weighs_nothing_draws_its_reward_to_0() -> None:
+    batch = RewardBatch(torch.tensor([[3.0]]), torch.tensor([[0.0]]), torch.tensor([0]), torch.zeros(0, 2).long())
+    assert CountRegression()(batch._replace(unit=torch.zeros(1))).losses.tolist() == [2.5]
 
 
 def test_sum_adds_the_reduced_losses(batch: RewardBatch) -> None:
@@ -249,7 +253,6 @@ def test_the_weighting_learns_in_training_only(
         (lambda: BradleyTerry(reduction=cast("Any", "none")), "Expected `reduction` to be mean or sum but got 'none'."),
         (lambda: CountRegression(cast("Any", "mse")), "Expected `loss` to be huber or poisson but got 'mse'."),
         (lambda: CountRegression(delta=0), "Expected `delta` to be finite and > 0"),
-        (lambda: CountRegression(unit=[1.0, 0.0]), "Expected `unit` to be finite and > 0"),
         (lambda: SumOfObjectives([]), "at least one objective"),
         (lambda: SumOfObjectives([BradleyTerry()], [1.0, 2.0]), "Expected `coefficients` to be 1 finite numbers"),
     ],
@@ -257,8 +260,3 @@ def test_the_weighting_learns_in_training_only(
 def test_settings_are_checked(build: Callable[[], Objective], message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("(", r"\(").replace(".", r"\.")):
         build()
-
-
-def test_a_unit_for_other_criteria_is_the_users_to_mend(batch: RewardBatch) -> None:
-    with pytest.raises(InputError, match="Expected `unit` to have 6 values, one per criterion, but got 2"):
-        CountRegression(unit=[1.0, 2.0])(batch)
