@@ -61,10 +61,11 @@ def synthesize(
         length: Of what the grammar writes: whole reports, half of them brief, or single statements. A model learns
             from statements what words mean, many to a batch, before it learns to read reports.
 
-    Yields:
-        Groups with at least two different totals.
+    Returns:
+        Groups with at least two different totals, made one by one.
 
     Raises:
+        ValueError: If `groups` is less than 1 or `per_reference` less than 2.
         InputError: If the criteria have a tag that synthesis does not know or need whole reports, in no report can
             errors be made by them, or a given report is too long or has neither findings nor impression.
 
@@ -81,6 +82,12 @@ def synthesize(
     if length == "statement" and (language or reports is not None):
         raise InputError("length: Expected `report` for given reports and for criteria that judge sections.")
     pool = Pool(_annotated(reports)) if reports is not None else None
+    return _groups(criteria, groups, per_reference, seed, language, length, pool)
+
+
+def _groups(
+    criteria: Criteria, groups: int, per_reference: int, seed: int, language: bool, length: Length, pool: Pool | None
+) -> Iterator[ReportGroup]:
     for number in range(groups):
         rng = Random(f"{seed}:{number}")
         index = number % len(pool.reports) if pool else 0

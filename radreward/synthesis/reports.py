@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from radreward.data.tables import read_rows
+from radreward.data.tables import is_text, read_rows
 from radreward.errors import InputError
 from radreward.synthesis.annotate import Excerpt, annotate
 from radreward.synthesis.facts import AnnotatedReport
@@ -90,4 +90,6 @@ def _columns(path: Path, values: Mapping[str, Any], column: str | None) -> list[
 def _text(path: Path, number: int, name: str, value: Any) -> str:
     if value is not None and not isinstance(value, str):
         raise InputError(f"{path}, row {number}, field {name!r}: Expected text but got {value!r}.")
+    if value and not is_text(value):
+        raise InputError(f"{path}, row {number}, field {name!r}: Expected UTF-8 text.")
     return value or ""

@@ -54,6 +54,13 @@ def test_a_number_is_no_report(tmp_path: Path, value: float) -> None:
         read_reports(path)
 
 
+def test_half_a_character_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "my.jsonl"
+    path.write_text('{"report": "No edema."}\n{"report": "Scar \\ud800."}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"my\.jsonl, row 2, field 'report': Expected UTF-8 text"):
+        read_reports(path)
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.csv"):
         read_reports(tmp_path / "none.csv")
