@@ -1,14 +1,11 @@
 """Commands from end to end in small, and every way in which input can be wrong."""
 
 import json
-import os
 import random
 import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -276,65 +273,8 @@ def test_the_other_processes_of_a_run_find_its_folder_begun(config: Path, monkey
         second.fit()
 
 
-DYNAMIC = {
-    "class_path": "MarginRewardEnforcement",
-    "init_args": {"weighting": {"class_path": "Dynamic", "init_args": {"every": 3}}},
-}
-
-
-def test_killed_in_the_middle_of_an_epoch_and_continued_is_bit_for_bit_as_if_never_killed(tmp_path: Path) -> None:
-    values = settings(tmp_path)
-    values["model"]["objective"] = DYNAMIC  # its third update, which makes the weights, comes after the kill
-    config = tmp_path / "config.yaml"
-    config.write_text(yaml.safe_dump(values))
-    (tmp_path / "slow.py").write_text(
-        "import time\n"
-        "from lightning.pytorch import Callback\n"
-        "class Slow(Callback):\n"
-        "    def on_train_batch_end(self, trainer, *args):\n"
-        "        if trainer.global_step == 3: time.sleep(300)\n"
-    )
-    command = [sys.executable, "-m", "radreward", "fit", f"--config={config}"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    killed = subprocess.Popen([*command, "--trainer.callbacks=slow.Slow"], cwd=tmp_path, env=environment)
-    last = tmp_path / "run" / "checkpoints" / "last.ckpt"
-    wait_for(lambda: last.is_file() and step(last) == 2, killed)
-    os.kill(killed.pid, signal.SIGKILL)
-    assert killed.wait() == -signal.SIGKILL
-    found = torch.load(last, weights_only=True)
-    assert found["global_step"] == 2
-    assert not found["loops"]["fit_loop"]["epoch_progress"]["current"]["completed"]  # in the middle of an epoch
-    assert found["state_dict"]["objective.weighting.steps"] == 2
-    assert not len(found["state_dict"]["objective.weighting.f1"])
-    assert main(["fit", f"--config={config}", "--ckpt_path=last"]) == 0
-    assert main(["fit", f"--config={config}", f"--run={tmp_path / 'whole'}"]) == 0
-    continued, whole = (
-        torch.load(folder / "checkpoints" / "last.ckpt", weights_only=True)
-        for folder in (tmp_path / "run", tmp_path / "whole")
-    )
-    assert whole["epoch"] >= 1  # and beyond it
-    for part in (continued, whole):
-        assert len(part["state_dict"]["objective.weighting.f1"]) == len(TAGS)
-    assert_equal(continued["state_dict"], whole["state_dict"])
-    assert_equal(continued["optimizer_states"][0]["state"], whole["optimizer_states"][0]["state"])
-    models = [(tmp_path / run / "model" / "model.safetensors").read_bytes() for run in ("run", "whole")]
-    assert models[0] == models[1]
-
-
-def assert_equal(one: Any, other: Any) -> None:
-    torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
-
-
 def step(checkpoint: Path) -> int:
     return int(torch.load(checkpoint, weights_only=True)["global_step"])
-
-
-def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 200
-    while not condition():
-        assert process.poll() is None, "ended too early"
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def test_a_loss_that_is_not_finite_ends_in_one_line_and_leaves_the_last_checkpoint(

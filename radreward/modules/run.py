@@ -12,13 +12,29 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import TensorBoardLogger
 
 from radreward.errors import InputError
 
-PACKAGES = ("radreward", "torch", "lightning", "transformers", "peft", "torchmetrics", "bitsandbytes", "safetensors")
+PACKAGES = (
+    "radreward",
+    "torch",
+    "lightning",
+    "transformers",
+    "tokenizers",
+    "peft",
+    "torchmetrics",
+    "numpy",
+    "scipy",
+    "bitsandbytes",
+    "deepspeed",
+    "safetensors",
+    "optuna",
+    "ray",
+)
 
 
 class LastCheckpoint(ModelCheckpoint):
@@ -42,6 +58,23 @@ class LastCheckpoint(ModelCheckpoint):
         if self._waits:
             self._waits = False
             super().on_train_batch_end(trainer, pl_module, None, None, 0)
+
+
+class Patience(EarlyStopping):
+    """An end when nothing improves; of a run that had ended so and is continued, at once.
+
+    Args:
+        monitor: The metric, higher is better. Undefined, it is no improvement, and no reason to stop at once.
+        patience: After how many validations.
+    """
+
+    def __init__(self, monitor: str, patience: int) -> None:
+        super().__init__(monitor, patience=patience, mode="max", check_finite=False, check_on_train_epoch_end=False)
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Stop what had stopped."""
+        super().on_train_start(trainer, pl_module)
+        trainer.should_stop = trainer.should_stop or self.wait_count >= self.patience
 
 
 class RunFolder:
@@ -134,13 +167,17 @@ class RunFolder:
             if value is not None and value < 1:
                 raise ValueError(f"Expected `{name}` to be >= 1 but got {value}.")
         best = ModelCheckpoint(
-            self.checkpoints, "best", monitor=monitor, mode="max", enable_version_counter=False, save_top_k=1
+            self.checkpoints,
+            "best",
+            monitor=monitor,
+            mode="max",
+            save_on_train_epoch_end=False,  # but after the validation, before `last`, which then knows of it
+            enable_version_counter=False,
         )
         last = LastCheckpoint(self.checkpoints, "last", every_n_train_steps=every, enable_version_counter=False)
         if early_stop is None:
             return [best, last]
-        # An undefined metric is no improvement, and no reason to stop at once.
-        return [best, last, EarlyStopping(monitor, patience=early_stop, mode="max", check_finite=False)]
+        return [best, last, Patience(monitor, early_stop)]
 
     def logger(self) -> TensorBoardLogger:
         """TensorBoard logs in the folder; a continued run adds to them."""
@@ -158,6 +195,8 @@ def versions() -> dict[str, Any]:
     return {
         "python": sys.version.split()[0],
         "platform": platform.platform(),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "cuda": torch.version.cuda,
         "packages": found,
         "git": git_state(),
     }

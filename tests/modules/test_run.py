@@ -4,14 +4,17 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
+from lightning.pytorch.demos.boring_classes import BoringModel
 
 from radreward.errors import InputError
 from radreward.modules import RunFolder, write_json
-from radreward.modules.run import PACKAGES, git_state, versions
+from radreward.modules.run import PACKAGES, Patience, git_state, versions
 
 DATA = {"groups.jsonl": "abc"}
 
@@ -81,6 +84,15 @@ def test_callbacks(tmp_path: Path) -> None:
     stop = RunFolder(tmp_path).callbacks("val_f1", 5, early_stop=3)[2]
     assert isinstance(stop, EarlyStopping)
     assert (stop.monitor, stop.mode, stop.patience) == ("val_f1", "max", 3)
+
+
+def test_a_run_that_had_stopped_early_stops_at_once_where_it_is_continued() -> None:
+    for waited, stops in ((1, False), (2, True)):
+        callback = Patience("val_tau", 2)
+        callback.load_state_dict({**callback.state_dict(), "wait_count": waited})
+        trainer: Any = SimpleNamespace(should_stop=False)
+        callback.on_train_start(trainer, BoringModel())
+        assert trainer.should_stop is stops
 
 
 @pytest.mark.parametrize(("every", "early_stop", "told"), [(0, None, "checkpoint_every"), (1, 0, "early_stop")])

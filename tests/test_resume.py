@@ -1,0 +1,176 @@
+"""Equal seeds give equal weights bit for bit: in two runs, with workers, and after a kill at any moment."""
+
+import json
+import random
+import signal
+from collections.abc import Callable
+from functools import cache
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from radreward.cli import main
+from radreward.criteria import RadCliQ
+
+WORDS = ["lamp", "kettle", "stair", "window", "carpet", "drawer"]
+TAGS = RadCliQ().tags
+STEPS = 12  # two epochs of 5 batches and a part of the third
+
+KILLER = """
+import multiprocessing, os, signal
+import torch
+from lightning.pytorch import Callback
+
+torch.set_num_threads(1)  # as in the process that continues
+multiprocessing.set_start_method("fork", force=True)  # of workers, likewise
+
+class Killer(Callback):
+    def __init__(self, hook: str, step: int) -> None:
+        setattr(self, hook, lambda trainer, *_: trainer.global_step == step and os.kill(os.getpid(), signal.SIGKILL))
+"""
+
+
+def write_records(path: Path, groups: int = 24) -> Path:
+    choose = random.Random(0)
+    with path.open("w") as file:
+        for number in range(groups):
+            reference = " ".join(choose.choices(WORDS, k=8))
+            candidates = [
+                {"text": reference + " broken" * k, "errors": {tag: k * (j < 2) for j, tag in enumerate(TAGS)}}
+                for k in range(3)
+            ]
+            file.write(json.dumps({"id": str(number), "reference": reference, "candidates": candidates}) + "\n")
+    return path
+
+
+def write_config(folder: Path, val_check_interval: float, checkpoint_every: int) -> Path:
+    values = {
+        "run": str(folder / "run"),
+        "criteria": "RadCliQ",
+        "checkpoint_every": checkpoint_every,
+        "early_stop": 50,
+        "model": {
+            "backbone": {"name": "tiny-bert", "lora": {"r": 4}},
+            "hidden": 4,
+            "objective": {  # weights that change with what was counted since the start
+                "class_path": "MarginRewardEnforcement",
+                "init_args": {"weighting": {"class_path": "Dynamic", "init_args": {"every": 3}}},
+            },
+        },
+        "data": {"records": str(write_records(folder / "groups.jsonl")), "validation": 0.3, "groups_per_batch": 4},
+        "trainer": {
+            "max_steps": STEPS,
+            "val_check_interval": val_check_interval,
+            "log_every_n_steps": 1,
+            "accelerator": "cpu",
+            "enable_progress_bar": False,
+        },
+    }
+    path = folder / "config.yaml"
+    path.write_text(yaml.safe_dump(values))
+    (folder / "killer.py").write_text(KILLER)
+    return path
+
+
+def validations(run: Path) -> dict[int, float]:
+    """Step to τ-b."""
+    events = EventAccumulator(str(run / "logs"))
+    events.Reload()
+    return {entry.step: entry.value for entry in events.Scalars("val/tau_total")}
+
+
+def state(run: Path) -> dict[str, Any]:
+    """All of the last checkpoint that decides what comes next."""
+    found = torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)
+    judged = ("best_model_score", "best_score", "wait_count")
+    callbacks = {
+        name: {key: kept[key] for key in judged if kept.get(key) is not None}
+        for name, kept in found["callbacks"].items()
+    }
+    return {
+        "weights": found["state_dict"],
+        "optimizer": found["optimizer_states"][0]["state"],
+        "rates": found["lr_schedulers"][0]["_last_lr"],
+        "callbacks": {name: kept for name, kept in callbacks.items() if kept},
+        "step": found["global_step"],
+        "epoch": found["epoch"],
+    }
+
+
+def assert_same(one: Path, other: Path) -> None:
+    torch.testing.assert_close(state(one), state(other), rtol=0, atol=0, equal_nan=True)
+    assert validations(one) == validations(other)
+    models = [(run / "model" / "model.safetensors").read_bytes() for run in (one, other)]
+    assert models[0] == models[1]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[float, int], Path]:
+    """Makes the folder of a configuration and of its run that nothing disturbed."""
+
+    @cache
+    def make(val_check_interval: float, checkpoint_every: int) -> Path:
+        folder = tmp_path_factory.mktemp("whole")
+        config = write_config(folder, val_check_interval, checkpoint_every)
+        assert main(["fit", f"--config={config}"]) == 0
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def processes() -> ForkServerContext:
+    """Starts processes that have imported everything."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["radreward.cli.fit"])
+    return context
+
+
+def test_two_runs_are_equal_bit_for_bit_whoever_prepares_the_batches(
+    runs: Callable[[float, int], Path], tmp_path: Path
+) -> None:
+    whole = runs(3, 2)
+    assert len(validations(whole / "run")) == STEPS / 3
+    again = ["fit", f"--config={whole / 'config.yaml'}", f"--run={tmp_path}", "--data.workers=2"]
+    assert main(again) == 0
+    assert_same(whole / "run", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("val_check_interval", "checkpoint_every", "hook", "at", "last"),
+    [
+        pytest.param(3, 2, "on_train_batch_end", 8, 6, id="between checkpoints in the middle of an epoch"),
+        pytest.param(3, 2, "on_validation_start", 6, 4, id="in a validation"),
+        pytest.param(3, 2, "on_train_batch_start", 6, 6, id="right after a validation"),
+        pytest.param(1.0, 5, "on_validation_start", 10, 5, id="in the validation that ends an epoch"),
+        pytest.param(1.0, 5, "on_train_batch_start", 10, 10, id="between two epochs"),
+    ],
+)
+def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
+    runs: Callable[[float, int], Path],
+    processes: ForkServerContext,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    val_check_interval: float,
+    checkpoint_every: int,
+    hook: str,
+    at: int,
+    last: int,
+) -> None:
+    whole = runs(val_check_interval, checkpoint_every)
+    command = ["fit", f"--config={whole / 'config.yaml'}", f"--run={tmp_path / 'run'}", "--data.workers=1"]
+    killer = [f"--trainer.callbacks{entry}" for entry in ("=killer.Killer", f".hook={hook}", f".step={at}")]
+    monkeypatch.chdir(whole)  # where the killer is
+    run = processes.Process(target=main, args=([*command, *killer],))
+    run.start()
+    run.join()
+    assert run.exitcode == -signal.SIGKILL
+    assert state(tmp_path / "run")["step"] == last
+    assert main([*command, "--ckpt_path=last"]) == 0
+    assert_same(whole / "run", tmp_path / "run")
