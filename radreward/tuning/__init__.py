@@ -1,1 +1,20 @@
 """Studies: search the settings of `fit` for those that make a metric best."""
+
+from radreward.tuning.results import Results, table, write_results
+from radreward.tuning.settings import StudySettings, read_settings
+from radreward.tuning.space import Space
+from radreward.tuning.study import run_study
+from radreward.tuning.trial import Runner, StudyError, Training
+
+__all__ = [
+    "Results",
+    "Runner",
+    "Space",
+    "StudyError",
+    "StudySettings",
+    "Training",
+    "read_settings",
+    "run_study",
+    "table",
+    "write_results",
+]

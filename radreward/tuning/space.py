@@ -22,13 +22,15 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import BaseTrial
 
 from radreward.errors import InputError
 
 Label = str | int | float | bool | None
 """A value as Optuna keeps it: a choice that is no plain value by its JSON, a variant by its name."""
+
+Distribution = IntDistribution | FloatDistribution | CategoricalDistribution
 
 _NUMERIC, _SHARED = {"low", "high", "step", "log"}, {"when"}
 _KINDS = (_NUMERIC, {"choices"}, {"variants"})
@@ -45,7 +47,7 @@ class Parameter(NamedTuple):
     """
 
     name: str
-    distribution: BaseDistribution
+    distribution: Distribution
     settings: Callable[[Label], Mapping[str, Any]]
     when: Mapping[str, Sequence[Label]]
 
@@ -59,13 +61,14 @@ class Parameter(NamedTuple):
         Raises:
             InputError: If there is no end of them.
         """
-        match self.distribution:
-            case CategoricalDistribution(choices=choices):
-                return list(choices)
-            case IntDistribution(low=low, high=high, step=step, log=False):
-                return list(range(low, high + 1, step))
-            case FloatDistribution(low=low, high=high, step=float(step)):
-                return [low + step * count for count in range(round((high - low) / step) + 1)]
+        among = self.distribution
+        if isinstance(among, CategoricalDistribution):
+            return list(among.choices)
+        if isinstance(among, IntDistribution) and not among.log:
+            return list(range(among.low, among.high + 1, among.step))
+        if isinstance(among, FloatDistribution) and among.step is not None:
+            steps = round((among.high - among.low) / among.step)
+            return [among.low + among.step * count for count in range(steps + 1)]
         raise InputError(f"space: {self.name}: Expected a `step` without `log`, or `choices`, in a grid.")
 
 
@@ -120,8 +123,33 @@ class Space:
         return list(self._combinations({}, self.parameters))
 
     def branches(self) -> list[dict[str, Label]]:
-        """A few labels in which every choice, every variant and every conditional parameter occurs once or more."""
-        return []
+        """A few samples in which every choice, every variant and both ends of every range occur."""
+        found: list[dict[str, Label]] = []
+        for parameter in self.parameters:
+            for value in _ends(parameter.distribution):
+                sample = self._sample({**self._reached(parameter), parameter.name: value})
+                if sample not in found:
+                    found.append(sample)
+        return found
+
+    @property
+    def conditional(self) -> bool:
+        """Whether some parameters are searched beside some values of others only."""
+        return any(parameter.when for parameter in self.parameters)
+
+    def _reached(self, parameter: Parameter) -> dict[str, Label]:
+        """Values of parameters above it beside which it is searched."""
+        wanted = {name: labels[0] for name, labels in parameter.when.items()}
+        above = [self._reached(known) for known in self.parameters if known.name in wanted]
+        return {name: label for known in [*above, wanted] for name, label in known.items()}
+
+    def _sample(self, chosen: Mapping[str, Label]) -> dict[str, Label]:
+        """These values, and the first one of every other parameter."""
+        labels: dict[str, Label] = {}
+        for parameter in self.parameters:
+            if parameter.applies(labels):
+                labels[parameter.name] = chosen.get(parameter.name, _ends(parameter.distribution)[0])
+        return labels
 
     def _combinations(self, labels: dict[str, Label], rest: Sequence[Parameter]) -> Iterator[dict[str, Label]]:
         if not rest:
@@ -133,16 +161,20 @@ class Space:
             yield from self._combinations(labels, rest[1:])
 
 
+def _ends(distribution: Distribution) -> list[Label]:
+    if isinstance(distribution, CategoricalDistribution):
+        return list(distribution.choices)
+    return [distribution.low, distribution.high]
+
+
 def _suggest(trial: BaseTrial, parameter: Parameter) -> Label:
-    match parameter.distribution:
-        case CategoricalDistribution(choices=choices):
-            chosen: Label = trial.suggest_categorical(parameter.name, choices)
-            return chosen
-        case IntDistribution(low=low, high=high, step=step, log=log):
-            return trial.suggest_int(parameter.name, low, high, step=step, log=log)
-        case FloatDistribution(low=low, high=high, step=step, log=log):
-            return trial.suggest_float(parameter.name, low, high, step=step, log=log)
-    raise AssertionError(parameter.distribution)  # the three kinds that `_parameter` makes
+    name, among = parameter.name, parameter.distribution
+    if isinstance(among, CategoricalDistribution):
+        chosen: Label = trial.suggest_categorical(name, among.choices)
+        return chosen
+    if isinstance(among, IntDistribution):
+        return trial.suggest_int(name, among.low, among.high, step=among.step, log=among.log)
+    return trial.suggest_float(name, among.low, among.high, step=among.step, log=among.log)
 
 
 def _parameter(name: str, entry: Any, above: Mapping[str, Parameter]) -> Parameter:

@@ -1,0 +1,133 @@
+"""What a study found: a table, the best settings, all trials as CSV, importances and plots."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from optuna.importance import get_param_importances
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+from rich.table import Table
+
+from radreward.errors import InputError
+from radreward.modules.run import write_json
+from radreward.tuning.plots import write_plots
+from radreward.tuning.settings import StudySettings
+from radreward.tuning.space import Label
+from radreward.tuning.trial import STATES, Runner
+
+
+class Results(NamedTuple):
+    """Where they were written."""
+
+    best: Path
+    trials: Path
+    importances: Path
+    page: Path
+    plots: Path
+
+
+def write_results(study: Study, settings: StudySettings, runner: Runner, folder: Path) -> Results:
+    """Write what a study found to its folder.
+
+    Raises:
+        InputError: If no trial was finished; with the reason of the first.
+    """
+    trials = study.get_trials(deepcopy=False)
+    complete = [frozen for frozen in trials if frozen.state == TrialState.COMPLETE]
+    found = Results(
+        folder / "best.yaml",
+        folder / "trials.csv",
+        folder / "importances.json",
+        folder / "plots.html",
+        folder / "plots",
+    )
+    write_csv(found.trials, study, settings)
+    if not complete:
+        reasons = [_reason(frozen) for frozen in trials if frozen.state == TrialState.FAIL]
+        if reasons:
+            raise InputError(
+                f"study {study.study_name}: none of {len(trials)} trials was finished; the first: {reasons[0]}"
+            )
+        raise InputError(f"study {study.study_name}: no trial is finished yet; other workers run {len(trials)}.")
+    best = study.best_trial
+    arguments = settings.arguments(best.params)
+    head = (
+        f"# The best of {len(complete)} finished trials of the study {study.study_name}: trial {best.number}, "
+        f"{settings.metric} {best.value:.6g}.\n# radreward fit --config {found.best}\n"
+    )
+    found.best.write_text(
+        head + runner.describe(settings.base, [*arguments, f"run={folder / 'best'}"]), encoding="utf-8"
+    )
+    known = importances(study)
+    write_json(found.importances, known)
+    write_plots(study, settings.metric, list(known), found.page, found.plots)
+    return found
+
+
+def importances(study: Study) -> Mapping[str, float]:
+    """Shares of the parameters in what makes good trials good (PED-ANOVA), greatest first.
+
+    Conditional parameters count where they are searched. Empty where there is nothing to compare.
+    """
+    complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    if len({frozen.value for frozen in complete}) < 2:
+        return {}
+    found = get_param_importances(study)
+    return {name: round(float(found[name]), 6) for name in sorted(found, key=lambda name: -found[name])}
+
+
+def ranked(study: Study, settings: StudySettings) -> list[FrozenTrial]:
+    """All trials, best first; those without a value last."""
+    sign = -1 if settings.direction == "maximize" else 1
+    order = [TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL, TrialState.RUNNING, TrialState.WAITING]
+    return sorted(
+        study.get_trials(deepcopy=False),
+        key=lambda frozen: (order.index(frozen.state), sign * frozen.value if frozen.value is not None else 0.0),
+    )
+
+
+def table(study: Study, settings: StudySettings) -> Table:
+    """Trials, best first."""
+    made = Table(title=f"Study {study.study_name}: {settings.metric} of {len(study.get_trials(deepcopy=False))} trials")
+    names = [parameter.name for parameter in settings.space.parameters]
+    for head in ("trial", settings.metric, "state", *map(_last, names)):
+        made.add_column(head, justify="right" if head in ("trial", settings.metric) else "left")
+    made.add_column("reason", overflow="fold")
+    for frozen in ranked(study, settings):
+        made.add_row(
+            str(frozen.number),
+            "" if frozen.value is None else f"{frozen.value:.4f}",
+            STATES[frozen.state],
+            *(_cell(frozen.params.get(name)) for name in names),
+            _reason(frozen),
+        )
+    return made
+
+
+def write_csv(path: Path, study: Study, settings: StudySettings) -> None:
+    """All trials, in their order, with the columns of the table and the seconds each took."""
+    names = [parameter.name for parameter in settings.space.parameters]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["trial", settings.metric, "state", *names, "seconds", "reason"])
+        for frozen in study.get_trials(deepcopy=False):
+            seconds = "" if frozen.duration is None else f"{frozen.duration.total_seconds():.2f}"
+            value = "" if frozen.value is None else frozen.value
+            chosen = (frozen.params.get(name, "") for name in names)
+            rows.writerow([frozen.number, value, STATES[frozen.state], *chosen, seconds, _reason(frozen)])
+
+
+def _reason(frozen: FrozenTrial) -> str:
+    return str(frozen.user_attrs.get("reason", ""))
+
+
+def _last(name: str) -> str:
+    return name.rsplit(".", 1)[-1]
+
+
+def _cell(label: Label) -> str:
+    return f"{label:.4g}" if isinstance(label, float) else "" if label is None else str(label)
