@@ -17,7 +17,8 @@ from radreward.types import Scores
 OK = "ok"
 TRUNCATED = "truncated"
 NOT_FINITE = "expected a finite score but the model gave none"
-SCORED = frozenset({OK, TRUNCATED})
+NO_ENTITIES = "no entities: the score is that of the setting"
+SCORED = frozenset({OK, TRUNCATED, NO_ENTITIES})
 """Statuses of rows that have a score."""
 
 
@@ -50,12 +51,17 @@ class Scorer(ABC):
     """Judges candidates against references.
 
     Attributes:
-        criteria: What the sub-scores are, or None for a scorer with a total only.
+        criteria: By what it counts errors, or None for a scorer that counts none.
         higher_is_better: The direction of the total.
     """
 
     criteria: Criteria | None = None
     higher_is_better: bool = True
+
+    @property
+    def sub_names(self) -> tuple[str, ...]:
+        """What the sub-scores are called, in their order: the criteria, unless a scorer has others."""
+        return self.criteria.tags if self.criteria else ()
 
     def score(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """Scores in the order and length of the input; a row that cannot be scored has NaN and a status that says why.

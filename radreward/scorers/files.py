@@ -127,7 +127,7 @@ def _hash(value: Any) -> int:
 
 def _score_names(scorer: Scorer) -> list[str]:
     tags = scorer.criteria.tags if scorer.criteria else ()
-    return ["total", *tags, *(f"count_{tag}" for tag in tags)]
+    return ["total", *scorer.sub_names, *(f"count_{tag}" for tag in tags)]
 
 
 def _schema(survey: _Survey, scorer: Scorer, source: Path) -> pa.Schema:
@@ -203,8 +203,8 @@ def _part_text(scorer: Scorer, batch: list[Row], problems: list[Problem | None])
     scores = scorer.score([values["reference"] for values in good], [values["candidate"] for values in good])
     sign = 1 if scorer.higher_is_better else -1
     columns = [(sign * scores.total).unsqueeze(1).tolist()]
-    width = len(scorer.criteria) if scorer.criteria else 0
-    for values in (scores.sub, scores.counts):
+    widths = len(scorer.sub_names), len(scorer.criteria) if scorer.criteria else 0
+    for values, width in zip((scores.sub, scores.counts), widths, strict=True):
         columns.append([[None] * width] * len(good) if values is None else values.tolist())
     rows = iter(zip(scores.status, *columns, strict=True))
     lines: list[list[Any]] = []
