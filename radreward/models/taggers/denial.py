@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from radreward.models.taggers.lexicon import cue, lowered
+from radreward.synthesis.lexicon import cue, lowered
 
 _PERCEIVED = (
     "seen|identified|noted|present|demonstrated|evident|visualized|appreciated|detected|visible|found|observed|shown"

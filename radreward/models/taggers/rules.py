@@ -12,20 +12,10 @@ from pathlib import Path
 from radreward.models.taggers.base import Tagger
 from radreward.models.taggers.denial import denied
 from radreward.models.taggers.folder import CONFIG, FORMAT, new_folder, write_json
-from radreward.models.taggers.lexicon import Atom, atoms, lowered
+from radreward.synthesis.lexicon import LexicalPhrase, lowered, phrases
 from radreward.types import Entity
 
-_PHRASES = re.compile(
-    "(?P<name>[FY]*[QZBA]*[FY]*[BA]*[ND])"  # small left pleural effusion
-    "|(?P<generic>[FY]*[QZBA]*[FY]*[BA]*E)"  # acute cardiopulmonary process
-    "|(?P<place>[QZBA]*[ZBA][QZBA]*)"  # left upper lobe
-    "|(?P<device>[QZBA]*V)"  # endotracheal tube
-    "|(?P<off>F*[XY])"  # mildly enlarged
-    "|(?P<well>G)"  # normal
-)
-"""Phrases by the letters of `lexicon.PARTS`. A finding takes the words of degree, form and place before it."""
 _DENIED = {"Abnormality": "Non-Abnormality", "Disease": "Non-Disease"}
-_GAP = re.compile(r"[\s/-]*")
 _NOT = re.compile(r"\bnot\s+(?:\w+ly\s+)?$")
 
 
@@ -57,44 +47,28 @@ class RuleTagger(Tagger):
 
 @lru_cache(1)
 def _fingerprint() -> str:
-    package = resources.files("radreward.models.taggers")
-    names = ("lexicon.txt", "lexicon.py", "denial.py", "rules.py")
-    return "rules-" + hashlib.sha256(b"\0".join(package.joinpath(name).read_bytes() for name in names)).hexdigest()
+    root = resources.files("radreward")
+    names = ("synthesis/lexicon.txt", "synthesis/lexicon.py", "models/taggers/denial.py", "models/taggers/rules.py")
+    return "rules-" + hashlib.sha256(b"\0".join(root.joinpath(name).read_bytes() for name in names)).hexdigest()
 
 
 @lru_cache(50_000)
 def _entities(text: str) -> tuple[Entity, ...]:
     reach = denied(text)
-    return tuple(entity for run in _runs(text) for entity in _of_run(text, run, reach))
-
-
-def _runs(text: str) -> list[list[Atom]]:
-    """Atoms with nothing but white space, hyphens and slashes between them."""
-    runs: list[list[Atom]] = []
-    for atom in atoms(text):
-        if runs and _GAP.fullmatch(text, runs[-1][-1].end, atom.start):
-            runs[-1].append(atom)
-        else:
-            runs.append([atom])
-    return runs
-
-
-def _of_run(text: str, run: list[Atom], reach: list[tuple[int, int]]) -> list[Entity]:
     found = []
-    for match in _PHRASES.finditer("".join(atom.part for atom in run)):
-        start, end = run[match.start()].start, run[match.end() - 1].end
-        kind = _type(match, any(begin <= start < stop for begin, stop in reach), text[:start])
-        if kind:
+    for phrase in phrases(text):
+        start, end = phrase.start, phrase.end
+        if kind := _type(phrase, any(begin <= start < stop for begin, stop in reach), text[:start]):
             found.append(Entity(text[start:end], kind, start, end))
-    return found
+    return tuple(found)
 
 
-def _type(phrase: re.Match[str], is_denied: bool, before: str) -> str | None:
-    if phrase.lastgroup in ("place", "device"):
+def _type(phrase: LexicalPhrase, is_denied: bool, before: str) -> str | None:
+    if phrase.kind in ("place", "device"):
         return "Anatomy"
-    if phrase.lastgroup == "well":
+    if phrase.kind == "well":
         return "Abnormality" if is_denied and _NOT.search(lowered(before)) else "Non-Abnormality"
-    if phrase.lastgroup == "generic" and len(phrase[0]) == 1 and not is_denied:
+    if phrase.kind == "generic" and phrase.alone and not is_denied:
         return None
-    kind = "Disease" if phrase[0].endswith("D") else "Abnormality"
+    kind = "Disease" if phrase.disease else "Abnormality"
     return _DENIED[kind] if is_denied else kind

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import resources
-from typing import NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from radreward.synthesis.vocabulary import FINDINGS
 
@@ -29,6 +29,20 @@ CUES = ("denying", "denied", "open", "ending")
 """Sections of words on which the reach of a denial depends."""
 
 
+PhraseKind = Literal["name", "generic", "place", "device", "off", "well"]
+_PHRASES: tuple[tuple[PhraseKind, str], ...] = (
+    ("name", "[FY]*[QZBA]*[FY]*[BA]*[ND]"),  # small left pleural effusion
+    ("generic", "[FY]*[QZBA]*[FY]*[BA]*E"),  # acute cardiopulmonary process
+    ("place", "[QZBA]*[ZBA][QZBA]*"),  # left upper lobe
+    ("device", "[QZBA]*V"),  # right internal jugular catheter
+    ("off", "F*[XY]"),  # mildly enlarged
+    ("well", "G"),  # normal
+)
+"""Phrases by the letters of `PARTS`. A finding takes the words of degree, form and place before it."""
+_PHRASE = re.compile("|".join(f"(?P<{kind}>{letters})" for kind, letters in _PHRASES))
+_GAP = re.compile(r"[\s/-]*")
+
+
 class Atom(NamedTuple):
     """A phrase of the lexicon in a sentence."""
 
@@ -36,6 +50,20 @@ class Atom(NamedTuple):
     """Letters of `PARTS`."""
     start: int
     end: int
+
+
+class LexicalPhrase(NamedTuple):
+    """A phrase that names a finding, a place, a device or a state."""
+
+    kind: PhraseKind
+    start: int
+    end: int
+    head: str
+    """Its last word of the lexicon, lower case."""
+    disease: bool
+    """Whether it names a disease."""
+    alone: bool
+    """Whether it has no other words than its head."""
 
 
 def forms(phrase: str) -> Iterator[str]:
@@ -70,7 +98,7 @@ def sections(text: str) -> dict[str, list[str]]:
 @lru_cache(1)
 def lexicon() -> Mapping[str, tuple[str, ...]]:
     """All sections of the lexicon; to the devices come those of the report grammar."""
-    text = resources.files("radreward.models.taggers").joinpath("lexicon.txt").read_text(encoding="utf-8")
+    text = resources.files("radreward.synthesis").joinpath("lexicon.txt").read_text(encoding="utf-8")
     found = sections(text)
     nouns = (noun for entry in FINDINGS.values() if entry.region == "devices" for noun in entry.nouns)
     devices = (noun.removeprefix("*").lower() for noun in nouns)
@@ -121,3 +149,30 @@ def atoms(text: str) -> list[Atom]:
     [('F', 0, 5), ('Z', 6, 10), ('N', 11, 27)]
     """
     return [Atom(parts()[match[0]], *match.span()) for match in _atom_pattern().finditer(lowered(text))]
+
+
+def phrases(text: str) -> list[LexicalPhrase]:
+    """The phrases of a sentence, from left to right; their atoms have but white space, hyphens and slashes between.
+
+    >>> [(phrase.kind, phrase.head) for phrase in phrases("Small left effusion, heart mildly enlarged.")]
+    [('name', 'effusion'), ('place', 'heart'), ('off', 'enlarged')]
+    """
+    return [phrase for run in _runs(text) for phrase in _of_run(text, run)]
+
+
+def _runs(text: str) -> list[list[Atom]]:
+    runs: list[list[Atom]] = []
+    for atom in atoms(text):
+        if runs and _GAP.fullmatch(text, runs[-1][-1].end, atom.start):
+            runs[-1].append(atom)
+        else:
+            runs.append([atom])
+    return runs
+
+
+def _of_run(text: str, run: list[Atom]) -> Iterator[LexicalPhrase]:
+    for match in _PHRASE.finditer("".join(atom.part for atom in run)):
+        first, last = run[match.start()], run[match.end() - 1]
+        head = lowered(text[last.start : last.end])
+        kind = cast("PhraseKind", match.lastgroup)
+        yield LexicalPhrase(kind, first.start, last.end, head, last.part == "D", first is last)
