@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+from torch import distributed
 from torch.utils.data import DataLoader, DistributedSampler
 
 from radreward.errors import InputError
+
+T = TypeVar("T")
 
 WINDOW = 50
 """Batches that are sorted by length together: large enough for little padding, small enough to stay shuffled."""
@@ -80,6 +83,21 @@ class LengthBuckets(DistributedSampler[Any]):
         groups, total = len(self.lengths), len(self) * self.num_replicas
         bounds = [-(-at * groups // total) for at in range(total + 1)]
         return [list(range(begin, end)) for begin, end in itertools.pairwise(bounds)]
+
+
+def collected(batches: list[T]) -> list[T]:
+    """What all processes made of their batches, in the order in which `LengthBuckets` dealt these.
+
+    Every process has to call it, and gets the same.
+
+    >>> collected([1, 2])
+    [1, 2]
+    """
+    if not (distributed.is_available() and distributed.is_initialized()):
+        return batches
+    parts: list[list[T]] = [[] for _ in range(distributed.get_world_size())]
+    distributed.all_gather_object(parts, batches)
+    return [batch for dealt in zip(*parts, strict=True) for batch in dealt]
 
 
 class ResumableLoader(DataLoader[Any]):

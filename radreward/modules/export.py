@@ -14,6 +14,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from radreward.criteria import Criteria
 from radreward.data.datamodule import PairedReportDataModule, TrainingData
 from radreward.data.packed_groups import PackedGroups
+from radreward.data.sampler import collected
 from radreward.errors import InputError
 from radreward.models import Calibration, SavedModel, save_model
 from radreward.modules.agreement import Agreement, Judged, agreement, held_out_counts
@@ -104,10 +105,10 @@ def round_weights(module: RewardModule) -> None:
 
 def judge(trainer: Trainer, module: RewardModule, data: TrainingData) -> tuple[Judged, tuple[str, ...]]:
     """Rewards and known errors of the validation part, computed as in use: without autocast; ids of its groups."""
-    batches: Any = trainer.predict(module, data.val_dataloader())
+    predicted: Any = trainer.predict(module, data.val_dataloader())
     rewards, quality, groups = [], [], []
     ids: tuple[str, ...] = ()
-    for reward, target, group, names in batches:
+    for reward, target, group, names in collected(predicted):
         rewards.append(reward.float())  # whatever the precision of training
         quality.append(target.float())
         groups.append(group + len(ids))  # groups are numbered from 0 in every batch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +16,7 @@ from torchmetrics import MetricCollection
 
 from radreward.criteria import Criteria
 from radreward.data.datamodule import TrainingData
+from radreward.data.sampler import collected
 from radreward.errors import InputError
 from radreward.metrics import KendallTauB, PairwiseAccuracy, Spearman
 from radreward.models import Backbone, RewardModel, check_length, check_packing, start_from
@@ -23,7 +25,7 @@ from radreward.modules.base import BaseModule, OptimizerSettings
 from radreward.modules.export import check_exportable, export
 from radreward.modules.figures import reward_error_scatter
 from radreward.modules.run import RunFolder
-from radreward.objectives import MarginRewardEnforcement, Objective
+from radreward.objectives import MarginRewardEnforcement, Objective, processes
 from radreward.types import PackedBatch, RewardBatch, TrainingBatch
 
 logger = logging.getLogger(__name__)
@@ -123,17 +125,23 @@ class RewardModule(BaseModule):
         loss = self.objective.reduce(output)
         if not loss.requires_grad:
             raise InputError(f"{type(self.objective).__name__}: Expected losses that depend on the rewards.")
-        if not torch.isfinite(loss):
-            raise FloatingPointError(
-                f"The loss is {loss.item()} in step {self.global_step}, groups {', '.join(batch.ids)}."
-            )
-        self.truncated += batch.truncated
+        self._refuse_not_finite(loss, f"The loss is {loss.item()} in", batch.ids)
+        truncated = torch.tensor(float(batch.truncated * processes.world_size()), device=self.device)
+        means = processes.mean({"loss": loss, "truncated": truncated, **output.terms})
+        self.truncated += int(means.pop("truncated"))
         size = len(batch.ids)
-        self.log("train/loss", loss, prog_bar=True, batch_size=size)
-        self.log_dict({f"train/{self._named(key)}": value for key, value in output.terms.items()}, batch_size=size)
+        self.log("train/loss", means.pop("loss"), prog_bar=True, batch_size=size)
+        self.log_dict({f"train/{self._named(key)}": value for key, value in means.items()}, batch_size=size)
         if self.truncated:
             self.log("train/truncated", float(self.truncated), batch_size=size)
         return loss
+
+    def _refuse_not_finite(self, values: Tensor, what: str, ids: Sequence[str]) -> None:
+        """All processes stop where one has to: the others would wait for it."""
+        bad = ~values.isfinite().all()
+        if processes.total(bad.int()):
+            where = f"groups {', '.join(ids)}" if bad else "in another process"
+            raise FloatingPointError(f"{what if bad else 'A value is not finite in'} step {self.global_step}, {where}.")
 
     def _named(self, key: str) -> str:
         """The name of a term with the tag of its criterion: individual/3 is individual/incorrect_severity."""
@@ -147,10 +155,7 @@ class RewardModule(BaseModule):
             FloatingPointError: If a reward is not finite; names the groups of the batch.
         """
         rewards, targets = self(batch.packed), batch.targets
-        if not torch.isfinite(rewards).all():
-            raise FloatingPointError(
-                f"A reward is not finite in validation, step {self.global_step}, groups {', '.join(batch.ids)}."
-            )
+        self._refuse_not_finite(rewards, "A reward is not finite in validation,", batch.ids)
         self.metrics.update(rewards, targets.quality, group=targets.group)
         self.seen.append((rewards.cpu(), targets.quality.cpu()))
 
@@ -164,9 +169,9 @@ class RewardModule(BaseModule):
         """Log agreement by criterion and in total, histograms of rewards and a scatter of rewards and errors."""
         values = {key: value.float() for key, value in self.metrics.compute().items()}
         # A criterion that never varies has no correlation: nothing is logged for it.
-        self.log_dict({key: value for key, value in values.items() if not value.isnan()}, sync_dist=False)
+        self.log_dict({key: value for key, value in values.items() if not value.isnan()}, sync_dist=True)
         # For callbacks, to whom NaN is worse than any number.
-        self.log("val_tau", values["val/tau_total"], prog_bar=True, logger=False, sync_dist=False)
+        self.log("val_tau", values["val/tau_total"], prog_bar=True, logger=False, sync_dist=True)
         if values["val/tau_total"].isnan():
             logger.warning(
                 "Step %d: τ-b of the total is undefined on the validation part, because its rewards or its errors are "
@@ -174,7 +179,7 @@ class RewardModule(BaseModule):
                 self.global_step,
             )
         self.metrics.reset()
-        rewards, quality = (torch.cat(part) for part in zip(*self.seen, strict=True))
+        rewards, quality = (torch.cat(part) for part in zip(*collected(self.seen), strict=True))
         self.seen.clear()
         if isinstance(self.logger, TensorBoardLogger):
             board = self.logger.experiment

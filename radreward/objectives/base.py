@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from radreward.errors import InputError
 from radreward.objectives import functional
+from radreward.objectives.processes import mean_number, world_size
 from radreward.objectives.weighting import SubScoreWeighting, Uniform
 from radreward.types import ObjectiveOutput, RewardBatch
 
@@ -54,6 +55,9 @@ class Objective(nn.Module, ABC):
     def shares(self, output: ObjectiveOutput) -> Tensor:
         """What each loss contributes to the reduced one: same length as the losses, sums to `reduce`.
 
+        Where several processes train together, the mean of what `reduce` gives them is the mean or the sum over the
+        losses of all: they average their gradients, and each has another number of losses.
+
         Raises:
             InputError: If `forward` gave no `ObjectiveOutput` with (n,) losses; names the class.
         """
@@ -64,7 +68,9 @@ class Objective(nn.Module, ABC):
             )
         if output.losses.ndim != 1:
             raise InputError(f"{name}: Expected losses of shape (n,) but got {tuple(output.losses.shape)}.")
-        return output.losses / max(1, len(output.losses)) if self.reduction == "mean" else output.losses
+        if self.reduction == "sum":
+            return output.losses * world_size()
+        return output.losses / mean_number(len(output.losses), output.losses.device)
 
     def reduce(self, output: ObjectiveOutput) -> Tensor:
         """The one number to minimise, () in the dtype of the rewards; 0 for a batch without losses."""
@@ -87,11 +93,12 @@ class Objective(nn.Module, ABC):
 
         Args:
             terms: By name, (n,) values or (n, N) values by criterion. The latter are logged as their weighted mean
-                and, under "name/j", by criterion. The mean of no values is logged as 0.
+                and, under "name/j", by criterion. The mean of no values is logged as 0. As with `shares`, the mean
+                over the processes is the one over all values.
         """
         scalars = self.weighting.terms()
         for name, values in terms.items():
-            mean = values.detach().sum(0) / max(1, len(values))
+            mean = values.detach().sum(0) / mean_number(len(values), values.device)
             if mean.ndim:
                 scalars |= {f"{name}/{j}": value for j, value in enumerate(mean)}
                 mean = self.weighting(mean)

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, distributed, nn
+from torch import Tensor, nn
 
 from radreward.errors import InputError
+from radreward.objectives.processes import total
 
 
 class SubScoreWeighting(nn.Module, ABC):
@@ -160,9 +161,7 @@ class Dynamic(SubScoreWeighting):
         """Count the outcomes, over all processes; compute F1 when it is time."""
         super().update(predicted, actual)
         outcomes = torch.stack([predicted & actual, predicted & ~actual, ~predicted & actual])  # (3, n, N)
-        counts = outcomes.sum(1).to(self.counts.device)
-        if distributed.is_available() and distributed.is_initialized():
-            distributed.all_reduce(counts)
+        counts = total(outcomes.sum(1).to(self.counts.device))
         if not self.counts.shape[1]:
             self.counts = torch.zeros_like(counts)
         if self.counts.shape != counts.shape:

@@ -1,0 +1,46 @@
+"""Numbers over all processes of a training run; one process alone is left as it is.
+
+Processes that train together average their gradients, while each of them has another number of pairs. So a mean of
+losses divides by the mean number of losses of a process, not by its own: then the average over the processes is the
+mean over all losses. Every function here has to be called by all processes equally often.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, distributed
+
+
+def world_size() -> int:
+    """How many there are."""
+    return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
+
+
+def total(values: Tensor) -> Tensor:
+    """Sum over the processes, same shape.
+
+    >>> total(torch.tensor([1, 2]))
+    tensor([1, 2])
+    """
+    if world_size() == 1:
+        return values
+    summed = values.detach().clone()
+    distributed.all_reduce(summed)
+    return summed
+
+
+def mean_number(number: int, device: torch.device) -> Tensor:
+    """() float32: what each process has on average, at least 1 in all.
+
+    >>> mean_number(0, torch.device("cpu"))
+    tensor(1.)
+    """
+    return total(torch.tensor(float(number), device=device)).clamp(min=1.0) / world_size()
+
+
+def mean(scalars: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Mean of each () value over the processes; all of them have the same names in the same order."""
+    if world_size() == 1:
+        return scalars
+    means = total(torch.stack([value.detach().double() for value in scalars.values()])) / world_size()
+    return dict(zip(scalars, means.float(), strict=True))
