@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from torch import Tensor
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Candidate(NamedTuple):
@@ -135,3 +136,42 @@ class Entity(NamedTuple):
     """Offset of its first character."""
     end: int
     """Offset behind its last character."""
+
+
+class Message(NamedTuple):
+    """One turn of a chat."""
+
+    role: str
+    """"system", "user" or "assistant"."""
+    content: str
+    """What is said; its text is only text."""
+
+
+class ChatRequest(NamedTuple):
+    """What a chat model is asked, and how it is to answer."""
+
+    messages: tuple[Message, ...]
+    """The turns so far; the last is the user's."""
+    temperature: float = 0.0
+    """0 takes the likeliest token each time; higher draws more freely."""
+    top_p: float = 1.0
+    """Draws are from the likeliest tokens that have this probability together."""
+    max_tokens: int = 1024
+    """The longest answer."""
+    seed: int = 0
+    """Of the draws; repetitions of a request differ in it."""
+
+
+class ChatAnswer(NamedTuple):
+    """What a chat model answered, or why it did not."""
+
+    text: str
+    """Empty where there is no answer."""
+    finish: str
+    """"stop" where it ended by itself, "length" where `max_tokens` ended it, or what else the server says."""
+    prompt_tokens: int | None
+    """Tokens of the request; None where nobody counted them."""
+    completion_tokens: int | None
+    """Tokens of the answer; None where nobody counted them."""
+    status: str
+    """"ok", or why there is no answer."""

@@ -8,7 +8,7 @@ import pytest
 import radreward
 
 ORDER = [
-    *("errors", "types", "criteria", "prompts", "data", "synthesis", "models", "objectives"),
+    *("lazy", "errors", "types", "criteria", "prompts", "data", "synthesis", "models", "objectives"),
     *("affinity", "metrics", "modules", "scorers", "evaluation", "tuning", "cli"),
 ]
 PACKAGE = Path(radreward.__file__).parent

@@ -44,13 +44,7 @@ def readable(building: bool = False) -> Iterator[None]:
     Args:
         building: Whether constructors run on users' settings, so that a ValueError is about these.
     """
-    from lightning.fabric.utilities.exceptions import MisconfigurationException
-
-    from radreward.models import PackingError
-
-    kinds: tuple[type[Exception], ...] = (MisconfigurationException, PackingError, FloatingPointError)
-    if building:
-        kinds = (*kinds, ValueError, TypeError)
+    kinds = (FloatingPointError, ValueError, TypeError) if building else (FloatingPointError,)
     try:
         yield
     except InputError:
@@ -62,8 +56,11 @@ def readable(building: bool = False) -> Iterator[None]:
         if path is None:
             raise
         raise InputError(f"{path}: cannot be used ({error.strerror}).") from error
-    except kinds as error:
-        raise InputError(explain(str(error))) from error
+    except Exception as error:
+        # Lightning's, by its name: to import it takes seconds, and few commands train.
+        if isinstance(error, kinds) or type(error).__name__ == "MisconfigurationException":
+            raise InputError(explain(str(error))) from error
+        raise
 
 
 def check_configs(arguments: Sequence[str]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Self
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from radreward.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor  # imported where a tensor is made: commands that need none start at once
 
 Kind = Literal["count", "binary"]
 
@@ -52,6 +52,7 @@ class Criteria:
         CriteriaError: If there is no criterion, or one has no name, an unknown kind, a weight that is not a
             finite number >= 0, or a tag that another has too.
 
+    >>> import torch
     >>> criteria = Criteria("two", [Criterion("omission", "Missing."), Criterion("grammar", "Bad.", "binary", 5)])
     >>> criteria.total(criteria.quality(torch.tensor([[2.0, 1.0]])))
     tensor([-7.])
@@ -77,6 +78,8 @@ class Criteria:
     @property
     def weights(self) -> Tensor:
         """(N,) float32: what one error of each criterion takes off the total."""
+        import torch
+
         return torch.tensor([criterion.weight for criterion in self.criteria], dtype=torch.float32)
 
     def __len__(self) -> int:
@@ -88,6 +91,8 @@ class Criteria:
 
     def errors(self, quality: Tensor) -> Tensor:
         """(..., N) quality back to (..., N) errors; a criterion that weighs nothing gives 0."""
+        import torch
+
         weights = self.weights.to(quality)
         return torch.where(weights > 0, -quality / weights.clamp_min(torch.finfo(quality.dtype).tiny), 0.0)
 
@@ -96,7 +101,13 @@ class Criteria:
         return self.offset + quality.sum(-1)
 
     def vector(self, errors: Mapping[str, float]) -> Tensor:
-        """Stated errors by tag as (N,) float32, in the order of the criteria.
+        """Stated errors by tag as (N,) float32, in the order of the criteria; raises as `values` does."""
+        import torch
+
+        return torch.tensor(self.values(errors), dtype=torch.float32)
+
+    def values(self, errors: Mapping[str, float]) -> list[float]:
+        """Stated errors by tag as N numbers, in the order of the criteria.
 
         Raises:
             CriteriaError: If a tag is unknown or missing, or a value is not a finite number >= 0 (0 or 1 for a
@@ -106,8 +117,12 @@ class Criteria:
             raise CriteriaError(f"unknown criterion {unknown[0]!r}; {self.name} has {', '.join(self.tags)}")
         if missing := [tag for tag in self.tags if tag not in errors]:
             raise CriteriaError(f"no value for criterion {missing[0]!r} of {self.name}")
-        values = [_error_value(errors[criterion.tag], criterion) for criterion in self.criteria]
-        return torch.tensor(values, dtype=torch.float32)
+        return [_error_value(errors[criterion.tag], criterion) for criterion in self.criteria]
+
+    def penalty(self, errors: Mapping[str, float]) -> float:
+        """What stated errors by tag take off the total, Σ_j errors_j · weight_j; raises as `values` does."""
+        weighed = zip(self.values(errors), self.criteria, strict=True)
+        return math.fsum(value * criterion.weight for value, criterion in weighed)
 
     def to_dict(self) -> dict[str, Any]:
         """The criteria as plain values, for JSON and YAML; `from_dict` reads them."""

@@ -10,7 +10,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pyarrow as pa
 
 from radreward.criteria import Criteria, CriteriaError
@@ -137,6 +136,8 @@ def fingerprint(path: str | Path) -> str:
 
 def _rows(path: str | Path) -> Iterator[Row]:
     if str(path).startswith("hf:") or Path(path).is_dir():
+        import datasets  # slow to import, and other files do without
+
         try:
             data = (
                 datasets.load_dataset(str(path)[3:], split="train")
@@ -204,7 +205,7 @@ def _tag_columns(values: Mapping[str, Any], criteria: Criteria) -> list[str]:
 def _candidate(text: str, errors: Any, system: Any, criteria: Criteria | None) -> Candidate:
     known = _errors(_parsed(errors, "errors"))
     if criteria is not None:
-        criteria.vector(known or {})
+        criteria.values(known or {})
     if system is not None and (not isinstance(system, str) or not is_text(system)):
         raise RowError(f"field 'system': expected a text but got {system!r}")
     return Candidate(text, known, system or None)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.isotonic import IsotonicRegression
 from torch import Tensor
 
 from radreward.errors import InputError
@@ -86,6 +85,8 @@ class Calibration:
 
 
 def _curve(rewards: np.ndarray, errors: np.ndarray) -> list[tuple[float, float]]:
+    from sklearn.isotonic import IsotonicRegression  # slow to import, and a model in use does without
+
     fitted = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(rewards, errors)
     x, y = fitted.X_thresholds_, fitted.y_thresholds_
     if len(x) > KNOTS:  # keep the ends and evenly many between: straight lines stay within the seen errors

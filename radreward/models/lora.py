@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from peft import LoraConfig, get_peft_model
-from torch import nn
+import torch
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from radreward.errors import InputError
@@ -24,6 +24,9 @@ TARGETS = {
     "phi3": ("qkv_proj",),
 }
 """Projections that make queries and values, where they are not called q_proj and v_proj."""
+
+PEFT = "base_model.model.{}.lora_{}.default.weight"
+"""How peft calls the matrices A and B of a layer."""
 
 
 class LoRA:
@@ -63,6 +66,8 @@ class LoRA:
         Raises:
             InputError: If no layer has one of the names.
         """
+        from peft import LoraConfig, get_peft_model  # slow to import, and a model in use does without
+
         names = self.names(model.config.model_type)
         config = LoraConfig(
             r=self.r, lora_alpha=self.alpha, target_modules=names if isinstance(names, str) else list(names)
@@ -75,3 +80,34 @@ class LoRA:
         except ValueError as error:
             raise InputError(f"LoRA: no layer of this {model.config.model_type} backbone is called {names}.") from error
         return adapted
+
+    def layers(self, model: nn.Module, model_type: str) -> dict[str, nn.Linear] | None:
+        """The layers to adapt by name, or None where only peft knows how: "all-linear", layers of other kinds."""
+        names = self.names(model_type)
+        found = {name: module for name, module in model.named_modules() if name.rpartition(".")[2] in names}
+        if isinstance(names, str) or any("." in name for name in names) or not found:
+            return None
+        linear = {name: module for name, module in found.items() if type(module) is nn.Linear}
+        return linear if len(linear) == len(found) else None
+
+
+@torch.no_grad()
+def merge(layers: Mapping[str, nn.Linear], scale: float, state: Mapping[str, Tensor]) -> None:
+    """W + scale · B A for each layer, in place: what training learnt without its adapters.
+
+    Args:
+        layers: As `LoRA.layers` gives them.
+        scale: alpha / r.
+        state: Matrices A (r, in) and B (out, r) of each, under the names of peft.
+
+    Raises:
+        ValueError: If one is missing, unknown or of a wrong shape.
+    """
+    names = {PEFT.format(name, matrix) for name in layers for matrix in "AB"}
+    if names != set(state):
+        raise ValueError(f"Expected adapters of this model but {min(names ^ set(state))!r} is missing or unknown.")
+    for name, layer in layers.items():
+        a, b = (state[PEFT.format(name, matrix)].to(layer.weight.device).float() for matrix in "AB")
+        if a.shape != (len(b.T), layer.in_features) or b.shape != (layer.out_features, len(a)):
+            raise ValueError(f"Expected adapters of {name!r} for {layer} but got {tuple(a.shape)}, {tuple(b.shape)}.")
+        layer.weight += b @ a * scale

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from radreward.criteria import Criteria
 from radreward.data.packing import as_rows
+from radreward.errors import InputError
 from radreward.models.attention import is_encoder, model_inputs
 from radreward.models.backbone import Backbone
 from radreward.models.heads import MultiRewardHead
@@ -83,7 +84,7 @@ class RewardModel(nn.Module):
         self.load_state_dict(state, strict=False)
 
 
-class PackingError(RuntimeError):
+class PackingError(InputError):
     """Packed and separate sequences give different rewards: this backbone must be used with packing `rows`."""
 
 

@@ -12,18 +12,20 @@ from typing import Any, NamedTuple
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
+from radreward.models import CONFIG
 from radreward.models.attention import check_length
 from radreward.models.backbone import Backbone
 from radreward.models.calibration import Calibration
-from radreward.models.lora import LoRA
+from radreward.models.lora import LoRA, merge
 from radreward.models.reward_model import RewardModel
 from radreward.prompts import TEMPLATES, PromptTemplate
 
 FORMAT = 1
-CONFIG, WEIGHTS, CALIBRATION = "config.json", "model.safetensors", "calibration.json"
+WEIGHTS, CALIBRATION = "model.safetensors", "calibration.json"
 _BACKBONE = ("name", "quantization", "dtype", "attention")
 _KEYS = {"format", "backbone", "lora", "pooling", "hidden", "template", "max_length", "criteria", "training"}
 
@@ -38,6 +40,12 @@ class SavedModel(NamedTuple):
     calibration: Calibration | None = None
     training: Mapping[str, Any] = {}
     """What is told of its training; nothing depends on it."""
+    trained: Mapping[str, Tensor] | None = None
+    """What training changed, where the model holds it merged into the weights of the backbone."""
+
+    def state(self) -> Mapping[str, Tensor]:
+        """What training changed, by name: what is saved."""
+        return self.model.trained_state() if self.trained is None else self.trained
 
 
 def save_model(saved: SavedModel, folder: str | Path, half: bool = False) -> None:
@@ -62,7 +70,7 @@ def save_model(saved: SavedModel, folder: str | Path, half: bool = False) -> Non
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
         new, old = Path(scratch, "new"), Path(scratch, "old")
         new.mkdir()
-        state = {key: value.detach().cpu().contiguous() for key, value in saved.model.trained_state().items()}
+        state = {key: value.detach().cpu().contiguous() for key, value in saved.state().items()}
         if half:
             state = {key: value.half() for key, value in state.items()}
         if broken := next((key for key, value in state.items() if not torch.isfinite(value).all()), None):
@@ -76,13 +84,14 @@ def save_model(saved: SavedModel, folder: str | Path, half: bool = False) -> Non
         os.replace(new, folder)
 
 
-def load_model(folder: str | Path, device: str = "cpu", download: bool = False) -> SavedModel:
+def load_model(folder: str | Path, device: str = "cpu", download: bool = False, merged: bool = False) -> SavedModel:
     """Read what `save_model` wrote. Nothing in the folder is executed.
 
     Args:
         folder: Where the model is.
         device: Where it shall run.
         download: Whether a backbone that is not on this machine may be fetched from the hub; the folder names it.
+        merged: For use, not for training: add adapters to the weights they adapt, where that needs no peft.
 
     Raises:
         InputError: If a file is missing or broken, or a field is not what it should be; names file and field.
@@ -101,14 +110,16 @@ def load_model(folder: str | Path, device: str = "cpu", download: bool = False) 
         raise InputError(f"{path}: Expected `template` to be one of {', '.join(TEMPLATES)} but got {template!r}.")
     if type(max_length) is not int or max_length < 1:
         raise InputError(f"{path}: Expected `max_length` to be an integer >= 1 but got {max_length!r}.")
-    model = _model(config, path, download)
+    model, layers = _model(config, path, download, merged)
     try:
         check_length(model.config, max_length)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-    _load_weights(model, folder / WEIGHTS)
+    state = _load_weights(model, folder / WEIGHTS, layers)
     calibration = _calibration(folder / CALIBRATION, len(model.criteria))
-    return SavedModel(model.to(device).eval(), TEMPLATES[template](), max_length, calibration, config["training"])
+    kept = None if layers is None else state
+    model = model.to(device).eval()
+    return SavedModel(model, TEMPLATES[template](), max_length, calibration, config["training"], kept)
 
 
 def start_from(model: RewardModel, folder: str | Path) -> None:
@@ -149,27 +160,53 @@ def _config(saved: SavedModel, template: str) -> dict[str, Any]:
     }
 
 
-def _model(config: dict[str, Any], path: Path, download: bool) -> RewardModel:
+def _model(
+    config: dict[str, Any], path: Path, download: bool, merged: bool
+) -> tuple[RewardModel, Mapping[str, nn.Linear] | None]:
+    """A model without its trained weights, and the layers to merge adapters into, if it has no adapters for that."""
     try:
         lora = config["lora"] and LoRA(**config["lora"])
         backbone = Backbone(lora=lora, local_files_only=not download, **config["backbone"])
-        return RewardModel(backbone, Criteria.from_dict(config["criteria"]), config["pooling"], config["hidden"])
+        criteria = Criteria.from_dict(config["criteria"])
+        layers = None
+        if merged and lora and lora.targets != "all-linear" and not backbone.quantization:
+            backbone.lora = None
+            model = RewardModel(backbone, criteria, config["pooling"], config["hidden"])
+            backbone.lora = lora
+            layers = lora.layers(model.encoder, model.config.model_type)
+            if layers is not None:
+                return model, layers
+        return RewardModel(backbone, criteria, config["pooling"], config["hidden"]), None
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise InputError(f"{path}: a field of backbone, lora, pooling or hidden is wrong ({error}).") from error
 
 
-def _load_weights(model: RewardModel, path: Path) -> None:
+def _load_weights(model: RewardModel, path: Path, layers: Mapping[str, nn.Linear] | None) -> dict[str, Tensor]:
+    """What training changed; the model has it afterwards, in adapters or merged into `layers`."""
     if not path.is_file():
         raise InputError(f"{path}: Expected the weights of the model but there is no such file.")
     try:
         state = load_file(path)
-        model.load_trained_state(state)
+        lora = model.backbone.lora
+        if layers is None or lora is None:
+            model.load_trained_state(state)
+        else:
+            _merge(model, lora.alpha / lora.r, state, layers)
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{path}: {error}") from error
     if broken := next((name for name, value in state.items() if not torch.isfinite(value).all()), None):
         raise InputError(f"{path}: Expected {broken!r} to hold finite numbers only.")
+    return state
+
+
+def _merge(model: RewardModel, scale: float, state: Mapping[str, Tensor], layers: Mapping[str, nn.Linear]) -> None:
+    inside = "encoder."
+    adapters = {name.removeprefix(inside): value for name, value in state.items() if name.startswith(inside)}
+    merge(layers, scale, adapters)
+    model.encoder.requires_grad_(False)
+    model.load_trained_state({name: value for name, value in state.items() if not name.startswith(inside)})
 
 
 def _calibration(path: Path, criteria: int) -> Calibration | None:

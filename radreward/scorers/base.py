@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from radreward.criteria import Criteria
 from radreward.data.tables import is_text
 from radreward.types import Scores
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 OK = "ok"
 TRUNCATED = "truncated"
@@ -87,7 +88,7 @@ class Scorer(ABC):
         if total is None:
             raise TypeError(f"Expected a total from {type(self).__name__} but got None.")
         for index in (~total.isfinite()).nonzero().flatten().tolist():
-            total[index] = torch.nan
+            total[index] = math.nan
             status[index] = NOT_FINITE if status[index] in SCORED else status[index]
         return Scores(total, sub, counts, tuple(status), evidence)
 
@@ -108,6 +109,6 @@ def _spread(values: Tensor | None, rows: list[int], length: int) -> Tensor | Non
     """Values of some rows to (length, ...), NaN elsewhere."""
     if values is None:
         return None
-    spread = torch.full((length, *values.shape[1:]), torch.nan)
+    spread = values.float().new_full((length, *values.shape[1:]), math.nan)
     spread[rows] = values.float()
     return spread

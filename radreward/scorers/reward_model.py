@@ -7,11 +7,11 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
-from peft import PeftModel
 from torch import Tensor
+from transformers import PreTrainedModel
 
 from radreward.data.packed_groups import Prompts, TooLong
 from radreward.data.packing import pack
@@ -81,7 +81,7 @@ class RewardModelScorer(Scorer):
         download: bool = False,
     ) -> RewardModelScorer:
         """The scorer of a saved model; `download` allows a missing backbone to be fetched from the hub."""
-        return cls(load_model(folder, device, download), precision, too_long)
+        return cls(load_model(folder, device, download, merged=True), precision, too_long)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`; weights are written in full precision."""
@@ -94,7 +94,7 @@ class RewardModelScorer(Scorer):
         settings = (saved.max_length, type(saved.template).__name__, self.precision, self.too_long, calibration)
         digest = hashlib.sha256(json.dumps([*settings, self.criteria and self.criteria.to_dict()]).encode())
         digest.update(f"{saved.model.backbone.name} {saved.model.pooling_name}".encode())
-        for name, value in sorted(saved.model.trained_state().items()):
+        for name, value in sorted(saved.state().items()):
             digest.update(name.encode())
             digest.update(value.detach().cpu().float().contiguous().numpy().tobytes())
         return digest.hexdigest()
@@ -156,8 +156,9 @@ def for_inference(model: RewardModel, precision: Precision) -> RewardModel:
     if precision == "int8" and (model.backbone.quantization or next(model.parameters()).device.type != "cpu"):
         raise InputError("precision: Expected fp32 for a model that is quantised already or is not on the CPU.")
     model = copy.deepcopy(model).eval()
-    if isinstance(model.encoder, PeftModel) and not model.backbone.quantization:
-        model.encoder = model.encoder.merge_and_unload()
+    encoder: Any = model.encoder
+    if not isinstance(encoder, PreTrainedModel) and not model.backbone.quantization:  # adapters of peft
+        model.encoder = encoder.merge_and_unload()
     if precision == "int8":
         model.encoder.float()
         model.mask_dtype = torch.float32

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from random import Random
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.neighbors import NearestNeighbors
 
 from radreward.synthesis.annotate import Excerpt, wholly_read
 from radreward.synthesis.facts import AnnotatedReport
@@ -32,6 +30,9 @@ class Pool:
         texts = [reports[index].text for index in self.readable]
         if not self.pairs:
             return
+        from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import; the grammar does without
+        from sklearn.neighbors import NearestNeighbors
+
         vectors = TfidfVectorizer(sublinear_tf=True, analyzer=_words).fit_transform(texts)
         index = NearestNeighbors(n_neighbors=min(nearest + 1, len(texts)), metric="cosine").fit(vectors)
         # In blocks: one product with all reports at once would need memory that grows with their square.

@@ -121,7 +121,8 @@ def _group(
             if language:
                 drafts = [with_bad_language(entry, rng) for entry in drafts]
             candidates = tuple(_candidate(reference, entry, criteria) for entry in drafts)
-            totals = {float(criteria.total(criteria.quality(criteria.vector(c.errors or {})))) for c in candidates}
+            # Equal to six digits is equal: pairs are made of totals in float32.
+            totals = {round(criteria.penalty(c.errors or {}), 6) for c in candidates}
             if len(totals) > 1:
                 return ReportGroup(name, reference.text, candidates)
     raise InputError(

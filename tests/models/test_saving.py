@@ -13,7 +13,8 @@ from radreward.data.packing import pack
 from radreward.errors import InputError
 from radreward.models import Backbone, Calibration, LoRA, RewardModel, SavedModel, load_model, save_model, start_from
 from radreward.models.tiny import tiny_model
-from radreward.prompts import InstructionTemplate
+from radreward.prompts import InstructionTemplate, PairTemplate
+from radreward.scorers.reward_model import for_inference
 
 PACKED = pack([[[1, 2], [3]], [[1, 2], [4, 5]]], "tree")
 
@@ -141,3 +142,48 @@ def test_a_model_starts_from_a_saved_one_only_if_its_weights_mean_the_same(tmp_p
     ):
         with pytest.raises(InputError, match=f"Expected a model whose {told} is"):
             start_from(other, tmp_path / "model")
+
+
+@pytest.mark.parametrize("family", ["bert", "llama", "phi"])
+def test_merged_by_our_own_reading_is_what_peft_merges(tmp_path: Path, family: str) -> None:
+    torch.manual_seed(0)
+    model = RewardModel(Backbone(f"tiny-{family}", LoRA(4, 6)), RadCliQ(), hidden=3)
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            torch.nn.init.normal_(parameter, std=0.3)
+    save_model(SavedModel(model, PairTemplate(), 64), tmp_path / "a")
+    merged = load_model(tmp_path / "a", merged=True)
+    assert not any("lora" in name for name in merged.model.state_dict())
+    expected = for_inference(model, "fp32").state_dict()
+    assert merged.model.state_dict().keys() == expected.keys()
+    for name, value in merged.model.state_dict().items():
+        torch.testing.assert_close(value, expected[name])
+    save_model(merged, tmp_path / "b")  # with adapters, as it was trained
+    assert {p.name: p.read_bytes() for p in (tmp_path / "a").iterdir()} == {
+        p.name: p.read_bytes() for p in (tmp_path / "b").iterdir()
+    }
+
+
+def test_adapters_that_only_peft_can_merge_stay(tmp_path: Path) -> None:
+    model = RewardModel(Backbone("tiny-llama", LoRA(targets="all-linear")), RadCliQ())
+    save_model(SavedModel(model, PairTemplate(), 64), tmp_path / "a")
+    saved = load_model(tmp_path / "a", merged=True)
+    assert saved.trained is None
+    assert any("lora" in name for name in saved.model.state_dict())
+
+
+@pytest.mark.parametrize("change", ["missing", "unknown", "shape"])
+def test_adapters_of_another_model_are_told(tmp_path: Path, change: str) -> None:
+    save_model(SavedModel(RewardModel(Backbone("tiny-bert"), RadCliQ()), PairTemplate(), 64), tmp_path / "a")
+    path = tmp_path / "a" / "model.safetensors"
+    state = load_file(path)
+    name = next(name for name in sorted(state) if "lora_A" in name)
+    if change == "shape":
+        state[name] = state[name][:, 1:].contiguous()
+    else:
+        value = state.pop(name)
+        if change == "unknown":
+            state[name.replace("layer.0", "layer.7")] = value
+    save_file(state, path)
+    with pytest.raises(InputError, match=r"model\.safetensors: Expected adapters of"):
+        load_model(tmp_path / "a", merged=True)
