@@ -213,8 +213,10 @@ def _part_text(scorer: Scorer, batch: list[Row], problems: list[Problem | None])
             lines.append([found.reason, found.field, None])
             continue
         status, *scored = next(rows)
-        kept: list[Any] | None = [number for part in scored for number in part] if status in SCORED else None
-        lines.append([status, None if status in SCORED else "candidate", kept])
+        if status in SCORED:
+            lines.append([status, None, [None if number != number else number for part in scored for number in part]])
+        else:
+            lines.append([status, "reference" if "reference" in status else "candidate", None])
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
