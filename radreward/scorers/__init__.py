@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from radreward.errors import InputError
-from radreward.models.saving import CONFIG
-from radreward.scorers.base import Scorer
-from radreward.scorers.files import Summary, score_file
-from radreward.scorers.reward_model import RewardModelScorer
+from radreward.lazy import lazy
+from radreward.models import CONFIG
+
+if TYPE_CHECKING:
+    from radreward.scorers.base import Scorer
+    from radreward.scorers.files import Summary, score_file
+    from radreward.scorers.reward_model import RewardModelScorer
 
 NAMES = ("embedded", "ratescore")
 EMBEDDED = Path(__file__).parent / "embedded"
 
 __all__ = ["NAMES", "RewardModelScorer", "Scorer", "Summary", "load", "score_file"]
+
+__getattr__ = lazy(__name__)
 
 
 def load(name_or_path: str | Path, **settings: Any) -> Scorer:
@@ -31,6 +36,8 @@ def load(name_or_path: str | Path, **settings: Any) -> Scorer:
         from radreward.scorers.ratescore import RaTEScore
 
         return RaTEScore.from_pretrained(own or None, **settings)
+    from radreward.scorers.reward_model import RewardModelScorer
+
     return RewardModelScorer.from_pretrained(model_folder(name_or_path), **settings)
 
 
