@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from radreward.data.records import fingerprint
-from radreward.data.tables import Row, TableWriter, extension, read_rows
+from radreward.data.tables import TableWriter, extension, read_rows
 from radreward.errors import InputError
-from radreward.scorers.base import SCORED, Problem, Scorer, problem
+from radreward.scorers.base import Scorer
+from radreward.scorers.chunks import Chunk, Engine, Here, digest, entry
+from radreward.scorers.progress import RowProgress
 
 COLUMNS = ("id", "reference", "candidate")
 _TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
@@ -49,7 +49,12 @@ class _Survey(NamedTuple):
 
 
 def score_file(
-    scorer: Scorer, source: str | Path, output: str | Path, chunk: int = 512, progress: bool = True
+    scorer: Scorer,
+    source: str | Path,
+    output: str | Path,
+    chunk: int = 512,
+    progress: bool = True,
+    engine: Engine | None = None,
 ) -> Summary:
     """Score `reference` against `candidate` in every row of JSONL, CSV or Parquet.
 
@@ -62,29 +67,36 @@ def score_file(
         source: The input.
         output: The file to write; its name says the format. It appears when it is complete.
         chunk: Rows that are held and scored together. Scores of a finished chunk are kept in `<output>.parts` until
-            the end: a run that was killed goes on with the chunk it was in.
-        progress: Show a bar on the standard error.
+            the end: a run that was killed goes on with the chunks that are missing.
+        progress: Show on the standard error how far it is.
+        engine: Where the chunks are scored, by a scorer equal to `scorer`; in this process where none is given.
 
     Raises:
         ValueError: If `chunk` is not positive.
-        InputError: If the input cannot be read, has no row or lacks a column, a column would be written twice, or
-            input or scorer changed since the run that is to be resumed.
+        InputError: If the input cannot be read, has no row or lacks a column, a column would be written twice, the
+            output cannot be a file, or input or scorer changed since the run that is to be resumed.
     """
     if chunk < 1:
         raise ValueError(f"Expected `chunk` to be >= 1 but got {chunk}.")
     start, source, output = time.monotonic(), Path(source), Path(output)
     extension(output)
+    if output.is_dir():
+        raise InputError(f"{output}: Expected a file to write but it is a folder.")
     if output.resolve() == source.resolve():
         raise InputError(f"{output}: Expected an output that is not the input.")
     survey = _survey(source, chunk)
     schema = _schema(survey, scorer, source)
     parts = output.with_name(f"{output.name}.parts")
-    done = _resume(parts, {"input": fingerprint(source), "scorer": scorer.fingerprint(), "chunk": chunk})
-    _score_parts(scorer, source, chunk, survey, parts, done, progress)
+    _resume(parts, {"input": fingerprint(source), "scorer": scorer.fingerprint(), "chunk": chunk})
+    sizes = [min(chunk, survey.rows - begin) for begin in range(0, survey.rows, chunk)]
+    resumed = sum(size for number, size in enumerate(sizes) if _part(parts, number).is_file())
+    with RowProgress(survey.rows, output, resumed, progress) as told:
+        for number, text in (engine or Here(scorer))(_unscored(source, chunk, survey, parts), parts):
+            _replace(_part(parts, number), text)
+            told.advance(sizes[number])
     rejects = output.with_name(f"{output.name}.rejects.jsonl")
     rejected = _write(scorer, source, output, rejects, schema, parts, chunk)
     shutil.rmtree(parts)
-    resumed = min(done * chunk, survey.rows)
     seconds = time.monotonic() - start
     return Summary(survey.rows, rejected, seconds, output, rejects if rejected else None, resumed)
 
@@ -92,14 +104,20 @@ def score_file(
 def _survey(source: Path, chunk: int) -> _Survey:
     kinds: dict[str, set[type]] = {}
     hashes: list[np.ndarray] = []
+    broken: str | None = None
+    usable = False
     for batch in read_rows(source, chunk):
         for row in batch:
+            usable = usable or row.problem is None
+            broken = broken or row.problem
             for name, value in row.values.items():
                 kinds.setdefault(name, set()).update(() if value is None else (_kind(value),))
-        hashes.append(np.array([_hash(row.values.get("id")) for row in batch], dtype=np.uint64))
+        hashes.append(np.array([digest(row.values.get("id")) for row in batch], dtype=np.uint64))
     rows = sum(map(len, hashes))
     if not rows:
         raise InputError(f"{source}: Expected at least one row but there is none.")
+    if not usable:
+        raise InputError(f"{source}: Expected at least one row that can be read but there is none; row 1: {broken}.")
     if missing := [name for name in COLUMNS if name not in kinds]:
         raise InputError(f"{source}: Expected a column {missing[0]!r}; there are {', '.join(kinds) or 'none'}.")
     values, counts = np.unique(np.concatenate(hashes), return_counts=True)
@@ -121,10 +139,6 @@ def _type(kinds: set[type]) -> pa.DataType:
     return _TYPES.get(next(iter(kinds)), pa.string()) if len(kinds) == 1 else pa.string()
 
 
-def _hash(value: Any) -> int:
-    return int.from_bytes(hashlib.blake2b(str(value).encode(errors="replace"), digest_size=8).digest(), "little")
-
-
 def _score_names(scorer: Scorer) -> list[str]:
     tags = scorer.criteria.tags if scorer.criteria else ()
     return ["total", *scorer.sub_names, *(f"count_{tag}" for tag in tags)]
@@ -138,8 +152,8 @@ def _schema(survey: _Survey, scorer: Scorer, source: Path) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _resume(parts: Path, manifest: dict[str, Any]) -> int:
-    """How many parts are there already."""
+def _resume(parts: Path, manifest: dict[str, Any]) -> None:
+    """Begin the folder of the parts, or refuse one that was begun for something else."""
     path = parts / "manifest.json"
     if path.is_file():
         before = json.loads(path.read_text(encoding="utf-8"))
@@ -150,10 +164,6 @@ def _resume(parts: Path, manifest: dict[str, Any]) -> int:
     else:
         parts.mkdir(parents=True, exist_ok=True)
         _replace(path, json.dumps(manifest))
-    done = 0
-    while _part(parts, done).is_file():
-        done += 1
-    return done
 
 
 def _part(parts: Path, number: int) -> Path:
@@ -166,58 +176,13 @@ def _replace(path: Path, text: str) -> None:
     scratch.replace(path)
 
 
-def _score_parts(
-    scorer: Scorer, source: Path, chunk: int, survey: _Survey, parts: Path, done: int, progress: bool
-) -> None:
+def _unscored(source: Path, chunk: int, survey: _Survey, parts: Path) -> Iterator[Chunk]:
+    """The chunks whose parts are missing, one at a time."""
     first: dict[str, int] = {}
-    speed = TextColumn("{task.fields[speed]} rows/s")
-    columns = (TextColumn("scoring"), BarColumn(), MofNCompleteColumn(), speed, TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not progress) as bar:
-        task = bar.add_task("scoring", total=survey.rows, speed="-")
-        began, scored = time.monotonic(), 0
-        for number, batch in enumerate(read_rows(source, chunk)):
-            problems = [_problem(row, survey.repeated, first) for row in batch]
-            if number >= done:
-                _replace(_part(parts, number), _part_text(scorer, batch, problems))
-                scored += len(batch)
-            bar.update(task, advance=len(batch), speed=f"{scored / (time.monotonic() - began):.1f}")
-
-
-def _problem(row: Row, repeated: frozenset[int], first: dict[str, int]) -> Problem | None:
-    if row.problem:
-        return Problem("", row.problem)
-    name = row.values.get("id")
-    if name is None or name != name or (isinstance(name, str) and not name.strip()):
-        return Problem("id", "missing id")
-    if not isinstance(name, str | int) or isinstance(name, bool):
-        return Problem("id", f"expected a text or an integer as id but got {type(name).__name__}")
-    if _hash(name) in repeated:
-        before = first.setdefault(str(name), row.number)
-        if before != row.number:
-            return Problem("id", f"duplicate id, first in row {before}")
-    return problem(row.values.get("reference"), row.values.get("candidate"))
-
-
-def _part_text(scorer: Scorer, batch: list[Row], problems: list[Problem | None]) -> str:
-    good = [row.values for row, found in zip(batch, problems, strict=True) if found is None]
-    scores = scorer.score([values["reference"] for values in good], [values["candidate"] for values in good])
-    sign = 1 if scorer.higher_is_better else -1
-    columns = [(sign * scores.total).unsqueeze(1).tolist()]
-    widths = len(scorer.sub_names), len(scorer.criteria) if scorer.criteria else 0
-    for values, width in zip((scores.sub, scores.counts), widths, strict=True):
-        columns.append([[None] * width] * len(good) if values is None else values.tolist())
-    rows = iter(zip(scores.status, *columns, strict=True))
-    lines: list[list[Any]] = []
-    for found in problems:
-        if found is not None:
-            lines.append([found.reason, found.field, None])
-            continue
-        status, *scored = next(rows)
-        if status in SCORED:
-            lines.append([status, None, [None if number != number else number for part in scored for number in part]])
-        else:
-            lines.append([status, "reference" if "reference" in status else "candidate", None])
-    return "".join(json.dumps(line) + "\n" for line in lines)
+    for number, batch in enumerate(read_rows(source, chunk)):
+        entries = [entry(row, survey.repeated, first) for row in batch]
+        if not _part(parts, number).is_file():
+            yield Chunk(number, entries)
 
 
 def _write(
