@@ -1,0 +1,9 @@
+"""Chat models: requests in, answers out, in the same order; each asked once."""
+
+from radreward.models.chat.base import ChatModel
+from radreward.models.chat.budget import Budget, most_tokens
+from radreward.models.chat.cache import AnswerCache, request_key
+from radreward.models.chat.local import LocalChat
+from radreward.models.chat.server import ServerChat
+
+__all__ = ["AnswerCache", "Budget", "ChatModel", "LocalChat", "ServerChat", "most_tokens", "request_key"]

@@ -1,0 +1,61 @@
+"""A limit on tokens that is never passed: what a request may cost is set aside before it is sent."""
+
+from __future__ import annotations
+
+from radreward.types import ChatRequest
+
+PER_MESSAGE = 16
+"""What a chat template may add to a message, in tokens."""
+
+
+def most_tokens(request: ChatRequest) -> int:
+    """The most tokens that a request and its answer can take, whatever the tokenizer: a token has a byte at least.
+
+    >>> from radreward.types import Message
+    >>> most_tokens(ChatRequest((Message("user", "No edema."),), max_tokens=100))
+    141
+    """
+    prompt = sum(len(content.encode("utf-8", "surrogatepass")) + PER_MESSAGE for _, content in request.messages)
+    return prompt + PER_MESSAGE + request.max_tokens
+
+
+class Budget:
+    """Tokens spent, and tokens set aside for what is under way.
+
+    Args:
+        limit: The most that may be spent; None is without a limit.
+
+    Raises:
+        ValueError: If the limit is negative.
+
+    >>> budget = Budget(100)
+    >>> budget.reserve(80), budget.reserve(80)
+    (True, False)
+    >>> budget.settle(reserved=80, spent=15)
+    >>> budget.reserve(80), budget.spent
+    (True, 15)
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        if limit is not None and limit < 0:
+            raise ValueError(f"Expected `limit` to be >= 0 but got {limit}.")
+        self.limit = limit
+        self.spent = 0
+        self.reserved = 0
+
+    def reserve(self, tokens: int) -> bool:
+        """Set tokens aside; False where they are not left."""
+        if self.limit is not None and self.spent + self.reserved + tokens > self.limit:
+            return False
+        self.reserved += tokens
+        return True
+
+    def settle(self, reserved: int, spent: int) -> None:
+        """Give back what was set aside, and count what it came to."""
+        self.reserved -= reserved
+        self.spent += spent
+
+    def refusal(self, tokens: int) -> str:
+        """The status of a request for which too little is left."""
+        left = (self.limit or 0) - self.spent
+        return f"not sent: the budget is used up ({left} tokens are left, up to {tokens} would be needed)"
