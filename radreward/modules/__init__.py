@@ -2,6 +2,7 @@
 
 from radreward.modules.agreement import Agreement, Judged, agreement, table
 from radreward.modules.base import BaseModule, Figures, OptimizerSettings
+from radreward.modules.entities import EntityModule
 from radreward.modules.export import check_exportable, export
 from radreward.modules.figures import log_settings
 from radreward.modules.progress import ProgressBar, ProgressLines
@@ -11,6 +12,7 @@ from radreward.modules.run import RunFolder, write_json
 __all__ = [
     "Agreement",
     "BaseModule",
+    "EntityModule",
     "Figures",
     "Judged",
     "OptimizerSettings",

@@ -3,25 +3,88 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
+from radreward.models.backbone import Backbone
+from radreward.models.lora import LoRA
 from radreward.models.taggers.base import Tagger
-from radreward.models.taggers.folder import CONFIG, FORMAT, read_config
+from radreward.models.taggers.folder import CONFIG, FORMAT, WEIGHTS, read_config
+from radreward.models.taggers.iob import IobModel
+from radreward.models.taggers.neural import NeuralTagger, TaggerModel
 from radreward.models.taggers.rules import RuleTagger
+from radreward.models.taggers.spans import SpanModel
+
+SHIPPED = Path(__file__).with_name("embedded")
+"""The tagger that comes with the package."""
+_SIZES = {"iob": set[str](), "span": {"hidden", "width"}}
+_KEYS = {"format", "kind", "backbone", "lora", "training"}
 
 
-def load_tagger(name: str | Path) -> Tagger:
-    """A tagger: `rules`, or a folder that `save_pretrained` wrote. Nothing in the folder is executed.
+def load_tagger(name: str | Path, device: str = "cpu", download: bool = False) -> Tagger:
+    """A tagger: `rules`, `embedded`, or a folder that `save_pretrained` wrote. Nothing in the folder is executed.
+
+    Args:
+        name: The name or the folder.
+        device: Where a model shall run.
+        download: Whether a backbone that is not on this machine may be fetched from the hub; the folder names it.
 
     Raises:
-        InputError: If there is none; names file and field.
+        InputError: If there is none, or a file of it cannot be used; names file and field.
 
     >>> type(load_tagger("rules")).__name__
     'RuleTagger'
     """
     if name == "rules":
         return RuleTagger()
-    config = read_config(name)
-    if config.get("format") != FORMAT or config.get("kind") != "rules":
-        raise InputError(f"{Path(name) / CONFIG}: Expected `format` {FORMAT} and `kind` rules.")
-    return RuleTagger()
+    folder = SHIPPED if name == "embedded" else Path(name)
+    path, config = folder / CONFIG, read_config(folder)
+    if config.get("format") != FORMAT:
+        raise InputError(f"{path}: Expected `format` to be {FORMAT}.")
+    kind = config.get("kind")
+    if kind == "rules":
+        return RuleTagger()
+    if kind not in _SIZES:
+        raise InputError(f"{path}: Expected `kind` to be one of rules, {', '.join(_SIZES)} but got {kind!r}.")
+    if wrong := sorted(set(config) ^ (_KEYS | _SIZES[kind])):
+        raise InputError(f"{path}: the field {wrong[0]!r} is missing or unknown.")
+    model = _model(config, path, download)
+    _load_weights(model, folder / WEIGHTS)
+    return NeuralTagger(model.to(device), load_tokenizer(model.backbone.name))
+
+
+def _model(config: dict[str, Any], path: Path, download: bool) -> TaggerModel:
+    try:
+        lora = config["lora"] and LoRA(**config["lora"])
+        backbone = Backbone(lora=lora, local_files_only=not download, **config["backbone"])
+        if config["kind"] == "iob":
+            return IobModel(backbone)
+        return SpanModel(backbone, config["hidden"], config["width"])
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise InputError(f"{path}: a field of backbone, lora, hidden or width is wrong ({error}).") from error
+
+
+def _load_weights(model: TaggerModel, path: Path) -> None:
+    if not path.is_file():
+        raise InputError(f"{path}: Expected the weights of the tagger but there is no such file.")
+    try:
+        state = load_file(path)
+    except SafetensorError as error:
+        raise InputError(f"{path}: {error}") from error
+    names, own = model.trained_names(), model.state_dict()
+    if wrong := sorted(set(state) ^ names):
+        raise InputError(f"{path}: Expected the weights of this tagger but {wrong[0]!r} is missing or unknown.")
+    for key, value in state.items():
+        if value.shape != own[key].shape:
+            shapes = f"{tuple(own[key].shape)} but got {tuple(value.shape)}"
+            raise InputError(f"{path}: Expected {key!r} of shape {shapes}.")
+        if not torch.isfinite(value).all():
+            raise InputError(f"{path}: Expected {key!r} to hold finite numbers only.")
+    model.load_state_dict(state, strict=False)

@@ -1,0 +1,137 @@
+"""Sentences as tokens that know which characters they stand for, in batches of like length."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedConfig, PreTrainedTokenizerBase
+
+from radreward.errors import InputError
+from radreward.models.attention import POSITION_OFFSET
+
+TOKENS = 8192
+"""Tokens of a batch, padding included."""
+LONGEST = 512
+"""Tokens of a piece, where the architecture sets no lower limit."""
+_WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
+
+
+class Piece(NamedTuple):
+    """A sentence, or a part of one that is too long for the model, as tokens."""
+
+    row: int
+    """Which sentence."""
+    text: str
+    begin: int
+    """Where in the sentence the text begins."""
+    ids: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...]
+    """The characters of the text that each token stands for; equal ends where it stands for none."""
+
+    def words(self) -> list[tuple[int, int]]:
+        """First and last token of each word; words of which no token is left are left out."""
+        starts = [match.start() for match in _WORD.finditer(self.text)]
+        found: dict[int, tuple[int, int]] = {}
+        for at, (start, end) in enumerate(self.spans):
+            if start < end:
+                word = bisect.bisect_right(starts, start) - 1
+                found[word] = (found.get(word, (at, at))[0], at)
+        return [found[word] for word in sorted(found)]
+
+
+class TokenBatch(NamedTuple):
+    """Pieces side by side."""
+
+    input_ids: Tensor
+    """(R, L) int64."""
+    attention_mask: Tensor
+    """(R, L) int64: 1 for tokens, 0 for padding."""
+
+
+def positions(config: PreTrainedConfig) -> int:
+    """How many tokens a piece may have for a model."""
+    limit = getattr(config, "max_position_embeddings", None) or LONGEST
+    if config.model_type in POSITION_OFFSET:
+        limit -= config.pad_token_id + 1
+    return min(LONGEST, limit)
+
+
+class SentenceTokens:
+    """Tokenizes sentences, special tokens of the tokenizer around them.
+
+    Args:
+        tokenizer: A fast one: only these say which characters a token stands for.
+        limit: Tokens of a piece; a longer sentence becomes several, parted at white space.
+
+    Raises:
+        InputError: If the tokenizer is not a fast one.
+
+    >>> from radreward.data.tokenizer import byte_tokenizer
+    >>> tokens = SentenceTokens(byte_tokenizer(encoder=True), limit=6)
+    >>> [(piece.text, piece.begin, len(piece.ids)) for piece in tokens.pieces(0, "no edema")]
+    [('no', 0, 2), ('edema', 3, 5)]
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, limit: int) -> None:
+        if not tokenizer.is_fast:
+            raise InputError(f"{tokenizer.name_or_path}: Expected a fast tokenizer, with tokenizer.json.")
+        self.tokenizer, self.limit = tokenizer, limit
+        self.pad = tokenizer.pad_token_id or 0
+
+    def pieces(self, row: int, text: str, begin: int = 0) -> list[Piece]:
+        """The tokens of a sentence; none if it is empty."""
+        if not text.strip():
+            return []
+        # split_special_tokens: a report that says "[SEP]" says five characters.
+        encoded = self.tokenizer(text, return_offsets_mapping=True, split_special_tokens=True, verbose=False)
+        ids, spans = encoded["input_ids"], encoded["offset_mapping"]
+        if len(ids) <= self.limit:
+            return [Piece(row, text, begin, tuple(ids), tuple(_stripped(text, *span) for span in spans))]
+        cut = _cut(text, spans[self.limit // 2][0])
+        rest = text[cut:].lstrip()
+        return self.pieces(row, text[:cut].rstrip(), begin) + self.pieces(row, rest, begin + len(text) - len(rest))
+
+    def batch(self, pieces: Sequence[Piece]) -> TokenBatch:
+        """Pieces as tensors, padded to the longest."""
+        width = max(len(piece.ids) for piece in pieces)
+        ids = torch.full((len(pieces), width), self.pad)
+        mask = torch.zeros_like(ids)
+        for row, piece in enumerate(pieces):
+            ids[row, : len(piece.ids)] = torch.tensor(piece.ids)
+            mask[row, : len(piece.ids)] = 1
+        return TokenBatch(ids, mask)
+
+
+def by_length(pieces: Sequence[Piece], tokens: int = TOKENS) -> Iterator[list[Piece]]:
+    """Batches of pieces, the shortest first, each of at most so many tokens with its padding.
+
+    >>> pieces = [Piece(row, "", 0, (1,) * size, ()) for row, size in enumerate((3, 1, 2))]
+    >>> [[piece.row for piece in batch] for batch in by_length(pieces, tokens=4)]
+    [[1, 2], [0]]
+    """
+    batch: list[Piece] = []
+    for piece in sorted(pieces, key=lambda piece: len(piece.ids)):
+        if batch and len(piece.ids) * (len(batch) + 1) > tokens:
+            yield batch
+            batch = []
+        batch.append(piece)
+    if batch:
+        yield batch
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    """Without white space at its beginning, which tokens of sentencepiece count as theirs."""
+    while start < end and text[start].isspace():
+        start += 1
+    return start, end
+
+
+def _cut(text: str, near: int) -> int:
+    """Where to part a text: at the last white space before a place, or at the place."""
+    space = max(text.rfind(" ", 1, near + 1), 0)
+    return space or max(near, 1)
