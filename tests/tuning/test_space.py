@@ -1,0 +1,136 @@
+from typing import Any
+
+import optuna
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import FixedTrial
+
+from radreward.errors import InputError
+from radreward.tuning import Space
+
+LOSS = {"variants": {"mre": {"model.objective": "MarginRewardEnforcement"}, "bt": {"model.objective": "BradleyTerry"}}}
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ({"low": 0.1, "high": 3.0, "log": True}, FloatDistribution(0.1, 3.0, log=True)),
+        ({"low": 0, "high": 3.0}, FloatDistribution(0.0, 3.0)),
+        ({"low": 0.0, "high": 1.0, "step": 0.25}, FloatDistribution(0.0, 1.0, step=0.25)),
+        ({"low": "1e-4", "high": "1e-2", "log": True}, FloatDistribution(1e-4, 1e-2, log=True)),
+        ({"low": 4, "high": 32, "step": 4}, IntDistribution(4, 32, step=4)),
+        ({"low": 1, "high": 64, "log": True}, IntDistribution(1, 64, log=True)),
+        ({"choices": ["mean", None, 2, True]}, CategoricalDistribution(["mean", None, 2, True])),
+        ({"choices": [["query"], ["query", "key"]]}, CategoricalDistribution(['["query"]', '["query", "key"]'])),
+        (LOSS, CategoricalDistribution(["mre", "bt"])),
+    ],
+)
+def test_distributions(entry: dict[str, Any], expected: BaseDistribution) -> None:
+    assert Space({"a.b": entry}).parameters[0].distribution == expected
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"low": 2, "high": 1}, "`low` to be <= `high` but got 2 and 1"),
+        ({"low": 0.0, "high": 1.0, "log": True}, "`low` to be > 0 on a logarithmic scale but got 0.0"),
+        ({"low": 0, "high": 4, "step": 0}, "`step` to be > 0 but got 0"),
+        ({"low": 0, "high": 5, "step": 2}, "whole number of steps"),
+        ({"low": 1, "high": 4, "step": 1, "log": True}, "`step` or `log` but got both"),
+        ({"low": 1}, "there is no `high`"),
+        ({"low": "much", "high": 2}, "`low` to be a number but got 'much'"),
+        ({"low": float("nan"), "high": 2}, "finite number but got nan"),
+        ({"low": True, "high": 2}, "finite number but got True"),
+        ({"low": 1, "high": 2, "log": "yes"}, "`log` to be true or false"),
+        ({"low": 1, "high": 2, "lgo": True}, "unknown key 'lgo'"),
+        ({"choices": []}, "`choices` to be a list"),
+        ({"choices": [1, 1]}, "`choices` to differ"),
+        ({"choices": [1], "low": 0}, "one of: low and high; choices; variants"),
+        ({"variants": {"a": 3}}, "variant 'a'"),
+        ({"variants": []}, "`variants` to be names"),
+        ({}, "one of"),
+        (3, "but got 3"),
+        ({"choices": [1], "when": {"c": 1}}, "names 'c', which is no parameter above it"),
+        ({"choices": [1], "when": ["loss"]}, "`when` to be names"),
+        ({"choices": [1], "when": {"loss": "mse"}}, "loss to be 'mse', which is none of"),
+        ({"choices": [1], "when": {"rate": 1}}, "a parameter with choices or variants"),
+    ],
+)
+def test_an_entry_that_cannot_be_used_is_named(entry: Any, message: str) -> None:
+    with pytest.raises(InputError, match="^space: a.b: ") as raised:
+        Space({"loss": LOSS, "rate": {"low": 0, "high": 1}, "a.b": entry})
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("entries", [{}, None, ["a"]])
+def test_a_space_has_parameters(entries: Any) -> None:
+    with pytest.raises(InputError, match="space: Expected parameters by name"):
+        Space(entries)
+
+
+SPACE = Space(
+    {
+        "loss": LOSS,
+        "model.objective.c": {"low": 0.1, "high": 1.0, "when": {"loss": "mre"}},
+        "model.pooling": {"choices": ["mean", "matching"]},
+        "model.hidden": {"low": 0, "high": 8, "step": 4, "when": {"loss": ["mre", "bt"], "model.pooling": "matching"}},
+        "targets": {"choices": [["query"], "auto"]},
+    }
+)
+
+
+def test_settings_are_those_of_variants_and_keys() -> None:
+    labels = {"loss": "bt", "model.pooling": "mean", "targets": '["query"]'}
+    expected = {"model.objective": "BradleyTerry", "model.pooling": "mean", "targets": ["query"]}
+    assert SPACE.settings(labels) == expected
+
+
+def test_a_conditional_parameter_is_asked_for_with_its_condition_only() -> None:
+    chosen = {"loss": "bt", "model.pooling": "mean", "targets": "auto", "model.objective.c": 0.5, "model.hidden": 4}
+    assert set(SPACE.suggest(FixedTrial(chosen))) == {"loss", "model.pooling", "targets"}
+    assert set(SPACE.suggest(FixedTrial({**chosen, "loss": "mre"}))) - {"loss", "model.pooling", "targets"} == {
+        "model.objective.c"
+    }
+    assert "model.hidden" in SPACE.suggest(FixedTrial({**chosen, "model.pooling": "matching"}))
+
+
+def test_branches_hold_every_choice_and_both_ends_of_every_range() -> None:
+    found = SPACE.branches()
+    for parameter in SPACE.parameters:
+        seen = [labels[parameter.name] for labels in found if parameter.name in labels]
+        assert seen
+        if isinstance(parameter.distribution, CategoricalDistribution):
+            assert set(seen) == set(parameter.distribution.choices)
+        else:
+            assert {min(seen), max(seen)} == {parameter.distribution.low, parameter.distribution.high}  # type: ignore[type-var]
+    for labels in found:
+        assert all(parameter.applies(labels) == (parameter.name in labels) for parameter in SPACE.parameters)
+
+
+def test_a_grid_has_every_combination_once() -> None:
+    space = Space(
+        {"a": {"low": 0.0, "high": 0.3, "step": 0.1}, "b": {"choices": [1, 2]}, "c": {"low": 1, "high": 5, "step": 2}}
+    )
+    found = space.grid()
+    assert len(found) == 4 * 2 * 3
+    assert len({tuple(labels.values()) for labels in found}) == len(found)
+    assert {round(float(labels["a"] or 0), 6) for labels in found} == {0.0, 0.1, 0.2, 0.3}
+
+
+@pytest.mark.parametrize("entry", [{"low": 0.0, "high": 1.0}, {"low": 1, "high": 8, "log": True}])
+def test_a_grid_needs_an_end(entry: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="space: a: Expected a `step` without `log`, or `choices`, in a grid"):
+        Space({"a": entry}).grid()
+
+
+@given(st.integers(0, 2**31 - 1))
+def test_whatever_is_sampled_is_among_what_was_asked_for(seed: int) -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
+    labels = SPACE.suggest(study.ask())
+    for parameter in SPACE.parameters:
+        assert (parameter.name in labels) == parameter.applies(labels)
+        if parameter.name in labels:
+            among: BaseDistribution = parameter.distribution
+            assert among._contains(among.to_internal_repr(labels[parameter.name]))
