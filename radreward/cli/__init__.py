@@ -38,9 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             return fit(given[1:])
         options = parse(given)
-        from radreward.cli import commands
+        from radreward.cli import commands, compare, tune
 
-        command = {"evaluate": commands.evaluate, "score": commands.score, "synthesize": commands.synthesize}
+        command = {
+            "evaluate": commands.evaluate,
+            "score": commands.score,
+            "synthesize": commands.synthesize,
+            "tune": tune.run,
+            "compare": compare.run,
+        }
         return command[options.command](options)
     except InputError as error:
         from radreward.cli.messages import one_line

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from radreward.cli import tune
+from radreward.cli import compare, tune
 from radreward.errors import InputError
 
 MODEL = "`embedded`, the folder of a saved model, or the folder of a run"
@@ -33,6 +33,7 @@ def parse(arguments: Sequence[str]) -> Namespace:
     _evaluate(_command(commands, "evaluate", "compare a model's scores with known errors"))
     _score(_command(commands, "score", "score candidates in a file against their references"))
     tune.add(_command(commands, "tune", "search settings of fit for those that make a metric best"))
+    compare.add(_command(commands, "compare", "show finished runs side by side, over seeds, with a paired test"))
     _synthesize(_command(commands, "synthesize", "make training groups with exact errors from reports or from nothing"))
     return parser.parse_args(arguments)
 
