@@ -15,6 +15,7 @@ from radreward.cli.messages import quiet, readable
 
 if TYPE_CHECKING:
     from radreward.cli.fit import Training
+    from radreward.tuning import Runner
 
 
 def add(parser: ArgumentParser) -> None:
@@ -37,15 +38,15 @@ def run(options: Namespace) -> int:
     with quiet(), readable():
         import matplotlib as mpl
 
-        from radreward.tuning import Runner, read_settings, run_study, table, write_results
+        from radreward.tuning import read_settings, run_study, table, write_results
 
         mpl.use("agg")  # nothing is shown, all is written
         settings = read_settings(options.config, options.base, options.trials, options.settings)
-        runner, folder = Runner(_build, _describe), options.run or Path("runs") / settings.study
-        study = run_study(settings, runner, folder, options.storage, options.overwrite)
+        folder = options.run or Path("runs") / settings.study
+        study = run_study(settings, fit_runner(), folder, options.storage, options.overwrite)
         console = Console()
         console.print(table(study, settings))
-        found = write_results(study, settings, runner, folder)
+        found = write_results(study, settings, fit_runner(), folder)
     for name, path in (
         ("best settings", found.best),
         ("best model", folder / "trials" / str(study.best_trial.number) / "model"),
@@ -56,6 +57,13 @@ def run(options: Namespace) -> int:
     ):
         console.print(f"{name:<14} {path}", soft_wrap=True, highlight=False)
     return 0
+
+
+def fit_runner() -> Runner:
+    """Trials that do what `radreward fit` does."""
+    from radreward.tuning import Runner
+
+    return Runner(_build, _describe)
 
 
 def _build(base: Path, settings: Sequence[str]) -> Training:
