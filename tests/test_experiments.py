@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "experiments").rglob("*.yaml"))
 CRITERIA = [path for path in FILES if path.parent.name == "criteria"]
 STUDIES = [path for path in FILES if "study" in yaml.safe_load(path.read_text(encoding="utf-8"))]  # tests/tuning
-RUNS = [path for path in FILES if path not in CRITERIA + STUDIES]
+AFFINITY = [path for path in FILES if path.name == "affinity.yaml"]  # tests/modules/test_affinity.py
+RUNS = [path for path in FILES if path not in CRITERIA + STUDIES + AFFINITY]
 PRESET_OF = {type(make()).__name__: name for name, make in PRESETS.items()}
 GROUPS = 12
 

@@ -1,0 +1,130 @@
+"""Reports to matches: entities are tagged and encoded once, however often a report or a sentence is said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from radreward.affinity.encoder import EntityEncoder
+from radreward.affinity.matching import EntitySets, Matches, match
+from radreward.affinity.remembered import RememberedTagger
+from radreward.criteria import Criteria
+from radreward.data.collate import Collator
+from radreward.errors import InputError
+from radreward.models.taggers import Tagger, load_tagger
+from radreward.types import Entity, ReportGroup
+
+
+class MatchedReports(NamedTuple):
+    """n pairs of reports with their entities and how these match."""
+
+    entities: dict[str, tuple[Entity, ...]]
+    """Of each distinct report."""
+    cut: frozenset[str]
+    """Names with more tokens than the encoder takes, of which only the beginning was read."""
+    matches: Matches
+
+
+def match_reports(
+    tagger: Tagger, encoder: EntityEncoder, references: Sequence[str], candidates: Sequence[str]
+) -> MatchedReports:
+    """Tag the distinct reports, encode the distinct names, match each pair.
+
+    Raises:
+        ValueError: If there are not as many candidates as references.
+    """
+    texts = list(dict.fromkeys((*references, *candidates)))
+    found = tagger.tag_reports(texts)
+    names, sets = EntitySets.of(found)
+    embedded = encoder.embed(names)
+    row = {text: index for index, text in enumerate(texts)}
+    first, second = (torch.tensor([row[text] for text in side], dtype=torch.int64) for side in (references, candidates))
+    matches = match(embedded.vectors, sets.take(first), sets.take(second))
+    cut = frozenset(name for name, over in zip(names, embedded.cut, strict=True) if over)
+    return MatchedReports(dict(zip(texts, found, strict=True)), cut, matches)
+
+
+class EntityBatch(NamedTuple):
+    """What the data module hands to an `AffinityModule`."""
+
+    matches: Matches
+    """Of every candidate with its reference."""
+    quality: Tensor
+    """(C,) float64 total by the criteria, higher is better."""
+    group: Tensor
+    """(C,) int64: which reference of the batch."""
+    ids: tuple[str, ...]
+    """Ids of the groups, for messages."""
+
+
+class Entities(Collator):
+    """Groups to matches of entities, with the known quality of the candidates.
+
+    Args:
+        criteria: What is judged; every candidate's errors are stated by it.
+        tagger: What finds the entities: `rules`, or the folder of a saved tagger.
+        encoder: What embeds their names; the embedded one where nothing is given.
+        too_long: What to do with a name that has more tokens than the encoder takes: stop with an error that names
+            it, or read its beginning.
+    """
+
+    def __init__(
+        self,
+        criteria: Criteria,
+        tagger: str = "rules",
+        encoder: EntityEncoder | None = None,
+        too_long: Literal["error", "truncate"] = "error",
+    ) -> None:
+        self.criteria, self.too_long = criteria, too_long
+        self.tagger = load_tagger(tagger)
+        self.encoder = encoder or EntityEncoder()
+        self._remembered = RememberedTagger(self.tagger)
+
+    def collate(self, groups: Sequence[ReportGroup]) -> EntityBatch:
+        """The batch.
+
+        Raises:
+            InputError: If a candidate's errors are not stated by the criteria, or a name is too long; names the group.
+        """
+        candidates = [candidate for group in groups for candidate in group.candidates]
+        index = torch.arange(len(groups)).repeat_interleave(torch.tensor([len(group.candidates) for group in groups]))
+        references = [groups[at].reference for at in index.tolist()]
+        found = match_reports(self._remembered, self.encoder, references, [candidate.text for candidate in candidates])
+        if found.cut and self.too_long == "error":
+            self._refuse(groups, found)
+        quality = torch.cat([self._quality(group) for group in groups])
+        return EntityBatch(found.matches, quality, index, tuple(group.id for group in groups))
+
+    def length(self, group: ReportGroup) -> int:
+        """Characters, as of any collator.
+
+        Raises:
+            InputError: If a candidate's errors are not stated by the criteria; names the group and the candidate.
+        """
+        self._quality(group)
+        return super().length(group)
+
+    def _quality(self, group: ReportGroup) -> Tensor:
+        errors = []
+        for number, candidate in enumerate(group.candidates, 1):
+            where = f"group {group.id!r}, candidate {number}"
+            if candidate.errors is None:
+                raise InputError(f"{where}: Expected errors by criterion but there are none.")
+            try:
+                errors.append(self.criteria.vector(candidate.errors))
+            except InputError as error:
+                raise InputError(f"{where}: {error}") from error
+        return self.criteria.total(self.criteria.quality(torch.stack(errors).double()))
+
+    def _refuse(self, groups: Sequence[ReportGroup], found: MatchedReports) -> None:
+        for group in groups:
+            for text in (group.reference, *(candidate.text for candidate in group.candidates)):
+                for entity in found.entities[text]:
+                    if entity.name in found.cut:
+                        raise InputError(
+                            f"group {group.id!r}: {self.encoder.too_long(entity.name)} Set too_long to truncate, "
+                            "or a larger max_length of the encoder."
+                        )
