@@ -40,6 +40,7 @@ _PHRASES: tuple[tuple[PhraseKind, str], ...] = (
 )
 """Phrases by the letters of `PARTS`. A finding takes the words of degree, form and place before it."""
 _PHRASE = re.compile("|".join(f"(?P<{kind}>{letters})" for kind, letters in _PHRASES))
+_NAME = re.compile(_PHRASES[0][1])
 _GAP = re.compile(r"[\s/-]*")
 
 
@@ -171,7 +172,10 @@ def _runs(text: str) -> list[list[Atom]]:
 
 
 def _of_run(text: str, run: list[Atom]) -> Iterator[LexicalPhrase]:
-    for match in _PHRASE.finditer("".join(atom.part for atom in run)):
+    letters = "".join(atom.part for atom in run)
+    for match in _PHRASE.finditer(letters):
+        if match.lastgroup == "off" and _NAME.match(letters, match.end()):
+            continue  # "increased effusion": of a finding, not of a body part
         first, last = run[match.start()], run[match.end() - 1]
         head = lowered(text[last.start : last.end])
         kind = cast("PhraseKind", match.lastgroup)
