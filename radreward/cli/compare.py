@@ -39,9 +39,9 @@ def run(options: Namespace) -> int:
     if not console.is_terminal or console.width > WIDTH:
         console = Console(width=WIDTH)
     for tag in found.figures if options.criteria else ("total",):
-        console.print(figure_table(found, tag))
+        console.print(figure_table(found, tag), "")
         if len(found.arms) > 1:
-            console.print(difference_table(found, tag))
+            console.print(difference_table(found, tag), "")
     console.print(legend(found), highlight=False)
     for path in written:
         console.print(f"{path.suffix[1:]:<5} {path}", soft_wrap=True, highlight=False)

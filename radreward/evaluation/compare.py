@@ -132,13 +132,13 @@ def check_same(one: Run, other: Run) -> None:
         raise _different(
             files,
             "validation data",
-            f"candidate {a.candidate[at]} of reference {a.group[at]!r}",
-            f"candidate {b.candidate[at]} of reference {b.group[at]!r}",
+            f"candidate {a.candidate[at]} of reference {str(a.group[at])!r}",
+            f"candidate {b.candidate[at]} of reference {str(b.group[at])!r}",
         )
     wrong = ~np.isclose(a.errors, b.errors)
     if wrong.any():
         row, column = map(int, np.argwhere(wrong)[0])
-        where = f"candidate {a.candidate[row]} of reference {a.group[row]!r}"
+        where = f"candidate {a.candidate[row]} of reference {str(a.group[row])!r}"
         raise _different(
             files,
             "validation data",

@@ -162,7 +162,7 @@ def read_validated(path: Path, criteria: Criteria) -> Validated:
     same = (group[1:] == group[:-1]) & (candidate[1:] == candidate[:-1])
     if same.any():
         at = int(same.argmax())
-        raise InputError(f"{path}: candidate {candidate[at]} of reference {group[at]!r} is there twice.")
+        raise InputError(f"{path}: candidate {candidate[at]} of reference {str(group[at])!r} is there twice.")
     rewards, errors = (
         np.stack([table[f"{kind}/{tag}"].to_numpy().astype(np.float64) for tag in criteria.tags], 1)
         for kind in ("reward", "errors")
@@ -170,7 +170,9 @@ def read_validated(path: Path, criteria: Criteria) -> Validated:
     broken = ~(np.isfinite(rewards) & np.isfinite(errors)).all(1)
     if broken.any():
         at = int(broken.argmax())
-        raise InputError(f"{path}: candidate {candidate[at]} of reference {group[at]!r} has a value that is no number.")
+        raise InputError(
+            f"{path}: candidate {candidate[at]} of reference {str(group[at])!r} has a value that is no number."
+        )
     return Validated(group, candidate, rewards, errors)
 
 
@@ -199,6 +201,8 @@ def _flat(config: Mapping[str, Any], fingerprint: Mapping[str, Any]) -> Iterator
 def _leaves(value: Any, key: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping) and value:
         for name, entry in value.items():
+            if name == "init_args" and not entry:
+                continue  # of a class that takes none
             short = key if name in ("class_path", "init_args") else f"{key}.{name}".removeprefix(".")
             yield from _leaves(entry, short)
     elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
