@@ -38,12 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             return fit(given[1:])
         options = parse(given)
-        from radreward.cli import commands, compare, tune
+        from radreward.cli import commands, compare, memory, tune
 
         command = {
             "evaluate": commands.evaluate,
             "score": commands.score,
             "synthesize": commands.synthesize,
+            "memory": memory.run,
             "tune": tune.run,
             "compare": compare.run,
         }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from radreward.cli import compare, tune
+from radreward.cli import compare, memory, tune
 from radreward.errors import InputError
 
 MODEL = "`embedded`, the folder of a saved model, or the folder of a run"
@@ -30,6 +30,7 @@ def parse(arguments: Sequence[str]) -> Namespace:
     parser = Parser("radreward", description="Train and use metrics that judge radiology reports.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("fit", help="train a reward model: --config FILE [--dotted.key=value ...]")
+    memory.add(_command(commands, "memory", "tell what a run of fit would need of a GPU's memory"))
     _evaluate(_command(commands, "evaluate", "compare a model's scores with known errors"))
     _score(_command(commands, "score", "score candidates in a file against their references"))
     tune.add(_command(commands, "tune", "search settings of fit for those that make a metric best"))
@@ -59,6 +60,9 @@ def _score(parser: ArgumentParser) -> None:
         "--input", required=True, type=Path, help="JSONL, CSV or Parquet with id, reference and candidate"
     )
     parser.add_argument("--output", required=True, type=Path, help="file to write, JSONL, CSV or Parquet by its name")
+    parser.add_argument("--engine", choices=("local", "ray"), default="local", help="this process, or Ray's workers")
+    parser.add_argument("--workers", type=int, default=2, help="with ray: how many, a core each")
+    parser.add_argument("--ray-address", default=None, help="of a cluster, or auto; one is started here without")
     _scoring(parser)
 
 

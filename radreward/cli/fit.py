@@ -169,6 +169,13 @@ class TrainingCLI(LightningCLI):
         return self.trainer_class(**settings)
 
 
+class Settings(TrainingCLI):
+    """Parses and checks, and makes nothing."""
+
+    def instantiate_classes(self) -> None:
+        """No model, no data, no trainer."""
+
+
 def build(config: str | Path | None = None, *overrides: str) -> Training:
     """Everything that a configuration describes; the one way to make it, in notebooks and studies too.
 
@@ -185,8 +192,14 @@ def build(config: str | Path | None = None, *overrides: str) -> Training:
     return build_from_arguments([*arguments, *(f"--{entry.removeprefix('--')}" for entry in overrides)])
 
 
-def build_from_arguments(arguments: Sequence[str]) -> Training:
-    """As `build`, from a command line."""
+def settings_of(arguments: Sequence[str]) -> dict[str, Any]:
+    """What a command line of `fit` says, with all defaults; nothing is made of it. Raises as `build` does."""
+    cli = _cli(Settings, arguments)
+    settings: dict[str, Any] = yaml.safe_load(cli.parser.dump(cli.config, skip_link_targets=False, skip_unset=False))
+    return settings
+
+
+def _cli(kind: type[TrainingCLI], arguments: Sequence[str]) -> TrainingCLI:
     if os.getcwd() not in sys.path:  # so that `class_path: experiments.my_loss.MyLoss` is found
         sys.path.insert(0, os.getcwd())
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
@@ -195,7 +208,7 @@ def build_from_arguments(arguments: Sequence[str]) -> Training:
     with warnings.catch_warnings():
         # Lightning calls by their old names what jsonargparse has renamed.
         warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.|jsonargparse\.")
-        cli = TrainingCLI(
+        return kind(
             BaseModule,
             TrainingData,
             subclass_mode_model=True,
@@ -209,6 +222,11 @@ def build_from_arguments(arguments: Sequence[str]) -> Training:
             load_from_checkpoint_support=False,  # of Lightning's making, which asks `RewardModule` to take part
             auto_configure_optimizers=False,
         )
+
+
+def build_from_arguments(arguments: Sequence[str]) -> Training:
+    """As `build`, from a command line."""
+    cli = _cli(TrainingCLI, arguments)
     run = RunFolder(cli.config.run)
     checkpoint = None if cli.config.ckpt_path is None else run.checkpoint(cli.config.ckpt_path)
     start = model_folder(cli.config.start) if cli.config.start and checkpoint is None else None

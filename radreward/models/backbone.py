@@ -81,19 +81,23 @@ class Backbone:
         return config
 
     def build(self) -> nn.Module:
-        """The model, with adapters in place and what is frozen frozen; dropout is off.
-
-        Without dropout a packed batch and separate sequences give the same loss and gradients. An encoder's own pooler
-        is left out: no reward depends on it.
-        """
-        config = self.config()
+        """The model with its weights, ready as `prepare` makes it."""
+        self.config()  # says in one line what cannot be
         if self.name.startswith(TINY):
             model = tiny_model(self.name.removeprefix(TINY), self._implementation).to(getattr(torch, self.dtype))
         else:
             model = self._load()
-        if is_encoder(config) and hasattr(model, "pooler"):
-            model.pooler = None
-        module: Any
+        return self.prepare(model)
+
+    def prepare(self, model: PreTrainedModel) -> nn.Module:
+        """A model with adapters in place and what is frozen frozen; dropout is off.
+
+        Without dropout a packed batch and separate sequences give the same loss and gradients. An encoder's own pooler
+        is left out: no reward depends on it.
+        """
+        module: Any = model
+        if is_encoder(model.config) and hasattr(module, "pooler"):
+            module.pooler = None
         for module in model.modules():
             if isinstance(module, nn.Dropout):
                 module.p = 0.0
