@@ -175,3 +175,29 @@ class ChatAnswer(NamedTuple):
     """Tokens of the answer; None where nobody counted them."""
     status: str
     """"ok", or why there is no answer."""
+
+
+class SentenceScore(NamedTuple):
+    """How well a sentence of one report is met by the other report."""
+
+    score: float
+    """1 the same, 0.5 partly, -1 a contradiction, 0 no counterpart; between them where repetitions are averaged."""
+    matches: tuple[int, ...]
+    """Places of its counterparts among the sentences of the other report."""
+
+
+class SentenceJudgement(NamedTuple):
+    """A pair of reports judged sentence by sentence (Zhu et al., 2024)."""
+
+    original: tuple[SentenceScore | None, ...]
+    """(m) for the sentences of the reference; None where a sentence has no score."""
+    predicted: tuple[SentenceScore | None, ...]
+    """(n) for the sentences of the candidate."""
+    overall: float | None
+    """From 0 (poor) to 5 (excellent); None where it was not given."""
+    explanation: str
+    """Why, in words; may be empty."""
+    problems: dict[str, int]
+    """What was wrong with the answer, counted, by the names in `radreward.prompts.PROBLEMS`."""
+    status: str
+    """"ok", "partial: " and what is missing, or why there is no judgement."""

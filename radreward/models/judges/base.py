@@ -1,0 +1,93 @@
+"""What every judge of sentences gives, and repetitions of it averaged."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+
+from radreward.prompts import SCORES
+from radreward.types import SentenceJudgement, SentenceScore
+
+
+class SentenceJudge(ABC):
+    """Scores the sentences of pairs of reports; one abstract method."""
+
+    @abstractmethod
+    def judge(
+        self, originals: Sequence[Sequence[str]], predictions: Sequence[Sequence[str]]
+    ) -> list[SentenceJudgement]:
+        """Judgements of pairs, given as sentences, in the order and length of the input.
+
+        A pair that cannot be judged has None for its sentences, and its `status` says why.
+
+        Raises:
+            ValueError: If there are not as many originals as predictions.
+        """
+
+
+def average(judgements: Sequence[SentenceJudgement]) -> SentenceJudgement:
+    """Repetitions of one judgement as one: mean scores, over the repetitions that give one.
+
+    A sentence has the counterparts that most of its repetitions name. The explanation is that of the repetition whose
+    overall score is the nearest to the mean; problems are added up. The status is "ok" where every repetition is;
+    otherwise it counts those that are not, and gives the reason of the first.
+
+    Raises:
+        ValueError: If there is none, or they are not of the same reports.
+
+    >>> one = SentenceJudgement((SentenceScore(1.0, (0,)),), (), 4.0, "good", {}, "ok")
+    >>> other = SentenceJudgement((SentenceScore(0.5, (0,)),), (), 3.0, "fair", {"prose": 1}, "ok")
+    >>> average([one, one, other])[:4]
+    ((SentenceScore(score=0.8333333333333334, matches=(0,)),), (), 3.6666666666666665, 'good')
+    """
+    if not judgements or len({(len(entry.original), len(entry.predicted)) for entry in judgements}) > 1:
+        raise ValueError("Expected judgements of one pair of reports, one at least.")
+    original = tuple(_average_score(entries) for entries in zip(*(j.original for j in judgements), strict=True))
+    predicted = tuple(_average_score(entries) for entries in zip(*(j.predicted for j in judgements), strict=True))
+    rated = [(entry.overall, entry.explanation) for entry in judgements if entry.overall is not None]
+    overall = sum(value for value, _ in rated) / len(rated) if rated else None
+    nearest = min(rated, key=lambda entry: abs(entry[0] - (overall or 0.0)), default=(None, judgements[0].explanation))
+    problems: Counter[str] = Counter()
+    for entry in judgements:
+        problems.update(entry.problems)
+    return SentenceJudgement(original, predicted, overall, nearest[1], dict(problems), _average_status(judgements))
+
+
+def _average_score(entries: Sequence[SentenceScore | None]) -> SentenceScore | None:
+    given = [entry for entry in entries if entry is not None]
+    if not given:
+        return None
+    named = Counter(place for entry in given for place in entry.matches)
+    matches = sorted(place for place, count in named.items() if 2 * count > len(given))
+    return SentenceScore(sum(entry.score for entry in given) / len(given), tuple(matches))
+
+
+def _average_status(judgements: Sequence[SentenceJudgement]) -> str:
+    bad = [entry.status for entry in judgements if entry.status != "ok"]
+    if not bad or len(judgements) == 1:
+        return bad[0] if bad else "ok"
+    return f"partial: {len(bad)} of {len(judgements)} repetitions, the first because of {bad[0]}"
+
+
+def nearest_score(value: float) -> float:
+    """The score that a mean of repetitions is nearest to; of two as near, the lower.
+
+    >>> [nearest_score(value) for value in (5 / 6, 0.75, 1 / 3, -1 / 3, -1.0)]
+    [1.0, 0.5, 0.5, 0.0, -1.0]
+    """
+    return min(SCORES, key=lambda score: (abs(score - value), score))
+
+
+def tally(judgements: Sequence[SentenceJudgement]) -> dict[str, int]:
+    """How many pairs have which outcome, and how often each problem came up, in all.
+
+    >>> tally([SentenceJudgement((), (), 3.0, "", {"prose": 2}, "ok"), SentenceJudgement((), (), 1.0, "", {}, "ok")])
+    {'ok': 2, 'problem: prose': 2}
+    """
+    counted: Counter[str] = Counter()
+    for entry in judgements:
+        counted[entry.status.split(":")[0]] += 1
+    for entry in judgements:
+        counted.update({f"problem: {name}": count for name, count in entry.problems.items()})
+    return dict(counted)
