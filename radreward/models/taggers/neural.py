@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from transformers import PreTrainedTokenizerBase
+from transformers import PreTrainedConfig, PreTrainedTokenizerBase
 
 from radreward.errors import InputError
 from radreward.models.backbone import Backbone
@@ -24,7 +24,21 @@ TokenSpan = tuple[int, int, str]
 """First token of an entity, the token behind its last, its type."""
 
 
-class TaggerModel(nn.Module):
+class Decoder(nn.Module):
+    """A model that finds the entities of pieces."""
+
+    config: PreTrainedConfig
+
+    @abstractmethod
+    def decode(self, batch: TokenBatch, pieces: Sequence[Piece]) -> list[list[TokenSpan]]:
+        """The entities of each piece, in order, without overlap."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """Its `kind`, and what beside the backbone it is built by."""
+
+
+class TaggerModel(Decoder):
     """A backbone and a head over its token states.
 
     Args:
@@ -46,30 +60,22 @@ class TaggerModel(nn.Module):
     def loss(self, batch: TokenBatch, pieces: Sequence[Piece], entities: Sequence[Sequence[Entity]]) -> Tensor:
         """The mean loss of pieces with known entities, whose offsets count from the piece's beginning."""
 
-    @abstractmethod
-    def decode(self, batch: TokenBatch, pieces: Sequence[Piece]) -> list[list[TokenSpan]]:
-        """The entities of each piece, in order, without overlap."""
-
-    @abstractmethod
-    def settings(self) -> dict[str, Any]:
-        """Its `kind`, and what beside the backbone it is built by."""
-
     def trained_names(self) -> set[str]:
         """The entries of the state dict that training changes."""
         return {name for name, parameter in self.named_parameters() if parameter.requires_grad}
 
 
-class NeuralTagger(Tagger):
-    """A tagger by a model; each distinct sentence is computed once.
+class BatchTagger(Tagger):
+    """A tagger by a model that decodes batches; each distinct sentence is computed once.
 
     A sentence of more tokens than the model has positions is read in parts; an entity across a cut becomes two.
 
     Args:
-        model: Anything that decodes batches.
+        model: What decodes.
         tokenizer: That of its backbone.
     """
 
-    def __init__(self, model: TaggerModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, model: Decoder, tokenizer: PreTrainedTokenizerBase) -> None:
         self.model = model.eval()
         self.tokens = SentenceTokens(tokenizer, positions(model.config))
 
@@ -94,6 +100,20 @@ class NeuralTagger(Tagger):
         for name, value in sorted(self.model.state_dict().items()):
             digest.update(name.encode() + value.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
         return f"{self.model.settings()['kind']}-{digest.hexdigest()}"
+
+
+class NeuralTagger(BatchTagger):
+    """A tagger by a model that was trained here; see `BatchTagger`.
+
+    Args:
+        model: Of tags or of spans.
+        tokenizer: That of its backbone.
+    """
+
+    model: TaggerModel
+
+    def __init__(self, model: TaggerModel, tokenizer: PreTrainedTokenizerBase) -> None:
+        super().__init__(model, tokenizer)
 
     def save_pretrained(
         self, folder: str | Path, training: Mapping[str, Any] | None = None, half: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from radreward.models.taggers.base import Tagger
 from radreward.models.taggers.folder import CONFIG, FORMAT, WEIGHTS, read_config
 from radreward.models.taggers.iob import IobModel
 from radreward.models.taggers.neural import NeuralTagger, TaggerModel
+from radreward.models.taggers.pretrained import PretrainedTagger
 from radreward.models.taggers.rules import RuleTagger
 from radreward.models.taggers.spans import SpanModel
 
@@ -27,10 +29,11 @@ _KEYS = {"format", "kind", "backbone", "lora", "training"}
 
 
 def load_tagger(name: str | Path, device: str = "cpu", download: bool = False) -> Tagger:
-    """A tagger: `rules`, `embedded`, or a folder that `save_pretrained` wrote. Nothing in the folder is executed.
+    """A tagger by its name or folder. Nothing in the folder is executed.
 
     Args:
-        name: The name or the folder.
+        name: `rules`, `embedded`, a folder that `save_pretrained` wrote, or the folder or hub name of a
+            token-classification model of transformers, such as Angelakeke/RaTE-NER-Deberta.
         device: Where a model shall run.
         download: Whether a backbone that is not on this machine may be fetched from the hub; the folder names it.
 
@@ -43,7 +46,11 @@ def load_tagger(name: str | Path, device: str = "cpu", download: bool = False) -
     if name == "rules":
         return RuleTagger()
     folder = SHIPPED if name == "embedded" else Path(name)
+    if not folder.is_dir() and is_hub_name(str(name)):
+        return _pretrained(name, device, download)
     path, config = folder / CONFIG, read_config(folder)
+    if "model_type" in config:
+        return _pretrained(name, device, download)
     if config.get("format") != FORMAT:
         raise InputError(f"{path}: Expected `format` to be {FORMAT}.")
     kind = config.get("kind")
@@ -56,6 +63,21 @@ def load_tagger(name: str | Path, device: str = "cpu", download: bool = False) -
     model = _model(config, path, download)
     _load_weights(model, folder / WEIGHTS)
     return NeuralTagger(model.to(device), load_tokenizer(model.backbone.name))
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether it can be the name of a model on the hub: owner and name.
+
+    >>> is_hub_name("Angelakeke/RaTE-NER-Deberta"), is_hub_name("runs/tagger/model"), is_hub_name("./tagger")
+    (True, False, False)
+    """
+    return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None
+
+
+def _pretrained(name: str | Path, device: str, download: bool) -> Tagger:
+    tagger = PretrainedTagger.from_pretrained(name, download)
+    tagger.model.to(device)
+    return tagger
 
 
 def _model(config: dict[str, Any], path: Path, download: bool) -> TaggerModel:

@@ -1,0 +1,35 @@
+"""Small taggers, trained in a moment or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from transformers import BertConfig, BertForTokenClassification, DebertaV2Config, DebertaV2ForTokenClassification
+
+from radreward.data.tokenizer import byte_tokenizer
+from radreward.models.taggers.iob import TAGS
+
+SIZES = {
+    "vocab_size": 260,
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+}
+
+
+@pytest.fixture(params=["bert", "deberta"])
+def hub_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A token-classification model with random weights, as transformers saves it, labels as RaTE-NER's."""
+    labels = {"id2label": {i: tag.upper() for i, tag in enumerate(TAGS)}}
+    labels["label2id"] = {tag: i for i, tag in labels["id2label"].items()}
+    if request.param == "bert":
+        BertForTokenClassification(BertConfig(**SIZES, **labels)).save_pretrained(tmp_path)
+    else:
+        config = DebertaV2Config(**SIZES, **labels, relative_attention=True, pos_att_type=["p2c", "c2p"])
+        DebertaV2ForTokenClassification(config).save_pretrained(tmp_path)
+    byte_tokenizer(encoder=True).save_pretrained(tmp_path)
+    return tmp_path
