@@ -6,6 +6,7 @@ import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from radreward.errors import InputError
 
 if TYPE_CHECKING:
     from radreward.scorers import Scorer
+    from radreward.scorers.distributed import OnRay
 
 
 def fit(arguments: Sequence[str]) -> int:
@@ -107,7 +109,8 @@ def score(options: Namespace) -> int:
     with quiet(), readable():
         from radreward.scorers import score_file
 
-        summary = score_file(_scorer(options), options.input, options.output, progress=sys.stderr.isatty())
+        engine = _on_ray(options) if options.engine == "ray" else None
+        summary = score_file(_scorer(options), options.input, options.output, engine=engine)
     print(
         f"{summary.rows - summary.rejected} of {summary.rows} rows scored in {summary.seconds:.1f} s: {summary.output}"
     )
@@ -154,6 +157,17 @@ def _scorer(options: Namespace) -> Scorer:
     from radreward.scorers import load
 
     return load(model_folder(options.model), precision=options.precision, too_long=options.too_long)
+
+
+def _on_ray(options: Namespace) -> OnRay:
+    from radreward.scorers import load
+    from radreward.scorers.distributed import OnRay
+
+    folder = Path(model_folder(options.model))
+    model = str(folder.resolve()) if folder.exists() else str(folder)  # workers stand in folders of their own
+    make = partial(load, model, precision=options.precision, too_long=options.too_long)
+    with readable(building=True):
+        return OnRay(make, options.workers, options.ray_address)
 
 
 def model_folder(name: str) -> str:

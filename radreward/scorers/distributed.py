@@ -6,7 +6,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,9 +14,6 @@ import pyarrow.parquet as pq
 from radreward.errors import InputError
 from radreward.scorers.base import Problem, Scorer
 from radreward.scorers.chunks import Chunk, Entry, lines
-
-if TYPE_CHECKING:
-    pass
 
 MEMORY = 512 * 2**20
 """Bytes that a cluster on this machine shares between its processes: a few chunks of texts and their scores."""
@@ -28,8 +25,8 @@ SCHEMA = pa.schema([("number", pa.int64()), ("entries", ENTRIES)])
 class OnRay:
     """Scores chunks in workers of a Ray cluster; see `Engine`.
 
-    Each worker makes its own scorer and gets chunks through Ray Data: a file of Parquet a chunk, laid down in the
-    folder of the parts, which all machines have to see. What a worker that died had begun is done again by another.
+    Each worker, an actor of a Ray Data pool, makes its own scorer and reads its chunks from Parquet files, laid down in
+    the folder of the parts, which all machines have to see. What a worker that died had begun is done again.
 
     Args:
         make: Makes the scorer, in every worker; a function that Ray can send there.
@@ -54,12 +51,12 @@ class OnRay:
 
     def __call__(self, chunks: Iterable[Chunk], folder: Path) -> Iterator[tuple[int, str]]:
         """See `Engine`."""
-        staged = _stage(chunks, folder / "chunks")
+        staged = _stage(chunks, folder.resolve() / "chunks")
         if not staged:
             return
         with _Cluster(self._ray, self.address, self.workers) as data:
-            blocks = data.read_parquet([str(path) for path in staged], override_num_blocks=len(staged))
-            scored = blocks.map_batches(
+            files = data.from_items([{"file": str(path)} for path in staged], override_num_blocks=len(staged))
+            scored = files.map_batches(
                 _Worker,
                 fn_constructor_args=(self.make,),
                 batch_size=1,
@@ -79,8 +76,9 @@ class _Worker:
         self.scorer = make()
 
     def __call__(self, batch: pa.Table) -> pa.Table:
-        texts = [lines(self.scorer, [_entry(**row) for row in rows]) for rows in batch["entries"].to_pylist()]
-        return pa.table({"number": batch["number"], "lines": texts})
+        (chunk,) = pq.read_table(batch["file"][0].as_py(), schema=SCHEMA).to_pylist()
+        entries = [_entry(**row) for row in chunk["entries"]]
+        return pa.table({"number": [chunk["number"]], "lines": [lines(self.scorer, entries)]})
 
 
 class _Cluster:
