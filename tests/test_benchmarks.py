@@ -107,3 +107,11 @@ def test_score_memory_at_a_tiny_size(runner: ModuleType, capsys: pytest.CaptureF
     assert min(result["short_bytes"], result["long_bytes"]) > 50 * 2**20  # no process that imports torch has less
     assert result["ratio"] == result["long_bytes"] / result["short_bytes"]
     assert ".parquet" in printed.splitlines()[-2]
+
+
+def test_startup_of_one_command(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    startup = import_module("benchmarks.startup")
+    startup.main([startup.Case(("--help",)), startup.Case(("score", "--help"), job=True)], rounds=1)
+    printed = capsys.readouterr().out
+    assert 0 < json.loads(printed.splitlines()[0])["cpu_seconds"] < 60
+    assert "a whole job" in printed

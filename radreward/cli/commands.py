@@ -54,14 +54,12 @@ def fit(arguments: Sequence[str]) -> int:
 def evaluate(options: Namespace) -> int:
     """Score candidates whose errors are known; 1 where some could not be scored."""
     with quiet(), readable():
-        import torch
-
         from radreward.data.records import fingerprint, read_groups
-        from radreward.modules import Judged, agreement, table, write_json
         from radreward.scorers.base import SCORED
 
         if options.output:
             _check_output(options.output)
+        _check_input(options.data)
         scorer = _scorer(options)
         if scorer.criteria is None:
             raise InputError(f"{options.model}: Expected a scorer with scores by criterion.")
@@ -81,6 +79,10 @@ def evaluate(options: Namespace) -> int:
         if scores.sub is None or not kept:
             found = f"none; the first is {left_out[0]}" if left_out else "none"
             raise InputError(f"{options.data}: Expected candidates that can be scored but there is {found}.")
+        import torch
+
+        from radreward.modules import Judged, agreement, table, write_json
+
         errors = torch.stack([scorer.criteria.vector(known[index][2].errors or {}) for index in kept])
         judged = Judged(scores.sub[kept], errors, torch.tensor([known[index][0] for index in kept]))
         result = agreement(scorer.criteria, judged, None if scores.counts is None else scores.counts[kept])
@@ -109,6 +111,7 @@ def score(options: Namespace) -> int:
     with quiet(), readable():
         from radreward.scorers import score_file
 
+        _check_input(options.input)
         engine = _on_ray(options) if options.engine == "ray" else None
         summary = score_file(_scorer(options), options.input, options.output, engine=engine)
     print(
@@ -141,6 +144,14 @@ def synthesize(options: Namespace) -> int:
         )
     print(f"Groups: {path}, with a data card beside them.")
     return 0
+
+
+def _check_input(path: Path) -> None:
+    """Read its first rows: a file that cannot be used is told before a model is loaded."""
+    from radreward.data.tables import read_rows
+
+    if not path.is_dir() and not str(path).startswith("hf:"):
+        next(read_rows(path), None)
 
 
 def _check_output(path: Path) -> None:

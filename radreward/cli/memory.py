@@ -78,8 +78,8 @@ def run(options: Namespace) -> int:
             )
     for line in (
         f"GiB of a step of {given['name']}: {shape.groups} references of {shape.prefix} tokens,",
-        f"each with {shape.candidates} candidates of {shape.candidate}; * as configured. Trained are adapters, pooling",
-        "and head, with gradients and moments. A GPU's own libraries take about 1 GiB more.\n",
+        f"each with {shape.candidates} candidates of {shape.candidate}; * as configured. Trained: adapters, pooling",
+        "and head, with gradients and moments. A GPU's own libraries take 1 GiB more.\n",
     ):
         print(line)
     Console().print(_table(found, chosen, given["dtype"]))

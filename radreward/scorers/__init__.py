@@ -36,9 +36,10 @@ def load(name_or_path: str | Path, **settings: Any) -> Scorer:
         from radreward.scorers.ratescore import RaTEScore
 
         return RaTEScore.from_pretrained(own or None, **settings)
+    folder = model_folder(name_or_path)  # told before anything heavy is imported
     from radreward.scorers.reward_model import RewardModelScorer
 
-    return RewardModelScorer.from_pretrained(model_folder(name_or_path), **settings)
+    return RewardModelScorer.from_pretrained(folder, **settings)
 
 
 def model_folder(name_or_path: str | Path) -> Path:

@@ -1,0 +1,80 @@
+"""CPU seconds until each command tells that its input is missing, or shows its help; 2 s is the target.
+
+Then the whole of the smallest jobs, beside the part of it that is imports: what anybody waits for who scores one pair.
+A process each, several times, the least of them; CPU time, because others may use the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+SECONDS = 2.0
+
+
+class Case(NamedTuple):
+    """A command line, and whether it does a job: the target is for what comes before one."""
+
+    arguments: tuple[str, ...]
+    job: bool = False
+
+
+CASES = (
+    Case(("--help",)),
+    Case(("score", "--help")),
+    Case(("evaluate", "--data", "nowhere.jsonl")),
+    Case(("score", "--input", "nowhere.csv", "--output", "scores.csv")),
+    Case(("score", "--model", "nobody", "--input", "pairs.jsonl", "--output", "scores.csv")),
+    Case(("memory", "--config", "nowhere.yaml")),
+    Case(("synthesize", "--groups", "2", "--output", "data"), job=True),
+    Case(("score", "--input", "pairs.jsonl", "--output", "scores.csv"), job=True),
+    Case(("evaluate", "--data", "groups.jsonl"), job=True),
+)
+
+
+def write_inputs(folder: Path) -> None:
+    """One pair to score, and two groups with known errors of the embedded model's criteria."""
+    from radreward.criteria import RadCliQSignificance
+    from radreward.data.records import write_groups
+    from radreward.synthesis import synthesize
+
+    pair = {"id": "a", "reference": "Clear lungs. No effusion.", "candidate": "Small left effusion."}
+    (folder / "pairs.jsonl").write_text(json.dumps(pair) + "\n", encoding="utf-8")
+    write_groups(folder / "groups.jsonl", synthesize(RadCliQSignificance(), 2))
+
+
+def seconds(arguments: Sequence[str], folder: Path) -> float:
+    """CPU seconds of a process that runs the command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "radreward", *arguments]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)  # noqa: S603 - our own code
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main(cases: Sequence[Case] = CASES, rounds: int = 3) -> None:
+    """Measure and print; a missed target is said, not an error."""
+    printed = Table("command", "CPU s", f"target {SECONDS:g} s", title="Start-up")
+    with tempfile.TemporaryDirectory() as name:
+        write_inputs(Path(name))
+        for case in cases:
+            least = min(seconds(case.arguments, Path(name)) for _ in range(rounds))
+            verdict = "a whole job" if case.job else "met" if least < SECONDS else "MISSED"
+            printed.add_row(f"radreward {' '.join(case.arguments)}", f"{least:.2f}", verdict)
+            print(json.dumps({"arguments": case.arguments, "cpu_seconds": least}), flush=True)
+    Console(width=110).print(printed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""What a command does not need it does not import: measured in processes of their own, by module, never by time."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODEL = {"torch", "transformers"}
+TRAINING = {"bitsandbytes", "lightning", "optuna", "peft", "sklearn", "tensorboard"}
+TABLES = {"datasets", "matplotlib", "pandas"}
+CODE = """
+import json, sys
+from radreward.cli import main
+try:
+    code = main(sys.argv[2:])
+except SystemExit as end:  # of --help
+    code = end.code
+print("\\n" + json.dumps({"code": code, "modules": sorted(set(sys.argv[1].split(",")) & set(sys.modules))}))
+"""
+
+
+def _imported(watched: set[str], *arguments: str) -> tuple[int, set[str]]:
+    """The exit code of a command, and which of some modules it imported."""
+    command = [sys.executable, "-c", CODE, ",".join(watched), *arguments]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    told = json.loads(done.stdout.splitlines()[-1])
+    return told["code"], set(told["modules"])
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("pairs") / "pairs.jsonl"
+    row = {"id": "a", "reference": "Clear lungs.", "candidate": "Left effusion.", "errors": {}}
+    path.write_text(json.dumps(row) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("command", [(), ("score",), ("evaluate",), ("synthesize",), ("memory",)])
+def test_help_imports_nothing_heavy(command: tuple[str, ...]) -> None:
+    assert _imported(MODEL | TRAINING | TABLES | {"numpy", "pyarrow"}, *command, "--help") == (0, set())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("evaluate", "--data=nowhere.jsonl"),
+        ("score", "--input=nowhere.csv", "--output=a.csv"),
+        ("memory", "--config=nowhere.yaml"),
+        ("synthesize", "--output=data", "--reports=nowhere.csv"),
+    ],
+)
+def test_a_file_that_is_not_there_is_told_before_anything_heavy(arguments: tuple[str, ...]) -> None:
+    assert _imported(MODEL | TRAINING | TABLES, *arguments) == (2, set())
+
+
+@pytest.mark.parametrize("command", ["score", "evaluate"])
+def test_a_model_that_is_not_there_is_told_before_anything_heavy(command: str, pairs: Path) -> None:
+    files = (
+        [f"--data={pairs}"] if command == "evaluate" else [f"--input={pairs}", f"--output={pairs.with_name('a.csv')}"]
+    )
+    assert _imported(MODEL | TRAINING | TABLES, command, "--model=nobody", *files) == (2, set())
+
+
+def test_data_are_made_without_a_model(tmp_path: Path) -> None:
+    watched = MODEL | TRAINING | TABLES - {"pandas"}  # pyarrow looks for it
+    assert _imported(watched, "synthesize", "--groups=2", f"--output={tmp_path / 'data'}") == (0, set())
+
+
+def test_scoring_imports_a_backbone_and_nothing_of_training(pairs: Path, tmp_path: Path) -> None:
+    watched = TRAINING | TABLES | {"torch", "torchmetrics"}
+    arguments = f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
+    assert _imported(watched, "score", *arguments) == (0, {"torch"})
