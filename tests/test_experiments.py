@@ -13,13 +13,27 @@ from radreward.criteria import PRESETS, load_criteria
 from radreward.data.tokenizer import byte_tokenizer
 from radreward.modules import RewardModule
 from radreward.synthesis import synthesize_files
+from radreward.tuning import read_settings
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "experiments").rglob("*.yaml"))
 CRITERIA = [path for path in FILES if path.parent.name == "criteria"]
-STUDIES = [path for path in FILES if "study" in yaml.safe_load(path.read_text(encoding="utf-8"))]  # tests/tuning
-AFFINITY = [path for path in FILES if path.name == "affinity.yaml"]  # tests/modules/test_affinity.py
-RUNS = [path for path in FILES if path not in CRITERIA + STUDIES + AFFINITY]
+LOADED = {path: yaml.safe_load(path.read_text(encoding="utf-8")) for path in FILES}
+STUDIES = [path for path in FILES if "study" in LOADED[path]]
+# Runs of other modules are tried in tests/modules.
+RUNS = [path for path in FILES if "class_path" not in LOADED[path].get("model", {"class_path": "none"})]
+FULL_SIZE = ROOT / "experiments" / "er2score" / "llama3-8b.yaml"
+# What a study is tried on: its own base, and the one that its file names for full size.
+TRIED = [
+    (path, base) for path in STUDIES for base in (None, FULL_SIZE) if not base or str(base.name) in path.read_text()
+]
+IN_SMALL = {
+    "lmsys/vicuna-7b-v1.5": "tiny-llama",
+    "epfl-llm/meditron-7b": "tiny-llama",
+    "google/gemma-7b": "tiny-gemma",
+    "Qwen/Qwen1.5-7B": "tiny-qwen2",
+    "microsoft/phi-2": "tiny-phi",
+}
 PRESET_OF = {type(make()).__name__: name for name, make in PRESETS.items()}
 GROUPS = 12
 
@@ -63,6 +77,8 @@ def small(settings: dict[str, Any], folder: Path, tiny_llama: Path) -> list[str]
         f"--model.backbone.name={tiny_llama if decoder else 'tiny-bert'}",
         "--trainer.max_steps=1",
         "--trainer.accelerator=cpu",
+        "--trainer.strategy=auto",
+        "--trainer.devices=1",
         "--trainer.enable_progress_bar=false",
     ]
 
@@ -70,6 +86,8 @@ def small(settings: dict[str, Any], folder: Path, tiny_llama: Path) -> list[str]
 def test_files_of_both_kinds_are_found() -> None:
     assert CRITERIA
     assert len(RUNS) >= 4
+    assert len(STUDIES) >= 9
+    assert not {*CRITERIA} & {*STUDIES, *RUNS}
 
 
 @pytest.mark.parametrize("path", CRITERIA, ids=names(CRITERIA))
@@ -112,3 +130,50 @@ def test_a_loss_outside_the_package_is_trained_from_the_command_line(
     module = RewardModule.load_from_checkpoint(tmp_path / "run" / "checkpoints" / "last.ckpt", map_location="cpu")
     assert type(module.objective).__module__ == "experiments.ablations.custom_loss"
     assert type(module.objective).__name__ == "SmoothMargin"
+
+
+def shrunk(arguments: list[str], in_small: list[str]) -> list[str]:
+    """Settings of a trial and those that make it small; a backbone that the trial chose stays of its family."""
+    chosen = [entry.partition("=")[2] for entry in arguments if entry.startswith("model.backbone.name=")]
+    families = [f"model.backbone.name={IN_SMALL.get(name, name)}" for name in chosen]
+    return [*arguments, *in_small, *families]
+
+
+@pytest.mark.parametrize(
+    ("path", "base"), TRIED, ids=[f"{path.stem}-{base.stem if base else 'own'}" for path, base in TRIED]
+)
+def test_every_variant_of_a_study_builds(
+    path: Path, base: Path | None, tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    settings = read_settings(path, base)
+    in_small = small(yaml.safe_load(settings.base.read_text(encoding="utf-8")), tmp_path, tiny_llama)
+    samples = [labels for labels in settings.space.branches() if labels.get("seed_everything", 0) == 0]
+    built = []
+    for labels in samples:
+        training = build(settings.base, *shrunk(settings.arguments(labels), in_small))
+        assert isinstance(training.module, RewardModule)
+        built.append(training.settings)
+    assert len(samples) > 1
+    # Vicuna and Meditron have one architecture; else every variant is another configuration.
+    assert sum(built.index(entry) == place for place, entry in enumerate(built)) >= len(samples) - ("7b" in path.stem)
+
+
+def test_a_study_runs_and_its_arms_are_compared(
+    tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    path = "experiments/ablations/weighting.yaml"
+    settings = read_settings(Path(path))
+    in_small = small(yaml.safe_load(settings.base.read_text(encoding="utf-8")), tmp_path, tiny_llama)
+    given = [entry.removeprefix("--") for entry in in_small if not entry.startswith("--run")]
+    given.append("trainer.val_check_interval=1")
+    assert main(["tune", "--config", path, "--run", str(tmp_path / "study"), *given]) == 0
+    capsys.readouterr()
+    assert main(["compare", str(tmp_path / "study"), "--output", str(tmp_path / "tables")]) == 0
+    told = capsys.readouterr().out
+    rows = [line.split() for line in told.splitlines() if line.startswith("weighting=")]
+    assert [row[:2] for row in rows[:2]] == [["weighting=Uniform", "3"], ["weighting=Dynamic", "3"]]
+    assert all(row.count("±") == 4 for row in rows[:2])
+    assert [row[0] for row in rows[2:]] == ["weighting=Dynamic"]
+    assert "weighting=Dynamic,3" in (tmp_path / "tables" / "comparison.csv").read_text(encoding="utf-8")
