@@ -33,8 +33,8 @@ PhraseKind = Literal["name", "generic", "place", "device", "off", "well"]
 _PHRASES: tuple[tuple[PhraseKind, str], ...] = (
     ("name", "[FY]*[QZBA]*[FY]*[BA]*[ND]"),  # small left pleural effusion
     ("generic", "[FY]*[QZBA]*[FY]*[BA]*E"),  # acute cardiopulmonary process
+    ("device", "[FQZBA]*V"),  # right internal jugular catheter
     ("place", "[QZBA]*[ZBA][QZBA]*"),  # left upper lobe
-    ("device", "[QZBA]*V"),  # right internal jugular catheter
     ("off", "F*[XY]"),  # mildly enlarged
     ("well", "G"),  # normal
 )
