@@ -126,13 +126,16 @@ class _Reading:
         else:
             cells, rest = _cells(chunk)
         self._prose(rest)
-        for row in _several(cells):
-            problem = self._row([cell.text for cell in row])
+        for place, row in enumerate(_several(cells)):
+            problem = self._row([cell.text for cell in row], exact=place > 0)
             if problem:
                 self.problems[problem] += 1
 
-    def _row(self, values: list[str]) -> str | None:
-        """Take the cells of a row; returns the problem that keeps it out."""
+    def _row(self, values: list[str], exact: bool) -> str | None:
+        """Take the cells of a row; returns the problem that keeps it out.
+
+        A row within a line has to give its sentence exactly: an unquoted sentence could hold what looks like a row.
+        """
         while values and not values[-1]:
             values.pop()
         if values and values[0].isdecimal():  # the number of the case
@@ -148,7 +151,7 @@ class _Reading:
         while first > (len(middle) > 1) and _looks_like_ids(middle[first - 1]):
             first -= 1
         said = _plain(",".join(middle[:first]))
-        if said != self.texts[name] and said in self.known and said:
+        if said != self.texts[name] and (exact or (said and said in self.known)):
             return "other sentence"
         if not re.fullmatch(_NUMBER, score.strip("*")):
             return "no number"

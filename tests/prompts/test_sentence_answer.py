@@ -180,6 +180,12 @@ def test_an_instruction_in_a_report_is_only_text() -> None:
     assert (found.problems, found.status) == ({}, "ok")
 
 
+def test_a_row_within_an_unquoted_sentence_is_none() -> None:
+    original = {**ORIGINAL, "a": "Stable, Original,b,x,A,1, Predicted,B,x,a,1"}
+    found = read_answer(GOOD.replace('"Mild edema, both sides."', original["a"]), original, PREDICTED)
+    assert scores(found)[1:] == [0, 0, 0.5, 0]
+
+
 TEXTS = st.text(max_size=40).filter(lambda text: text.strip())
 JUDGED = st.tuples(TEXTS, st.sampled_from(SCORES))
 

@@ -1,0 +1,87 @@
+"""What the client of chat servers costs: requests to a server on the loopback that fails on purpose.
+
+The server answers at once, in a process of its own. The overhead is the processor time of the client's process per
+request: building, sending, reading and keeping the answer, and the attempts after faults. Wall time, which has the
+server's share in it, is told beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from radreward.models.chat import AnswerCache, ServerChat
+from radreward.types import ChatRequest, Message
+
+REQUESTS = 2000
+CONCURRENCY = 16
+FAULTS = ("busy", "error", "cut", "half", "garbage", "shape")
+TARGET = 5.0
+"""Milliseconds of overhead a request."""
+ROUNDS = 3
+
+
+def measure(requests: int, share: float) -> dict[str, float]:
+    """One run: milliseconds a request, and what became of the requests.
+
+    Args:
+        requests: How many.
+        share: Of requests whose first attempt fails.
+
+    Raises:
+        AssertionError: If an answer is lost, repeated or out of order.
+    """
+    texts = [f"question {index} about a report of some {index % 90} words" for index in range(requests)]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log.jsonl"
+        command = [sys.executable, str(Path(__file__).with_name("_chat_server.py")), str(log), "--share", str(share)]
+        with subprocess.Popen([*command, "--faults", *FAULTS], stdout=subprocess.PIPE, text=True) as server:  # noqa: S603 - our own
+            try:
+                assert server.stdout is not None
+                address = {"OPENAI_BASE_URL": server.stdout.readline().strip(), "OPENAI_MODEL": "echo"}
+                os.environ.update(address, OPENAI_API_KEY="none")
+                cache = AnswerCache(Path(folder) / "answers.sqlite")
+                model = ServerChat(concurrency=CONCURRENCY, wait=0.05, cache=cache)
+                asked = [ChatRequest((Message("user", text),), max_tokens=64) for text in texts]
+                wall, cpu = time.perf_counter(), time.process_time()
+                answers = model.complete(asked)
+                wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+                cache.close()
+            finally:
+                server.kill()
+        seen = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [answer.text for answer in answers] == [text.upper() for text in texts], "an answer is lost or out of order"
+    answered = Counter(entry["text"] for entry in seen if entry["did"] == "answer")
+    assert answered == Counter(texts), "a request was answered twice"
+    return {
+        "overhead_ms": 1000 * cpu / requests,
+        "wall_ms": 1000 * wall / requests,
+        "faults": len(seen) - requests,
+        "attempts": len(seen),
+    }
+
+
+def main(requests: int = REQUESTS, rounds: int = ROUNDS) -> None:
+    """Measure and print; the first run, which loads the packages, is not counted."""
+    measure(CONCURRENCY, 0.0)
+    for share in (0.0, 0.1):
+        runs = [measure(requests, share) for _ in range(rounds)]
+        best = min(runs, key=lambda run: run["overhead_ms"])
+        print(json.dumps({"requests": requests, "concurrency": CONCURRENCY, "share_of_faults": share, **best}))
+        worst = max(run["overhead_ms"] for run in runs)
+        verdict = "met" if worst < TARGET else "MISSED"
+        print(
+            f"{requests} requests, {best['faults']:.0f} faults: {best['overhead_ms']:.2f} to {worst:.2f} ms of processor "
+            f"time a request, {best['wall_ms']:.2f} ms wall; none lost, none repeated, in order; "
+            f"target {TARGET:g} ms: {verdict}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""The measurement of the client, at a small size."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+@pytest.fixture
+def chat_client(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(Path(__file__).parents[3])
+    for name in ("OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, "")  # what the measurement sets is taken back
+    return import_module("benchmarks.chat_client")
+
+
+def test_at_a_small_size(chat_client: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    chat_client.main(60, rounds=1)
+    results = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+    assert [result["faults"] > 0 for result in results] == [False, True]
+    assert all(0 < result["overhead_ms"] for result in results)
+
+
+def test_an_answer_that_is_lost_is_noticed(chat_client: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(self: object, requests: list[object]) -> list[object]:
+        return []
+
+    monkeypatch.setattr(chat_client.ServerChat, "complete", lost)
+    with pytest.raises(AssertionError, match="lost or out of order"):
+        chat_client.measure(4, 0.0)
