@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +24,8 @@ Figures = Mapping[str, Mapping[str, float | None]]
 
 OBJECTIVE = "objective."
 """Begins the names of what an objective keeps, such as the running statistics of a weighting."""
+
+WRAPPERS = r"\b_(fsdp_wrapped|checkpoint_wrapped)_module\."
 
 SAME = "Expected the backbone, adapters, criteria and objective that it was trained with."
 
@@ -117,9 +120,12 @@ class BaseModule(LightningModule, ABC):
         """Entries of the state dict that a checkpoint holds: what is trained, and buffers of the objective.
 
         Named one by one: quantised weights bring entries of their own, which are no parameters, into the state dict.
+        Wrappers that cut weights into shards add their names to those of parameters, but not to checkpoints.
         """
         trained = {name for name, parameter in self.named_parameters() if parameter.requires_grad}
-        return trained | {name for name in self.state_dict() if name.startswith(OBJECTIVE)}
+        objective = self._modules.get(OBJECTIVE.rstrip("."))
+        kept = {OBJECTIVE + name for name in objective.state_dict()} if objective else set()
+        return {re.sub(WRAPPERS, "", name) for name in trained} | kept
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Leave out what is frozen: it comes from the backbone."""

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import torch
 from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.strategies import FSDPStrategy, ModelParallelStrategy
 
 from radreward.criteria import Criteria
 from radreward.data.datamodule import PairedReportDataModule, TrainingData
@@ -50,8 +51,12 @@ def export(trainer: Trainer, module: RewardModule, data: TrainingData, run: RunF
 
     Adapters are saved as float16; they are rounded first, so that what is measured is what is saved. The error of the
     counts is measured by halves: each half of the references with the calibration of the other.
+
+    Raises:
+        InputError: If the weights lie in shards on several devices; tells how to go on.
     """
     collator = check_exportable(data)
+    check_whole(trainer, run)
     best = best_checkpoint(trainer)
     if best is not None:
         load_weights(module, best)
@@ -77,13 +82,24 @@ def export(trainer: Trainer, module: RewardModule, data: TrainingData, run: RunF
     return result
 
 
+def check_whole(trainer: Trainer, run: RunFolder) -> None:
+    """Whether every process holds all weights; raises as `export` does."""
+    strategy = trainer.strategy
+    if isinstance(strategy, FSDPStrategy | ModelParallelStrategy) or getattr(strategy, "zero_stage_3", False):
+        raise InputError(
+            f"{run.folder}: trained, but the weights lie in shards. Calibrate and save them on one device: the same "
+            "command with --ckpt_path=last --trainer.strategy=auto --trainer.devices=1."
+        )
+
+
 def best_checkpoint(trainer: Trainer) -> Path | None:
     """The checkpoint of the highest validation τ-b; None where no validation had one."""
     callback = trainer.checkpoint_callback  # the first one
     if not isinstance(callback, ModelCheckpoint) or callback.best_model_score is None:
         return None
-    # Where τ-b was undefined the callback notes -inf.
-    return Path(callback.best_model_path) if torch.isfinite(callback.best_model_score) else None
+    # Where τ-b was undefined the callback notes -inf; what DeepSpeed saves is a folder, which nothing here can read.
+    best = Path(callback.best_model_path)
+    return best if torch.isfinite(callback.best_model_score) and not best.is_dir() else None
 
 
 def load_weights(module: RewardModule, path: Path) -> None:
