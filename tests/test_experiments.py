@@ -79,8 +79,6 @@ def small(settings: dict[str, Any], folder: Path, tiny_llama: Path) -> list[str]
         "--trainer.accelerator=cpu",
         "--trainer.strategy=auto",
         "--trainer.devices=1",
-        "--trainer.strategy=auto",
-        "--trainer.devices=1",
         "--trainer.enable_progress_bar=false",
     ]
 
