@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import time
 from collections.abc import Mapping
@@ -68,6 +69,7 @@ def run_study(
         study = join(settings, opened, folder, overwrite)
         tell(f"study {settings.study}: {settings.trials} trials, kept in {folder}; storage {where}")
         watch = workers.Watch()
+        gc.freeze()  # what is imported stays: only what trials made is looked through between them
         while task := next_task(study, settings, watch):
             _run(study, settings, runner, task, folder)
     except StorageInternalError as error:
@@ -76,6 +78,8 @@ def run_study(
         ) from error
     except KeyboardInterrupt as error:
         raise KeyboardInterrupt("The same command continues the study.") from error
+    finally:
+        gc.unfreeze()
     return study
 
 

@@ -122,7 +122,7 @@ def run_trial(
         kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
         outcome = Outcome(TrialState.FAIL, None, f"{kind}{text}")
     record(folder, trial, labels, arguments, outcome, time.monotonic() - began)
-    gc.collect()  # trainer and module know each other
+    gc.collect()  # trainer and module know each other: two models would be in memory otherwise
     return outcome
 
 

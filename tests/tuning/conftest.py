@@ -1,61 +1,16 @@
-"""Studies without a model, whose trials take no time, and a small configuration of `fit` for real ones."""
+"""Files of studies without a model, and a small configuration of `fit` for real ones."""
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
 import yaml
-from lightning.pytorch import LightningModule
 
 from radreward.criteria import RadCliQ
-from radreward.tuning import Runner, StudySettings, read_settings
-
-Value = Callable[[Mapping[str, Any], int], float]
-
-
-class PretendedTraining:
-    """Three validations at steps 10, 20 and 30, whose metric is a function of settings and step."""
-
-    def __init__(self, settings: Mapping[str, Any], value: Value, metric: str) -> None:
-        self.settings, self.value, self.metric = settings, value, metric
-        self.trainer: Any = SimpleNamespace(
-            callbacks=[],
-            world_size=1,
-            sanity_checking=False,
-            global_step=0,
-            callback_metrics={},
-            estimated_stepping_batches=30,
-        )
-
-    def fit(self) -> None:
-        for step in (10, 20, 30):
-            self.trainer.global_step = step
-            self.trainer.callback_metrics = {self.metric: torch.tensor(self.value(self.settings, step))}
-            for callback in self.trainer.callbacks:
-                callback.on_validation_end(self.trainer, LightningModule())
-
-
-def pretend(value: Value, metric: str = "val_tau") -> Runner:
-    def build(base: Path, settings: Sequence[str]) -> PretendedTraining:
-        return PretendedTraining(
-            dict(yaml.safe_load("{" + entry.replace("=", ": ", 1) + "}").popitem() for entry in settings), value, metric
-        )
-
-    def describe(base: Path, settings: Sequence[str]) -> str:
-        return yaml.safe_dump(dict(entry.split("=", 1) for entry in settings))
-
-    return Runner(build, describe)
-
-
-@pytest.fixture
-def parabola() -> Runner:
-    """Best at x = 3, better with every step."""
-    return pretend(lambda settings, step: -((float(settings["x"]) - 3) ** 2) - 1 / step)
+from radreward.tuning import StudySettings, read_settings
 
 
 @pytest.fixture
