@@ -19,7 +19,7 @@ _GOES_ON = re.compile(r"\s*(?:in|x|by|from|above|below|at|of|on|and|or|to|thick|
 _NUMBER_FOLLOWS = re.compile(r"\b(?:no|nos|ser|im|img|se)$", re.I)
 _INITIAL = re.compile(r"\b(?:[Dd]rs?\.|[Pp]rof\.|[Mm]rs?\.|[Mm]s\.|[Bb]y|[A-Z]\.)\s[A-Z]$")
 _ITEM = re.compile(r"(?:^|[:;\n]\s*)\(?(?:\d{1,2}|[a-z])\s?$", re.I)
-_NEXT_ITEM = re.compile(r"\s+\(?\d{1,2}\s?[.)]\s")
+_NEW = re.compile(r"\s*(?!XXXX)(?:[A-Z]|\(?\d{1,2}\s?[.)]\s)")
 _WHOLE = re.compile(r"\d\s$")
 _TENTHS = re.compile(r"\s\d+\s*(?:mm|cm|ml|cc|x)\b", re.I)
 _SAYS_SOMETHING = re.compile(r"[^\W_]|__")
@@ -28,12 +28,12 @@ _LOOK = 24
 
 
 def sentences(report: str) -> list[tuple[int, int]]:
-    r"""Start and end of every sentence; between them, before and after there is white space only.
+    r"""Start and end of every sentence; between them, before and after there is no word.
 
     A sentence ends at `.`, `!` or `?` before white space, at an empty line, and where a line begins an item or a
     heading. Not at the point of an abbreviation, an initial, a number of a list or a decimal; a line that is merely
-    wrapped goes on. What has no word is part of the sentence before it. The marks of texts without names, "XXXX" and
-    "___", are words. The time is linear in the length of the text.
+    wrapped goes on. What has no letter or digit is no sentence; the marks of texts without names, "XXXX" and "___",
+    are words. The time is linear in the length of the text.
 
     >>> text = "1. Seen by Dr. ___ at 2 p.m. today. 2. Nodule of 1.5 cm vs. XXXX. no edema ."
     >>> [text[start:end] for start, end in sentences(text)]
@@ -43,9 +43,14 @@ def sentences(report: str) -> list[tuple[int, int]]:
     start = 0
     for stop in _END.finditer(report):
         if report[stop.start()] == "\n" or _ends(report, start, stop):
-            start = _close(report, start, stop.end(), spans)
-    _close(report, start, len(report), spans)
-    return spans
+            spans.append((start, stop.end()))
+            start = stop.end()
+    pieces = ((start, report[start:end]) for start, end in [*spans, (start, len(report))])
+    return [
+        (start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip()))
+        for start, piece in pieces
+        if _SAYS_SOMETHING.search(piece)
+    ]
 
 
 def split_sentences(report: str) -> list[str]:
@@ -55,24 +60,6 @@ def split_sentences(report: str) -> list[str]:
     ['No effusion.', 'The heart is normal']
     """
     return [report[start:end] for start, end in sentences(report)]
-
-
-def _close(report: str, start: int, end: int, spans: list[tuple[int, int]]) -> int:
-    """Append the sentence between two places; returns where the next one starts."""
-    piece = report[start:end]
-    if not piece.strip():
-        return end
-    first = start + len(piece) - len(piece.lstrip())
-    last = start + len(piece.rstrip())
-    if _SAYS_SOMETHING.search(piece):
-        # Before the first word there may be marks that had no sentence to belong to.
-        alone = len(spans) == 1 and not _SAYS_SOMETHING.search(report, *spans[0])
-        spans[-1:] = [(spans[0][0], last)] if alone else [*spans[-1:], (first, last)]
-    elif spans:
-        spans[-1] = (spans[-1][0], last)
-    else:
-        spans.append((first, last))
-    return end
 
 
 def _ends(report: str, start: int, stop: re.Match[str]) -> bool:
@@ -96,4 +83,4 @@ def _ends(report: str, start: int, stop: re.Match[str]) -> bool:
         return not _GOES_ON.match(after)
     if _WHOLE.search(before):
         return not _TENTHS.match(after)  # "2 . 5 cm", as tokenised texts have it
-    return not _SELDOM_LAST.search(before) or follows.isupper() or bool(_NEXT_ITEM.match(after))
+    return not _SELDOM_LAST.search(before) or bool(_NEW.match(after))
