@@ -17,6 +17,7 @@ from radreward.data.sentences import sentences, split_sentences
         ("no full stop", ["no full stop"]),
         ("Clear lungs. No effusion!  Edema?", ["Clear lungs.", "No effusion!", "Edema?"]),
         ("lungs are clear . heart is big .", ["lungs are clear .", "heart is big ."]),
+        ("Tip 4.0 cm above. Clear.. . Normal", ["Tip 4.0 cm above.", "Clear..", "Normal"]),
         ("No effusion.The heart is normal.", ["No effusion.", "The heart is normal."]),
         # abbreviations
         ("Told to Dr. Smith. Stable.", ["Told to Dr. Smith.", "Stable."]),

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
-from radreward.models.taggers.sentences import sentences
+from radreward.data.sentences import sentences
 from radreward.types import Entity
 
 
