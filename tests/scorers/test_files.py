@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from radreward.models import Backbone, Calibration, RewardModel, SavedModel, sav
 from radreward.prompts import PairTemplate
 from radreward.scorers import load
 from radreward.scorers.base import NOT_FINITE, OK, Scorer
+from radreward.scorers.chunks import Chunk, Here
 from radreward.scorers.files import score_file
 from radreward.types import Scores
 
@@ -118,6 +119,8 @@ def test_bad_rows_keep_their_place_and_stand_in_the_rejects(tmp_path: Path) -> N
         ("in.jsonl", '{"id": 1, "reference": "x"}\n', "column 'candidate'"),
         ("in.jsonl", '{"id": 1, "reference": "x", "candidate": "x", "total": 1}\n', "no column 'total'"),
         ("in.jsonl", "", "at least one row"),
+        ("in.jsonl", "{\n[1]\n", r"one row that can be read but there is none; row 1: expected a JSON object \("),
+        ("in.csv", "id,reference,candidate\n1,x\n", "row 1: expected as many fields as the header has"),
         ("in.txt", "", "ends with"),
         ("in.parquet", "PAR1 and then nothing", "cannot be read as parquet"),
     ],
@@ -126,6 +129,34 @@ def test_what_stops_the_run(tmp_path: Path, name: str, text: str, message: str) 
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=message):
         score_file(Overlap(), tmp_path / name, tmp_path / "out.jsonl", progress=False)
+
+
+def test_an_output_that_is_a_folder_is_told_before_anything_is_scored(tmp_path: Path) -> None:
+    source, output, log = _write(tmp_path / "in.jsonl", _pairs(2)), tmp_path / "out.jsonl", tmp_path / "log"
+    output.mkdir()
+    with pytest.raises(InputError, match=r"out\.jsonl: Expected a file to write but it is a folder"):
+        score_file(Overlap(log), source, output, progress=False)
+    assert not log.exists()
+
+
+def test_chunks_may_come_in_any_order_and_only_those_that_are_missing_are_scored(tmp_path: Path) -> None:
+    source, output = _write(tmp_path / "in.jsonl", _pairs(11)), tmp_path / "out.jsonl"
+    asked: list[int] = []
+
+    def backwards(chunks: Iterable[Chunk], folder: Path) -> Iterator[tuple[int, str]]:
+        found = list(chunks)
+        asked.extend(chunk.number for chunk in found)
+        for number, text in reversed(list(Here(Overlap())(found, folder))):
+            if number == 1 and len(found) > 2:
+                raise RuntimeError("gone")
+            yield number, text
+
+    with pytest.raises(RuntimeError, match="gone"):
+        score_file(Overlap(), source, output, chunk=4, progress=False, engine=backwards)
+    summary = score_file(Overlap(), source, output, chunk=4, progress=False, engine=backwards)
+    assert asked == [0, 1, 2, 0, 1]
+    assert summary.resumed == 3  # the last chunk
+    assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(11)]
 
 
 def test_killed_and_resumed_without_scoring_a_finished_part_twice(tmp_path: Path) -> None:
