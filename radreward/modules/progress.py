@@ -11,6 +11,9 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import RichProgressBar
 
 
+_NAMES = {"val_tau": "τ-b", "val_f1": "F1"}
+
+
 class ProgressBar(RichProgressBar):
     """Lightning's bar without a last epoch where only steps are limited, and without the name of the log's folder."""
 
@@ -58,7 +61,11 @@ class ProgressLines(Callback):
         """Tell the agreement of the validation part, and the state where steps were taken since the line before."""
         if not trainer.sanity_checking:
             state = [self._state(trainer)] if self._losses else []
-            self._tell(trainer, ", ".join([f"validation τ-b {float(trainer.callback_metrics['val_tau']):.3f}", *state]))
+            monitor = str(getattr(pl_module, "monitor", "val_tau"))
+            name = _NAMES.get(monitor, monitor.removeprefix("val_"))
+            self._tell(
+                trainer, ", ".join([f"validation {name} {float(trainer.callback_metrics[monitor]):.3f}", *state])
+            )
 
     def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Tell what happens after the last step."""

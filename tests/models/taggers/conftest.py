@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from transformers import BertConfig, BertForTokenClassification, DebertaV2Config, DebertaV2ForTokenClassification
@@ -10,7 +11,7 @@ from transformers import BertConfig, BertForTokenClassification, DebertaV2Config
 from radreward.data.tokenizer import byte_tokenizer
 from radreward.models.taggers.iob import TAGS
 
-SIZES = {
+SIZES: dict[str, Any] = {
     "vocab_size": 260,
     "hidden_size": 16,
     "intermediate_size": 32,
@@ -24,8 +25,8 @@ SIZES = {
 @pytest.fixture(params=["bert", "deberta"])
 def hub_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A token-classification model with random weights, as transformers saves it, labels as RaTE-NER's."""
-    labels = {"id2label": {i: tag.upper() for i, tag in enumerate(TAGS)}}
-    labels["label2id"] = {tag: i for i, tag in labels["id2label"].items()}
+    names = {number: tag.upper() for number, tag in enumerate(TAGS)}
+    labels: dict[str, Any] = {"id2label": names, "label2id": {tag: number for number, tag in names.items()}}
     if request.param == "bert":
         BertForTokenClassification(BertConfig(**SIZES, **labels)).save_pretrained(tmp_path)
     else:

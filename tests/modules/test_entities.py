@@ -1,0 +1,90 @@
+import json
+from pathlib import Path
+
+import pytest
+from torch import Tensor
+
+from radreward.cli import build
+from radreward.data.entities import LabelledSentence, write_sentences
+from radreward.errors import InputError
+from radreward.models.taggers import load_tagger
+from radreward.modules import EntityModule
+from radreward.synthesis.entities import labelled_sentences
+
+CONFIG = """
+run: {folder}/run
+criteria: RadCliQ
+checkpoint_every: 2
+model:
+  class_path: EntityModule
+  init_args:
+    scheme: {scheme}
+    hidden: 16
+    backbone: {{name: tiny-bert, lora: {{r: 2}}}}
+    optimizer: {{lr: 1.0e-2}}
+data:
+  class_path: radreward.data.entity_data.EntityDataModule
+  init_args: {{sentences: {folder}/train.jsonl, validation: 0.2, sentences_per_batch: 8}}
+trainer: {{max_steps: 4, val_check_interval: 2, accelerator: cpu, enable_progress_bar: false}}
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    write_sentences(tmp_path / "train.jsonl", labelled_sentences(60, seed=1))
+    path = tmp_path / "tagger.yaml"
+    path.write_text(CONFIG.format(folder=tmp_path, scheme=getattr(request, "param", "iob")))
+    return path
+
+
+@pytest.mark.parametrize("config", ["iob", "span"], indirect=True)
+def test_a_run_leaves_a_tagger_and_figures(config: Path) -> None:
+    training = build(config)
+    figures = training.fit()
+    assert set(figures["total"]) == {"precision", "recall", "f1", "accuracy"}
+    assert figures["total"]["accuracy"] is not None
+    saved = json.loads((training.run.metrics).read_text())
+    assert saved["entities"] == figures
+    assert saved["steps"] == 4
+    module = training.module
+    assert isinstance(module, EntityModule)
+    texts = ["No effusion.", "Clear lungs."]
+    tagger = load_tagger(training.run.model)
+    assert tagger.tag(texts) == module.tagger.tag(texts)
+    assert tagger.fingerprint() == module.tagger.fingerprint(), "what is measured is what is saved"
+
+
+def test_a_run_that_was_stopped_and_continued_is_the_same_run(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = build(config).fit()
+    step = EntityModule.training_step
+
+    def stopped(module: EntityModule, batch: list[LabelledSentence], batch_index: int) -> Tensor:
+        if module.global_step == 3:
+            raise KeyboardInterrupt
+        return step(module, batch, batch_index)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EntityModule, "training_step", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            build(config, "overwrite=true").fit()
+    assert not (config.parent / "run" / "model").exists()
+    assert build(config, "ckpt_path=last").fit() == whole
+
+
+def test_other_data_are_refused(config: Path, tmp_path: Path) -> None:
+    text = config.read_text()
+    other = text[: text.index("data:")] + (
+        f"data: {{records: {tmp_path}/groups.parquet, collator: {{class_path: PackedGroups}}}}\n"
+        "trainer: {max_steps: 1, accelerator: cpu, enable_progress_bar: false}\n"
+    )
+    config.write_text(other)
+    with pytest.raises(InputError, match="data: Expected EntityDataModule for a tagger but got PairedReportDataModule"):
+        build(config).fit()
+    assert not (tmp_path / "run").exists()
+
+
+def test_data_that_cannot_be_used_leave_no_run(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").write_text('{"text": "x", "entities": [{"start": 0, "end": 9, "type": "Disease"}]}\n')
+    with pytest.raises(InputError, match=r"train\.jsonl, line 1: field 'entities'"):
+        build(config).fit()
+    assert not (tmp_path / "run").exists()
