@@ -10,7 +10,6 @@ from typing import Any
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import RichProgressBar
 
-
 _NAMES = {"val_tau": "τ-b", "val_f1": "F1"}
 
 
