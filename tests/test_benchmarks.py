@@ -115,3 +115,27 @@ def test_startup_of_one_command(runner: ModuleType, capsys: pytest.CaptureFixtur
     printed = capsys.readouterr().out
     assert 0 < json.loads(printed.splitlines()[0])["cpu_seconds"] < 60
     assert "a whole job" in printed
+
+
+def test_llama_step_in_small_agrees_with_the_replica(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    import_module("benchmarks.llama_step").main(small=True)
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+    plain, again = (json.loads(line) for line in lines)
+    assert (plain["job"]["checkpointing"], again["job"]["checkpointing"]) == (False, True)
+    peer, rows, tree, batch = plain["variants"].values()
+    assert max(row["error"] for row in (rows, tree, batch)) < 1e-4
+    assert peer["tokens"] == 3 * rows["tokens"]  # each of four candidates is in three pairs
+    assert peer["tokens"] > rows["tokens"] > tree["tokens"] > batch["tokens"]
+    assert tree["mfu"] is None  # of a CPU nobody states a peak
+    assert peer["ratio"] == 1
+
+
+def test_a_replica_with_another_gradient_is_noticed(runner: ModuleType) -> None:
+    llama = import_module("benchmarks.llama_step")
+    device = torch.device("cpu")
+    model = llama.build(llama.SMALL_CONFIG, device, False)
+    paths, pairs = llama.draw(llama.SMALL[0].case, 500), llama.pairs_of(llama.SMALL[0].case)
+    every = {llama.PEER: llama.peer(model, paths, pairs[1:])}
+    every |= {name: llama.own(model, paths, pairs, way) for name, way in llama.PACKINGS.items()}
+    with pytest.raises(AssertionError, match="differs by"):
+        llama.check(model, every, device)
