@@ -14,6 +14,7 @@ from torch import Tensor
 
 from radreward.affinity import AffinityWeights, EntitySets, Explained, Matches, losses_by_type, match
 from radreward.affinity.encoder import EntityEncoder
+from radreward.affinity.entities import MAX_LENGTH
 from radreward.affinity.remembered import RememberedTagger
 from radreward.errors import InputError
 from radreward.models.taggers import Tagger, load_tagger
@@ -93,7 +94,7 @@ class RaTEScore(Scorer):
             raise ValueError(f"Expected `too_long` to be reject or truncate but got {too_long!r}.")
         self.tagger, self.encoder, self.weights = tagger, encoder, weights
         self.no_entities, self.too_long = no_entities, too_long
-        self._remembered = RememberedTagger(tagger)
+        self.remembered = RememberedTagger(tagger)
 
     @property
     def sub_names(self) -> tuple[str, ...]:
@@ -117,8 +118,8 @@ class RaTEScore(Scorer):
     @torch.no_grad()
     def _window(self, references: Sequence[str], candidates: Sequence[str]) -> _Part:
         texts = list(dict.fromkeys((*references, *candidates)))
-        entities = dict(zip(texts, self._remembered.tag_reports(texts), strict=True))
-        names, sets = EntitySets.of([entities[text] for text in texts])
+        entities = dict(zip(texts, self.remembered.tag_reports(texts), strict=True))
+        names, sets = EntitySets.of([entities[text] for text in texts], self.encoder.words)
         embedded = self.encoder.embed(names)
         row = {text: index for index, text in enumerate(texts)}
         first, second = (torch.tensor([row[text] for text in side]) for side in (references, candidates))
@@ -134,9 +135,9 @@ class RaTEScore(Scorer):
         return _Part(total.float(), sub.float(), status, _evidence(pairs, matches, explained))
 
     def _status(self, reference: Sequence[Entity], candidate: Sequence[Entity], cut: set[str]) -> str:
-        if over := next((entity for entity in (*reference, *candidate) if entity.name in cut), None):
+        if over := next((entity for entity in (*reference, *candidate) if self.encoder.words(entity) in cut), None):
             if self.too_long == "reject":
-                return f"over the limit: {self.encoder.too_long(over.name)}"
+                return f"over the limit: {self.encoder.too_long(self.encoder.words(over))}"
             return TRUNCATED
         for side, found in zip(SIDES, (reference, candidate), strict=True):
             if not found:
@@ -189,7 +190,8 @@ class RaTEScore(Scorer):
             raise InputError(f"precision: Expected fp32 for RaTEScore but got {precision}.")
         if folder is None:
             weights = AffinityWeights.from_preset("long")
-            return cls(load_tagger(DEFAULT), EntityEncoder(device=device), weights, too_long=too_long)
+            encoder = EntityEncoder(max_length=MAX_LENGTH, device=device, context="type")
+            return cls(load_tagger(DEFAULT), encoder, weights, too_long=too_long)
         path = Path(folder, CONFIG)
         try:
             config = json.loads(path.read_text(encoding="utf-8"))

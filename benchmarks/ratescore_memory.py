@@ -1,0 +1,51 @@
+"""Peak memory of `radreward score --model ratescore` in files of different lengths: it must not grow with the rows.
+
+Rules find the entities and a tiny encoder embeds them, so that the time goes into reading, matching and writing rows.
+The reports are different sentences of our grammar, more of them than are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+from benchmarks.score_memory import SCHEMA, peak
+from radreward.affinity import AffinityWeights
+from radreward.affinity.encoder import EntityEncoder
+from radreward.data.tables import write_table
+from radreward.models.taggers import RuleTagger
+from radreward.scorers.ratescore import RaTEScore
+from radreward.synthesis.grammar import sentence
+from radreward.synthesis.sampling import sample_fact, sample_keys
+from radreward.synthesis.vocabulary import FINDINGS
+
+
+def rows(number: int) -> Iterator[dict[str, str]]:
+    """Pairs of reports of one sentence each."""
+    rng = Random(0)
+    keys = tuple(FINDINGS)
+    for index in range(number):
+        texts = (sentence(sample_fact(sample_keys(rng, keys, 1)[0], rng), rng).text for _ in range(2))
+        yield {"id": f"r{index}", **dict(zip(("reference", "candidate"), texts, strict=True))}
+
+
+def main(short: int = 10_000, long: int = 100_000) -> None:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory() as folder:
+        scorer = RaTEScore(RuleTagger(), EntityEncoder("tiny-bert"), AffinityWeights.from_preset("long"), 0.5)
+        scorer.save_pretrained(Path(folder) / "model")
+        peaks = []
+        for number in (short, long):
+            source = Path(folder) / f"in-{number}.jsonl"
+            write_table(source, SCHEMA, rows(number))
+            peaks.append(peak(Path(folder) / "model", source, Path(folder) / f"out-{number}.jsonl"))
+    mebibytes = " and ".join(f"{value / 2**20:.0f}" for value in peaks)
+    print(f"Peak of resident memory, {short:,} and {long:,} pairs: {mebibytes} MiB")
+    print(json.dumps({"rows": [short, long], "bytes": peaks, "ratio": peaks[1] / peaks[0]}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
