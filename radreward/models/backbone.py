@@ -59,11 +59,14 @@ class Backbone:
         self.gradient_checkpointing = gradient_checkpointing
         self.local_files_only = local_files_only
 
-    def config(self) -> PreTrainedConfig:
+    def config(self, packed: bool = True) -> PreTrainedConfig:
         """The architecture, without weights.
 
+        Args:
+            packed: Whether it shall read packed prompts; otherwise plain sequences, which all architectures can.
+
         Raises:
-            InputError: If there is no such backbone, or its architecture cannot be packed.
+            InputError: If there is no such backbone, or its architecture cannot be packed and shall be.
         """
         if self.name.startswith(TINY):
             family = self.name.removeprefix(TINY)
@@ -77,12 +80,13 @@ class Backbone:
                 )
             except (OSError, ValueError) as error:
                 raise InputError(f"{self.name}: no backbone can be loaded from it ({_reason(error)}).") from error
-        is_encoder(config)
+        if packed:
+            is_encoder(config)
         return config
 
-    def build(self) -> nn.Module:
-        """The model with its weights, ready as `prepare` makes it."""
-        self.config()  # says in one line what cannot be
+    def build(self, packed: bool = True) -> nn.Module:
+        """The model with its weights, ready as `prepare` makes it; `packed` as of `config`."""
+        self.config(packed)  # says in one line what cannot be
         if self.name.startswith(TINY):
             model = tiny_model(self.name.removeprefix(TINY), self._implementation).to(getattr(torch, self.dtype))
         else:
@@ -96,7 +100,7 @@ class Backbone:
         is left out: no reward depends on it.
         """
         module: Any = model
-        if is_encoder(model.config) and hasattr(module, "pooler"):
+        if hasattr(module, "pooler"):
             module.pooler = None
         for module in model.modules():
             if isinstance(module, nn.Dropout):

@@ -11,6 +11,7 @@ from radreward.models.taggers import load_tagger
 from radreward.modules import EntityModule
 from radreward.synthesis.entities import labelled_sentences
 
+ROOT = Path(__file__).resolve().parents[2]
 CONFIG = """
 run: {folder}/run
 criteria: RadCliQ
@@ -88,3 +89,14 @@ def test_data_that_cannot_be_used_leave_no_run(config: Path, tmp_path: Path) -> 
     with pytest.raises(InputError, match=r"train\.jsonl, line 1: field 'entities'"):
         build(config).fit()
     assert not (tmp_path / "run").exists()
+
+
+def test_the_settings_of_the_shipped_tagger_train(tmp_path: Path) -> None:
+    write_sentences(tmp_path / "train.jsonl", labelled_sentences(40, seed=1))
+    small = ("model.init_args.backbone.init_args.name=tiny-bert", "trainer.max_steps=1", "trainer.precision=32-true")
+    training = build(
+        ROOT / "experiments" / "ratescore" / "tagger.yaml",
+        *(f"run={tmp_path / 'run'}", f"data.init_args.sentences={tmp_path / 'train.jsonl'}"),
+        *("data.init_args.validation=0.3", "trainer.val_check_interval=1", "trainer.accelerator=cpu", *small),
+    )
+    assert training.fit()["total"]["accuracy"] is not None

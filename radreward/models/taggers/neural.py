@@ -48,8 +48,8 @@ class TaggerModel(Decoder):
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
         self.backbone = backbone
-        self.encoder = backbone.build()
-        self.config = backbone.config()
+        self.encoder = backbone.build(packed=False)
+        self.config = backbone.config(packed=False)
 
     def states(self, batch: TokenBatch) -> Tensor:
         """(R, L, width) float32 token states."""

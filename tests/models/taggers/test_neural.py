@@ -4,6 +4,7 @@ from typing import Literal
 
 import pytest
 import torch
+from transformers import DebertaV2Config, DebertaV2Model
 
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
@@ -184,3 +185,14 @@ def test_sizes_are_positive(field: Literal["hidden", "width"]) -> None:
     sizes = {"hidden": 4, "width": 4, field: 0}
     with pytest.raises(ValueError, match=f"Expected `{field}` to be >= 1 but got 0"):
         SpanModel(Backbone("tiny-bert"), **sizes)
+
+
+def test_a_backbone_that_cannot_be_packed_reads_sentences(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 260, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
+    DebertaV2Model(DebertaV2Config(**sizes, num_attention_heads=2)).save_pretrained(tmp_path / "backbone")
+    load_tokenizer("tiny-bert").save_pretrained(tmp_path / "backbone")
+    name = str(tmp_path / "backbone")
+    tagger = NeuralTagger(IobModel(Backbone(name, lora=LoRA(2))), load_tokenizer(name))
+    tagger.save_pretrained(tmp_path / "model")
+    assert load_tagger(tmp_path / "model").tag(TEXTS) == tagger.tag(TEXTS)
