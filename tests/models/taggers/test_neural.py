@@ -1,6 +1,6 @@
 import json
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -189,7 +189,7 @@ def test_sizes_are_positive(field: Literal["hidden", "width"]) -> None:
 
 def test_a_backbone_that_cannot_be_packed_reads_sentences(tmp_path: Path) -> None:
     torch.manual_seed(0)
-    sizes = {"vocab_size": 260, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
+    sizes: dict[str, Any] = {"vocab_size": 260, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
     DebertaV2Model(DebertaV2Config(**sizes, num_attention_heads=2)).save_pretrained(tmp_path / "backbone")
     load_tokenizer("tiny-bert").save_pretrained(tmp_path / "backbone")
     name = str(tmp_path / "backbone")
