@@ -15,7 +15,7 @@ from optuna.exceptions import DuplicatedStudyError, StorageInternalError
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 
 from radreward.errors import InputError
 
@@ -23,6 +23,8 @@ ANSWER = 30.0
 """Seconds in which a storage has to answer at first."""
 ABANDONED = 30.0
 """Seconds after which a lock belongs to a worker that is no more; one is held for a fraction of a second."""
+BEGINNINGS = 10
+"""How often a new database is tried whose tables another worker makes."""
 JOURNAL = "journal:"
 
 
@@ -43,7 +45,7 @@ def open_storage(url: str | None, folder: Path) -> BaseStorage:
         storage = bounded(lambda: _connect(url), ANSWER)
     except TimeoutError as error:
         raise InputError(f"storage {name}: does not answer within {ANSWER:.0f} s.") from error
-    except (ImportError, ArgumentError, SQLAlchemyError, StorageInternalError, OSError, ValueError) as error:
+    except (ImportError, SQLAlchemyError, StorageInternalError, RuntimeError, OSError, ValueError) as error:
         raise InputError(f"storage {name}: cannot be used ({_reason(error)}).") from error
     return storage
 
@@ -71,7 +73,23 @@ def _connect(url: str) -> BaseStorage:
         "postgresql": {"connect_timeout": 10},
         "mysql": {"connect_timeout": 10},
     }
-    return RDBStorage(url, engine_kwargs={"connect_args": waits.get(kind, {}), "pool_pre_ping": kind != "sqlite"})
+    options = {"connect_args": waits.get(kind, {}), "pool_pre_ping": kind != "sqlite"}
+    for _ in range(BEGINNINGS):
+        try:
+            return RDBStorage(url, engine_kwargs=options)
+        except (SQLAlchemyError, StorageInternalError, RuntimeError) as error:
+            if not _made_by_another(error):
+                raise
+            time.sleep(0.5)
+    return RDBStorage(url, engine_kwargs=options)
+
+
+def _made_by_another(error: Exception) -> bool:
+    """Whether another worker makes the tables at this very moment."""
+    causes = (error, error.__cause__, error.__context__)
+    return isinstance(error, RuntimeError) or any(
+        isinstance(cause, IntegrityError) or "already exists" in str(cause) for cause in causes
+    )
 
 
 def bounded(make: Callable[[], BaseStorage], seconds: float) -> BaseStorage:

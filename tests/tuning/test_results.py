@@ -1,0 +1,96 @@
+"""What a study writes, with trials that take no time."""
+
+import csv
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from rich.console import Console
+
+from radreward.errors import InputError
+from radreward.tuning import StudySettings, run_study, table, write_results
+from radreward.tuning.results import ranked
+from tests.tuning.pretended import parabola, pretend
+
+Read = Callable[..., StudySettings]
+
+
+@pytest.fixture
+def space() -> dict[str, Any]:
+    return {
+        "kind": {"choices": ["a", "b"]},
+        "x": {"low": 0.0, "high": 10.0},
+        "y": {"low": 1, "high": 3},
+        "only_a": {"low": 0.0, "high": 1.0, "when": {"kind": "a"}},
+    }
+
+
+def value(chosen: Mapping[str, Any], step: int) -> float:
+    if chosen["x"] > 8:
+        raise ValueError("too far")
+    return parabola(chosen, step)
+
+
+def test_everything_is_written(settings: Read, tmp_path: Path, space: dict[str, Any]) -> None:
+    found, runner, folder = settings(trials=12, space=space, seed=2), pretend(value), tmp_path / "run"
+    study = run_study(found, runner, folder, f"journal:{tmp_path / 'log'}")
+    written = write_results(study, found, runner, folder)
+
+    rows = list(csv.DictReader(written.trials.read_text().splitlines()))
+    assert [int(row["trial"]) for row in rows] == list(range(12))
+    for row, trial in zip(rows, study.trials, strict=True):
+        assert row["state"] == {"COMPLETE": "complete", "FAIL": "failed"}[trial.state.name]
+        assert (float(row["val_tau"]) if row["val_tau"] else None) == trial.value
+        assert row["reason"] == ("" if trial.value is not None else "ValueError: too far")
+        assert (row["only_a"] == "") == (trial.params["kind"] == "b")
+    assert {row["state"] for row in rows} == {"complete", "failed"}
+
+    best = yaml.safe_load(written.best.read_text())
+    assert float(best["x"]) == study.best_params["x"]
+    assert best["run"] == str(folder / "best")
+    assert f"trial {study.best_trial.number}, val_tau" in written.best.read_text().splitlines()[0]
+
+    shares = json.loads(written.importances.read_text())
+    assert set(shares) == {"kind", "x", "y", "only_a"}
+    assert sum(shares.values()) == pytest.approx(1, abs=1e-5)
+    assert list(shares.values()) == sorted(shares.values(), reverse=True)
+
+    page = written.page.read_text()
+    assert page.count("plotly.js v") == 1  # works offline, and holds the script once
+    assert "<script src=" not in page
+    assert [title in page for title in ("History", "Slice", "Contour", "Importance")] == [True] * 4
+    assert page.count('class="plotly-graph-div"') == 4
+    pictures = {path.name: path.read_bytes() for path in written.plots.iterdir()}
+    assert set(pictures) == {"history.png", "slice.png", "contour.png", "importance.png"}
+    assert all(data.startswith(b"\x89PNG") and len(data) > 5000 for data in pictures.values())
+
+    console = Console(width=200, record=True)
+    console.print(table(study, found))
+    lines = [line for line in console.export_text().splitlines() if "complete" in line or "failed" in line]
+    assert f"{study.best_value:.4f}" in lines[0]
+    assert "ValueError: too far" in lines[-1]
+    order = [trial.value for trial in ranked(study, found) if trial.value is not None]
+    assert order == sorted(order, reverse=True)
+
+
+def test_a_single_trial_has_a_history_only(settings: Read, tmp_path: Path) -> None:
+    found, runner = settings(trials=1), pretend(parabola)
+    study = run_study(found, runner, tmp_path / "run", f"journal:{tmp_path / 'log'}")
+    written = write_results(study, found, runner, tmp_path / "run")
+    assert [path.name for path in written.plots.iterdir()] == ["history.png"]
+    assert "Needs two finished trials" in written.page.read_text()
+    assert json.loads(written.importances.read_text()) == {}
+
+
+def test_where_all_failed_the_first_reason_is_told(settings: Read, tmp_path: Path) -> None:
+    def broken(chosen: Mapping[str, Any], step: int) -> float:
+        raise ValueError(f"no {step}")
+
+    found = settings(trials=2)
+    study = run_study(found, pretend(broken), tmp_path / "run", f"journal:{tmp_path / 'log'}")
+    with pytest.raises(InputError, match="study toy: none of 2 trials was finished; the first: ValueError: no 10"):
+        write_results(study, found, pretend(broken), tmp_path / "run")
+    assert (tmp_path / "run" / "trials.csv").read_text().count("ValueError: no 10") == 2

@@ -1,0 +1,150 @@
+"""`radreward tune` with real trials in small."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+import yaml
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from radreward.cli import build, tune
+from radreward.cli.arguments import parse
+from radreward.errors import InputError
+from radreward.tuning import read_settings
+from radreward.tuning.study import check
+
+ROOT = Path(__file__).resolve().parents[2]
+STUDIES = sorted(
+    path for path in (ROOT / "experiments").rglob("*.yaml") if "study" in yaml.safe_load(path.read_text("utf-8"))
+)
+SPACE = {
+    "loss": {"variants": {"mre": {}, "bt": {"model.objective": "BradleyTerry"}}},
+    "model.objective.c": {"low": 0.01, "high": 1.0, "log": True, "when": {"loss": "mre"}},
+    "model.optimizer.lr": {"low": 1e-4, "high": 1e-1, "log": True},
+}
+
+
+def run(arguments: Sequence[object]) -> int:
+    return tune.run(parse(["tune", *map(str, arguments)]))
+
+
+def write(path: Path, base: Path, **entries: Any) -> Path:
+    given = {"study": "toy", "base": str(base), "trials": 4, "seed": 3, "prune": False, "space": SPACE, **entries}
+    path.write_text(yaml.safe_dump(given, sort_keys=False))
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a study that ran without a break."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert run(["--config", write(folder / "study.yaml", base), "--run", folder / "run"]) == 0
+    return folder / "run"
+
+
+def trials(folder: Path) -> list[optuna.trial.FrozenTrial]:
+    return optuna.load_study(study_name="toy", storage=f"sqlite:///{folder / 'study.db'}").trials
+
+
+def test_each_trial_is_a_run_that_tensorboard_shows_with_what_was_sampled(whole: Path) -> None:
+    for trial in trials(whole):
+        folder = whole / "trials" / str(trial.number)
+        assert {"config.yaml", "metrics.json", "data.json", "versions.json", "trial.json"} <= {
+            path.name for path in folder.iterdir()
+        }
+        objective = yaml.safe_load((folder / "config.yaml").read_text())["model"]["init_args"]["objective"]
+        assert objective["class_path"].endswith(
+            {"mre": "MarginRewardEnforcement", "bt": "BradleyTerry"}[trial.params["loss"]]
+        )
+        assert objective["init_args"].get("c") == trial.params.get("model.objective.c")
+        events = EventAccumulator(str(folder / "logs")).Reload()
+        hparams = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
+        assert b"model.optimizer.init_args.lr" in hparams
+        assert trial.value == pytest.approx(max(event.value for event in events.Scalars("val/tau_total")))
+        assert json.loads((folder / "trial.json").read_text())["params"] == trial.params
+
+
+def test_the_best_settings_train_to_the_best_result(whole: Path) -> None:
+    best = optuna.load_study(study_name="toy", storage=f"sqlite:///{whole / 'study.db'}").best_trial
+    training = build(whole / "best.yaml")
+    assert training.run.folder == whole / "best"
+    training.fit()
+    assert training.run.metrics.read_text() == (whole / "trials" / str(best.number) / "metrics.json").read_text()
+
+
+def test_a_killed_study_ends_as_one_that_was_not(whole: Path, base: Path, tmp_path: Path) -> None:
+    config, folder = write(tmp_path / "study.yaml", base), tmp_path / "run"
+    script = "import sys; from radreward.cli import tune; from radreward.cli.arguments import parse; "
+    script += "tune.run(parse(['tune', *sys.argv[1:]]))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, "--config", str(config), "--run", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 200
+        while not (folder / "trials" / "1" / "checkpoints" / "last.ckpt").is_file():
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    left = trials(folder)
+    assert [trial.state.name for trial in left] == ["COMPLETE", "RUNNING"]
+    assert run(["--config", config, "--run", folder]) == 0
+    found, expected = trials(folder), trials(whole)
+    assert [trial.number for trial in found] == [0, 1, 2, 3]
+    assert found[1].datetime_start == left[1].datetime_start  # the same trial, not another with its settings
+    for one, other in zip(found, expected, strict=True):
+        assert (one.state, one.params, one.value) == (other.state, other.params, other.value)
+        assert one.intermediate_values == other.intermediate_values
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        (
+            {"space": {"model.objective.lamda_": {"low": 0, "high": 1}}},
+            "has no setting 'lamda_'. Did you mean lambda_?",
+        ),
+        ({"space": {"modul.x": {"choices": [1]}}}, "unknown setting --modul.x=1"),
+        (
+            {"space": {"loss": {"variants": {"a": {}, "b": {"model.objective": "BradleyTery"}}}}},
+            "Did you mean BradleyTerry",
+        ),
+        ({"overrides": {"trainer.max_stepz": 1}}, "unknown setting"),
+        ({"metric": "val_tua"}, "metric: 'val_tua' is never logged; logged are "),
+    ],
+)
+def test_what_no_trial_could_do_is_told_in_a_line(
+    base: Path, tmp_path: Path, entries: dict[str, Any], message: str
+) -> None:
+    config = write(tmp_path / "study.yaml", base, **entries)
+    with pytest.raises(InputError) as raised:
+        run(["--config", config, "--run", tmp_path / "run"])
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_settings_of_the_command_line_are_those_of_every_trial(base: Path, tmp_path: Path) -> None:
+    config = write(tmp_path / "study.yaml", base, trials=1, space={"seed_everything": {"choices": [0]}})
+    storage = f"journal:{tmp_path / 'log'}"
+    assert run(["--config", config, "--run", tmp_path / "run", "--storage", storage, "trainer.max_steps=2"]) == 0
+    assert json.loads((tmp_path / "run" / "trials" / "0" / "metrics.json").read_text())["steps"] == 2
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=[path.stem for path in STUDIES])
+def test_the_studies_of_the_project_fit_their_bases(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    check(read_settings(path), tune.fit_runner())
