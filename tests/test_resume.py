@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import signal
 from collections.abc import Callable
 from functools import cache
@@ -174,3 +175,14 @@ def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
     assert state(tmp_path / "run")["step"] == last
     assert main([*command, "--ckpt_path=last"]) == 0
     assert_same(whole / "run", tmp_path / "run")
+
+
+def test_a_finished_run_that_is_continued_takes_no_step_and_saves_the_same_model(
+    runs: Callable[[float, int], Path], tmp_path: Path
+) -> None:
+    whole, run = runs(3, 2), tmp_path / "run"
+    command = ["fit", f"--config={whole / 'config.yaml'}", f"--run={run}"]
+    assert main(command) == 0
+    shutil.rmtree(run / "model")
+    assert main([*command, "--ckpt_path=last"]) == 0
+    assert_same(whole / "run", run)
