@@ -77,8 +77,8 @@ def main(requests: int = REQUESTS, rounds: int = ROUNDS) -> None:
         worst = max(run["overhead_ms"] for run in runs)
         verdict = "met" if worst < TARGET else "MISSED"
         print(
-            f"{requests} requests, {best['faults']:.0f} faults: {best['overhead_ms']:.2f} to {worst:.2f} ms of processor "
-            f"time a request, {best['wall_ms']:.2f} ms wall; none lost, none repeated, in order; "
+            f"{requests} requests, {best['faults']:.0f} faults: {best['overhead_ms']:.2f} to {worst:.2f} ms of "
+            f"processor time a request, {best['wall_ms']:.2f} ms wall; none lost, none repeated, in order; "
             f"target {TARGET:g} ms: {verdict}"
         )
 

@@ -22,7 +22,7 @@ def test_at_a_small_size(chat_client: ModuleType, capsys: pytest.CaptureFixture[
     chat_client.main(60, rounds=1)
     results = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
     assert [result["faults"] > 0 for result in results] == [False, True]
-    assert all(0 < result["overhead_ms"] for result in results)
+    assert all(result["overhead_ms"] > 0 for result in results)
 
 
 def test_an_answer_that_is_lost_is_noticed(chat_client: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
