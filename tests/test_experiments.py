@@ -123,8 +123,9 @@ def test_a_loss_outside_the_package_is_trained_from_the_command_line(
     tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
-    path = Path("experiments/ablations/custom_loss.yaml")
+    path = Path("experiments/ablations/small.yaml")
     given = small(yaml.safe_load(path.read_text(encoding="utf-8")), tmp_path, tiny_llama)
+    given.append("--model.objective=experiments.ablations.custom_loss.SmoothMargin")
     assert main(["fit", "--config", str(path), *given, "--trainer.max_steps=2"]) == 0
     assert str(tmp_path / "run" / "model") in capsys.readouterr().out
     module = RewardModule.load_from_checkpoint(tmp_path / "run" / "checkpoints" / "last.ckpt", map_location="cpu")
@@ -167,7 +168,7 @@ def test_a_study_runs_and_its_arms_are_compared(
     settings = read_settings(Path(path))
     in_small = small(yaml.safe_load(settings.base.read_text(encoding="utf-8")), tmp_path, tiny_llama)
     given = [entry.removeprefix("--") for entry in in_small if not entry.startswith("--run")]
-    given.append("trainer.val_check_interval=1")
+    given += ["trainer.val_check_interval=1", "trainer.logger=false"]
     assert main(["tune", "--config", path, "--run", str(tmp_path / "study"), *given]) == 0
     capsys.readouterr()
     assert main(["compare", str(tmp_path / "study"), "--output", str(tmp_path / "tables")]) == 0

@@ -10,16 +10,25 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import names
+from radreward.cli.arguments import parse
+from radreward.cli.fit import settings_of
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 FILES = (README, ROOT / "experiments" / "README.md")
 FIT = ("--trainer.max_steps=2", "--trainer.val_check_interval=2", "--data.groups_per_batch=2", "--data.validation=0.3")
-SMALL = {"synthesize": ("--groups=24",), "fit": (*FIT, "--trainer.enable_progress_bar=false")}
+TINY = ("model.backbone.name=tiny-bert", "model.backbone.lora.targets=auto", "data.collator.max_length=4096")
+SMALL = {
+    "synthesize": ("--groups=24",),
+    "fit": (*FIT, "--trainer.enable_progress_bar=false"),
+    "tune": (*(entry.removeprefix("--") for entry in FIT), *TINY, "trainer.logger=false"),
+    "experiments/studies/margin.yaml": ("--trials=2",),  # of the others every combination is tried
+}
 SHIM = """#!{python}
 import sys
 from radreward.cli import main
-sys.exit(main([*sys.argv[1:], *{small!r}.get(sys.argv[1], ())]))
+given = sys.argv[1:]
+sys.exit(main([*given, *(entry for word in given for entry in {small!r}.get(word, ()))]))
 """
 
 
@@ -75,6 +84,20 @@ def test_commands_run(path: Path, tmp_path: Path) -> None:
     assert ran >= 4
 
 
+def test_commands_for_other_machines_are_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of blocks `sh` need GPUs or a cluster: their settings and files are checked, nothing is run."""
+    monkeypatch.chdir(ROOT)
+    lines = [line for block in blocks(README, "sh") for line in block.splitlines() if line]
+    assert len(lines) >= 4
+    for line in lines:
+        program, command, *arguments = line.split()
+        assert program == "radreward"
+        if command == "fit":
+            assert settings_of([word for pair in arguments for word in pair.split("=", 1)])
+        else:
+            assert parse([command, *arguments]).command == command
+
+
 def test_snippets_run(tmp_path: Path) -> None:
     code = "\n".join(blocks(README, "python"))
     assert code.count("import") >= 4
@@ -97,6 +120,6 @@ def test_files_that_are_named_exist(path: Path) -> None:
     linked = re.findall(r"\]\(([^)#:]+)\)", text)
     assert named
     for name in ["".join(pair) for pair in named]:
-        assert (ROOT / name).is_file(), name
+        assert (ROOT / name).is_file() or name.startswith("runs/"), name
     for name in linked:
         assert (path.parent / name).exists(), name
