@@ -12,20 +12,18 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from radreward.affinity import AffinityWeights, EntitySets, Explained, Matches, losses_by_type, match
+from radreward.affinity import AffinityWeights, Explained, Matches, losses_by_type
 from radreward.affinity.encoder import EntityEncoder
-from radreward.affinity.entities import MAX_LENGTH
+from radreward.affinity.entities import MAX_LENGTH, match_reports
 from radreward.affinity.remembered import RememberedTagger
+from radreward.affinity.saving import CONFIG, FORMAT, TAGGER, save_ratescore
 from radreward.errors import InputError
 from radreward.models.taggers import Tagger, load_tagger
 from radreward.scorers.base import NO_ENTITIES, OK, TRUNCATED, Scorer
 from radreward.types import ENTITY_TYPES, Entity, Scores
 
-CONFIG = "ratescore.json"
-TAGGER = "tagger"
 DEFAULT = "rules"
 """The tagger where none is named."""
-FORMAT = 1
 _KEYS = frozenset({"format", "encoder", "no_entities"})
 WINDOW = 512
 """Pairs that are held at a time."""
@@ -117,24 +115,17 @@ class RaTEScore(Scorer):
 
     @torch.no_grad()
     def _window(self, references: Sequence[str], candidates: Sequence[str]) -> _Part:
-        texts = list(dict.fromkeys((*references, *candidates)))
-        entities = dict(zip(texts, self.remembered.tag_reports(texts), strict=True))
-        names, sets = EntitySets.of([entities[text] for text in texts], self.encoder.words)
-        embedded = self.encoder.embed(names)
-        row = {text: index for index, text in enumerate(texts)}
-        first, second = (torch.tensor([row[text] for text in side]) for side in (references, candidates))
-        matches = match(embedded.vectors, sets.take(first), sets.take(second))
+        entities, cut, matches = match_reports(self.remembered, self.encoder, references, candidates)
         explained = self.weights.explain(matches)
         total = self.weights(matches, math.nan if self.no_entities is None else self.no_entities)
         sub = 0.0 - losses_by_type(matches, explained)  # of no loss 0, not -0
-        cut = {name for name, over in zip(names, embedded.cut, strict=True) if over}
         pairs = [(entities[a], entities[b]) for a, b in zip(references, candidates, strict=True)]
         status = tuple(self._status(*pair, cut) for pair in pairs)
         rejected = torch.tensor([value not in (OK, TRUNCATED, NO_ENTITIES) for value in status], dtype=torch.bool)
         total[rejected], sub[rejected] = math.nan, math.nan
         return _Part(total.float(), sub.float(), status, _evidence(pairs, matches, explained))
 
-    def _status(self, reference: Sequence[Entity], candidate: Sequence[Entity], cut: set[str]) -> str:
+    def _status(self, reference: Sequence[Entity], candidate: Sequence[Entity], cut: frozenset[str]) -> str:
         if over := next((entity for entity in (*reference, *candidate) if self.encoder.words(entity) in cut), None):
             if self.too_long == "reject":
                 return f"over the limit: {self.encoder.too_long(self.encoder.words(over))}"
@@ -157,13 +148,7 @@ class RaTEScore(Scorer):
 
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`; of the encoder its name is kept, not its weights."""
-        folder = Path(folder)
-        if folder.exists() and not (folder / CONFIG).is_file() and (folder.is_file() or any(folder.iterdir())):
-            raise InputError(f"{folder}: Expected a folder that is new, empty or holds a RaTEScore.")
-        self.weights.save(folder)
-        self.tagger.save_pretrained(folder / TAGGER)
-        config = {"format": FORMAT, "encoder": self.encoder.settings(), "no_entities": self.no_entities}
-        (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+        save_ratescore(folder, self.tagger, self.encoder, self.weights, self.no_entities)
 
     @classmethod
     def from_pretrained(
