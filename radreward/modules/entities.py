@@ -153,6 +153,6 @@ def entity_figures(scores: Mapping[str, Tensor]) -> dict[str, dict[str, float | 
     values = {name: None if value.isnan() else float(value) for name, value in scores.items()}
     names = ("precision", "recall", "f1")
     rows: dict[str, dict[str, float | None]] = {
-        kind: {name: values[f"{name}/{kind}"] for name in names} for kind in ENTITY_TYPES
+        kind: {name: values[f"{name}/{kind}"] for name in names} | {"accuracy": None} for kind in ENTITY_TYPES
     }
     return rows | {"total": {name: values[name] for name in (*names, "accuracy")}}

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from torch import Tensor
 
-from radreward.cli import build
+from radreward.cli import build, main
 from radreward.data.entities import LabelledSentence, write_sentences
 from radreward.errors import InputError
 from radreward.models.taggers import load_tagger
@@ -91,12 +91,21 @@ def test_data_that_cannot_be_used_leave_no_run(config: Path, tmp_path: Path) -> 
     assert not (tmp_path / "run").exists()
 
 
-def test_the_settings_of_the_shipped_tagger_train(tmp_path: Path) -> None:
+def test_the_settings_of_the_shipped_tagger_train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_sentences(tmp_path / "train.jsonl", labelled_sentences(40, seed=1))
-    small = ("model.init_args.backbone.init_args.name=tiny-bert", "trainer.max_steps=1", "trainer.precision=32-true")
-    training = build(
-        ROOT / "experiments" / "ratescore" / "tagger.yaml",
-        *(f"run={tmp_path / 'run'}", f"data.init_args.sentences={tmp_path / 'train.jsonl'}"),
-        *("data.init_args.validation=0.3", "trainer.val_check_interval=1", "trainer.accelerator=cpu", *small),
-    )
-    assert training.fit()["total"]["accuracy"] is not None
+    small = {
+        "run": tmp_path / "run",
+        "data.init_args.sentences": tmp_path / "train.jsonl",
+        "data.init_args.validation": 0.3,
+        "model.init_args.backbone.init_args.name": "tiny-bert",
+        "trainer.max_steps": 1,
+        "trainer.val_check_interval": 1,
+        "trainer.accelerator": "cpu",
+        "trainer.precision": "32-true",
+    }
+    config = ROOT / "experiments" / "ratescore" / "tagger.yaml"
+    assert main(["fit", "--config", str(config), *(f"--{name}={value}" for name, value in small.items())]) == 0
+    printed = capsys.readouterr()
+    assert "accuracy" in printed.out
+    assert "Non-Disease" in printed.out
+    assert "validation F1" in printed.err
