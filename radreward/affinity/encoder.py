@@ -19,8 +19,19 @@ from radreward.affinity.store import EmbeddingStore
 from radreward.data.tokenizer import EMBEDDED, TINY, load_tokenizer, resolve_backbone
 from radreward.errors import InputError
 from radreward.models.tiny import tiny_model
+from radreward.types import Entity
 
 Pooling = Literal["mean", "first"]
+Context = Literal["name", "type"]
+
+CONTEXT = {
+    "Anatomy": "anatomical structure of the chest on a chest x-ray, a normal part of the body: ",
+    "Non-Abnormality": "normal, no acute abnormality: ",
+    "Non-Disease": "normal, no acute disease: ",
+}
+"""What stands before names by type, where the type is read too. A general encoder takes "heart" and "cardiac
+silhouette", or "clear" and "unremarkable", for different things; said to be anatomy, or normal, they are alike.
+Findings that are there stand alone, so that they stay apart from each other and from what is denied."""
 
 
 class Embedded(NamedTuple):
@@ -43,16 +54,17 @@ class EntityEncoder:
     Args:
         name: `embedded` (MiniLM, in a package), `tiny-bert`, a local folder or a hub name.
         pooling: mean of all tokens, or the first token.
-        max_length: Most tokens of a name, with the tokenizer's own.
+        max_length: Most tokens of what is read, with the tokenizer's own.
         cache: How many names are kept in memory; those not used for the longest time give way.
         store: A file that keeps embeddings between runs.
         store_size: How many names the file keeps; those not used for the longest time give way.
         batch_tokens: Most tokens of one forward pass.
         device: Where it runs.
         download: Whether an encoder that is not on this machine may be fetched from the hub.
+        context: What is read of an entity: its name alone, as published, or after words for its type, see `CONTEXT`.
 
     Raises:
-        ValueError: If a number is too small, or `pooling` is unknown.
+        ValueError: If a number is too small, or `pooling` or `context` is unknown.
         InputError: If there is no such encoder, or the file of the store is not one.
 
     >>> encoder = EntityEncoder("tiny-bert")
@@ -71,6 +83,7 @@ class EntityEncoder:
         batch_tokens: int = 4096,
         device: str = "cpu",
         download: bool = False,
+        context: Context = "name",
     ) -> None:
         for field, value, least in (
             ("max_length", max_length, 3),
@@ -82,7 +95,9 @@ class EntityEncoder:
                 raise ValueError(f"Expected `{field}` to be >= {least} but got {value}.")
         if pooling not in ("mean", "first"):
             raise ValueError(f"Expected `pooling` to be mean or first but got {pooling!r}.")
-        self.name, self.pooling, self.max_length = name, pooling, max_length
+        if context not in ("name", "type"):
+            raise ValueError(f"Expected `context` to be name or type but got {context!r}.")
+        self.name, self.pooling, self.max_length, self.context = name, pooling, max_length, context
         self.batch_tokens, self.device = batch_tokens, torch.device(device)
         self._tokenizer = load_tokenizer(name)
         self._model: Any = _load(name, download).eval().requires_grad_(False).to(self.device)
@@ -98,7 +113,7 @@ class EntityEncoder:
     @cached_property
     def fingerprint(self) -> str:
         """Changes with anything that embeddings depend on: weights, tokens, pooling, limit."""
-        digest = hashlib.sha256(f"{self.pooling} {self.max_length} ".encode())
+        digest = hashlib.sha256(f"{self.pooling} {self.max_length} {self.context} ".encode())
         digest.update(self._tokenizer.backend_tokenizer.to_str().encode())
         for name, value in sorted(self._model.state_dict().items()):
             digest.update(name.encode())
@@ -107,7 +122,21 @@ class EntityEncoder:
 
     def settings(self) -> dict[str, Any]:
         """The arguments that embeddings depend on, for JSON."""
-        return {"name": self.name, "pooling": self.pooling, "max_length": self.max_length}
+        return {
+            "name": self.name,
+            "pooling": self.pooling,
+            "max_length": self.max_length,
+            "context": self.context,
+        }
+
+    def words(self, entity: Entity) -> str:
+        """What is read of an entity: to be given to `embed`.
+
+        >>> heart = Entity("heart", "Anatomy", 0, 5)
+        >>> EntityEncoder("tiny-bert").words(heart), EntityEncoder("tiny-bert", context="type").words(heart)[-13:]
+        ('heart', 'e body: heart')
+        """
+        return (CONTEXT.get(entity.type, "") if self.context == "type" else "") + entity.name
 
     def encode(self, names: Sequence[str]) -> Tensor:
         """(n, width) unit vectors of n names.

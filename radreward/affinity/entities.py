@@ -17,6 +17,9 @@ from radreward.errors import InputError
 from radreward.models.taggers import Tagger, load_tagger
 from radreward.types import Entity, ReportGroup
 
+MAX_LENGTH = 64
+"""Tokens of an entity in the embedded scorer: words for its type take up to twenty of them."""
+
 
 class MatchedReports(NamedTuple):
     """n pairs of reports with their entities and how these match."""
@@ -24,7 +27,7 @@ class MatchedReports(NamedTuple):
     entities: dict[str, tuple[Entity, ...]]
     """Of each distinct report."""
     cut: frozenset[str]
-    """Names with more tokens than the encoder takes, of which only the beginning was read."""
+    """What was to be read of entities with more tokens than the encoder takes; only its beginning was."""
     matches: Matches
 
 
@@ -38,7 +41,7 @@ def match_reports(
     """
     texts = list(dict.fromkeys((*references, *candidates)))
     found = tagger.tag_reports(texts)
-    names, sets = EntitySets.of(found)
+    names, sets = EntitySets.of(found, encoder.words)
     embedded = encoder.embed(names)
     row = {text: index for index, text in enumerate(texts)}
     first, second = (torch.tensor([row[text] for text in side], dtype=torch.int64) for side in (references, candidates))
@@ -80,7 +83,7 @@ class Entities(Collator):
     ) -> None:
         self.criteria, self.too_long = criteria, too_long
         self.tagger = load_tagger(tagger)
-        self.encoder = encoder or EntityEncoder()
+        self.encoder = encoder or EntityEncoder(context="type", max_length=MAX_LENGTH)
         self._remembered = RememberedTagger(self.tagger)
 
     def collate(self, groups: Sequence[ReportGroup]) -> EntityBatch:
@@ -123,8 +126,8 @@ class Entities(Collator):
         for group in groups:
             for text in (group.reference, *(candidate.text for candidate in group.candidates)):
                 for entity in found.entities[text]:
-                    if entity.name in found.cut:
+                    if (words := self.encoder.words(entity)) in found.cut:
                         raise InputError(
-                            f"group {group.id!r}: {self.encoder.too_long(entity.name)} Set too_long to truncate, "
-                            "or a larger max_length of the encoder."
+                            f"group {group.id!r}: {self.encoder.too_long(words)} Set too_long to truncate, or a larger "
+                            "max_length of the encoder."
                         )

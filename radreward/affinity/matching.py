@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Self
 
 import torch
@@ -27,8 +27,14 @@ class EntitySets(NamedTuple):
     """(n,) int64: entities of each report."""
 
     @classmethod
-    def of(cls, reports: Sequence[Sequence[Entity]]) -> tuple[list[str], Self]:
+    def of(
+        cls, reports: Sequence[Sequence[Entity]], words: Callable[[Entity], str] = lambda entity: entity.name
+    ) -> tuple[list[str], Self]:
         """The distinct names in order of appearance, to be encoded once, and the entities by these names.
+
+        Args:
+            reports: Entities of each report.
+            words: What is encoded of an entity.
 
         Raises:
             ValueError: If an entity has an unknown type.
@@ -42,7 +48,7 @@ class EntitySets(NamedTuple):
         entities = [entity for report in reports for entity in report]
         if unknown := next((entity for entity in entities if entity.type not in ENTITY_TYPES), None):
             raise ValueError(f"Expected a type of {', '.join(ENTITY_TYPES)} but {unknown.name!r} has {unknown.type!r}.")
-        name = [row.setdefault(entity.name, len(row)) for entity in entities]
+        name = [row.setdefault(words(entity), len(row)) for entity in entities]
         kind = [ENTITY_TYPES.index(entity.type) for entity in entities]
         counts = [len(report) for report in reports]
         return list(row), cls(*(torch.tensor(values, dtype=torch.int64) for values in (name, kind, counts)))

@@ -10,6 +10,7 @@ from transformers import AutoModel, AutoTokenizer, BertConfig, BertForTokenClass
 from radreward.affinity.encoder import EntityEncoder, Pooling
 from radreward.data.tokenizer import load_tokenizer, resolve_backbone
 from radreward.errors import InputError
+from radreward.types import Entity
 
 NAMES = ("pleural effusion", "heart", "small left apical pneumothorax", "edema", "heart")
 
@@ -136,3 +137,22 @@ def test_unknown_encoder_and_settings() -> None:
         EntityEncoder(pooling="last")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="Expected `cache` to be >= 1 but got 0"):
         EntityEncoder("tiny-bert", cache=0)
+
+
+def test_types_are_read_where_asked() -> None:
+    heart, silhouette = Entity("heart", "Anatomy", 0, 5), Entity("cardiac silhouette", "Anatomy", 0, 18)
+    mass = Entity("mass", "Abnormality", 0, 4)
+    plain, typed = EntityEncoder("tiny-bert"), EntityEncoder("tiny-bert", context="type", max_length=100)
+    assert [plain.words(entity) for entity in (heart, mass)] == ["heart", "mass"]
+    assert typed.words(mass) == "mass"
+    assert typed.words(heart).endswith(" heart")
+    assert plain.fingerprint != EntityEncoder("tiny-bert", context="type").fingerprint
+    assert EntityEncoder(**typed.settings()).words(heart) == typed.words(heart)
+
+    def alike(encoder: EntityEncoder) -> float:
+        first, second = encoder.encode([encoder.words(entity) for entity in (heart, silhouette)])
+        return float(first @ second)
+
+    assert alike(EntityEncoder(context="type")) > alike(EntityEncoder())
+    with pytest.raises(ValueError, match="`context` to be name or type"):
+        EntityEncoder("tiny-bert", context="all")  # type: ignore[arg-type]

@@ -40,6 +40,7 @@ def small(records: Path, run: Path, *more: str) -> list[str]:
         "data.groups_per_batch=4",
         "data.collator.encoder.name=tiny-bert",
         "data.collator.encoder.max_length=200",  # its tokens are bytes
+        "data.collator.encoder.context=type",
         "model.samples=3",
         "model.folds=2",
         "trainer.accelerator=cpu",
