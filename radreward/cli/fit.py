@@ -90,7 +90,7 @@ class Training(NamedTuple):
         data, resume = self.data.fingerprint(), self.checkpoint is not None
         if self.trainer.is_global_zero:  # the other processes of a run find the folder begun
             self.run.check(data, resume, self.overwrite)
-        if self.checkpoint is not None:
+        if self.checkpoint is not None and self.checkpoint.is_file():  # of DeepSpeed's folders it sees itself what fits
             self.module.read_checkpoint(self.checkpoint)
         if self.start is not None:
             self.module.start_from(self.start)

@@ -37,6 +37,26 @@ PACKAGES = (
 )
 
 
+class BestCheckpoint(ModelCheckpoint):
+    """The weights of the best validation so far, found again where the folder of the run was moved.
+
+    (Lightning forgets the best value when a checkpoint names another folder.)
+    """
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take the state of a checkpoint, with the paths of this folder."""
+
+        def here(path: str) -> str:
+            return str(Path(str(self.dirpath)) / Path(path).name) if path else path
+
+        best = state_dict["best_model_path"]
+        if best and Path(here(best)).is_file():
+            paths = {name: here(state_dict[name]) for name in ("best_model_path", "kth_best_model_path")}
+            kept = {here(path): value for path, value in state_dict["best_k_models"].items()}
+            state_dict = {**state_dict, **paths, "best_k_models": kept, "dirpath": self.dirpath}
+        super().load_state_dict(state_dict)
+
+
 class LastCheckpoint(ModelCheckpoint):
     """The state every so many steps; where a validation follows the step, its outcome is part of the state.
 
@@ -106,7 +126,7 @@ class RunFolder:
             InputError: If there is no such file.
         """
         path = self.checkpoints / f"{name}.ckpt" if name in ("last", "best") else Path(name)
-        if not path.is_file():
+        if not path.exists():  # DeepSpeed's are folders
             raise InputError(f"{path}: Expected a checkpoint to continue from but there is none.")
         return path
 
@@ -166,7 +186,7 @@ class RunFolder:
         for name, value in (("checkpoint_every", every), ("early_stop", early_stop)):
             if value is not None and value < 1:
                 raise ValueError(f"Expected `{name}` to be >= 1 but got {value}.")
-        best = ModelCheckpoint(
+        best = BestCheckpoint(
             self.checkpoints,
             "best",
             monitor=monitor,
