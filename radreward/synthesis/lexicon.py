@@ -34,7 +34,7 @@ _PHRASES: tuple[tuple[PhraseKind, str], ...] = (
     ("name", "[FY]*[QZBA]*[FY]*[BA]*[ND]"),  # small left pleural effusion
     ("generic", "[FY]*[QZBA]*[FY]*[BA]*E"),  # acute cardiopulmonary process
     ("device", "[FQZBA]*V"),  # right internal jugular catheter
-    ("place", "[QZBA]*[ZBA][QZBA]*"),  # left upper lobe
+    ("place", "[QZB]*A|[QZB]*[ZB][QZB]*"),  # left upper lobe; a body part ends it
     ("off", "F*[XY]"),  # mildly enlarged
     ("well", "G"),  # normal
 )

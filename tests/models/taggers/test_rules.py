@@ -34,6 +34,8 @@ def read(text: str) -> list[str]:
         ("No consolidation, mild cardiomegaly.", ["a:consolidation", "A:mild cardiomegaly"]),
         ("No consolidation, large effusion, or nodule.", ["a:consolidation", "a:large effusion", "a:nodule"]),
         ("An ET tube ends above the carina.", ["@:ET tube", "@:carina"]),
+        ("A right chest tube overlies surgical clips.", ["@:right chest tube", "@:surgical clips"]),
+        ("Cardiac silhouette pulmonary vessels normal.", ["@:Cardiac silhouette", "@:pulmonary vessels", "a:normal"]),
         ("No acute findings.", ["a:acute findings"]),
         ("Findings were discussed.", []),
         ("Opacity in the left upper lobe.", ["A:Opacity", "@:left upper lobe"]),
