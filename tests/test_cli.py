@@ -98,7 +98,7 @@ def test_a_run_leaves_everything_that_it_was_made_of(trained: Path) -> None:
     }
 
 
-def test_tensorboard_shows_settings_terms_agreement_histograms_and_a_scatter(trained: Path) -> None:
+def test_tensorboard_shows_settings_terms_agreement_histograms_and_figures(trained: Path) -> None:
     events = EventAccumulator(str(trained / "logs")).Reload()
     found = events.Tags()
     scalars = {
@@ -113,9 +113,9 @@ def test_tensorboard_shows_settings_terms_agreement_histograms_and_a_scatter(tra
     assert scalars <= set(found["scalars"])
     assert not {f"val/tau_{tag}" for tag in TAGS[2:]} & set(found["scalars"])  # nobody made such errors
     assert {f"rewards/{tag}" for tag in TAGS} <= set(found["histograms"])
-    assert found["images"] == ["val/rewards_and_errors"]
+    assert set(found["images"]) == {*(f"calibration/{tag}" for tag in TAGS), "learning/tau"}
     assert [event.step for event in events.Scalars("train/loss")] == [0, 1, 2, 3, 4, 5]
-    assert [event.step for event in events.Images("val/rewards_and_errors")] == [2, 4, 6]
+    assert [event.step for event in events.Images("learning/tau")] == [2, 4, 6]
     measured = json.loads((trained / "metrics.json").read_text())["agreement"]["total"]
     assert events.Scalars("final/tau_b")[0].value == pytest.approx(measured["tau_b"], abs=1e-6)
     content = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content

@@ -1,41 +1,148 @@
-"""What TensorBoard shows besides curves: the settings of a run, and rewards against errors."""
+"""What TensorBoard shows besides single curves: settings, curves side by side, how rewards separate and count."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.figure
 import numpy as np
+import torch
 from lightning.pytorch.loggers import TensorBoardLogger
 from torch import Tensor
+from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams
 
+from radreward.models import Calibration
+
 POINTS = 2000
+BINS = 10
+JITTER = 0.15
+SIZE = (4.0, 3.4)
+"""Inches; larger figures are shown so small that nothing in them can be read."""
 
 
-def reward_error_scatter(rewards: Tensor, errors: Tensor, tags: Sequence[str]) -> matplotlib.figure.Figure:
-    """Reward against known errors, a panel per criterion.
+def margins(rewards: Tensor, quality: Tensor, group: Tensor) -> Tensor:
+    """By how much the better of two candidates is rewarded more: > 0 where the order is right.
 
     Args:
-        rewards: (n, N); of more than 2,000 an even share is drawn.
-        errors: (n, N).
-        tags: Names of the N criteria.
+        rewards: (C, N).
+        quality: (C, N).
+        group: (C,) which reference; only its candidates are paired.
+
+    Returns:
+        (P, N) reward of the better less that of the worse, by criterion; NaN where neither is better.
+
+    >>> import torch
+    >>> rewards, quality = torch.tensor([[1.0, 0.0], [0.5, 3.0]]), torch.tensor([[0.0, 0.0], [-1.0, 0.0]])
+    >>> margins(rewards, quality, torch.tensor([7, 7]))
+    tensor([[0.5000,    nan]])
     """
-    step = -(-len(rewards) // POINTS)
-    rewards, errors = rewards[::step].float().cpu(), errors[::step].float().cpu()
-    columns = min(3, len(tags))
-    lines = -(-len(tags) // columns)
-    figure = matplotlib.figure.Figure(figsize=(4 * columns, 3 * lines), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(lines, columns, squeeze=False)).ravel()
-    jitter = np.random.default_rng(0).uniform(-0.15, 0.15, len(rewards))  # counts are whole: points would hide
-    for axis, tag, x, y in zip(axes, tags, errors.T, rewards.T, strict=False):
-        axis.scatter(x.numpy() + jitter, y.numpy(), s=6, alpha=0.3)
-        axis.set_title(tag.replace("_", " "), fontsize=9)
-        axis.set_xlabel("known errors", fontsize=8)
-        axis.set_ylabel("reward", fontsize=8)
-    for axis in axes[len(tags) :]:
-        axis.set_visible(False)
+    first, second = torch.triu((group[:, None] == group[None]), diagonal=1).nonzero().T
+    better = (quality[first] - quality[second]).sign()
+    return ((rewards[first] - rewards[second]) * better).masked_fill(better == 0, torch.nan)
+
+
+def log_layout(board: SummaryWriter, tags: Sequence[str]) -> None:
+    """Charts of several curves each for the page CUSTOM SCALARS; written once, at the start of a run.
+
+    Args:
+        board: Of the run.
+        tags: Names of the criteria.
+    """
+    criteria = "|".join((*tags, "total"))
+    charts = {
+        "which criterion is learned when": {
+            "Kendall's tau-b with the errors": ["Multiline", [rf"^val/tau_({criteria})$"]],
+            "share of pairs in the right order": ["Multiline", [rf"^val/pairs_({criteria})$"]],
+        },
+        "how rewards separate": {
+            "better less worse candidate, mean": ["Multiline", [rf"^margin/({criteria})$"]],
+            "loss by criterion": ["Multiline", [r"^train/(.+/)?individual/"]],
+            "loss": ["Multiline", [r"^train/loss$"]],
+        },
+        "what dynamic weighting weighs": {
+            "weight": ["Multiline", [r"^train/(.+/)?weight/"]],
+            "F1": ["Multiline", [r"^train/(.+/)?f1/"]],
+        },
+    }
+    board.add_custom_scalars(charts)
+
+
+def log_rewards(
+    board: SummaryWriter, tags: Sequence[str], rewards: Tensor, errors: Tensor, apart: Tensor, step: int
+) -> None:
+    """Means and histograms of margins, histograms of rewards, and what rewards say of errors.
+
+    Args:
+        board: Of the run.
+        tags: Names of the N criteria.
+        rewards: (n, N) of the validation part.
+        errors: (n, N) known errors.
+        apart: (P, N) as `margins` gives them.
+        step: Of the training.
+    """
+    for tag, reward, error, between in zip(tags, rewards.T, errors.T, apart.T, strict=True):
+        board.add_histogram(f"rewards/{tag}", reward, step)
+        board.add_figure(f"calibration/{tag}", calibration_curve(reward, error), step)
+        if len(known := between[~between.isnan()]):
+            board.add_histogram(f"margins/{tag}", known, step)
+            board.add_scalar(f"margin/{tag}", known.mean(), step)
+
+
+def calibration_curve(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figure:
+    """Known errors by reward, and those that a saved model would expect, of one criterion.
+
+    Pale points are candidates; the line is the calibration fitted on these very candidates; full points are means of
+    tenths of them, in order of their reward, with two standard errors. Where the line is flat, a reward says nothing of
+    the number of errors. Of the size in which TensorBoard shows images.
+
+    Args:
+        rewards: (n,); of more than 2,000 candidates an even share is drawn.
+        errors: (n,).
+    """
+    rewards, errors = rewards.float().cpu(), errors.float().cpu()
+    (curve,) = Calibration.fit(rewards[:, None], errors[:, None]).curves
+    x, y = rewards.numpy(), errors.numpy()
+    figure = matplotlib.figure.Figure(figsize=SIZE, layout="constrained", dpi=100)
+    axis = figure.subplots()
+    drawn = slice(None, None, -(-len(x) // POINTS))
+    # Counts are whole: points would hide one another.
+    jitter = np.random.default_rng(0).uniform(-JITTER, JITTER, len(x[drawn]))
+    axis.scatter(x[drawn], y[drawn] + jitter, s=6, alpha=0.25, color="tab:gray", label="candidates")
+    axis.plot(*curve.T, color="tab:blue", label="expected")
+    parts = np.array_split(np.argsort(x, kind="stable"), min(BINS, len(x)))
+    axis.errorbar(
+        [x[part].mean() for part in parts],
+        [y[part].mean() for part in parts],
+        [2 * y[part].std() / len(part) ** 0.5 for part in parts],
+        fmt="o",
+        markersize=4,
+        color="tab:orange",
+        label="known, mean",
+    )
+    axis.set_xlabel("reward")
+    axis.set_ylabel("errors")
+    axis.legend(fontsize=8)
+    return figure
+
+
+def learning_curves(curves: Mapping[str, Sequence[tuple[int, float]]], label: str) -> matplotlib.figure.Figure:
+    """Curves over steps, each in a colour of its own: on the page CUSTOM SCALARS those of one run share one.
+
+    Args:
+        curves: By name, steps and values.
+        label: Of the values.
+    """
+    figure = matplotlib.figure.Figure(figsize=SIZE, layout="constrained", dpi=100)
+    axis = figure.subplots()
+    for number, (name, points) in enumerate(curves.items()):
+        style = {"color": "black", "linewidth": 2} if name == "total" else {"color": f"C{number}"}
+        axis.plot(*zip(*points, strict=True), ".-", label=textwrap.shorten(name.replace("_", " "), 30), **style)
+    axis.set_xlabel("step")
+    axis.set_ylabel(label)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=7)
     return figure
 
 
@@ -51,7 +158,9 @@ def log_settings(board: TensorBoardLogger, settings: Mapping[str, Any], metrics:
     """
     writer = board.experiment._get_file_writer()  # as Lightning's loggers do: the public way adds a folder
     make: Any = hparams  # torch gives it no types
-    for summary in make(flat(settings), dict.fromkeys(metrics, 0.0)):
+    known = flat(settings)
+    ordered = sorted(known, key=lambda name: not name.startswith("model."))  # the page shows the first few of them
+    for summary in make({name: known[name] for name in ordered}, dict.fromkeys(metrics, 0.0)):
         writer.add_summary(summary)
     writer.flush()
 
@@ -59,12 +168,16 @@ def log_settings(board: TensorBoardLogger, settings: Mapping[str, Any], metrics:
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, bool | float | str]:
     """Nested settings by dotted names as on the command line, without those that are null; what is no number is text.
 
+    A class is called by its name, under the name of the setting.
+
     >>> flat({"model": {"init_args": {"hidden": 4, "backbone": {"name": "embedded", "lora": None}}}, "unit": [1, 0.5]})
     {'model.hidden': 4, 'model.backbone.name': 'embedded', 'unit': '[1, 0.5]'}
     """
     found: dict[str, bool | float | str] = {}
     for name, value in settings.items():
-        if isinstance(value, Mapping):
+        if name == "class_path" and prefix:
+            found[prefix.removesuffix(".")] = str(value).rpartition(".")[2]
+        elif isinstance(value, Mapping):
             found |= flat(value, prefix if name == "init_args" else f"{prefix}{name}.")
         elif value is not None:
             found[prefix + name] = value if isinstance(value, bool | int | float | str) else str(value)

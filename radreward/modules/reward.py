@@ -6,7 +6,7 @@ import copy
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from lightning.pytorch import Trainer
@@ -23,7 +23,7 @@ from radreward.models import Backbone, RewardModel, check_length, check_packing,
 from radreward.modules.agreement import Agreement
 from radreward.modules.base import BaseModule, OptimizerSettings
 from radreward.modules.export import check_exportable, export
-from radreward.modules.figures import reward_error_scatter
+from radreward.modules.figures import learning_curves, log_layout, log_rewards, margins
 from radreward.modules.run import RunFolder
 from radreward.objectives import MarginRewardEnforcement, Objective, processes
 from radreward.types import PackedBatch, RewardBatch, TrainingBatch
@@ -67,7 +67,8 @@ class RewardModule(BaseModule):
             },
             prefix="val/",
         )
-        self.seen: list[tuple[Tensor, Tensor]] = []
+        self.seen: list[tuple[Tensor, Tensor, Tensor]] = []
+        self.learnt: dict[str, list[tuple[int, float]]] = {}
         self.truncated = 0
 
     def forward(self, packed: PackedBatch) -> Tensor:
@@ -105,10 +106,22 @@ class RewardModule(BaseModule):
         """Pooling and head."""
         return [self.model.pooling, self.model.head]
 
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """As `BaseModule` does, with the curves that a continued run is to go on drawing."""
+        super().on_save_checkpoint(checkpoint)
+        checkpoint["learnt"] = self.learnt
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """As `BaseModule` does; raises as that."""
+        super().on_load_checkpoint(checkpoint)
+        self.learnt = checkpoint.get("learnt", {})
+
     def on_fit_start(self) -> None:
         """Prepare to compare packed and separate rewards on the first batch: a mismatch would be silent otherwise."""
         self.truncated = 0
         self._checked = False
+        if isinstance(self.logger, TensorBoardLogger) and self.trainer.is_global_zero:
+            log_layout(self.logger.experiment, self.criteria.tags)
 
     def training_step(self, batch: TrainingBatch, batch_index: int) -> Tensor:
         """The objective's loss of a batch.
@@ -157,7 +170,8 @@ class RewardModule(BaseModule):
         rewards, targets = self(batch.packed), batch.targets
         self._refuse_not_finite(rewards, "A reward is not finite in validation,", batch.ids)
         self.metrics.update(rewards, targets.quality, group=targets.group)
-        self.seen.append((rewards.cpu(), targets.quality.cpu()))
+        kept = rewards, targets.quality, margins(rewards, targets.quality, targets.group)
+        self.seen.append((kept[0].cpu(), kept[1].cpu(), kept[2].cpu()))
 
     def predict_step(self, batch: TrainingBatch, batch_index: int) -> tuple[Tensor, Tensor, Tensor, tuple[str, ...]]:
         """Rewards as in use, in the precision of the weights; quality; groups and their ids."""
@@ -166,7 +180,7 @@ class RewardModule(BaseModule):
         return rewards.cpu(), batch.targets.quality.cpu(), batch.targets.group.cpu(), batch.ids
 
     def on_validation_epoch_end(self) -> None:
-        """Log agreement by criterion and in total, histograms of rewards and a scatter of rewards and errors."""
+        """Log agreement by criterion and in total, and how rewards separate, see `radreward.modules.figures`."""
         values = {key: value.float() for key, value in self.metrics.compute().items()}
         # A criterion that never varies has no correlation: nothing is logged for it.
         self.log_dict({key: value for key, value in values.items() if not value.isnan()}, sync_dist=True)
@@ -179,11 +193,12 @@ class RewardModule(BaseModule):
                 self.global_step,
             )
         self.metrics.reset()
-        rewards, quality = (torch.cat(part) for part in zip(*collected(self.seen), strict=True))
+        rewards, quality, apart = (torch.cat(part) for part in zip(*collected(self.seen), strict=True))
         self.seen.clear()
         if isinstance(self.logger, TensorBoardLogger):
-            board = self.logger.experiment
-            for tag, column in zip(self.criteria.tags, rewards.T, strict=True):
-                board.add_histogram(f"rewards/{tag}", column, self.global_step)
-            figure = reward_error_scatter(rewards, self.criteria.errors(quality), self.criteria.tags)
-            board.add_figure("val/rewards_and_errors", figure, self.global_step)
+            errors = self.criteria.errors(quality)
+            board, step = self.logger.experiment, self.global_step
+            log_rewards(board, self.criteria.tags, rewards, errors, apart, step)
+            for tag in (*self.criteria.tags, "total"):
+                self.learnt.setdefault(tag, []).append((step, float(values[f"val/tau_{tag}"])))
+            board.add_figure("learning/tau", learning_curves(self.learnt, "τ-b with the errors"), step)
