@@ -30,45 +30,11 @@ EXAMPLE = (
     '{"name": "pneumothorax", "type": "Non-Abnormality"}]',
 )
 STOP_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "by",
-        "for",
-        "from",
-        "has",
-        "have",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "may",
-        "no",
-        "nor",
-        "not",
-        "of",
-        "on",
-        "or",
-        "that",
-        "the",
-        "their",
-        "there",
-        "these",
-        "this",
-        "to",
-        "was",
-        "were",
-        "which",
-        "with",
-        "without",
-    ]
+    re.findall(
+        r"\w+",
+        "a an and are as at be been by for from has have in into is it its may no nor not of on or that the their "
+        "there these this to was were which with without",
+    )
 )
 """Words that no entity needs to hold."""
 _WORD = re.compile(r"[^\W_]+")

@@ -1,0 +1,47 @@
+import pytest
+
+from radreward.synthesis.annotate import read
+from radreward.synthesis.triads import OPERATORS, triads, triads_of
+
+
+def test_the_rewrite_states_the_same_and_the_opposite_does_not() -> None:
+    made = list(triads(120, seed=3))
+    assert {triad.operator for triad in made} == set(OPERATORS)
+    for triad in made:
+        (original,), (rewrite,), (opposite,) = (read(text).facts for text in triad[1:])
+        assert rewrite == original
+        assert triad.rewrite != triad.original
+        if triad.operator == "negation":
+            assert opposite.polarity != original.polarity
+        elif triad.operator == "synonym":
+            assert opposite.finding != original.finding
+            assert opposite[1:] == original[1:]
+        else:
+            field = "location" if triad.operator == "laterality" else "severity"
+            assert getattr(opposite, field) not in (None, getattr(original, field))
+            assert opposite._replace(**{field: getattr(original, field)}) == original
+
+
+def test_equal_seeds_make_equal_triads() -> None:
+    assert list(triads(12, 5)) == list(triads(12, 5)) != list(triads(12, 6))
+    with pytest.raises(ValueError, match="Expected `count` to be >= 1 but got 0"):
+        triads(0)
+
+
+REAL = [
+    "There is a small right pleural effusion silhouetting the hemidiaphragm.",
+    "No pneumothorax.",
+    "Large left pneumothorax with some of this and that.",
+    "The patient was seen twice.",
+]
+
+
+def test_real_sentences_keep_all_but_the_exchanged_words() -> None:
+    made = list(triads_of(REAL, seed=2))
+    assert {triad.original for triad in made} == set(REAL[:3])
+    for triad in made:
+        before, same, after = (read(text).facts for text in triad[1:])
+        assert same == before != after
+        if triad.original == REAL[0]:
+            assert triad.opposite.endswith("silhouetting the hemidiaphragm.")
+    assert ("negation", "No pneumothorax.", "Pneumothorax.") in {(t.operator, t.original, t.opposite) for t in made}
