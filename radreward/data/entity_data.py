@@ -90,6 +90,11 @@ class EntityDataModule(TrainingData):
             )
         self._parts = {part: StoredSentences(sentences) for part, sentences in parts.items()}
 
+    @property
+    def training(self) -> list[LabelledSentence]:
+        """The sentences to train on, after `setup`."""
+        return self._parts["train"].sentences
+
     def _loader(self, part: str, shuffle: bool) -> ResumableLoader:
         trainer = self.trainer
         rank, world = (trainer.global_rank, trainer.world_size) if trainer else (0, 1)

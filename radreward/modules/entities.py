@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
@@ -17,12 +18,15 @@ from radreward.errors import InputError
 from radreward.metrics.entities import EntityScores
 from radreward.models import Backbone
 from radreward.models.taggers import IobModel, NeuralTagger, SpanModel
-from radreward.models.taggers.encoding import Piece, TokenBatch
+from radreward.models.taggers.encoding import WORD, Piece, TokenBatch
 from radreward.models.taggers.neural import TaggerModel, entities_of
+from radreward.models.taggers.spans import LONGEST_SPAN
 from radreward.modules.base import BaseModule, Figures, OptimizerSettings
 from radreward.modules.export import best_checkpoint
 from radreward.modules.run import RunFolder, write_json
 from radreward.types import ENTITY_TYPES, Entity
+
+logger = logging.getLogger(__name__)
 
 
 class EntityModule(BaseModule):
@@ -65,6 +69,17 @@ class EntityModule(BaseModule):
     def fresh_modules(self) -> list[nn.Module]:
         """The head."""
         return [part for name, part in self.model.named_children() if name != "encoder"]
+
+    def on_fit_start(self) -> None:
+        """Tell how many entities no span can stand for."""
+        data = getattr(self.trainer, "datamodule", None)
+        if isinstance(self.model, SpanModel) and isinstance(data, EntityDataModule):
+            names = [entity.name for sentence in data.training for entity in sentence.entities]
+            if long := sum(len(WORD.findall(name)) > LONGEST_SPAN for name in names):
+                logger.warning(
+                    "%d of the %d entities to train on have more than %d words: no span can be learnt for them.",
+                    *(long, len(names), LONGEST_SPAN),
+                )
 
     def training_step(self, batch: list[LabelledSentence], batch_index: int) -> Tensor:
         """The loss of a batch.

@@ -1,4 +1,6 @@
 import json
+import logging
+import re
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,18 @@ def test_a_run_that_was_stopped_and_continued_is_the_same_run(config: Path, monk
             build(config, "overwrite=true").fit()
     assert not (config.parent / "run" / "model").exists()
     assert build(config, "ckpt_path=last").fit() == whole
+
+
+@pytest.mark.parametrize("config", ["span"], indirect=True)
+def test_entities_that_are_no_spans_are_told(config: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    name = "a mass of as many words as nobody needs"
+    with (tmp_path / "train.jsonl").open("a") as file:
+        for number in range(20):
+            entity = {"start": 0, "end": len(name), "type": "Abnormality"}
+            file.write(json.dumps({"text": f"{name} {number}.", "entities": [entity]}) + "\n")
+    with caplog.at_level(logging.WARNING):
+        build(config, "trainer.max_steps=1", "trainer.val_check_interval=1").fit()
+    assert re.search(r"1\d of the \d+ entities to train on have more than 8 words", caplog.text)
 
 
 def test_other_data_are_refused(config: Path, tmp_path: Path) -> None:

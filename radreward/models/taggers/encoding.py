@@ -18,7 +18,8 @@ TOKENS = 8192
 """Tokens of a batch, padding included."""
 LONGEST = 512
 """Tokens of a piece, where the architecture sets no lower limit."""
-_WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
+WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
+"""A word, or a sign that stands for itself."""
 
 
 class Piece(NamedTuple):
@@ -35,7 +36,7 @@ class Piece(NamedTuple):
 
     def words(self) -> list[tuple[int, int]]:
         """First and last token of each word; words of which no token is left are left out."""
-        starts = [match.start() for match in _WORD.finditer(self.text)]
+        starts = [match.start() for match in WORD.finditer(self.text)]
         found: dict[int, tuple[int, int]] = {}
         for at, (start, end) in enumerate(self.spans):
             if start < end:
