@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from radreward.errors import InputError
 from radreward.evaluation.runs import SEED, Run, Settings
+
+_CLASS = re.compile(r"([a-z_]\w*\.)+[A-Z]\w*")
+"""An import path of a class."""
 
 
 class Arm(NamedTuple):
@@ -92,12 +96,13 @@ def _told(settings: Sequence[Settings], variants: bool) -> list[str]:
     short = _short(differing)
     parts: list[list[str]] = [[] for _ in settings]
     for key in differing:
-        values = _plain([entry[key] for entry in settings if key in entry])
-        shown = iter(values)
+        shown = iter(_plain([entry[key] for entry in settings if key in entry]))
         for told, entry in zip(parts, settings, strict=True):
             if key in entry:
                 value = next(shown)
                 told.append(value if variants and "." not in key else f"{short[key]}={value}")
+            elif not _has_parent(key, differing):
+                told.append(f"no {short[key]}")
     return [", ".join(told) for told in parts]
 
 
@@ -128,5 +133,5 @@ def _short(keys: Sequence[str]) -> dict[str, str]:
 
 def _plain(values: Sequence[str]) -> list[str]:
     """Import paths of classes by the name of the class, where that tells them apart."""
-    ends = [value.rsplit(".", 1)[-1] if value.replace(".", "").isidentifier() else value for value in values]
+    ends = [value.rsplit(".", 1)[-1] if _CLASS.fullmatch(value) else value for value in values]
     return ends if len(set(ends)) == len(set(values)) else list(values)

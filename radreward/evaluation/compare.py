@@ -175,12 +175,18 @@ def _differences(
     right, pairs = zip(*(_ordered(arm) for arm in arms), strict=True)
     others = [place for place in range(len(arms)) if place != base]
     found: dict[int, list[Difference]] = {}
-    for place in others:
-        paired = differences(right[place], right[base], pairs[base], seed)
-        found[place] = [
+    if others:  # all at once, so that references are drawn once
+        paired = differences(
+            np.hstack([right[at] for at in others]),
+            np.hstack([right[base]] * len(others)),
+            np.hstack([pairs[base]] * len(others)),
+            seed,
+        )
+        columns = [
             Difference(_defined(mean), _defined(low), _defined(high), _defined(p), None)
             for mean, low, high, p in zip(*paired, strict=True)
         ]
+        found = {at: columns[rank * len(tags) : (rank + 1) * len(tags)] for rank, at in enumerate(others)}
     for family in ([len(tags) - 1], range(len(tags) - 1)):
         tests = [(place, column) for place in others for column in family]
         p = [found[place][column].p for place, column in tests]

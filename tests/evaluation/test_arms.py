@@ -1,5 +1,6 @@
 """Runs are put together by what they differ in, and named by it."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,6 +37,27 @@ def test_classes_are_named_without_their_modules_and_without_the_settings_of_one
 def test_classes_of_one_name_stay_apart(make_run: Make) -> None:
     runs = [read_run(make_run("a", loss="one.Smooth")), read_run(make_run("b", loss="two.Smooth"))]
     assert names(arms_of(runs)) == [("objective=one.Smooth", 1), ("objective=two.Smooth", 1)]
+
+
+def test_a_name_with_a_dot_is_no_class(make_run: Make) -> None:
+    runs = [read_run(make_run(name, version=name)) for name in ("v1.5", "v2.5", "V3.X-b")]
+    assert names(arms_of(runs)) == [("version=v1.5", 1), ("version=v2.5", 1), ("version=V3.X-b", 1)]
+
+
+def test_what_one_run_lacks_is_told(make_run: Make) -> None:
+    runs = [read_run(make_run("a", extra=1)), read_run(make_run("b"))]
+    assert names(arms_of(runs)) == [("extra=1", 1), ("no extra", 1)]
+
+
+def test_what_a_study_chose_names_its_trials(make_run: Make) -> None:
+    folders = [make_run(f"{lam}", lambda_=lam) for lam in (1.0, 0.5)]
+    for folder, loss in zip(folders, ("both", "v1.5"), strict=True):
+        params = {"loss": loss, "model.objective": f"a.{loss.title()[0]}", "seed_everything": 0}
+        (folder / "trial.json").write_text(json.dumps({"state": "complete", "params": params}))
+    assert names(arms_of([read_run(folder) for folder in folders])) == [
+        ("both, objective=B", 1),
+        ("v1.5, objective=V", 1),
+    ]
 
 
 def test_other_training_data_are_another_arm(make_run: Make) -> None:
