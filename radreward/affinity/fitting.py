@@ -124,7 +124,7 @@ class GradientFit(AffinityFit):
 
     def __init__(
         self,
-        temperature: float = 0.5,
+        temperature: float = 0.25,
         regularisation: float = 0.003,
         steps: int = 100,
         patience: int = 20,
@@ -207,8 +207,6 @@ class TPEFit(AffinityFit):
             multivariate=self.multivariate,
             constant_liar=False,  # one trial at a time
         )
-        study = optuna.create_study(direction="maximize", sampler=sampler)
-        study.enqueue_trial(dict(zip(names, _vector(start).tolist(), strict=True)))
 
         def objective(trial: optuna.Trial) -> float:
             vector = np.array([trial.suggest_float(name, 0.0, 1.0) for name in names])
@@ -222,6 +220,8 @@ class TPEFit(AffinityFit):
         level = optuna.logging.get_verbosity()
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         try:
+            study = optuna.create_study(direction="maximize", sampler=sampler)
+            study.enqueue_trial(dict(zip(names, _vector(start).tolist(), strict=True)))
             study.optimize(objective, n_trials=self.trials)
         finally:
             optuna.logging.set_verbosity(level)
