@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
+import torch
 from lightning.pytorch import LightningModule, Trainer
 from optuna.exceptions import TrialPruned
 from optuna.trial import Trial, TrialState
@@ -111,7 +112,7 @@ def run_trial(
     if folder.exists() and not goes_on:
         shutil.rmtree(folder)
     try:
-        outcome = _train(settings, runner, trial, [*arguments, f"run={folder}"], goes_on)
+        outcome = _train(settings, runner, trial, [*arguments, f"run={folder}"], run, goes_on)
     except StudyError as error:
         record(folder, trial, labels, arguments, Outcome(TrialState.FAIL, None, str(error)), time.monotonic() - began)
         raise
@@ -126,8 +127,13 @@ def run_trial(
     return outcome
 
 
-def _train(settings: StudySettings, runner: Runner, trial: Trial, arguments: Sequence[str], goes_on: bool) -> Outcome:
+def _train(
+    settings: StudySettings, runner: Runner, trial: Trial, arguments: Sequence[str], run: RunFolder, goes_on: bool
+) -> Outcome:
     training = runner.build(settings.base, [*arguments, f"ckpt_path={'last' if goes_on else 'null'}"])
+    if goes_on and _lacks_a_validation(training.trainer, run.last, _reported(trial)):
+        shutil.rmtree(run.folder)
+        training = runner.build(settings.base, [*arguments, "ckpt_path=null"])
     if training.trainer.world_size > 1:
         raise StudyError(
             "trainer: Expected one process for a trial. Give each worker a device, and start the command once for each."
@@ -149,6 +155,14 @@ def _train(settings: StudySettings, runner: Runner, trial: Trial, arguments: Seq
         return Outcome(TrialState.FAIL, None, f"{settings.metric} is not finite at any validation")
     best = max if settings.direction == "maximize" else min
     return Outcome(state, best(finite), reason)
+
+
+def _lacks_a_validation(trainer: Trainer, checkpoint: Path, reported: Mapping[int, float]) -> bool:
+    """Whether a validation was due when the checkpoint was written, and ended with the worker: Lightning skips it."""
+    step = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)["global_step"]
+    every = getattr(trainer, "val_check_interval", None)
+    known = isinstance(every, int) and trainer.accumulate_grad_batches == 1
+    return step not in reported and not (known and step % every)
 
 
 def _reported(trial: Trial) -> dict[int, float]:

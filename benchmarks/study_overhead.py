@@ -1,0 +1,103 @@
+"""Seconds of a study's trial that are no training; under 1 s is the target.
+
+Training is `Trainer.fit`, and what a run does with the trained model: judging the validation part, saving. The rest is
+counted: settings and modules, data, the folder of the run, the storage, memory given back.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from radreward.cli.tune import fit_runner
+from radreward.criteria import load_criteria
+from radreward.synthesis import synthesize_files
+from radreward.tuning import Runner, read_settings, run_study
+
+STUDY = Path("experiments/studies/margin.yaml")
+GROUPS, TRIALS, SECONDS = 300, 6, 1.0
+TRAINING = ("training", "finishing")
+
+
+class Clock:
+    """Adds up the seconds of named parts, of the wall and of the processor."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, list[float]] = {}
+
+    def timed(self, name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        """The same function, whose seconds are added to a part."""
+        part = self.parts.setdefault(name, [0.0, 0.0])
+
+        def run(*arguments: Any, **options: Any) -> Any:
+            wall, cpu = time.perf_counter(), time.process_time()
+            try:
+                return work(*arguments, **options)
+            finally:
+                part[0] += time.perf_counter() - wall
+                part[1] += time.process_time() - cpu
+
+        return run
+
+
+def observed(runner: Runner, clock: Clock) -> Runner:
+    """The runner, the parts of whose trials are timed."""
+    build = clock.timed("settings and modules", runner.build)
+
+    def observe(base: Path, settings: Sequence[str]) -> Any:
+        training: Any = build(base, settings)
+        training.data.setup = clock.timed("data", training.data.setup)
+        training.trainer.fit = clock.timed("training", training.trainer.fit)
+        training.module.finish = clock.timed("finishing", training.module.finish)
+        return training
+
+    return Runner(observe, runner.describe)
+
+
+def main(trials: int = TRIALS, groups: int = GROUPS, extra: Sequence[str] = ()) -> None:
+    """Run a study of short trials on data of its own and print where the time went.
+
+    Args:
+        trials: How many are timed, after one that is not.
+        groups: Of training data.
+        extra: Settings of every trial.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        data = synthesize_files(
+            folder / "data", load_criteria("radcliq-significance"), groups, 8, 0, None, None, "statement"
+        )
+        short = [f"data.records={data}", "trainer.max_steps=2", "trainer.val_check_interval=2"]
+        settings = {**yaml.safe_load(STUDY.read_text(encoding="utf-8")), "prune": False}
+        (folder / "study.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+
+        def study(total: int, runner: Runner) -> None:
+            run_study(read_settings(folder / "study.yaml", None, total, [*short, *extra]), runner, folder / "run")
+
+        study(1, fit_runner())
+        clock = Clock()
+        clock.timed("all", study)(trials + 1, observed(fit_runner(), clock))
+    each = {name: [seconds / trials for seconds in part] for name, part in clock.parts.items()}
+    whole = each.pop("all")
+    each["study, folder of the run, checks"] = [
+        whole[kind] - sum(part[kind] for part in each.values()) for kind in (0, 1)
+    ]
+    overhead = [sum(part[kind] for name, part in each.items() if name not in TRAINING) for kind in (0, 1)]
+    for name, (wall, cpu) in each.items():
+        print(f"{name:<34} {wall:6.2f} s, of the processor {cpu:6.2f} s")
+    met = "met" if overhead[0] < SECONDS else "MISSED"
+    print(
+        f"a trial without its training       {overhead[0]:6.2f} s, of the processor {overhead[1]:6.2f} s; {trials} trials"
+    )
+    print(f"target {SECONDS:g} s: {met}")
+    print(json.dumps({"overhead_s": overhead[0], "overhead_cpu_s": overhead[1], "parts": each}))
+
+
+if __name__ == "__main__":
+    main()
