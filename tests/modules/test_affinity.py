@@ -29,7 +29,7 @@ CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
-    synthesize_files(folder, load_criteria("radcliq-significance"), 40, per_reference=3)
+    synthesize_files(folder, load_criteria("radcliq-significance"), 60, per_reference=3)
     return folder / "groups.parquet"
 
 
@@ -57,7 +57,9 @@ def command(records: Path, run: Path, *more: str) -> list[str]:
 def test_a_run_fits_and_tells(method: str, records: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     more = [f"model.method=radreward.affinity.fitting.{method}"]
-    more += ["model.method.trials=20", "model.method.startup=5"] if method == "TPEFit" else []
+    more += (
+        ["model.method.trials=20", "model.method.startup=5"] if method == "TPEFit" else ["model.method.temperature=0.5"]
+    )
     training = build(CONFIG, *small(records, run, *more))
     assert isinstance(training.module, AffinityModule)
     assert isinstance(training.module.method, TPEFit if method == "TPEFit" else GradientFit)
