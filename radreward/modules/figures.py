@@ -44,15 +44,23 @@ def margins(rewards: Tensor, quality: Tensor, group: Tensor) -> Tensor:
     return ((rewards[first] - rewards[second]) * better).masked_fill(better == 0, torch.nan)
 
 
-def log_layout(board: SummaryWriter, tags: Sequence[str]) -> None:
+def log_layout(board: SummaryWriter, tags: Sequence[str], dynamic: bool) -> None:
     """Charts of several curves each for the page CUSTOM SCALARS; written once, at the start of a run.
+
+    Runs have colours there, criteria have marks: choose many runs for the first row, one for the others.
 
     Args:
         board: Of the run.
         tags: Names of the criteria.
+        dynamic: Whether weights of criteria change in training.
     """
     criteria = "|".join((*tags, "total"))
     charts = {
+        "runs side by side": {
+            "Kendall's tau-b of the total": ["Multiline", [r"^val/tau_total$"]],
+            "pairs in the right order": ["Multiline", [r"^val/pairs_total$"]],
+            "loss": ["Multiline", [r"^train/loss$"]],
+        },
         "which criterion is learned when": {
             "Kendall's tau-b with the errors": ["Multiline", [rf"^val/tau_({criteria})$"]],
             "share of pairs in the right order": ["Multiline", [rf"^val/pairs_({criteria})$"]],
@@ -60,13 +68,13 @@ def log_layout(board: SummaryWriter, tags: Sequence[str]) -> None:
         "how rewards separate": {
             "better less worse candidate, mean": ["Multiline", [rf"^margin/({criteria})$"]],
             "loss by criterion": ["Multiline", [r"^train/(.+/)?individual/"]],
-            "loss": ["Multiline", [r"^train/loss$"]],
-        },
-        "what dynamic weighting weighs": {
-            "weight": ["Multiline", [r"^train/(.+/)?weight/"]],
-            "F1": ["Multiline", [r"^train/(.+/)?f1/"]],
         },
     }
+    if dynamic:
+        charts["what dynamic weighting weighs"] = {
+            "weight": ["Multiline", [r"^train/(.+/)?weight/"]],
+            "F1": ["Multiline", [r"^train/(.+/)?f1/"]],
+        }
     board.add_custom_scalars(charts)
 
 
@@ -158,9 +166,7 @@ def log_settings(board: TensorBoardLogger, settings: Mapping[str, Any], metrics:
     """
     writer = board.experiment._get_file_writer()  # as Lightning's loggers do: the public way adds a folder
     make: Any = hparams  # torch gives it no types
-    known = flat(settings)
-    ordered = sorted(known, key=lambda name: not name.startswith("model."))  # the page shows the first few of them
-    for summary in make({name: known[name] for name in ordered}, dict.fromkeys(metrics, 0.0)):
+    for summary in make(flat(settings), dict.fromkeys(metrics, 0.0)):
         writer.add_summary(summary)
     writer.flush()
 

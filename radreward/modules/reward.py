@@ -25,7 +25,7 @@ from radreward.modules.base import BaseModule, OptimizerSettings
 from radreward.modules.export import check_exportable, export
 from radreward.modules.figures import learning_curves, log_layout, log_rewards, margins
 from radreward.modules.run import RunFolder
-from radreward.objectives import MarginRewardEnforcement, Objective, processes
+from radreward.objectives import Dynamic, MarginRewardEnforcement, Objective, processes
 from radreward.types import PackedBatch, RewardBatch, TrainingBatch
 
 logger = logging.getLogger(__name__)
@@ -121,7 +121,8 @@ class RewardModule(BaseModule):
         self.truncated = 0
         self._checked = False
         if isinstance(self.logger, TensorBoardLogger) and self.trainer.is_global_zero:
-            log_layout(self.logger.experiment, self.criteria.tags)
+            dynamic = any(isinstance(module, Dynamic) for module in self.objective.modules())
+            log_layout(self.logger.experiment, self.criteria.tags, dynamic)
 
     def training_step(self, batch: TrainingBatch, batch_index: int) -> Tensor:
         """The objective's loss of a batch.

@@ -68,7 +68,7 @@ def test_each_criterion_has_a_curve_and_a_name() -> None:
 
 def test_charts_of_all_criteria_find_their_curves(tmp_path: Path) -> None:
     board = TensorBoardLogger(tmp_path, name="", version="logs")
-    log_layout(board.experiment, ["a", "b_c"])
+    log_layout(board.experiment, ["a", "b_c"], dynamic=True)
     board.experiment.flush()
     events = EventAccumulator(str(tmp_path / "logs")).Reload()
     (event,) = events.Tensors("custom_scalars__config__")
