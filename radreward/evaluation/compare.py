@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from radreward.errors import InputError
 from radreward.evaluation.arms import Arm, arms_by, arms_of
-from radreward.evaluation.paired import differences, holm
-from radreward.evaluation.runs import Run
-from radreward.metrics.functional import pair_order_by_group
-from radreward.modules.run import RunFolder
+from radreward.evaluation.paired import differences, holm, ordered_pairs
+from radreward.evaluation.runs import MODEL, VALIDATION, Run
 
 MEASURES = ("tau_b", "spearman", "pair_accuracy", "count_mae")
 """What `fit` measured of every run: see `radreward.modules.agreement`."""
@@ -110,7 +107,7 @@ def check_same(one: Run, other: Run) -> None:
         InputError: If they have other criteria or were validated on other candidates; names both files and what
             differs.
     """
-    files = [run.folder / "model" / "config.json" for run in (one, other)]
+    files = [run.folder / MODEL for run in (one, other)]
     ours, theirs = one.criteria, other.criteria
     if ours.tags != theirs.tags:
         raise _different(
@@ -122,7 +119,7 @@ def check_same(one: Run, other: Run) -> None:
     for mine, yours in zip(ours.criteria, theirs.criteria, strict=True):
         if mine.weight != yours.weight:
             raise _different(files, "criteria", f"{mine.tag} weighs {mine.weight:g}", f"{yours.weight:g}")
-    files = [RunFolder(run.folder).validation for run in (one, other)]
+    files = [run.folder / VALIDATION for run in (one, other)]
     a, b = one.validated, other.validated
     if len(a.group) != len(b.group):
         raise _different(files, "validation data", f"{len(a.group)} candidates", f"{len(b.group)}")
@@ -206,14 +203,11 @@ def _ordered(arm: Arm) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _counted(run: Run) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    _, group = np.unique(run.validated.group, return_inverse=True)
-    quality = run.criteria.quality(torch.from_numpy(run.validated.errors))
-    rewards, known = (
-        torch.cat([values, values.sum(1, keepdim=True)], 1)
-        for values in (torch.from_numpy(run.validated.rewards), quality)
-    )
-    right, pairs = pair_order_by_group(rewards, known, torch.from_numpy(group))
-    return right.double().numpy(), pairs.double().numpy()
+    # float32 as where the agreement was measured, so that equal totals stay equal.
+    weights = np.array([criterion.weight for criterion in run.criteria.criteria], dtype=np.float32)
+    quality = (-run.validated.errors.astype(np.float32) * weights).astype(np.float64)
+    rewards, known = (np.hstack([values, values.sum(1, keepdims=True)]) for values in (run.validated.rewards, quality))
+    return ordered_pairs(rewards, known, run.validated.group)
 
 
 def _defined(value: float) -> float | None:

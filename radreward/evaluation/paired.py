@@ -31,6 +31,35 @@ class Paired(NamedTuple):
     p: Floats
 
 
+def ordered_pairs(rewards: Floats, quality: Floats, group: NDArray[np.str_]) -> tuple[Floats, Floats]:
+    """Of the pairs of each reference that differ in quality, how many the rewards order right, and how many there are.
+
+    Equal rewards are not right.
+
+    Args:
+        rewards: (n, M), the candidates of a reference one after the other.
+        quality: (n, M).
+        group: (n,) which reference.
+
+    Returns:
+        (G, M) each, the references in ascending order.
+
+    >>> one = np.array([[1.0], [2.0], [2.0]])
+    >>> ordered_pairs(one, np.array([[1.0], [2.0], [3.0]]), np.array(["a", "a", "a"]))
+    (array([[2.]]), array([[3.]]))
+    """
+    names, index = np.unique(group, return_inverse=True)
+    right, pairs = np.zeros((2, len(names), rewards.shape[1]))
+    for gap in range(1, len(group)):  # candidates that stand so far apart
+        same = index[gap:] == index[:-gap]
+        if not same.any():
+            break
+        order = np.sign(quality[gap:] - quality[:-gap])[same]
+        np.add.at(right, index[gap:][same], np.sign(rewards[gap:] - rewards[:-gap])[same] * order > 0)
+        np.add.at(pairs, index[gap:][same], order != 0)
+    return right, pairs
+
+
 def differences(right: Floats, against: Floats, pairs: Floats, seed: int = 0) -> Paired:
     """Differences of shares of pairs ordered right, with intervals and tests that resample references.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +15,13 @@ from numpy.typing import NDArray
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
-from radreward.modules.agreement import Agreement
-from radreward.modules.run import RunFolder
+
+if TYPE_CHECKING:
+    from radreward.modules import Agreement  # all that trains comes with it
+
+CONFIG, DATA, METRICS, VALIDATION = "config.yaml", "data.json", "metrics.json", "validation.parquet"
+MODEL = "model/config.json"
+"""What `fit` leaves in the folder of a run, see `radreward.modules.run`."""
 
 Settings = Mapping[str, str]
 """Dotted key, as given to `fit`, to the value as text."""
@@ -94,23 +99,19 @@ def read_run(path: Path) -> Run:
     Raises:
         InputError: If it is none, or the run is not finished, or a file in it is broken; names it.
     """
-    run = RunFolder(path)
-    if not run.config.is_file():
-        what = "there is none" if not path.exists() else "it has no config.yaml"
+    if not (path / CONFIG).is_file():
+        what = "there is none" if not path.exists() else f"it has no {CONFIG}"
         raise InputError(f"{path}: Expected the folder of a run or of a study but {what}.")
-    if not run.metrics.is_file():
+    if not (path / METRICS).is_file():
         raise InputError(
-            f"{path}: the run is not finished, it has no {run.metrics.name}; "
+            f"{path}: the run is not finished, it has no {METRICS}; "
             "finish it with `radreward fit ... --ckpt_path=last`."
         )
-    saved = run.model / "config.json"
-    for file in (run.validation, saved, run.data):
-        if not file.is_file():
-            raise InputError(
-                f"{path}: Expected a finished run of a reward model but it has no {file.relative_to(path)}."
-            )
-    config, fingerprint, trial = _yaml(run.config), _json(run.data), path / "trial.json"
-    criteria = _criteria(saved)
+    for name in (VALIDATION, MODEL, DATA):
+        if not (path / name).is_file():
+            raise InputError(f"{path}: Expected a finished run of a reward model but it has no {name}.")
+    config, fingerprint, trial = _yaml(path / CONFIG), _json(path / DATA), path / "trial.json"
+    criteria = _criteria(path / MODEL)
     settings = dict(_flat(config, fingerprint))
     params = _json(trial).get("params", {}) if trial.is_file() else {}
     return Run(
@@ -119,8 +120,8 @@ def read_run(path: Path) -> Run:
         {key: value for key, value in settings.items() if key not in _NO_DIFFERENCE},
         {str(key): _text(value) for key, value in params.items() if key != SEED},
         criteria,
-        _agreement(run.metrics, criteria),
-        read_validated(run.validation, criteria),
+        _agreement(path / METRICS, criteria),
+        read_validated(path / VALIDATION, criteria),
     )
 
 

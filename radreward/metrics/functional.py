@@ -94,29 +94,8 @@ def pair_order(preds: Tensor, target: Tensor, group: Tensor) -> tuple[Tensor, Te
     >>> pair_order(x, y, torch.tensor([0, 0, 0]))
     (tensor([2]), tensor([3]))
     """
-    right, pairs = pair_order_by_group(preds, target, group)
-    return right.sum(0), pairs.sum(0)
-
-
-def pair_order_by_group(preds: Tensor, target: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
-    """As `pair_order`, group by group: (G, M) int64 each, the groups in ascending order of their number.
-
-    Args:
-        preds: (C, M) predictions.
-        target: (C, M) targets.
-        group: (C,) which reference.
-
-    Raises:
-        ValueError: If the shapes do not fit.
-
-    >>> x, y = torch.tensor([[1.0], [2.0], [1.0], [2.0]]), torch.tensor([[1.0], [2.0], [2.0], [1.0]])
-    >>> pair_order_by_group(x, y, torch.tensor([0, 0, 1, 1]))
-    (tensor([[1],
-            [0]]), tensor([[1],
-            [1]]))
-    """
     x, y = _pair_signs(preds, target, group)
-    return (x * y > 0).sum((1, 2)) // 2, (y != 0).sum((1, 2)) // 2
+    return (x * y > 0).sum((0, 1, 2)) // 2, (y != 0).sum((0, 1, 2)) // 2
 
 
 def _pair_signs(preds: Tensor, target: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:

@@ -5,11 +5,14 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from radreward.evaluation import differences, holm, sign_flip_test
+from radreward.evaluation.paired import ordered_pairs
+from radreward.metrics.functional import pair_order
 
 WHOLE = st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=9)
 
@@ -104,3 +107,19 @@ def test_holm_passes_what_is_no_number() -> None:
     found = holm([0.5, math.nan, 0.01])
     assert math.isnan(found[1])
     assert found[::2] == [0.5, 0.02]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(-2, 2)), max_size=14))
+def test_pairs_are_those_of_a_loop_and_of_the_metric(rows: list[tuple[int, int, int]]) -> None:
+    rows = sorted(rows, key=lambda row: row[0])
+    group = np.array([f"r{row[0]}" for row in rows], dtype=np.str_)
+    rewards, quality = (np.array([[float(row[side])] for row in rows]).reshape(-1, 1) for side in (1, 2))
+    right, pairs = ordered_pairs(rewards, quality, group)
+    for place, name in enumerate(np.unique(group)):
+        here = [row for row in rows if f"r{row[0]}" == name]
+        apart = [(a, b) for a, b in itertools.combinations(here, 2) if a[2] != b[2]]
+        assert pairs[place, 0] == len(apart)
+        assert right[place, 0] == sum((a[1] - b[1]) * (a[2] - b[2]) > 0 for a, b in apart)
+    numbers = torch.tensor([row[0] for row in rows], dtype=torch.int64)
+    of_all = pair_order(torch.from_numpy(rewards), torch.from_numpy(quality), numbers)
+    assert (right.sum(0), pairs.sum(0)) == of_all

@@ -4,6 +4,7 @@ import csv
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,6 +82,15 @@ def test_the_terminal_is_not_wider_than_100(make_run: Make, capsys: pytest.Captu
     assert max(map(len, tables)) <= 100
     assert sum(line.startswith("Tone") for line in lines) == 2
     assert sum(str(tmp_path / "out" / "comparison.") in line for line in lines) == 3
+
+
+def test_nothing_that_trains_is_imported(make_run: Make) -> None:
+    code = "import sys; from radreward.cli import main; code = main(['compare', sys.argv[1]]); print(*sys.modules)"
+    command = [sys.executable, "-c", f"{code}; sys.exit(code)", str(make_run("a"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    imported = done.stdout.splitlines()[-1].split()
+    assert "radreward.evaluation" in imported
+    assert not {"torch", "lightning", "transformers", "scipy"} & set(imported)
 
 
 @pytest.mark.parametrize("arguments", [["runs/none"], [], ["--by", "x"]])
