@@ -6,11 +6,23 @@ from pathlib import Path
 import pytest
 
 from experiments.ratescore.compare_taggers import measures, real_sentences
+from radreward.models.taggers import load_tagger
+from radreward.models.taggers.saving import SHIPPED
 from radreward.types import ENTITY_TYPES
 
 LABELS = json.loads((Path(__file__).parents[2] / "data" / "openi_entities.json").read_text(encoding="utf-8"))[
     "sentences"
 ]
+
+
+def test_the_shipped_tagger_is_small_and_finds_the_plainest() -> None:
+    assert sum(file.stat().st_size for file in SHIPPED.iterdir()) < 2_000_000
+    (found,) = load_tagger("embedded").tag(["There is no pleural effusion. The heart is enlarged."])
+    assert [(entity.name, entity.type) for entity in found] == [
+        ("pleural effusion", "Non-Abnormality"),
+        ("heart", "Anatomy"),
+        ("enlarged", "Abnormality"),
+    ]
 
 
 def test_labels_are_sound() -> None:
@@ -30,6 +42,8 @@ def test_labels_are_sound() -> None:
     [
         ("rules", "any", 0.94, 0.96),
         ("rules", "findings", 0.86, 0.95),
+        ("embedded", "any", 0.90, 0.93),
+        ("embedded", "findings", 0.74, 0.85),
     ],
 )
 def test_taggers_find_entities(openi_csv: Path, tagger: str, sample: str, exact: float, overlap: float) -> None:
