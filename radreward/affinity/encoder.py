@@ -15,12 +15,14 @@ from torch.nn import functional as F
 from transformers import AutoModel
 from transformers.utils import logging as transformers_logging
 
+from radreward.affinity.head import EntityHead
 from radreward.affinity.store import EmbeddingStore
 from radreward.data.tokenizer import EMBEDDED, TINY, load_tokenizer, resolve_backbone
 from radreward.errors import InputError
 from radreward.models.tiny import tiny_model
 from radreward.types import Entity
 
+ENTITIES = "embedded-entities"
 Pooling = Literal["mean", "first"]
 Context = Literal["name", "type"]
 
@@ -52,7 +54,9 @@ class EntityEncoder:
     then kept, in memory and, if wanted, in a file.
 
     Args:
-        name: `embedded` (MiniLM, in a package), `tiny-bert`, a local folder or a hub name.
+        name: `embedded` (MiniLM, in a package), `embedded-entities` (the same with a head trained on our vocabulary, so
+            that "left" and "right" differ and other words for a finding do not), `tiny-bert`, a local folder or a hub
+            name.
         pooling: mean of all tokens, or the first token.
         max_length: Most tokens of what is read, with the tokenizer's own.
         cache: How many names are kept in memory; those not used for the longest time give way.
@@ -99,8 +103,10 @@ class EntityEncoder:
             raise ValueError(f"Expected `context` to be name or type but got {context!r}.")
         self.name, self.pooling, self.max_length, self.context = name, pooling, max_length, context
         self.batch_tokens, self.device = batch_tokens, torch.device(device)
-        self._tokenizer = load_tokenizer(name)
-        self._model: Any = _load(name, download).eval().requires_grad_(False).to(self.device)
+        backbone = EMBEDDED if name == ENTITIES else name
+        self._tokenizer = load_tokenizer(backbone)
+        self._model: Any = _load(backbone, download).eval().requires_grad_(False).to(self.device)
+        self._head = EntityHead.load().to(self.device) if name == ENTITIES else None
         self._cache: OrderedDict[str, tuple[Tensor, bool]] = OrderedDict()
         self._size = cache
         self._store = EmbeddingStore(store, self.fingerprint, self.width, store_size) if store else None
@@ -115,7 +121,8 @@ class EntityEncoder:
         """Changes with anything that embeddings depend on: weights, tokens, pooling, limit."""
         digest = hashlib.sha256(f"{self.pooling} {self.max_length} {self.context} ".encode())
         digest.update(self._tokenizer.backend_tokenizer.to_str().encode())
-        for name, value in sorted(self._model.state_dict().items()):
+        head = self._head.state_dict() if self._head is not None else {}
+        for name, value in sorted({**self._model.state_dict(), **head}.items()):
             digest.update(name.encode())
             digest.update(value.detach().cpu().flatten().view(torch.uint8).numpy().tobytes())
         return digest.hexdigest()
@@ -190,7 +197,8 @@ class EntityEncoder:
         for batch in self._batches([len(entry) for entry in short]):
             states = self._model(torch.tensor([short[i] for i in batch], device=self.device)).last_hidden_state
             pooled = states.mean(1) if self.pooling == "mean" else states[:, 0]
-            vectors = F.normalize(pooled.float(), dim=1).cpu()
+            vectors = F.normalize(pooled.float(), dim=1)
+            vectors = (vectors if self._head is None else self._head(vectors)).cpu()
             for index, vector in zip(batch, vectors, strict=True):
                 # A clone, because a row of a batch would hold the batch.
                 found[names[index]] = (vector.clone(), len(tokens[index]) > self.max_length)
