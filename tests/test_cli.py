@@ -502,7 +502,7 @@ BAD = {
     "objective that is none": (["--model.objective=json.JSONDecoder"], "a subclass of Objective (given: json.JSO"),
     "misspelt callback": (["--trainer.callbacks=EarlyStoping"], "Did you mean EarlyStopping?"),
     "setting of a class without settings": (["--criteria.nme=3"], "RadCliQ has no setting 'nme'. It has none."),
-    "no criteria": (["--criteria=null"], "radreward: the following arguments are required: criteria"),
+    "no criteria": (["--criteria=null"], "radreward: criteria: Expected what RewardModule judges by"),
     "no whole number": (["--seed_everything=abc"], "seed_everything: Expected a bool; Expected a int (given: abc)"),
     "misspelt criteria": (["--criteria=RadCliK"], "Did you mean RadCliQ?"),
     "criteria as a file": (["--criteria=own.yaml"], "--criteria=CriteriaFile --criteria.path=FILE"),

@@ -137,11 +137,22 @@ class TrainingCLI(LightningCLI):
         parser.add_argument(
             "--early_stop", type=int | None, default=None, help="Stop after so many validations without a better one."
         )
-        parser.add_subclass_arguments(Criteria, "criteria", required=True, help="What is judged.")
+        parser.add_subclass_arguments(Criteria, "criteria", required=False, help="What is judged, where anything is.")
         for target in ("model", "data", "data.init_args.collator"):
             parser.link_arguments("criteria", f"{target}.init_args.criteria")
         parser.link_arguments("model.init_args.backbone.init_args.name", "data.init_args.collator.init_args.tokenizer")
         parser.set_defaults({"model": DEFAULT_MODEL, "data": DEFAULT_DATA})
+
+    def before_instantiate_classes(self) -> None:
+        """Criteria are named once; whoever takes any needs them, and a link passes on nothing too.
+
+        Raises:
+            InputError: If there are none.
+        """
+        for part in (self.config.model, self.config.data):
+            if "criteria" in part.init_args and part.init_args.criteria is None:
+                name = part.class_path.rpartition(".")[2]
+                raise InputError(f"criteria: Expected what {name} judges by, such as RadCliQ, but none are named.")
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """As they are given: Lightning's own looks at `sys.argv` too."""
