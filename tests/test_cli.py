@@ -561,7 +561,7 @@ def test_bad_settings_are_told_in_one_line(
         ("score --input absent.jsonl --output out.jsonl --model absent", "absent"),
         ("score --output out.jsonl", "--input"),
         ("scor", "scor"),
-        ("evaluate --data absent.jsonl --model nothing", "nothing"),
+        ("evaluate --data there.jsonl --model nothing", "nothing"),
         ("synthesize --criteria radclik --output d", "radclik"),
         ("synthesize --groups many --output d", "many"),
         ("synthesize --groups 1 --output file", "radreward: file: cannot be "),
@@ -572,6 +572,7 @@ def test_bad_commands_are_told_in_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
+    (tmp_path / "there.jsonl").touch()
     assert main(command.split()) == 2
     error = capsys.readouterr().err
     assert told in error

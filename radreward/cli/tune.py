@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from radreward.cli.messages import quiet, readable
+from radreward.errors import InputError
 
 if TYPE_CHECKING:
     from radreward.cli.fit import Training
@@ -35,6 +36,8 @@ def add(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run trials until the study has all, then show them and where everything lies."""
+    if not options.config.is_file():
+        raise InputError(f"{options.config}: Expected a study but there is no such file.")
     with quiet(), readable():
         import matplotlib as mpl
 
