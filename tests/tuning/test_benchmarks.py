@@ -1,0 +1,36 @@
+"""The benchmarks of studies, with trials that take no time."""
+
+import json
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.trial import TrialState, create_trial
+
+from tests.tuning.pretended import parabola, pretend
+
+
+def test_the_course_of_a_study() -> None:
+    benchmark = import_module("benchmarks.tpe_against_random")
+    study = optuna.create_study(direction="maximize")
+    for value in (None, 1.0, 0.5, None, 3.0):
+        state = TrialState.FAIL if value is None else TrialState.COMPLETE
+        study.add_trial(create_trial(state=state, value=value))
+    found = benchmark.course(study)
+    assert found.best == 3
+    assert found.mean_best == pytest.approx((1 + 1 + 1 + 1 + 3) / 5)
+    assert found.pruned == 0
+
+
+def test_tpe_against_random_goes_on_where_it_was(
+    study_file: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark = import_module("benchmarks.tpe_against_random")
+    path = study_file(trials=8)
+    for _ in range(2):
+        benchmark.main(path, tmp_path / "out", [0], pretend(parabola))
+    first, second = (line for line in capsys.readouterr().out.splitlines() if line.startswith("{"))
+    assert first == second
+    assert {name: len(courses) for name, courses in json.loads(first).items()} == {"tpe": 1, "random": 1}
