@@ -106,6 +106,12 @@ def _save(draw: Callable[[], Any], path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)  # all of Optuna's Matplotlib plots say so
         drawn = draw()
-    figure = np.ravel(drawn)[0].figure  # one axis or several
+    axes = np.atleast_1d(np.asarray(drawn, dtype=object))
+    figure = axes.flat[0].figure
+    if axes.size > 1:  # Optuna draws all panels in the space of one
+        figure.set_size_inches(3.4 * axes.shape[-1] + 1.5, 3.0 * (len(axes) if axes.ndim > 1 else 1) + 1)
+    if axes.ndim > 1:
+        for axis in axes.flat:
+            axis.label_outer()
     figure.savefig(path, dpi=150, bbox_inches="tight")
     pyplot.close(figure)
