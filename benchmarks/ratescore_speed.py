@@ -38,10 +38,10 @@ from radreward.affinity import AffinityWeights
 from radreward.affinity.encoder import EntityEncoder
 from radreward.criteria import RadCliQ
 from radreward.data.entities import spans_of_tags
+from radreward.data.sentences import sentences
 from radreward.data.tokenizer import resolve_backbone
 from radreward.models.taggers import Tagger
 from radreward.models.taggers.encoding import SentenceTokens, TokenBatch, by_length
-from radreward.models.taggers.sentences import sentences
 from radreward.scorers.ratescore import RaTEScore
 from radreward.synthesis.pipeline import synthesize
 from radreward.synthesis.reports import read_reports
