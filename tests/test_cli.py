@@ -16,11 +16,13 @@ import yaml
 from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import TQDMProgressBar
 from rich.console import Console
+from scipy.stats import kendalltau
 from tensorboard.backend.event_processing.event_accumulator import (
     EventAccumulator,
 )
 from transformers import AutoModel, LlamaConfig
 
+import radreward
 from radreward.cli import main
 from radreward.criteria import RadCliQ
 from radreward.data.datamodule import PairedReportDataModule
@@ -30,6 +32,7 @@ from radreward.data.tokenizer import byte_tokenizer
 from radreward.errors import InputError
 from radreward.models import load_model
 from radreward.modules import ProgressBar, RewardModule
+from radreward.synthesis import synthesize_files
 
 WORDS = ["lamp", "kettle", "stair", "window", "carpet", "drawer"]
 TAGS = RadCliQ().tags
@@ -133,6 +136,28 @@ def test_evaluate_agrees_with_what_fit_measured(trained: Path, tmp_path: Path) -
     assert found["candidates"] == measured["candidates"]
     for name in ("tau_b", "spearman", "pair_accuracy"):
         assert found["agreement"]["total"][name] == pytest.approx(measured["agreement"]["total"][name], abs=1e-3)
+
+
+def test_evaluate_of_a_scorer_without_criteria_judges_totals_by_the_criteria_of_the_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, figures = synthesize_files(tmp_path, RadCliQ(), 4), tmp_path / "figures.json"
+    command = ["evaluate", "--model=ratescore", f"--data={path}", f"--output={figures}"]
+    assert main(command) == 2
+    assert "--criteria: Expected by what errors are stated" in capsys.readouterr().err
+    assert main([*command, "--criteria=radcliq"]) == 0
+    known = [(g.reference, c.text, sum((c.errors or {}).values())) for g in read_groups(path) for c in g.candidates]
+    references, candidates, errors = zip(*known, strict=True)
+    totals = radreward.load("ratescore").score(references, candidates).total
+    found = json.loads(figures.read_text())["agreement"]
+    expected = kendalltau(totals.numpy(), [-number for number in errors]).statistic
+    assert found == {"total": {**found["total"], "tau_b": pytest.approx(expected, abs=1e-5)}}
+
+
+def test_criteria_that_are_not_the_models_are_refused(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = f"--data={trained.parent / 'groups.jsonl'}"
+    assert main(["evaluate", f"--model={trained}", data, "--criteria=mrscore"]) == 2
+    assert "judges by radcliq, not by mrscore" in capsys.readouterr().err
 
 
 def test_score_writes_every_row_and_ends_with_1_where_one_was_rejected(trained: Path, tmp_path: Path) -> None:

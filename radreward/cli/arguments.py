@@ -51,6 +51,11 @@ def _evaluate(parser: ArgumentParser) -> None:
     parser.add_argument("--model", default="embedded", help=MODEL)
     parser.add_argument("--data", required=True, type=Path, help="groups or pairs with known errors")
     parser.add_argument("--output", type=Path, default=None, help="JSON file for the figures; none is written without")
+    parser.add_argument(
+        "--criteria",
+        default=None,
+        help="preset or YAML by which errors are stated; the model's own where it has any",
+    )
     _scoring(parser)
 
 

@@ -16,6 +16,7 @@ from radreward.cli.messages import quiet, readable
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
+    from radreward.criteria import Criteria
     from radreward.scorers import Scorer
     from radreward.scorers.distributed import OnRay
 
@@ -61,9 +62,8 @@ def evaluate(options: Namespace) -> int:
             _check_output(options.output)
         _check_input(options.data)
         scorer = _scorer(options)
-        if scorer.criteria is None:
-            raise InputError(f"{options.model}: Expected a scorer with scores by criterion.")
-        groups = list(read_groups(options.data, scorer.criteria))
+        criteria = _criteria(options, scorer)
+        groups = list(read_groups(options.data, criteria))
         known = [
             (number, group.reference, candidate, f"group {group.id!r}, candidate {place}")
             for number, group in enumerate(groups)
@@ -76,16 +76,21 @@ def evaluate(options: Namespace) -> int:
             for (*_, place), status in zip(known, scores.status, strict=True)
             if status not in SCORED
         ]
-        if scores.sub is None or not kept:
+        if not kept:
             found = f"none; the first is {left_out[0]}" if left_out else "none"
             raise InputError(f"{options.data}: Expected candidates that can be scored but there is {found}.")
         import torch
 
-        from radreward.modules import Judged, agreement, table, write_json
+        from radreward.modules import Judged, agreement, agreement_of_totals, table, write_json
 
-        errors = torch.stack([scorer.criteria.vector(known[index][2].errors or {}) for index in kept])
-        judged = Judged(scores.sub[kept], errors, torch.tensor([known[index][0] for index in kept]))
-        result = agreement(scorer.criteria, judged, None if scores.counts is None else scores.counts[kept])
+        errors = torch.stack([criteria.vector(known[index][2].errors or {}) for index in kept])
+        group = torch.tensor([known[index][0] for index in kept])
+        if scorer.criteria is None or scores.sub is None:
+            totals = scores.total[kept] if scorer.higher_is_better else -scores.total[kept]
+            result = agreement_of_totals(criteria, totals, errors, group)
+        else:
+            counts = None if scores.counts is None else scores.counts[kept]
+            result = agreement(criteria, Judged(scores.sub[kept], errors, group), counts)
     Console().print(table(result, f"{options.data}: {len(kept)} candidates of {len(groups)} references"))
     if options.output:
         write_json(
@@ -152,6 +157,19 @@ def _check_input(path: Path) -> None:
 
     if not path.is_dir() and not str(path).startswith("hf:"):
         next(read_rows(path), None)
+
+
+def _criteria(options: Namespace, scorer: Scorer) -> Criteria:
+    """What errors are stated by: the scorer's own, or for one without any those that are named."""
+    from radreward.criteria import load_criteria
+
+    named = load_criteria(options.criteria) if options.criteria else None
+    if scorer.criteria is not None and named is not None and named != scorer.criteria:
+        raise InputError(f"--criteria: {options.model} judges by {scorer.criteria.name}, not by {named.name}.")
+    criteria = scorer.criteria or named
+    if criteria is None:
+        raise InputError(f"--criteria: Expected by what errors are stated: {options.model} has no criteria of its own.")
+    return criteria
 
 
 def _check_output(path: Path) -> None:

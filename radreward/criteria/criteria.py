@@ -48,6 +48,9 @@ class Criteria:
         criteria: The criteria in order; a mapping is read as the fields of `Criterion`.
         offset: The total of a report without errors.
 
+    Attributes:
+        tags: The identifiers of the criteria, in order.
+
     Raises:
         CriteriaError: If there is no criterion, or one has no name, an unknown kind, a weight that is not a
             finite number >= 0, or a tag that another has too.
@@ -64,16 +67,12 @@ class Criteria:
         self.offset = _number(offset, "offset")
         if not self.criteria:
             raise CriteriaError(f"Expected criteria {name!r} to have at least one criterion but got none.")
+        self.tags = tuple(criterion.tag for criterion in self.criteria)
         for position, tag in enumerate(self.tags):
             if tag in self.tags[:position]:
                 raise CriteriaError(
                     f"Expected the criteria of {name!r} to have different names, but {tag!r} is there twice."
                 )
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The identifiers of the criteria, in order."""
-        return tuple(criterion.tag for criterion in self.criteria)
 
     @property
     def weights(self) -> Tensor:
@@ -117,7 +116,7 @@ class Criteria:
             raise CriteriaError(f"unknown criterion {unknown[0]!r}; {self.name} has {', '.join(self.tags)}")
         if missing := [tag for tag in self.tags if tag not in errors]:
             raise CriteriaError(f"no value for criterion {missing[0]!r} of {self.name}")
-        return [_error_value(errors[criterion.tag], criterion) for criterion in self.criteria]
+        return [_error_value(errors[tag], entry) for tag, entry in zip(self.tags, self.criteria, strict=True)]
 
     def penalty(self, errors: Mapping[str, float]) -> float:
         """What stated errors by tag take off the total, Σ_j errors_j · weight_j; raises as `values` does."""
@@ -197,10 +196,9 @@ def _number(value: object, what: str) -> float:
 
 
 def _error_value(value: object, criterion: Criterion) -> float:
-    expected = "0 or 1" if criterion.kind == "binary" else "a finite number >= 0"
-    message = f"expected {expected} for criterion {criterion.tag!r} but got {value!r}"
-    if not isinstance(value, bool | int | float) or not math.isfinite(value) or value < 0:
-        raise CriteriaError(message)
-    if criterion.kind == "binary" and value not in (0, 1):
-        raise CriteriaError(message)
-    return float(value)
+    allowed, expected = True, "a finite number >= 0"
+    if criterion.kind == "binary":
+        allowed, expected = value in (0, 1), "0 or 1"
+    if allowed and isinstance(value, bool | int | float) and math.isfinite(value) and value >= 0:
+        return float(value)
+    raise CriteriaError(f"expected {expected} for criterion {criterion.tag!r} but got {value!r}")

@@ -1,6 +1,6 @@
 """LightningModules, siblings under one base, and what a run leaves behind."""
 
-from radreward.modules.agreement import Agreement, Judged, agreement, table
+from radreward.modules.agreement import Agreement, Judged, agreement, agreement_of_totals, table
 from radreward.modules.base import BaseModule, Figures, OptimizerSettings
 from radreward.modules.entities import EntityModule
 from radreward.modules.export import check_exportable, export
@@ -21,6 +21,7 @@ __all__ = [
     "RewardModule",
     "RunFolder",
     "agreement",
+    "agreement_of_totals",
     "check_exportable",
     "export",
     "log_settings",

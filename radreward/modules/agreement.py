@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -50,26 +51,49 @@ def agreement(criteria: Criteria, judged: Judged, counts: Tensor | None) -> Agre
         counts: (n, N) expected errors, if there are any.
     """
     tags, quality = criteria.tags, criteria.quality(judged.errors)
-    tau, spearman, pairs, error = KendallTauB(tags), Spearman(tags), PairwiseAccuracy(tags), CountError(tags)
-    tau.update(judged.rewards, quality)
-    spearman.update(judged.rewards, quality)
-    pairs.update(judged.rewards, quality, judged.group)
-    limits = {tag: tau_b_limit(column) for tag, column in zip(tags, quality.T, strict=True)}
-    limits["total"] = tau_b_limit(criteria.total(quality))
-    columns = {
-        "tau_b": tau.compute(),
-        "tau_b_limit": limits,
-        "spearman": spearman.compute(),
-        "pair_accuracy": pairs.compute(),
-    }
+    columns = _ranking(tags, judged.rewards, quality, judged.group)
     if counts is not None:
-        whole = KendallTauB(tags)
+        whole, error = KendallTauB(tags), CountError(tags)
         whole.update(criteria.quality(counts.round()), quality)
         columns["count_tau_b"] = whole.compute()
         error.update(counts, judged.errors)
         found = error.compute()
         columns["count_mae"] = {tag: found[f"{tag}/mae"] for tag in (*tags, "total")}
-    return {tag: {name: _number(values[tag]) for name, values in columns.items()} for tag in (*tags, "total")}
+    return _rounded(columns)
+
+
+def agreement_of_totals(criteria: Criteria, totals: Tensor, errors: Tensor, group: Tensor) -> Agreement:
+    """As `agreement`, of a score without parts.
+
+    Args:
+        criteria: What the errors are stated by.
+        totals: (n,) scores, higher is better.
+        errors: (n, N) known errors.
+        group: (n,) int64: which reference.
+    """
+    return _rounded(_ranking((), totals, criteria.total(criteria.quality(errors)), group))
+
+
+def _ranking(tags: Sequence[str], scores: Tensor, quality: Tensor, group: Tensor) -> dict[str, dict[str, Tensor]]:
+    """Measures of order, by tag and in total: (n, N) scores and quality, or (n,) totals where there are no tags."""
+    tau, spearman, pairs = KendallTauB(tags), Spearman(tags), PairwiseAccuracy(tags)
+    tau.update(scores, quality)
+    spearman.update(scores, quality)
+    pairs.update(scores, quality, group)
+    known, _ = tau.columns(quality, quality)
+    limits = {name: tau_b_limit(column) for name, column in zip(tau.names, known.T, strict=True)}
+    return {
+        "tau_b": tau.compute(),
+        "tau_b_limit": limits,
+        "spearman": spearman.compute(),
+        "pair_accuracy": pairs.compute(),
+    }
+
+
+def _rounded(columns: dict[str, dict[str, Tensor]]) -> Agreement:
+    """Measures by name and row to rows by name and measure."""
+    rows = columns["tau_b"]
+    return {row: {name: _number(values[row]) for name, values in columns.items()} for row in rows}
 
 
 def tau_b_limit(known: Tensor) -> Tensor:
