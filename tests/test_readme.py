@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,8 @@ SMALL = {
     "synthesize": ("--groups=24",),
     "fit": (*FIT, "--trainer.enable_progress_bar=false"),
     "tune": (*(entry.removeprefix("--") for entry in FIT), *TINY, "trainer.logger=false"),
+    # cross-validation needs references
+    "experiments/ratescore/affinity.yaml": ("--trainer.max_steps=-1", "--data.groups_per_batch=64"),
     "experiments/studies/margin.yaml": ("--trials=2",),  # of the others every combination is tried
 }
 SHIM = """#!{python}
@@ -41,8 +44,14 @@ def commands(path: Path) -> list[str]:
 
 
 def workplace(folder: Path) -> dict[str, str]:
-    """A user's folder: the project's experiments, reports, pairs; and `radreward` that works on less data."""
-    (folder / "experiments").symlink_to(ROOT / "experiments")
+    """A user's folder: experiments of one seed, reports, pairs; and `radreward` that works on less data."""
+    (folder / "experiments").mkdir()
+    for entry in (ROOT / "experiments").iterdir():
+        if entry.name != "ablations":
+            (folder / "experiments" / entry.name).symlink_to(entry)
+    shutil.copytree(ROOT / "experiments" / "ablations", folder / "experiments" / "ablations")
+    for study in (folder / "experiments" / "ablations").glob("*.yaml"):
+        study.write_text(study.read_text().replace("{choices: [0, 1, 2]}", "{choices: [0]}"))
     rows = [{"id": n, "reference": f"Left effusion {n}.", "candidate": "Small left effusion."} for n in range(4)]
     (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     sides, findings = ("left", "right", "bilateral"), ("pleural effusion", "atelectasis", "consolidation", "scarring")
