@@ -75,11 +75,11 @@ class RandomLlama(Backbone):
         )
         self.given, self.device = config, device
 
-    def config(self) -> PreTrainedConfig:
+    def config(self, packed: bool = True) -> PreTrainedConfig:
         """The given one."""
         return self.given
 
-    def build(self) -> nn.Module:
+    def build(self, packed: bool = True) -> nn.Module:
         """Weights made on the device."""
         with self.device:
             return self.prepare(AutoModel.from_config(self.given, dtype=getattr(torch, self.dtype)))

@@ -2,7 +2,7 @@
 
 ```yaml
 study: margin                             # its name in the storage; its folder is runs/margin
-base: experiments/studies/small.yaml      # a configuration of `fit`; --base puts another in its place
+base: experiments/studies/minutes.yaml    # a configuration of `fit`; --base puts another in its place
 sampler: tpe                              # tpe, random, or grid: all combinations, in the order of the file
 trials: 20                                # in total, over all workers and all starts; not with grid
 seed: 0                                   # of the sampler
