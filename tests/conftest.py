@@ -1,5 +1,6 @@
 """What all tests share: one thread a process, hypothesis without a clock, and where real reports may lie."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ from hypothesis import settings
 # Tests never assert a time: the machine is shared, and a first call pays for imports.
 settings.register_profile("radreward", deadline=None, derandomize=True)
 settings.load_profile("radreward")
-torch.set_num_threads(1)  # tests run side by side
+# Tests run side by side; and sums in more threads are rounded otherwise than in this process.
+os.environ["OMP_NUM_THREADS"] = "1"
+torch.set_num_threads(1)
 
 OPENI = Path(__file__).resolve().parents[2] / "shared" / "data" / "openi" / "indiana_reports.csv"
 

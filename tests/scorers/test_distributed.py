@@ -115,6 +115,7 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys
         OnRay(lambda: load("embedded"), workers=0)
     with pytest.raises(ValueError, match="Expected `gpus` to be >= 0 but got -1"):
         OnRay(lambda: load("embedded"), gpus=-1)
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "reference": "Clear.", "candidate": "Clear."}')
     files = ["--input", str(tmp_path / "a.jsonl"), "--output", str(tmp_path / "b.jsonl")]
     assert main(["score", "--engine", "ray", "--workers", "0", *files]) == 2
     assert capsys.readouterr().err == "radreward: Expected `workers` to be >= 1 but got 0.\n"

@@ -84,4 +84,4 @@ def test_two_processes_give_the_mean_of_all(tmp_path: Path) -> None:
     for rank in range(2):
         found = torch.load(tmp_path / f"{rank}.pt", weights_only=True)
         for name, value in metric.compute().items():
-            torch.testing.assert_close(found[name], value, rtol=0, atol=1e-9)
+            torch.testing.assert_close(found[name], value, rtol=0, atol=1e-6)
