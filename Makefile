@@ -16,7 +16,8 @@ demo: $(READY)  ## generate training data, train, evaluate, score
 	$(BIN)/python experiments/demo.py
 
 test: $(READY)  ## all tests and doctests
-	$(BIN)/pytest -n auto --dist worksteal
+	@# Tests that kill and start processes may fail beside others; alone they must pass.
+	$(BIN)/pytest -n auto --dist worksteal || $(BIN)/pytest --last-failed --last-failed-no-failures none
 
 check: $(READY)  ## format, lint, types
 	$(BIN)/ruff format --check .
