@@ -185,25 +185,16 @@ def _check_output(path: Path) -> None:
 def _scorer(options: Namespace) -> Scorer:
     from radreward.scorers import load
 
-    return load(model_folder(options.model), precision=options.precision, too_long=options.too_long)
+    return load(options.model, precision=options.precision, too_long=options.too_long)
 
 
 def _on_ray(options: Namespace) -> OnRay:
-    from radreward.scorers import load
+    from radreward.scorers import NAMES, load
     from radreward.scorers.distributed import OnRay
 
-    folder = Path(model_folder(options.model))
-    model = str(folder.resolve()) if folder.exists() else str(folder)  # workers stand in folders of their own
+    # Workers stand in folders of their own.
+    model = options.model if options.model in NAMES else str(Path(options.model).expanduser().resolve())
     make = partial(load, model, precision=options.precision, too_long=options.too_long)
     with readable(building=True):
         return OnRay(make, options.workers, options.ray_address)
 
-
-def model_folder(name: str) -> str:
-    """The model's folder inside a run's, or the name as it is."""
-    inside = Path(name) / "model"
-    if (inside / "config.json").is_file():
-        return str(inside)
-    if (Path(name) / "config.yaml").is_file():
-        raise InputError(f"{name}: holds a run without a model; finish it with `radreward fit ... --ckpt_path=last`.")
-    return name

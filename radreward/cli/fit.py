@@ -24,7 +24,7 @@ from radreward.data.datamodule import PairedReportDataModule, TrainingData
 from radreward.data.packed_groups import PackedGroups
 from radreward.errors import InputError
 from radreward.modules import BaseModule, Figures, ProgressBar, ProgressLines, RunFolder, log_settings
-from radreward.scorers import model_folder
+from radreward.scorers import find
 
 DESCRIPTION = """Train a model: a reward model, unless `model` names another module.
 
@@ -240,7 +240,7 @@ def build_from_arguments(arguments: Sequence[str]) -> Training:
     cli = _cli(TrainingCLI, arguments)
     run = RunFolder(cli.config.run)
     checkpoint = None if cli.config.ckpt_path is None else run.checkpoint(cli.config.ckpt_path)
-    start = model_folder(cli.config.start) if cli.config.start and checkpoint is None else None
+    start = _start(cli.config.start) if cli.config.start and checkpoint is None else None
 
     kept: Namespace = cli.config.clone()
     kept.ckpt_path, kept.overwrite = None, False
@@ -255,6 +255,13 @@ def build_from_arguments(arguments: Sequence[str]) -> Training:
     return Training(
         cli.model, cli.datamodule, cli.trainer, run, checkpoint, start, cli.config.overwrite, save_config, settings
     )
+
+
+def _start(name: str) -> Path:
+    folder = find(name)[1]
+    if folder is None:
+        raise InputError(f"--start: Expected a model that was trained and saved, which {name!r} is not.")
+    return folder
 
 
 def _listed(value: Any) -> list[Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from radreward.errors import InputError
 from radreward.lazy import lazy
@@ -14,10 +15,25 @@ if TYPE_CHECKING:
     from radreward.scorers.files import Summary, score_file
     from radreward.scorers.reward_model import RewardModelScorer
 
-NAMES = ("embedded", "ratescore")
 EMBEDDED = Path(__file__).parent / "embedded"
 
-__all__ = ["NAMES", "RewardModelScorer", "Scorer", "Summary", "load", "score_file"]
+
+class Kind(NamedTuple):
+    """A kind of scorer that can be loaded."""
+
+    settings: str
+    """The file of settings by which a saved one is known."""
+    module: str
+    name: str
+
+
+REWARD_MODEL = Kind(CONFIG, "radreward.scorers.reward_model", "RewardModelScorer")
+RATESCORE = Kind("ratescore.json", "radreward.scorers.ratescore", "RaTEScore")
+KINDS = (REWARD_MODEL, RATESCORE)
+NAMES: dict[str, tuple[Kind, Path | None]] = {"embedded": (REWARD_MODEL, EMBEDDED), "ratescore": (RATESCORE, None)}
+"""What is in the package: its kind, and its folder where one is needed."""
+
+__all__ = ["NAMES", "RewardModelScorer", "Scorer", "Summary", "find", "load", "score_file"]
 
 __getattr__ = lazy(__name__)
 
@@ -32,34 +48,27 @@ def load(name_or_path: str | Path, **settings: Any) -> Scorer:
     Raises:
         InputError: If it is none of these.
     """
-    if (own := _ratescore(name_or_path)) is not None:
-        from radreward.scorers.ratescore import RaTEScore
-
-        return RaTEScore.from_pretrained(own or None, **settings)
-    folder = model_folder(name_or_path)  # told before anything heavy is imported
-    from radreward.scorers.reward_model import RewardModelScorer
-
-    return RewardModelScorer.from_pretrained(folder, **settings)
+    kind, folder = find(name_or_path)  # told before anything heavy is imported
+    scorer: Scorer = getattr(import_module(kind.module), kind.name).from_pretrained(folder, **settings)
+    return scorer
 
 
-def model_folder(name_or_path: str | Path) -> Path:
-    """Where the saved model of a name or a folder is; raises as `load` does."""
-    if str(name_or_path) == "embedded":
-        if not (EMBEDDED / CONFIG).is_file():
-            raise InputError(f"{name_or_path}: Expected the model in {EMBEDDED} but this installation has none.")
-        return EMBEDDED
+def find(name_or_path: str | Path) -> tuple[Kind, Path | None]:
+    """Of what kind a scorer is and in which folder it lies; None where the package alone makes it.
+
+    Raises:
+        InputError: If there is none of that name or in that folder.
+    """
+    if str(name_or_path) in NAMES:
+        return NAMES[str(name_or_path)]
     path = Path(name_or_path).expanduser()
     if not path.is_dir():
         raise InputError(f"{path}: Expected the folder of a model or a name of {', '.join(NAMES)}.")
-    found = next((folder for folder in (path, path / "model") if (folder / CONFIG).is_file()), None)
-    if found is None:
-        raise InputError(f"{path}: Expected a folder with {CONFIG} or model/{CONFIG} but it has neither.")
-    return found
-
-
-def _ratescore(name_or_path: str | Path) -> str | None:
-    """The folder of a saved RaTEScore, "" for the one that is in the package, None for anything else."""
-    if str(name_or_path) == "ratescore":
-        return ""
-    path = Path(name_or_path).expanduser()
-    return next((str(folder) for folder in (path, path / "model") if (folder / "ratescore.json").is_file()), None)
+    for kind in KINDS:
+        for folder in (path / "model", path):
+            if (folder / kind.settings).is_file():
+                return kind, folder
+    if (path / "config.yaml").is_file():
+        raise InputError(f"{path}: holds a run without a model; finish it with `radreward fit ... --ckpt_path=last`.")
+    expected = " or ".join(kind.settings for kind in KINDS)
+    raise InputError(f"{path}: Expected a folder with {expected}, or one whose folder model/ has them.")
