@@ -16,8 +16,7 @@ demo: $(READY)  ## generate training data, train, evaluate, score
 	$(BIN)/python experiments/demo.py
 
 test: $(READY)  ## all tests and doctests
-	@# Tests that kill and start processes may fail beside others; alone they must pass.
-	$(BIN)/pytest -n auto --dist worksteal || $(BIN)/pytest --last-failed --last-failed-no-failures none
+	$(BIN)/pytest -n auto --dist worksteal
 
 check: $(READY)  ## format, lint, types
 	$(BIN)/ruff format --check .

@@ -13,7 +13,7 @@ from radreward.data.tokenizer import TINY, resolve_backbone
 from radreward.errors import InputError
 from radreward.models.attention import is_encoder
 from radreward.models.lora import LoRA
-from radreward.models.tiny import FAMILIES, tiny_model
+from radreward.models.tiny import tiny_config, tiny_model
 
 DType = Literal["float32", "bfloat16", "float16"]
 
@@ -69,10 +69,7 @@ class Backbone:
             InputError: If there is no such backbone, or its architecture cannot be packed and shall be.
         """
         if self.name.startswith(TINY):
-            family = self.name.removeprefix(TINY)
-            if family not in FAMILIES:
-                raise InputError(f"Expected a tiny backbone of {', '.join(FAMILIES)} but got {self.name!r}.")
-            config = FAMILIES[family]
+            config = tiny_config(self.name.removeprefix(TINY))
         else:
             try:
                 config = AutoConfig.from_pretrained(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -42,18 +43,30 @@ FAMILIES: dict[str, PreTrainedConfig] = {
 }
 
 
+def tiny_config(family: str) -> PreTrainedConfig:
+    """The architecture; a copy each time, for transformers writes types and attention into what it is given.
+
+    Raises:
+        InputError: If there is no such family.
+
+    >>> tiny_config("llama").model_type
+    'llama'
+    """
+    if family not in FAMILIES:
+        raise InputError(f"Expected a tiny backbone of {', '.join(FAMILIES)} but got 'tiny-{family}'.")
+    return deepcopy(FAMILIES[family])
+
+
 def tiny_model(family: str, attention: str | None = None) -> PreTrainedModel:
     """A model of two layers with random weights, the same at every call.
 
     Raises:
         InputError: If there is no such family.
 
-    >>> tiny_model("llama").config.model_type
-    'llama'
+    >>> next(tiny_model("llama").parameters()).dtype
+    torch.float32
     """
-    if family not in FAMILIES:
-        raise InputError(f"Expected a tiny backbone of {', '.join(FAMILIES)} but got {family!r}.")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model: PreTrainedModel = AutoModel.from_config(FAMILIES[family], attn_implementation=attention)
+        model: PreTrainedModel = AutoModel.from_config(tiny_config(family), attn_implementation=attention)
     return model
