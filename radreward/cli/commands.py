@@ -197,4 +197,3 @@ def _on_ray(options: Namespace) -> OnRay:
     make = partial(load, model, precision=options.precision, too_long=options.too_long)
     with readable(building=True):
         return OnRay(make, options.workers, options.ray_address)
-
