@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             return fit(given[1:])
         options = parse(given)
-        from radreward.cli import commands, compare, memory, tune
+        from radreward.cli import benchmark, commands, compare, convert, memory, tune
 
         command = {
             "evaluate": commands.evaluate,
@@ -47,6 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "memory": memory.run,
             "tune": tune.run,
             "compare": compare.run,
+            "write": write.run,
+            "check-sheet": write.check_sheet,
+            "benchmark": benchmark.run,
+            "convert": convert.run,
         }
         return command[options.command](options)
     except InputError as error:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from radreward.cli import compare, memory, tune
+from radreward.cli import benchmark, compare, convert, memory, tune
 from radreward.errors import InputError
 
 MODEL = "`embedded`, the folder of a saved model, or the folder of a run"
@@ -35,7 +35,11 @@ def parse(arguments: Sequence[str]) -> Namespace:
     _score(_command(commands, "score", "score candidates in a file against their references"))
     tune.add(_command(commands, "tune", "search settings of fit for those that make a metric best"))
     compare.add(_command(commands, "compare", "show finished runs side by side, over seeds, with a paired test"))
+    benchmark.add(_command(commands, "benchmark", "compare metrics with what people made of reports"))
+    convert.add(_command(commands, "convert", "make rated pairs, the input of benchmark, of published files or groups"))
     _synthesize(_command(commands, "synthesize", "make training groups with exact errors from reports or from nothing"))
+    write.add(_command(commands, "write", "let a language model write training data, and check it"))
+    write.add_sheet(_command(commands, "check-sheet", "tell how far a person agrees with what a language model wrote"))
     return parser.parse_args(arguments)
 
 

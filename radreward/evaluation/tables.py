@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from radreward.errors import InputError
 from radreward.evaluation.compare import MEASURES, Comparison, Difference, Spread
+from radreward.evaluation.layout import latex_table, markdown_table, markdown_text, plain, signed, terminal_table
 
 HEADS = {"tau_b": "τ-b", "spearman": "ρ", "pair_accuracy": "pairs", "count_mae": "MAE"}
 """Kendall's τ-b, Spearman's ρ, pairs of one reference ordered right, absolute error of counts."""
-_LATEX = {"τ-b": r"$\tau_b$", "ρ": r"$\rho$", "Δ pairs": r"$\Delta$ pairs", "95 %": r"95\,\%", "p": "$p$"}
-_SPECIAL = {
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "\\": r"\textbackslash{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "[": "{[}",  # at the start of a row it would be an option of the line's end
-    "±": r"$\pm$",
-    "–": "--",
-    "−": "$-$",
-}
 
 
 class Written(NamedTuple):
@@ -43,13 +27,13 @@ class Written(NamedTuple):
 def figure_table(found: Comparison, tag: str = "total") -> Table:
     """Arms with mean ± SD over their runs."""
     heads, rows = _figures(found, tag)
-    return _shown(_title(tag), heads, rows)
+    return terminal_table(_title(tag), heads, rows)
 
 
 def difference_table(found: Comparison, tag: str = "total") -> Table:
     """Arms against the baseline."""
     heads, rows = _differences(found, tag)
-    return _shown(f"{_title(tag)}, against {found.arms[found.baseline].name}", heads, rows)
+    return terminal_table(f"{_title(tag)}, against {found.arms[found.baseline].name}", heads, rows)
 
 
 def legend(found: Comparison) -> str:
@@ -104,18 +88,6 @@ def _differences(found: Comparison, tag: str) -> tuple[list[str], list[list[str]
     return heads, rows
 
 
-def _shown(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    made = Table(
-        title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True
-    )
-    made.add_column(heads[0], overflow="fold")
-    for head in heads[1:]:
-        made.add_column(head, justify="right", no_wrap=True)
-    for row in rows:
-        made.add_row(*row)
-    return made
-
-
 def _long(found: Comparison) -> list[list[object]]:
     """One row per criterion and arm, for a spreadsheet or a data frame; empty where not defined."""
     names = [f"{name}_{part}" for name in MEASURES for part in Spread._fields]
@@ -138,56 +110,26 @@ def _markdown(found: Comparison) -> str:
         parts.append(f"## {_title(tag)}")
         tables = [_figures(found, tag)]
         if len(found.arms) > 1:
-            parts.append(f"Baseline of the differences: {_escaped_markdown(found.arms[found.baseline].name)}")
+            parts.append(f"Baseline of the differences: {markdown_text(found.arms[found.baseline].name)}")
             tables.append(_differences(found, tag))
-        parts += [_markdown_table(*table) for table in tables]
+        parts += [markdown_table(*table) for table in tables]
     parts.append("## Runs")
     parts += [
-        "\n".join(f"- {_escaped_markdown(arm.name)}: seed {run.seed}, `{run.folder}`" for run in arm.runs)
+        "\n".join(f"- {markdown_text(arm.name)}: seed {run.seed}, `{run.folder}`" for run in arm.runs)
         for arm in found.arms
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [heads, ["---", *("---:" for _ in heads[1:])], *rows]
-    return "\n".join(f"| {' | '.join(map(_escaped_markdown, line))} |" for line in lines)
-
-
-def _escaped_markdown(text: str) -> str:
-    return re.sub(r"([\\`*_|<>\[\]])", r"\\\1", text)
-
-
 def _latex(found: Comparison) -> str:
     r"""Tables for `\input`: figures and differences of the total, τ-b by criterion."""
-    parts = [r"% \usepackage{booktabs}", _latex_table(*_figures(found, "total"))]
+    parts = [r"% \usepackage{booktabs}", latex_table(*_figures(found, "total"))]
     if len(found.arms) > 1:
-        parts.append(_latex_table(*_differences(found, "total")))
+        parts.append(latex_table(*_differences(found, "total")))
     heads = ["", *(arm.name for arm in found.arms)]
     rows = [[_title(tag), *(_spread(entry["tau_b"]) for entry in found.figures[tag])] for tag in found.figures]
-    parts.append(_latex_table(heads, rows))
+    parts.append(latex_table(heads, rows))
     return "\n\n".join(parts) + "\n"
-
-
-def _latex_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    def line(cells: Sequence[str]) -> str:
-        return " & ".join(cells) + r" \\"
-
-    return "\n".join(
-        [
-            rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
-            r"\toprule",
-            line([_LATEX.get(head, _escaped(head)) for head in heads]),
-            r"\midrule",
-            *(line([_escaped(cell) for cell in row]) for row in rows),
-            r"\bottomrule",
-            r"\end{tabular}",
-        ]
-    )
-
-
-def _escaped(text: str) -> str:
-    return "".join(_SPECIAL.get(sign, sign) for sign in text)
 
 
 def _title(tag: str) -> str:
@@ -197,7 +139,7 @@ def _title(tag: str) -> str:
 def _spread(value: Spread) -> str:
     if value.mean is None:
         return "–"
-    mean = f"{value.mean:.3f}".replace("-", "−")
+    mean = plain(value.mean)
     return mean if value.sd is None else f"{mean} ± {value.sd:.3f}"
 
 
@@ -205,11 +147,7 @@ def _difference(value: Difference) -> list[str]:
     if value.mean is None or value.low is None or value.high is None:
         return ["–"] * 4
     return [
-        _signed(value.mean),
-        f"{_signed(value.low)} to {_signed(value.high)}",
+        signed(value.mean),
+        f"{signed(value.low)} to {signed(value.high)}",
         *("–" if p is None else f"{p:.4f}" for p in (value.p, value.holm)),
     ]
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")

@@ -1,0 +1,101 @@
+"""Scores in a file that grows as they are computed: what a run that was killed had scored is not scored again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from radreward.errors import InputError
+from radreward.scorers.base import SCORED
+
+
+class Score(NamedTuple):
+    """What a scorer says of one pair."""
+
+    total: float | None
+    status: str
+    sub: list[float | None] | None = None
+    counts: list[float | None] | None = None
+    evidence: Any = None
+
+
+def text_key(reference: str, candidate: str) -> bytes:
+    """16 bytes that stand for a pair of texts."""
+    text = json.dumps([reference, candidate])
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+class RememberedScores:
+    """Scores of one scorer, a line of JSON each; only where the lines begin is held in memory.
+
+    Args:
+        path: The file; made where there is none. A line that a killed run left half written is cut off.
+
+    Raises:
+        InputError: If it cannot be used.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.jsonl"
+    >>> RememberedScores(path).put([(text_key("a", "b"), Score(0.5, "ok"))])
+    >>> RememberedScores(path).get(text_key("a", "b"))
+    Score(total=0.5, status='ok', sub=None, counts=None, evidence=None)
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._begins: dict[bytes, int] = {}
+        self._scored: set[bytes] = set()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("a+b")
+            self._file.seek(0)
+            begin = 0
+            for line in self._file:
+                if not line.endswith(b"\n"):
+                    break
+                self._note(line, begin)
+                begin += len(line)
+            self._file.truncate(begin)
+        except (OSError, ValueError, KeyError) as error:
+            raise InputError(f"{path}: Expected scores of an earlier run, or no file ({error!r}).") from error
+
+    def __contains__(self, key: bytes) -> bool:
+        """Whether there is a score; a pair that got none is tried again by the next run."""
+        return key in self._scored
+
+    def get(self, key: bytes) -> Score | None:
+        """What was said of a pair, last where it was tried again."""
+        if key not in self._begins:
+            return None
+        self._file.seek(self._begins[key])
+        values = json.loads(self._file.readline())
+        return Score(**{name: values.get(name) for name in Score._fields})
+
+    def put(self, scores: Iterable[tuple[bytes, Score]]) -> None:
+        """Append scores; they are on the disk when this returns."""
+        begin = self._file.seek(0, os.SEEK_END)
+        lines = []
+        for key, score in scores:
+            told = {name: value for name, value in score._asdict().items() if value is not None}
+            line = json.dumps({"key": key.hex(), **told}, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+            self._note(line, begin)
+            begin += len(line)
+            lines.append(line)
+        self._file.writelines(lines)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _note(self, line: bytes, begin: int) -> None:
+        values = json.loads(line)
+        key = bytes.fromhex(values["key"])
+        self._begins[key] = begin
+        if values["status"] in SCORED:
+            self._scored.add(key)
