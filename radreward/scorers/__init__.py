@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,47 +28,93 @@ class Kind(NamedTuple):
     name: str
 
 
+class Name(NamedTuple):
+    """A scorer that is in the package."""
+
+    title: str
+    """What tables call it."""
+    kind: Kind
+    settings: dict[str, Any]
+    """Of its constructor."""
+    folder: Path | None = None
+    """Where it lies, if it has weights."""
+
+
 REWARD_MODEL = Kind(CONFIG, "radreward.scorers.reward_model", "RewardModelScorer")
 RATESCORE = Kind("ratescore.json", "radreward.scorers.ratescore", "RaTEScore")
-KINDS = (REWARD_MODEL, RATESCORE)
-NAMES: dict[str, tuple[Kind, Path | None]] = {"embedded": (REWARD_MODEL, EMBEDDED), "ratescore": (RATESCORE, None)}
-"""What is in the package: its kind, and its folder where one is needed."""
+BLEU = Kind("bleu.json", "radreward.scorers.lexical", "BLEU")
+ROUGE = Kind("rouge.json", "radreward.scorers.lexical", "ROUGE")
+CHRF = Kind("chrf.json", "radreward.scorers.lexical", "ChrF")
+CUSTOM = Kind("", "radreward.scorers.custom", "CustomScorer")
+"""Of `my_file.py:my_metric`; never saved."""
+KINDS = (REWARD_MODEL, RATESCORE, BLEU, ROUGE, CHRF)
+NAMES = {
+    "embedded": Name("Reward model (embedded)", REWARD_MODEL, {}, EMBEDDED),
+    "ratescore": Name("RaTEScore", RATESCORE, {}),
+    "bleu-1": Name("BLEU-1", BLEU, {"order": 1}),
+    "bleu-2": Name("BLEU-2", BLEU, {"order": 2}),
+    "bleu-3": Name("BLEU-3", BLEU, {"order": 3}),
+    "bleu-4": Name("BLEU-4", BLEU, {"order": 4}),
+    "rouge-1": Name("ROUGE-1", ROUGE, {"variant": "1"}),
+    "rouge-2": Name("ROUGE-2", ROUGE, {"variant": "2"}),
+    "rouge-l": Name("ROUGE-L", ROUGE, {"variant": "l"}),
+    "chrf": Name("chrF", CHRF, {}),
+}
+"""What is in the package."""
 
-__all__ = ["NAMES", "RewardModelScorer", "Scorer", "Summary", "find", "load", "score_file"]
+__all__ = ["KINDS", "NAMES", "RewardModelScorer", "Scorer", "Summary", "find", "load", "score_file"]
 
 __getattr__ = lazy(__name__)
 
 
+class Found(NamedTuple):
+    """What a scorer is made of."""
+
+    kind: Kind
+    folder: Path | None
+    """None where the package alone makes it."""
+    settings: dict[str, Any]
+
+
 def load(name_or_path: str | Path, **settings: Any) -> Scorer:
-    """The scorer of a name, of a saved model's folder, or of the folder of the run that trained it.
+    """The scorer of a name, of a saved model's folder, of the folder of a run, or of a metric in a file of one's own.
 
     Args:
-        name_or_path: A name of `NAMES`, or a folder.
+        name_or_path: A name of `NAMES`, a folder, or `my_file.py:my_metric` (see `CustomScorer`).
         settings: Those of `from_pretrained` of the scorer, such as `too_long`.
 
     Raises:
-        InputError: If it is none of these.
+        InputError: If it is none of these, or needs an extra that is not installed.
     """
-    kind, folder = find(name_or_path)  # told before anything heavy is imported
-    scorer: Scorer = getattr(import_module(kind.module), kind.name).from_pretrained(folder, **settings)
+    kind, folder, given = find(name_or_path)  # told before anything heavy is imported
+    scorer: Scorer = getattr(import_module(kind.module), kind.name).from_pretrained(folder, **{**given, **settings})
+    if not scorer.title and str(name_or_path) in NAMES:
+        scorer.title = NAMES[str(name_or_path)].title
     return scorer
 
 
-def find(name_or_path: str | Path) -> tuple[Kind, Path | None]:
-    """Of what kind a scorer is and in which folder it lies; None where the package alone makes it.
+def find(name_or_path: str | Path) -> Found:
+    """Of what kind a scorer is, in which folder it lies, and with which settings it is made.
 
     Raises:
         InputError: If there is none of that name or in that folder.
     """
-    if str(name_or_path) in NAMES:
-        return NAMES[str(name_or_path)]
+    if found := NAMES.get(str(name_or_path)):
+        return Found(found.kind, found.folder, found.settings)
     path = Path(name_or_path).expanduser()
+    file, _, metric = str(path).rpartition(":")
+    if file.endswith(".py") and metric:
+        return Found(CUSTOM, path, {})
     if not path.is_dir():
-        raise InputError(f"{path}: Expected the folder of a model or a name of {', '.join(NAMES)}.")
+        near = get_close_matches(str(name_or_path).lower(), NAMES, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise InputError(
+            f"{path}: Expected the folder of a model, my_file.py:my_metric, or a name of {', '.join(NAMES)}.{hint}"
+        )
     for kind in KINDS:
         for folder in (path / "model", path):
             if (folder / kind.settings).is_file():
-                return kind, folder
+                return Found(kind, folder, {})
     if (path / "config.yaml").is_file():
         raise InputError(f"{path}: holds a run without a model; finish it with `radreward fit ... --ckpt_path=last`.")
     expected = " or ".join(kind.settings for kind in KINDS)

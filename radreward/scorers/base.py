@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from radreward.criteria import Criteria
 from radreward.data.tables import is_text
+from radreward.errors import InputError
 from radreward.types import Scores
 
 if TYPE_CHECKING:
@@ -52,12 +53,16 @@ class Scorer(ABC):
     """Judges candidates against references.
 
     Attributes:
+        title: What it is called in tables and plots; where it is empty, the name by which it was loaded.
         criteria: By what it counts errors, or None for a scorer that counts none.
         higher_is_better: The direction of the total.
+        range: The lowest and the highest total there can be; None where there is no bound.
     """
 
+    title: str = ""
     criteria: Criteria | None = None
     higher_is_better: bool = True
+    range: tuple[float | None, float | None] = (None, None)
 
     @property
     def sub_names(self) -> tuple[str, ...]:
@@ -69,6 +74,7 @@ class Scorer(ABC):
 
         Raises:
             ValueError: If there are not as many references as candidates.
+            InputError: If the scorer gives another number of scores than there are texts.
         """
         if len(references) != len(candidates):
             raise ValueError(
@@ -78,15 +84,20 @@ class Scorer(ABC):
         status = [OK if found is None else found.reason for found in problems]
         good = [index for index, found in enumerate(problems) if found is None]
         scores = self.score_texts([references[i] for i in good], [candidates[i] for i in good])
+        for name, values in scores._asdict().items():
+            if values is not None and len(values) != len(good):
+                who = self.title or type(self).__name__
+                raise InputError(f"{who}: Expected `{name}` of {len(good)} pairs but got {len(values)}.")
         for index, value in zip(good, scores.status, strict=True):
             status[index] = value
         evidence = None
         if scores.evidence is not None:
             shown = dict(zip(good, scores.evidence, strict=True))
             evidence = tuple(shown.get(index) for index in range(len(status)))
-        total, sub, counts = (_spread(value, good, len(status)) for value in (scores.total, scores.sub, scores.counts))
-        if total is None:
-            raise TypeError(f"Expected a total from {type(self).__name__} but got None.")
+        total = _spread(scores.total, good, len(status))
+        sub, counts = (
+            None if value is None else _spread(value, good, len(status)) for value in (scores.sub, scores.counts)
+        )
         for index in (~total.isfinite()).nonzero().flatten().tolist():
             total[index] = math.nan
             status[index] = NOT_FINITE if status[index] in SCORED else status[index]
@@ -105,10 +116,8 @@ class Scorer(ABC):
         """Write the scorer to a folder that `radreward.load` reads."""
 
 
-def _spread(values: Tensor | None, rows: list[int], length: int) -> Tensor | None:
+def _spread(values: Tensor, rows: list[int], length: int) -> Tensor:
     """Values of some rows to (length, ...), NaN elsewhere."""
-    if values is None:
-        return None
     spread = values.float().new_full((length, *values.shape[1:]), math.nan)
     spread[rows] = values.float()
     return spread

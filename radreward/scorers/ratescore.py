@@ -92,7 +92,10 @@ class RaTEScore(Scorer):
             raise ValueError(f"Expected `too_long` to be reject or truncate but got {too_long!r}.")
         self.tagger, self.encoder, self.weights = tagger, encoder, weights
         self.no_entities, self.too_long = no_entities, too_long
+        self.range = (0.0 if weights.clamp else None, 1.0)
         self.remembered = RememberedTagger(tagger)
+
+    title = "RaTEScore"
 
     @property
     def sub_names(self) -> tuple[str, ...]:

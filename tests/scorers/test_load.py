@@ -14,19 +14,19 @@ def test_every_kind_is_found_in_its_folder_and_in_its_run(kind: Kind, tmp_path: 
     for folder in (tmp_path / "run" / "model", tmp_path / "alone"):
         folder.mkdir(parents=True)
         (folder / kind.settings).touch()
-    assert find(tmp_path / "run") == (kind, tmp_path / "run" / "model")
-    assert find(str(tmp_path / "alone")) == (kind, tmp_path / "alone")
+    assert find(tmp_path / "run") == (kind, tmp_path / "run" / "model", {})
+    assert find(str(tmp_path / "alone")) == (kind, tmp_path / "alone", {})
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_is_found(name: str) -> None:
-    kind, folder = find(name)
+    kind, folder, _ = find(name)
     assert kind in KINDS
     assert folder is None or (folder / kind.settings).is_file()
 
 
 def test_what_holds_no_scorer_says_what_it_holds(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="Expected the folder of a model or a name of embedded"):
+    with pytest.raises(InputError, match="Expected the folder of a model, my_file.py:my_metric, or a name of embedded"):
         find(tmp_path / "nowhere")
     with pytest.raises(InputError, match="Expected a folder with config.json or ratescore.json"):
         find(tmp_path)

@@ -1,0 +1,124 @@
+"""Words in common: BLEU, ROUGE and chrF, counted by sacrebleu and rouge-score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from radreward.scorers.plain import PlainScorer
+
+ROUGE_VARIANTS = ("1", "2", "l")
+
+
+class BLEU(PlainScorer):
+    """BLEU of single pairs (Papineni et al., 2002), by sacrebleu, in [0, 1].
+
+    BP · exp(Σ_n log p_n / N) over n = 1 … N; BP = min(1, exp(1 - |reference| / |candidate|)). Lower case, tokens "13a",
+    exponential smoothing of counts that are 0, and the effective order, so that a report of three words can equal its
+    reference. Two texts without a word in common have 0.
+
+    Args:
+        order: N, the longest n-gram.
+
+    Raises:
+        ValueError: If `order` is not in 1 to 4.
+        InputError: If sacrebleu is not there.
+
+    >>> scores = BLEU(2).score(["No pleural effusion."] * 2, ["no pleural effusion.", "Clear lungs."])
+    >>> [round(total, 3) for total in scores.total.tolist()]
+    [1.0, 0.207]
+    """
+
+    file = "bleu.json"
+    packages = ("sacrebleu",)
+    extra = "lexical"
+    range = (0.0, 1.0)
+
+    def __init__(self, order: int = 4) -> None:
+        if order not in (1, 2, 3, 4):
+            raise ValueError(f"Expected `order` to be 1, 2, 3 or 4 but got {order!r}.")
+        self.order = order
+        self.title = f"BLEU-{order}"
+        super().__init__()
+
+    def settings(self) -> dict[str, Any]:
+        """See `PlainScorer.settings`."""
+        return {"order": self.order}
+
+    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+        """See `PlainScorer.values`."""
+        from sacrebleu.metrics.bleu import BLEU as SacreBLEU
+
+        metric = SacreBLEU(lowercase=True, effective_order=True, max_ngram_order=self.order)
+        pairs = zip(references, candidates, strict=True)
+        return [min(metric.sentence_score(candidate, [reference]).score / 100, 1.0) for reference, candidate in pairs]
+
+
+class ROUGE(PlainScorer):
+    """F1 of the words in common (Lin, 2004), by rouge-score, in [0, 1]: of words, pairs of words, or a subsequence.
+
+    2 P R / (P + R) with P = common / |candidate| and R = common / |reference|. Lower case, letters and digits only, no
+    stemming.
+
+    Args:
+        variant: "1" or "2" for n-grams, "l" for the longest common subsequence.
+
+    Raises:
+        ValueError: If `variant` is none of these.
+        InputError: If rouge-score is not there.
+
+    >>> ROUGE("l").score(["Small left effusion."], ["Left effusion, large."]).total
+    tensor([0.6667])
+    """
+
+    file = "rouge.json"
+    packages = ("rouge_score",)
+    extra = "lexical"
+    range = (0.0, 1.0)
+
+    def __init__(self, variant: str = "l") -> None:
+        if variant not in ROUGE_VARIANTS:
+            raise ValueError(f"Expected `variant` to be one of {', '.join(ROUGE_VARIANTS)} but got {variant!r}.")
+        self.variant = variant
+        self.title = f"ROUGE-{variant.upper()}"
+        super().__init__()
+
+    def settings(self) -> dict[str, Any]:
+        """See `PlainScorer.settings`."""
+        return {"variant": self.variant}
+
+    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+        """See `PlainScorer.values`."""
+        from rouge_score.rouge_scorer import RougeScorer
+
+        name = f"rouge{self.variant.upper()}"
+        scorer = RougeScorer([name])
+        pairs = zip(references, candidates, strict=True)
+        return [scorer.score(reference, candidate)[name].fmeasure for reference, candidate in pairs]
+
+
+class ChrF(PlainScorer):
+    """chrF2, F of character n-grams up to 6, recall counted twice (Popović, 2015), by sacrebleu, in [0, 1].
+
+    With its defaults: white space is left out, upper and lower case differ.
+
+    Raises:
+        InputError: If sacrebleu is not there.
+
+    >>> ChrF().score(["Clear lungs."], ["Clear  lungs."]).total
+    tensor([1.])
+    """
+
+    file = "chrf.json"
+    packages = ("sacrebleu",)
+    extra = "lexical"
+    title = "chrF"
+    range = (0.0, 1.0)
+
+    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+        """See `PlainScorer.values`."""
+        from sacrebleu.metrics.chrf import CHRF
+
+        metric = CHRF()
+        pairs = zip(references, candidates, strict=True)
+        return [min(metric.sentence_score(candidate, [reference]).score / 100, 1.0) for reference, candidate in pairs]
