@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             return fit(given[1:])
         options = parse(given)
-        from radreward.cli import benchmark, commands, compare, convert, memory, tune
+        from radreward.cli import benchmark, commands, compare, convert, memory, tune, write
 
         command = {
             "evaluate": commands.evaluate,
