@@ -1,4 +1,8 @@
-"""The values that cross layers. Shapes use C candidates, N criteria, P pairs, R rows, L tokens, M nodes a row."""
+"""The values that cross layers.
+
+Shapes use C candidates, N criteria, P pairs, R rows, L tokens, M nodes a row; of rollouts, B prompts, G completions
+of each, T tokens of a completion.
+"""
 
 from __future__ import annotations
 
@@ -106,6 +110,64 @@ class ObjectiveOutput(NamedTuple):
     """Detached scalars for logging."""
 
 
+class Completions(NamedTuple):
+    """What a policy answered to B prompts, G times each, as it was read: what rewards are made of."""
+
+    values: Tensor
+    """(B, G, N) float32: the errors of each criterion that the completion states; NaN where none can be read."""
+    target: Tensor
+    """(B, N) float32: those that are known."""
+    valid: Tensor
+    """(B, G) bool: whether the whole completion has the form that was asked for."""
+    discussed: Tensor
+    """(B, G, N) bool: whether its reasoning speaks of the criterion."""
+    texts: tuple[tuple[str, ...], ...]
+    """(B, G) the completions."""
+    reports: tuple[tuple[str, str], ...]
+    """(B,) reference and candidate of each prompt."""
+
+
+class Judgement(NamedTuple):
+    """What completions are worth."""
+
+    advantages: Tensor
+    """(B, G) float32: how much more likely to make each completion; 0 for one without a gradient."""
+    rewards: Tensor
+    """(B, G) float32, NaN where a completion has none."""
+    scales: Tensor
+    """(B, G) float32: by what the advantages were scaled."""
+    terms: dict[str, Tensor]
+    """Detached scalars for logging."""
+
+
+class Analysis(NamedTuple):
+    """A judgement with its reasons, as a model is to write it: N criteria."""
+
+    values: tuple[float, ...]
+    """(N,) errors of each criterion."""
+    explanation: str
+    """What was compared, in words."""
+    errors: tuple[tuple[str, ...], ...]
+    """(N,) the errors of each criterion in words; may be fewer than are counted."""
+    matched: tuple[str, ...]
+    """Findings that both reports have."""
+
+
+class Rollouts(NamedTuple):
+    """Completions as the log-probabilities of their tokens, under several policies."""
+
+    logps: Tensor
+    """(B, G, T) by the policy that is trained; hangs on its weights."""
+    old_logps: Tensor
+    """(B, G, T) by the policy as it drew them."""
+    ref_logps: Tensor | None
+    """(B, G, T) by the policy before training; None where it does not matter."""
+    mask: Tensor
+    """(B, G, T) bool: the tokens of a completion, not the padding behind it."""
+    advantages: Tensor
+    """(B, G) what each completion is worth, see `Judgement`."""
+
+
 class Scores(NamedTuple):
     """Scores in the order and length of the input, always."""
 
@@ -184,6 +246,9 @@ class SentenceScore(NamedTuple):
     """1 the same, 0.5 partly, -1 a contradiction, 0 no counterpart; between them where repetitions are averaged."""
     matches: tuple[int, ...]
     """Places of its counterparts among the sentences of the other report."""
+    chances: tuple[float, ...] | None = None
+    """How likely the scores 0, 0.5, 1 and -1 are, in this order: the share of the repetitions that give each, or what
+    a model says; None where `score` is the only one."""
 
 
 class SentenceJudgement(NamedTuple):

@@ -102,8 +102,8 @@ def majority(values: Tensor) -> Tensor:
     """Which completions of a prompt give its most frequent answer.
 
     The answer is the vector of rounded sub-scores. Of answers that are equally frequent, the one nearest to the mean
-    of the group's vectors is taken, and of those that are equally near, the one that was given first. A completion of
-    which a sub-score cannot be read does not vote.
+    of the group's vectors is taken, and of those that are equally near, the one with the fewer errors in the first
+    criterion where they differ. A completion of which a sub-score cannot be read does not vote.
 
     Args:
         values: (B, G, N) sub-scores, NaN where unreadable.
@@ -124,7 +124,9 @@ def majority(values: Tensor) -> Tensor:
     mean = answers.sum(1, keepdim=True) / votes.sum(1).clamp_min(1)[:, None, None]
     distance = (answers - mean).square().sum(-1).masked_fill(~votes, torch.inf)
     distance = distance.masked_fill(frequency < frequency.amax(1, keepdim=True), torch.inf)
-    chosen = distance.argmin(1)  # the first of equals
+    nearest = distance == distance.amin(1, keepdim=True)
+    rank = torch.unique(answers.flatten(0, 1), dim=0, return_inverse=True)[1].view_as(votes)  # lexicographic
+    chosen = rank.masked_fill(~nearest, answers.numel() + 1).argmin(1)
     return same.gather(1, chosen[:, None, None].expand(-1, 1, same.shape[2])).squeeze(1)
 
 

@@ -1,15 +1,4 @@
-"""Conformance suites for people who subclass: inherit one in a test file and name what it has to test.
-
-For an objective:
-
-    from radreward.testing import ObjectiveConformance
-
-    class TestMyLoss(ObjectiveConformance):
-        objective = staticmethod(lambda: MyLoss(temperature=0.5))
-
-and for a weighting of the criteria, `WeightingConformance` with `weighting`. pytest collects the inherited tests;
-each also runs by itself, `TestMyLoss().test_dtypes()`, and raises an AssertionError that says what is wrong.
-"""
+"""Suites for objectives on rewards and for weightings of criteria."""
 
 from __future__ import annotations
 
@@ -21,6 +10,7 @@ from torch import Tensor
 
 from radreward.data.pairing import pairs
 from radreward.objectives import Objective, SubScoreWeighting
+from radreward.testing.checks import require, require_close
 from radreward.types import RewardBatch
 
 
@@ -69,24 +59,24 @@ class ObjectiveConformance(ABC):
     def test_losses_are_finite_and_unreduced(self) -> None:
         """Losses are a finite vector that hangs on the rewards; terms are finite detached scalars."""
         output = self.objective()(self._batch())
-        _require(output.losses.ndim == 1, f"losses have to be unreduced, (n,), but are {tuple(output.losses.shape)}")
-        _require(bool(output.losses.isfinite().all()), "losses have to be finite")
+        require(output.losses.ndim == 1, f"losses have to be unreduced, (n,), but are {tuple(output.losses.shape)}")
+        require(bool(output.losses.isfinite().all()), "losses have to be finite")
         for name, term in output.terms.items():
-            _require(term.ndim == 0 and not term.requires_grad, f"term {name!r} has to be a detached scalar")
-            _require(bool(term.isfinite()), f"term {name!r} has to be finite")
+            require(term.ndim == 0 and not term.requires_grad, f"term {name!r} has to be a detached scalar")
+            require(bool(term.isfinite()), f"term {name!r} has to be finite")
 
     def test_large_rewards_are_finite(self) -> None:
         """Rewards of ±1000 give finite losses and gradients: nothing overflows."""
         batch = self._batch()
         rewards = (1000 * batch.rewards.detach().sign()).requires_grad_()
         loss, gradient = self._loss_and_gradient(batch._replace(rewards=rewards))
-        _require(bool(loss.isfinite()) and bool(gradient.isfinite().all()), "large rewards have to stay finite")
+        require(bool(loss.isfinite()) and bool(gradient.isfinite().all()), "large rewards have to stay finite")
 
     def test_gradients_are_finite_and_reach_the_rewards(self) -> None:
         """The gradient is finite and not zero."""
         _, gradient = self._loss_and_gradient(self._batch())
-        _require(bool(gradient.isfinite().all()), "gradients have to be finite")
-        _require(bool((gradient != 0).any()), "a gradient has to reach the rewards")
+        require(bool(gradient.isfinite().all()), "gradients have to be finite")
+        require(bool((gradient != 0).any()), "a gradient has to reach the rewards")
 
     def test_order_of_candidates_does_not_matter(self) -> None:
         """Candidates in another order give the same loss, and their gradients in that order."""
@@ -97,23 +87,23 @@ class ObjectiveConformance(ABC):
         shuffled = RewardBatch(rewards, batch.quality[order], batch.group[order], place[batch.pairs], batch.unit)
         loss, gradient = self._loss_and_gradient(batch)
         other, other_gradient = self._loss_and_gradient(shuffled)
-        _require_close(other, loss, "the loss depends on the order of the candidates")
-        _require_close(other_gradient, gradient[order], "gradients depend on the order of the candidates")
+        require_close(other, loss, "the loss depends on the order of the candidates")
+        require_close(other_gradient, gradient[order], "gradients depend on the order of the candidates")
 
     def test_order_of_pairs_does_not_matter(self) -> None:
         """Pairs in another order give the same loss and gradients."""
         batch = self._batch()
         loss, gradient = self._loss_and_gradient(batch)
         other, other_gradient = self._loss_and_gradient(batch._replace(pairs=batch.pairs.flip(0)))
-        _require_close(other, loss, "the loss depends on the order of the pairs")
-        _require_close(other_gradient, gradient, "gradients depend on the order of the pairs")
+        require_close(other, loss, "the loss depends on the order of the pairs")
+        require_close(other_gradient, gradient, "gradients depend on the order of the pairs")
 
     def test_numbers_of_groups_do_not_matter(self) -> None:
         """Groups with other numbers give the same loss."""
         batch = self._batch()
         loss, _ = self._loss_and_gradient(batch)
         other, _ = self._loss_and_gradient(batch._replace(group=100 - 7 * batch.group))
-        _require_close(other, loss, "the loss depends on how the groups are numbered")
+        require_close(other, loss, "the loss depends on how the groups are numbered")
 
     def test_dtypes(self) -> None:
         """In float64, float32 and bfloat16 the loss has the dtype of the rewards and, roughly, one value."""
@@ -123,10 +113,10 @@ class ObjectiveConformance(ABC):
             rewards = batch.rewards.detach().to(dtype).requires_grad_()
             # The targets of a batch are float32 whatever the rewards are.
             loss, gradient = self._loss_and_gradient(batch._replace(rewards=rewards, quality=batch.quality.float()))
-            _require(loss.dtype == dtype, f"rewards in {dtype} have to give a loss in {dtype}, not {loss.dtype}")
-            _require(bool(gradient.isfinite().all()), f"gradients in {dtype} have to be finite")
+            require(loss.dtype == dtype, f"rewards in {dtype} have to give a loss in {dtype}, not {loss.dtype}")
+            require(bool(gradient.isfinite().all()), f"gradients in {dtype} have to be finite")
             deviation = float((loss.double() - exact).abs()) / max(1.0, abs(float(exact)))
-            _require(deviation <= tolerance, f"the loss in {dtype} is off by {deviation:.2g}, relative")
+            require(deviation <= tolerance, f"the loss in {dtype} is off by {deviation:.2g}, relative")
 
     def test_batch_without_pairs(self) -> None:
         """A batch of equal candidates has no pairs: loss and gradients are finite."""
@@ -134,7 +124,7 @@ class ObjectiveConformance(ABC):
         rewards = batch.rewards.detach()[:1].requires_grad_()
         alone = RewardBatch(rewards, batch.quality[:1], batch.group[:1], batch.pairs[:0], batch.unit)
         loss, gradient = self._loss_and_gradient(alone)
-        _require(bool(loss.isfinite()) and bool(gradient.isfinite().all()), "no pairs have to give a finite loss")
+        require(bool(loss.isfinite()) and bool(gradient.isfinite().all()), "no pairs have to give a finite loss")
 
     def test_empty_batch(self) -> None:
         """Nothing to learn from gives a loss of 0 that still backpropagates zeros."""
@@ -144,12 +134,12 @@ class ObjectiveConformance(ABC):
         objective = self.objective()
         output = objective(empty)
         loss = objective.reduce(output)
-        _require(len(output.losses) == 0, "an empty batch has to give no losses")
-        _require(float(loss.detach()) == 0, "an empty batch has to give a loss of 0")
-        _require(loss.requires_grad, "the loss of an empty batch has to hang on the rewards")
+        require(len(output.losses) == 0, "an empty batch has to give no losses")
+        require(float(loss.detach()) == 0, "an empty batch has to give a loss of 0")
+        require(loss.requires_grad, "the loss of an empty batch has to hang on the rewards")
         (gradient,) = torch.autograd.grad(loss, rewards)
-        _require(gradient.shape == rewards.shape, "the loss of an empty batch has to backpropagate zeros")
-        _require(all(bool(term.isfinite()) for term in output.terms.values()), "terms have to be finite when empty")
+        require(gradient.shape == rewards.shape, "the loss of an empty batch has to backpropagate zeros")
+        require(all(bool(term.isfinite()) for term in output.terms.values()), "terms have to be finite when empty")
 
     def test_inputs_are_not_changed(self) -> None:
         """The tensors of the batch are the same after forward and backward."""
@@ -158,14 +148,14 @@ class ObjectiveConformance(ABC):
         before = {name: value.detach().clone() for name, value in tensors.items()}
         self._loss_and_gradient(batch)
         for name, value in tensors.items():
-            _require(torch.equal(before[name], value.detach()), f"{name} was changed in place")
+            require(torch.equal(before[name], value.detach()), f"{name} was changed in place")
 
     def test_reduction_is_the_sum_of_the_shares(self) -> None:
         """`shares` says what each loss contributes to `reduce`."""
         objective = self.objective()
         output = objective(self._batch())
-        _require(objective.shares(output).shape == output.losses.shape, "there has to be one share for every loss")
-        _require_close(objective.shares(output).sum(), objective.reduce(output), "shares have to sum to the loss")
+        require(objective.shares(output).shape == output.losses.shape, "there has to be one share for every loss")
+        require_close(objective.shares(output).sum(), objective.reduce(output), "shares have to sum to the loss")
 
     def test_state_dict_round_trip(self) -> None:
         """An objective that loads another's state, also after training steps, gives the same loss."""
@@ -176,16 +166,16 @@ class ObjectiveConformance(ABC):
         fresh.load_state_dict(copy.deepcopy(trained.state_dict()))
         batch = self._batch()
         loss, other = (one.eval().reduce(one(batch)) for one in (trained, fresh))
-        _require_close(other, loss, "the loss after loading the state differs")
+        require_close(other, loss, "the loss after loading the state differs")
 
     def test_evaluation_changes_no_state(self) -> None:
         """In evaluation, the same batch gives the same loss twice and leaves the state as it was."""
         objective, batch = self.objective().eval(), self._batch()
         before = copy.deepcopy(objective.state_dict())
         loss, again = objective.reduce(objective(batch)), objective.reduce(objective(batch))
-        _require(torch.equal(loss, again), "the same batch gives another loss the second time")
+        require(torch.equal(loss, again), "the same batch gives another loss the second time")
         after = objective.state_dict()
-        _require(
+        require(
             before.keys() == after.keys() and all(torch.equal(before[key], after[key]) for key in before),
             "the state changed in evaluation",
         )
@@ -196,7 +186,7 @@ class ObjectiveConformance(ABC):
         loss, gradient = self._loss_and_gradient(batch)
         stepped = (batch.rewards.detach() - 1e-4 * gradient / gradient.norm().clamp_min(1e-12)).requires_grad_()
         other, _ = self._loss_and_gradient(batch._replace(rewards=stepped))
-        _require(float(other) < float(loss), "a small step against the gradient does not lower the loss")
+        require(float(other) < float(loss), "a small step against the gradient does not lower the loss")
 
     def test_training_improves_the_order(self) -> None:
         """Gradient descent from wrong rewards orders more of the pairs right in total."""
@@ -211,7 +201,7 @@ class ObjectiveConformance(ABC):
             (rewards.grad,) = torch.autograd.grad(loss, rewards)
             optimizer.step()
         after = _accuracy(batch._replace(rewards=rewards))
-        _require(after > before, f"training does not improve the order: {before:.2f} before, {after:.2f} after")
+        require(after > before, f"training does not improve the order: {before:.2f} before, {after:.2f} after")
 
     def _batch(self, seed: int = 0) -> RewardBatch:
         return make_reward_batch(criteria=self.criteria, seed=seed, dtype=torch.float64)
@@ -219,7 +209,7 @@ class ObjectiveConformance(ABC):
     def _loss_and_gradient(self, batch: RewardBatch) -> tuple[Tensor, Tensor]:
         objective = self.objective()
         loss = objective.reduce(objective(batch))
-        _require(loss.requires_grad, "the loss has to hang on the rewards")
+        require(loss.requires_grad, "the loss has to hang on the rewards")
         (gradient,) = torch.autograd.grad(loss, batch.rewards)
         return loss.detach(), gradient
 
@@ -240,14 +230,14 @@ class WeightingConformance(ABC):
         weighting = self.weighting()
         for seed in range(4):
             weights = weighting.weights(self.criteria)
-            _require(weights.shape == (self.criteria,), f"weights have to be (N,) but are {tuple(weights.shape)}")
-            _require(bool((weights.isfinite() & (weights >= 0)).all()), "weights have to be finite and >= 0")
-            _require(bool((weights > 0).any()), "some weight has to be above 0")
+            require(weights.shape == (self.criteria,), f"weights have to be (N,) but are {tuple(weights.shape)}")
+            require(bool((weights.isfinite() & (weights >= 0)).all()), "weights have to be finite and >= 0")
+            require(bool((weights > 0).any()), "some weight has to be above 0")
             weighting.update(*self._outcomes(seed))
 
     def test_weights_carry_no_gradient(self) -> None:
         """Weights are constants to the loss."""
-        _require(not self.weighting().weights(self.criteria).requires_grad, "weights have to be detached")
+        require(not self.weighting().weights(self.criteria).requires_grad, "weights have to be detached")
 
     def test_mean_of_a_constant(self) -> None:
         """The mean of equal values is that value, in any dtype: the weights do not change the scale of a loss."""
@@ -255,10 +245,10 @@ class WeightingConformance(ABC):
         for seed in range(4):
             for dtype in (torch.float64, torch.float32, torch.bfloat16):
                 mean = weighting(torch.full((5, self.criteria), 3.0, dtype=dtype))
-                _require(
+                require(
                     mean.shape == (5,) and mean.dtype == dtype, "the mean has to be (n,) in the dtype of the values"
                 )
-                _require(bool(((mean - 3).abs() < 0.05).all()), "the mean of equal values has to be that value")
+                require(bool(((mean - 3).abs() < 0.05).all()), "the mean of equal values has to be that value")
             weighting.update(*self._outcomes(seed))
 
     def test_mean_is_the_weighted_mean(self) -> None:
@@ -267,7 +257,7 @@ class WeightingConformance(ABC):
         values = torch.randn(5, self.criteria, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
         weights = weighting.weights(self.criteria).double()
         expected = sum(weights[j] * values[:, j] for j in range(self.criteria)) / weights.sum()
-        _require_close(weighting(values), torch.as_tensor(expected), "the mean is not the weighted mean")
+        require_close(weighting(values), torch.as_tensor(expected), "the mean is not the weighted mean")
 
     def test_no_outcomes(self) -> None:
         """An update without outcomes, as a batch without pairs gives, leaves usable weights."""
@@ -275,7 +265,7 @@ class WeightingConformance(ABC):
         nothing = torch.zeros(0, self.criteria, dtype=torch.bool)
         for _ in range(3):
             weighting.update(nothing, nothing)
-        _require(bool(weighting.weights(self.criteria).isfinite().all()), "weights have to stay finite")
+        require(bool(weighting.weights(self.criteria).isfinite().all()), "weights have to stay finite")
 
     def test_state_dict_round_trip(self) -> None:
         """A weighting that loads another's state goes on as the other does."""
@@ -286,7 +276,7 @@ class WeightingConformance(ABC):
         fresh.load_state_dict(copy.deepcopy(trained.state_dict()))
         for seed in range(3, 6):
             weights, other = trained.weights(self.criteria), fresh.weights(self.criteria)
-            _require(torch.equal(weights, other), "the weights after loading the state differ")
+            require(torch.equal(weights, other), "the weights after loading the state differ")
             for one in (trained, fresh):
                 one.update(*self._outcomes(seed))
 
@@ -298,13 +288,3 @@ class WeightingConformance(ABC):
 def _accuracy(batch: RewardBatch) -> float:
     total = batch.rewards.detach().sum(1)
     return float((total[batch.pairs[:, 0]] > total[batch.pairs[:, 1]]).double().mean())
-
-
-def _require(condition: bool, message: str) -> None:
-    """An assertion that stays when Python is told to leave assertions out."""
-    if not condition:
-        raise AssertionError(message)
-
-
-def _require_close(actual: Tensor, expected: Tensor, message: str) -> None:
-    torch.testing.assert_close(actual, expected, msg=lambda difference: f"{message}\n{difference}")
