@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             return fit(given[1:])
         options = parse(given)
-        from radreward.cli import benchmark, commands, compare, convert, memory, tune, write
+        from radreward.cli import benchmark, commands, compare, convert, memory, regress, tune, write
 
         command = {
             "evaluate": commands.evaluate,
@@ -51,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "check-sheet": write.check_sheet,
             "benchmark": benchmark.run,
             "convert": convert.run,
+            "regress": regress.run,
         }
         return command[options.command](options)
     except InputError as error:

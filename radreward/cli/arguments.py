@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from radreward.cli import benchmark, compare, convert, memory, tune, write
+from radreward.cli import benchmark, compare, convert, memory, regress, tune, write
 from radreward.errors import InputError
 
 MODEL = "`embedded`, the folder of a saved model, or the folder of a run"
@@ -37,6 +37,7 @@ def parse(arguments: Sequence[str]) -> Namespace:
     compare.add(_command(commands, "compare", "show finished runs side by side, over seeds, with a paired test"))
     benchmark.add(_command(commands, "benchmark", "compare metrics with what people made of reports"))
     convert.add(_command(commands, "convert", "make rated pairs, the input of benchmark, of published files or groups"))
+    regress.add(_command(commands, "regress", "fit the overall score of sentences to known errors or ratings"))
     _synthesize(_command(commands, "synthesize", "make training groups with exact errors from reports or from nothing"))
     write.add(_command(commands, "write", "let a language model write training data, and check it"))
     write.add_sheet(_command(commands, "check-sheet", "tell how far a person agrees with what a language model wrote"))

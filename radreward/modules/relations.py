@@ -132,7 +132,9 @@ class RelationModule(BaseModule):
             InputError: If they cannot be read, or do not fit.
         """
         state = load_relations(folder).state
-        own = {name: value.shape for name, value in self.model.state_dict().items() if name in self.model.trained_names()}
+        own = {
+            name: value.shape for name, value in self.model.state_dict().items() if name in self.model.trained_names()
+        }
         if own != {name: value.shape for name, value in state.items()}:
             raise InputError(f"{folder}: Expected a judge with the backbone, adapters and sizes of this one.")
         self.model.load_state_dict(dict(state), strict=False)

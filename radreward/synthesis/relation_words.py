@@ -26,7 +26,7 @@ STATED = (
 """Sentences of the state of an organ."""
 ORGAN = "organ: "
 SIDES = ("left", "right", "bilateral")
-_SMALL = frozenset("a an and at in of on or the to with".split())
+_SMALL = frozenset(("a", "an", "and", "at", "in", "of", "on", "or", "the", "to", "with"))
 
 
 @lru_cache(1)

@@ -7,7 +7,7 @@ these wordings, sentences to train on of the others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from random import Random
 from typing import Literal, NamedTuple, TypeVar
 
@@ -358,7 +358,7 @@ def says_held_name(key: str, words: str) -> bool:
     return bool(names) and len(_names(key)) > HELD_NAME and max(names, key=len) == _names(key)[HELD_NAME]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _names(key: str) -> tuple[str, ...]:
     return tuple(noun.removeprefix("*") for noun in FINDINGS[key].nouns)
 

@@ -1,6 +1,16 @@
 """Judges of pairs of reports, sentence by sentence."""
 
-from radreward.models.judges.base import SentenceJudge, average, nearest_score, tally
+from radreward.models.judges.base import SHARED, SentenceJudge, average, nearest_score, shares, tally
 from radreward.models.judges.chat import ChatJudge
+from radreward.models.judges.relation import RelationJudge
 
-__all__ = ["ChatJudge", "SentenceJudge", "average", "nearest_score", "tally"]
+__all__ = [
+    "SHARED",
+    "ChatJudge",
+    "RelationJudge",
+    "SentenceJudge",
+    "average",
+    "nearest_score",
+    "shares",
+    "tally",
+]

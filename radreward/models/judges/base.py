@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from radreward.prompts import SCORES
 from radreward.types import SentenceJudgement, SentenceScore
 
+SHARED = (0.0, 0.5, 1.0, -1.0)
+"""The scores in the order of the shares (section III.B)."""
+
 
 class SentenceJudge(ABC):
-    """Scores the sentences of pairs of reports; one abstract method."""
+    """Scores the sentences of pairs of reports."""
 
     @abstractmethod
     def judge(
@@ -25,21 +28,29 @@ class SentenceJudge(ABC):
             ValueError: If there are not as many originals as predictions.
         """
 
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Changes with anything that judgements depend on."""
+
 
 def average(judgements: Sequence[SentenceJudgement]) -> SentenceJudgement:
     """Repetitions of one judgement as one: mean scores, over the repetitions that give one.
 
-    A sentence has the counterparts that most of its repetitions name. The explanation is that of the repetition whose
-    overall score is the nearest to the mean; problems are added up. The status is "ok" where every repetition is;
-    otherwise it counts those that are not, and gives the reason of the first.
+    A sentence has the counterparts that most of its repetitions name, and its chances tell how many gave which score.
+    The explanation is that of the repetition whose overall score is the nearest to the mean; problems are added up.
+    The status is "ok" where every repetition is; otherwise it counts those that are not, and gives the reason of the
+    first.
 
     Raises:
         ValueError: If there is none, or they are not of the same reports.
 
     >>> one = SentenceJudgement((SentenceScore(1.0, (0,)),), (), 4.0, "good", {}, "ok")
     >>> other = SentenceJudgement((SentenceScore(0.5, (0,)),), (), 3.0, "fair", {"prose": 1}, "ok")
-    >>> average([one, one, other])[:4]
-    ((SentenceScore(score=0.8333333333333334, matches=(0,)),), (), 3.6666666666666665, 'good')
+    >>> mean = average([one, one, other])
+    >>> mean.original[0].score, mean.original[0].matches, mean.overall, mean.explanation
+    (0.8333333333333334, (0,), 3.6666666666666665, 'good')
+    >>> mean.original[0].chances
+    (0.0, 0.3333333333333333, 0.6666666666666666, 0.0)
     """
     if not judgements or len({(len(entry.original), len(entry.predicted)) for entry in judgements}) > 1:
         raise ValueError("Expected judgements of one pair of reports, one at least.")
@@ -60,7 +71,34 @@ def _average_score(entries: Sequence[SentenceScore | None]) -> SentenceScore | N
         return None
     named = Counter(place for entry in given for place in entry.matches)
     matches = sorted(place for place, count in named.items() if 2 * count > len(given))
-    return SentenceScore(sum(entry.score for entry in given) / len(given), tuple(matches))
+    columns = zip(*(chances(entry) for entry in given), strict=True)
+    mean = tuple(sum(column) / len(given) for column in columns) if len(given) > 1 else given[0].chances
+    return SentenceScore(sum(entry.score for entry in given) / len(given), tuple(matches), mean)
+
+
+def chances(entry: SentenceScore) -> tuple[float, ...]:
+    """How likely the scores of `SHARED` are.
+
+    >>> chances(SentenceScore(1.0, (0,)))
+    (0.0, 0.0, 1.0, 0.0)
+    """
+    return entry.chances or tuple(float(score == entry.score) for score in SHARED)
+
+
+def shares(judgement: SentenceJudgement) -> tuple[float, ...] | None:
+    """The shares of the scores 0, 0.5, 1 and -1 among the m original, then among the n predicted sentences.
+
+    The features of the overall score (Zhu et al., 2024, section III.B). Of repetitions, and of a model that gives
+    chances, the mean share; a sentence without a score counts for nothing. None where a report has no score at all.
+
+    >>> shares(SentenceJudgement((SentenceScore(1.0, ()), SentenceScore(0.0, ())), (None, SentenceScore(-1.0, ())),
+    ...                          None, "", {}, "ok"))
+    (0.5, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 1.0)
+    """
+    sides = [[chances(entry) for entry in side if entry is not None] for side in judgement[:2]]
+    if not all(sides):
+        return None
+    return tuple(sum(column) / len(side) for side in sides for column in zip(*side, strict=True))
 
 
 def _average_status(judgements: Sequence[SentenceJudgement]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 
 from radreward.models.chat import ChatModel
@@ -79,6 +81,12 @@ class ChatJudge(SentenceJudge):
             )
             for pair, (original, predicted) in enumerate(zip(originals, predictions, strict=True))
         ]
+
+    def fingerprint(self) -> str:
+        """See `SentenceJudge.fingerprint`."""
+        messages = self.prompt.render(["No edema."], ["Mild edema."])
+        asked = [self.model.identity, messages, self.repetitions, self.temperature, self.max_tokens]
+        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
     def _read(self, answer: ChatAnswer, original: Sequence[str], predicted: Sequence[str]) -> SentenceJudgement:
         if answer.status != "ok":

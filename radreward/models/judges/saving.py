@@ -145,7 +145,11 @@ def _load(model: RelationModel, state: Mapping[str, Tensor], lora: LoRA | None) 
         layers = lora.layers(model.encoder, model.config.model_type)
         if layers is None:
             raise ValueError(f"no layers of this backbone are called {lora.targets}")
-        merge(layers, lora.alpha / lora.r, {k.removeprefix(_ENCODER): rest.pop(k) for k in state if k.startswith(_ENCODER)})
+        merge(
+            layers,
+            lora.alpha / lora.r,
+            {k.removeprefix(_ENCODER): rest.pop(k) for k in state if k.startswith(_ENCODER)},
+        )
         own = {name: value for name, value in model.state_dict().items() if not name.startswith(_ENCODER)}
     else:
         names = model.trained_names()
