@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from radreward.data.tables import is_text, read_rows
+from radreward.data.tables import Row, is_text, read_rows
 from radreward.errors import InputError
 from radreward.synthesis.annotate import Excerpt, annotate
 from radreward.synthesis.facts import AnnotatedReport
@@ -39,6 +39,26 @@ def read_reports(path: Path, column: str | None = None) -> Reports:
     """
     texts: list[str] = []
     empty: list[int] = []
+    for row, text, where in report_rows(path, column):
+        if not text:
+            empty.append(row.number)
+            continue
+        try:
+            editable(text)
+        except ValueError as error:
+            raise InputError(f"{where}: {error}") from error
+        texts.append(text)
+    if len(texts) < 2:
+        raise InputError(f"{path}: Expected at least two reports but got {len(texts)}.")
+    return Reports(texts, empty)
+
+
+def report_rows(path: Path, column: str | None = None) -> Iterator[tuple[Row, str, str]]:
+    """Rows of reports with their texts, white space made single, and where these stand, for messages.
+
+    Raises:
+        InputError: If the file cannot be read or has no column of text; names file, row and field.
+    """
     for rows in read_rows(path):
         for row in rows:
             if row.problem:
@@ -46,17 +66,7 @@ def read_reports(path: Path, column: str | None = None) -> Reports:
             names = _columns(path, row.values, column)
             where = f"{path}, row {row.number}, field {' and '.join(map(repr, names))}"
             text = " ".join(" ".join(_text(path, row.number, name, row.values[name]) for name in names).split())
-            if not text:
-                empty.append(row.number)
-                continue
-            try:
-                editable(text)
-            except ValueError as error:
-                raise InputError(f"{where}: {error}") from error
-            texts.append(text)
-    if len(texts) < 2:
-        raise InputError(f"{path}: Expected at least two reports but got {len(texts)}.")
-    return Reports(texts, empty)
+            yield row, text, where
 
 
 def editable(text: str) -> AnnotatedReport:

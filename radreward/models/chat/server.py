@@ -9,13 +9,14 @@ import json
 import logging
 import os
 import random
+import re
 import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
 from radreward.errors import InputError
@@ -49,8 +50,16 @@ class _Again(Exception):
         self.cost = cost
 
 
+LengthField = Literal["max_tokens", "max_completion_tokens"]
+"""Names of the field that bounds an answer."""
+LENGTH_FIELDS = get_args(LengthField)
+_UNKNOWN_FIELD = re.compile(
+    r"\b(?:unsupported|unknown|unrecogni[sz]ed|unexpected|extra|not (?:supported|permitted))\b", re.I
+)
+
+
 class _Settings(NamedTuple):
-    """From the environment; never shown, logged or stored."""
+    """Where requests go; never shown, logged or stored."""
 
     url: str
     model: str
@@ -65,7 +74,11 @@ class ServerChat(ChatModel):
     """Any server with `/chat/completions`: of OpenAI, vLLM, `transformers serve` and others.
 
     The environment says which: OPENAI_BASE_URL, OPENAI_MODEL, OPENAI_API_KEY (which a server on this machine may do
-    without). They are read when requests are sent, and are never shown, logged or stored.
+    without). They are read when requests are sent, and are never shown, logged or stored. Address and model may be
+    arguments instead, the key may not.
+
+    Most servers bound an answer by `max_tokens`; some models of OpenAI take `max_completion_tokens` only, and then
+    count what they think too. One that refuses the field that is set ends the job, and the status says which to set.
 
     A request is tried again, after waits that double, where the server is busy (429) or fails (from 500 on), where the
     connection breaks, where it takes too long, and where the reply is no answer. What a server asks for in Retry-After
@@ -74,6 +87,9 @@ class ServerChat(ChatModel):
     attempt whose cost is not known count in full against the budget.
 
     Args:
+        model: The model, in the place of OPENAI_MODEL.
+        base_url: The address, in the place of OPENAI_BASE_URL.
+        length_field: The field that bounds an answer.
         send_reports: Allow a server that is not this machine; requests hold reports, and they leave the machine.
         concurrency: Requests under way at a time.
         attempts: How often a request is tried.
@@ -90,6 +106,9 @@ class ServerChat(ChatModel):
 
     def __init__(
         self,
+        model: str | None = None,
+        base_url: str | None = None,
+        length_field: LengthField = "max_tokens",
         send_reports: bool = False,
         concurrency: int = 16,
         attempts: int = 6,
@@ -107,8 +126,15 @@ class ServerChat(ChatModel):
             raise ValueError(f"Expected `timeout` to be > 0 but got {timeout}.")
         if wait < 0:
             raise ValueError(f"Expected `wait` to be >= 0 but got {wait}.")
+        if length_field not in LENGTH_FIELDS:
+            raise ValueError(
+                f"Expected `length_field` to be one of {', '.join(LENGTH_FIELDS)} but got {length_field!r}."
+            )
         if importlib.util.find_spec("openai") is None:
             raise InputError("A chat server needs the extra `llm`: pip install 'radreward[llm]'.")
+        self.model = model
+        self.base_url = base_url
+        self.length_field = length_field
         self.send_reports = send_reports
         self.concurrency = concurrency
         self.attempts = attempts
@@ -156,9 +182,9 @@ class ServerChat(ChatModel):
             stacklevel=4,
         )
 
-    @staticmethod
-    def _settings() -> _Settings:
-        url, model, key = (os.environ.get(name, "").strip() for name in (URL, MODEL, KEY))
+    def _settings(self) -> _Settings:
+        set_here = {URL: self.base_url, MODEL: self.model}
+        url, model, key = ((set_here.get(name) or os.environ.get(name, "")).strip() for name in (URL, MODEL, KEY))
         for name, value in ((URL, url), (MODEL, model)):
             if not value:
                 raise InputError(f"Expected the environment to have {name} but it is not set.")
@@ -281,6 +307,7 @@ class _Job:
         import openai
 
         messages: Any = [{"role": role, "content": content} for role, content in request.messages]
+        limit: Any = {self.model.length_field: request.max_tokens}
         try:
             async with asyncio.timeout(self.model.timeout):
                 reply = await client.chat.completions.with_raw_response.create(
@@ -288,8 +315,8 @@ class _Job:
                     messages=messages,
                     temperature=request.temperature,
                     top_p=request.top_p,
-                    max_tokens=request.max_tokens,
                     seed=request.seed,
+                    **limit,
                 )
             answer = read_answer(reply.content)
         except openai.APIStatusError as error:
@@ -312,7 +339,16 @@ class _Job:
             self.closed = HOPELESS[code]
             return no_answer(f"refused ({code}): {HOPELESS[code]}")
         said = error.body.get("message") if isinstance(error.body, dict) else error.body
+        if code in (400, 422) and _not_taken(self.model.length_field, str(said)):
+            other = next(name for name in LENGTH_FIELDS if name != self.model.length_field)
+            self.closed = f"the server does not take {self.model.length_field}; set length_field to {other}"
+            return no_answer(f"refused ({code}): {self.closed}")
         return no_answer(f"refused ({code}): {self.settings.hide(' '.join(str(said).split())[:200])}")
+
+
+def _not_taken(field: str, said: str) -> bool:
+    """Whether a refusal is about a field that a server does not know, rather than about its value."""
+    return bool(re.search(rf"\b{field}\b", said) and _UNKNOWN_FIELD.search(said))
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
