@@ -1,0 +1,23 @@
+"""GREEN's score of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def green_score(matched: float, significant: Sequence[float]) -> float:
+    """M / (M + Σ significant errors), and 0 where nothing matches (GREEN, Eq. 1).
+
+    Args:
+        matched: M, findings that both reports have.
+        significant: Clinically significant errors of each category.
+
+    Raises:
+        ValueError: If a count is negative.
+
+    >>> green_score(3, [0, 0, 1, 0, 0, 0]), green_score(0, [0, 0])
+    (0.75, 0.0)
+    """
+    if min((matched, *significant)) < 0:
+        raise ValueError(f"Expected counts >= 0 but got {matched} and {list(significant)}.")
+    return matched / (matched + sum(significant)) if matched > 0 else 0.0
