@@ -6,12 +6,19 @@ from typing import Any, Literal
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModel, BitsAndBytesConfig, PreTrainedConfig, PreTrainedModel
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    BitsAndBytesConfig,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
 from transformers.utils import logging as transformers_logging
 
 from radreward.data.tokenizer import TINY, resolve_backbone
 from radreward.errors import InputError
-from radreward.models.attention import is_encoder
+from radreward.models.attention import ENCODERS, is_encoder
 from radreward.models.lora import LoRA
 from radreward.models.tiny import tiny_config, tiny_model
 
@@ -81,13 +88,24 @@ class Backbone:
             is_encoder(config)
         return config
 
-    def build(self, packed: bool = True) -> nn.Module:
-        """The model with its weights, ready as `prepare` makes it; `packed` as of `config`."""
-        self.config(packed)  # says in one line what cannot be
+    def build(self, packed: bool = True, writes: bool = False) -> nn.Module:
+        """The model with its weights, ready as `prepare` makes it.
+
+        Args:
+            packed: As of `config`.
+            writes: Whether with its language-model head.
+
+        Raises:
+            InputError: As `config` does, and if the weights cannot be loaded, or of an encoder that shall write.
+        """
+        config = self.config(packed)  # says in one line what cannot be
+        if writes and config.model_type in ENCODERS:
+            raise InputError(f"{self.name}: Expected a backbone that writes but {config.model_type} is an encoder.")
         if self.name.startswith(TINY):
-            model = tiny_model(self.name.removeprefix(TINY), self._implementation).to(getattr(torch, self.dtype))
+            family = self.name.removeprefix(TINY)
+            model = tiny_model(family, self._implementation, writes).to(getattr(torch, self.dtype))
         else:
-            model = self._load()
+            model = self._load(AutoModelForCausalLM if writes else AutoModel)
         return self.prepare(model)
 
     def prepare(self, model: PreTrainedModel) -> nn.Module:
@@ -112,7 +130,7 @@ class Backbone:
             model.activation_checkpointing_enable(activation_checkpointing_kwargs={"use_reentrant": False})
         return self.lora.apply(model) if self.lora else model
 
-    def _load(self) -> PreTrainedModel:
+    def _load(self, kind: Any) -> PreTrainedModel:
         options: dict[str, Any] = {"dtype": getattr(torch, self.dtype), "attn_implementation": self._implementation}
         if self.quantization:
             options["quantization_config"] = _quantization(self.quantization, getattr(torch, self.dtype))
@@ -121,7 +139,7 @@ class Backbone:
         if self.name == "embedded":  # it is there at once: nothing to show
             transformers_logging.disable_progress_bar()
         try:
-            model: PreTrainedModel = AutoModel.from_pretrained(
+            model: PreTrainedModel = kind.from_pretrained(
                 path,
                 use_safetensors=True,
                 trust_remote_code=False,

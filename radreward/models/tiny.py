@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from transformers import (
     AutoModel,
+    AutoModelForCausalLM,
     BertConfig,
     Gemma2Config,
     GemmaConfig,
@@ -57,8 +58,8 @@ def tiny_config(family: str) -> PreTrainedConfig:
     return deepcopy(FAMILIES[family])
 
 
-def tiny_model(family: str, attention: str | None = None) -> PreTrainedModel:
-    """A model of two layers with random weights, the same at every call.
+def tiny_model(family: str, attention: str | None = None, writes: bool = False) -> PreTrainedModel:
+    """A model of two layers with random weights, the same at every call; one that writes has a language-model head.
 
     Raises:
         InputError: If there is no such family.
@@ -68,5 +69,6 @@ def tiny_model(family: str, attention: str | None = None) -> PreTrainedModel:
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model: PreTrainedModel = AutoModel.from_config(tiny_config(family), attn_implementation=attention)
+        kind: Any = AutoModelForCausalLM if writes else AutoModel
+        model: PreTrainedModel = kind.from_config(tiny_config(family), attn_implementation=attention)
     return model

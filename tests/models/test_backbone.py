@@ -1,7 +1,7 @@
 """Backbones by name: what loads, what trains, and what is told when it does not."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -128,3 +128,18 @@ def test_what_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     for name in ("tiny-llama", "tiny-bert"):
         with pytest.raises(ValueError, match=f"`quantization` with '{name}'"):
             Backbone(name, quantization="8bit")
+
+
+def test_a_backbone_that_writes_has_a_head_and_the_same_states(tmp_path: Path) -> None:
+    writer: Any = Backbone("tiny-llama", lora=None).build(writes=True)
+    tokens = torch.tensor([[1, 70, 71]])
+    assert writer(tokens).logits.shape == (1, 3, 260)
+    writer.save_pretrained(tmp_path)
+    loaded: Any = Backbone(str(tmp_path), lora=None).build(writes=True)
+    torch.testing.assert_close(loaded(tokens).logits, writer(tokens).logits)
+    assert any("lora" in name for name, _ in Backbone(str(tmp_path)).build(writes=True).named_parameters())
+
+
+def test_an_encoder_does_not_write() -> None:
+    with pytest.raises(InputError, match="tiny-bert: Expected a backbone that writes but bert is an encoder"):
+        Backbone("tiny-bert").build(writes=True)
