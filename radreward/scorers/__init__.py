@@ -45,12 +45,16 @@ RATESCORE = Kind("ratescore.json", "radreward.scorers.ratescore", "RaTEScore")
 BLEU = Kind("bleu.json", "radreward.scorers.lexical", "BLEU")
 ROUGE = Kind("rouge.json", "radreward.scorers.lexical", "ROUGE")
 CHRF = Kind("chrf.json", "radreward.scorers.lexical", "ChrF")
+SENTENCES = Kind("sentences.json", "radreward.scorers.sentences", "SentenceScorer")
+METEOR = Kind("meteor.json", "radreward.scorers.meteor", "METEOR")
+CIDER = Kind("cider.json", "radreward.scorers.cider", "CIDEr")
 CUSTOM = Kind("", "radreward.scorers.custom", "CustomScorer")
 """Of `my_file.py:my_metric`; never saved."""
-KINDS = (REWARD_MODEL, RATESCORE, BLEU, ROUGE, CHRF)
+KINDS = (REWARD_MODEL, RATESCORE, BLEU, ROUGE, CHRF, METEOR, CIDER, SENTENCES)
 NAMES = {
     "embedded": Name("Reward model (embedded)", REWARD_MODEL, {}, EMBEDDED),
     "ratescore": Name("RaTEScore", RATESCORE, {}),
+    "sentences": Name("Sentences", SENTENCES, {}, Path(__file__).parent / "sentences_embedded"),
     "bleu-1": Name("BLEU-1", BLEU, {"order": 1}),
     "bleu-2": Name("BLEU-2", BLEU, {"order": 2}),
     "bleu-3": Name("BLEU-3", BLEU, {"order": 3}),
@@ -59,6 +63,8 @@ NAMES = {
     "rouge-2": Name("ROUGE-2", ROUGE, {"variant": "2"}),
     "rouge-l": Name("ROUGE-L", ROUGE, {"variant": "l"}),
     "chrf": Name("chrF", CHRF, {}),
+    "meteor": Name("METEOR (exact and stem)", METEOR, {}),
+    "cider": Name("CIDEr-D", CIDER, {}),
 }
 """What is in the package."""
 

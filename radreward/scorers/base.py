@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -68,6 +68,13 @@ class Scorer(ABC):
     def sub_names(self) -> tuple[str, ...]:
         """What the sub-scores are called, in their order: the criteria, unless a scorer has others."""
         return self.criteria.tags if self.criteria else ()
+
+    def for_run(self, references: Iterable[str]) -> Scorer:
+        """The scorer for a run over these references, maybe not all at once: itself, unless it needs to know them all.
+
+        Called once before a run; `references` are not read unless they are needed.
+        """
+        return self
 
     def score(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """Scores in the order and length of the input; a row that cannot be scored has NaN and a status that says why.

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from radreward.data.records import fingerprint
 from radreward.data.tables import TableWriter, extension, read_rows
 from radreward.errors import InputError
-from radreward.scorers.base import Scorer
+from radreward.scorers.base import Scorer, problem
 from radreward.scorers.chunks import Chunk, Engine, Here, digest, entry
 from radreward.scorers.progress import RowProgress
 
@@ -85,6 +85,10 @@ def score_file(
     if output.resolve() == source.resolve():
         raise InputError(f"{output}: Expected an output that is not the input.")
     survey = _survey(source, chunk)
+    fitted = scorer.for_run(_references(source))
+    if engine and fitted is not scorer:
+        raise InputError(f"{scorer.title}: needs all references of a run, which workers do not have; score it here.")
+    scorer = fitted
     schema = _schema(survey, scorer, source)
     parts = output.with_name(f"{output.name}.parts")
     _resume(parts, {"input": fingerprint(source), "scorer": scorer.fingerprint(), "chunk": chunk})
@@ -126,6 +130,15 @@ def _survey(source: Path, chunk: int) -> _Survey:
     fields = [(name, given.field(name).type if given else _type(kinds[name])) for name in names]
     id_type = pa.int64() if kinds["id"] == {int} else pa.string()
     return _Survey(rows, id_type, pa.schema(fields), frozenset(values[counts > 1].tolist()))
+
+
+def _references(source: Path) -> Iterator[str]:
+    """The references of all rows that can be scored."""
+    for batch in read_rows(source):
+        for row in batch:
+            reference = row.values.get("reference")
+            if not row.problem and problem(reference, row.values.get("candidate")) is None:
+                yield str(reference)
 
 
 def _kind(value: Any) -> type:

@@ -62,7 +62,9 @@ class PlainScorer(Scorer):
             for kind in type(self).__mro__
             if issubclass(kind, PlainScorer) and kind is not PlainScorer
         ]
-        told = json.dumps([type(self).__name__, self.settings(), [version(name) for name in self.packages]])
+        told = json.dumps(
+            [type(self).__name__, self.settings(), [version(name) for name in self.packages]], sort_keys=True
+        )
         return hashlib.sha256(b"\0".join([told.encode(), *code])).hexdigest()
 
     def save_pretrained(self, folder: str | Path) -> None:

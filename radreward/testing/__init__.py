@@ -9,7 +9,8 @@ For an objective:
 
 for a weighting of the criteria `WeightingConformance` with `weighting`, for what trains on rollouts
 `RolloutObjectiveConformance` with `objective`, `RewardFunctionConformance` with `reward` and
-`AdvantageScalingConformance` with `scaling`. pytest collects the inherited tests;
+`AdvantageScalingConformance` with `scaling`, and for a metric that scores reports `ScorerConformance` with `scorer`.
+pytest collects the inherited tests;
 each also runs by itself, `TestMyLoss().test_dtypes()`, and raises an AssertionError that says what is wrong.
 """
 
@@ -21,12 +22,14 @@ from radreward.testing.rollouts import (
     make_completions,
     make_rollouts,
 )
+from radreward.testing.scorers import ScorerConformance
 
 __all__ = [
     "AdvantageScalingConformance",
     "ObjectiveConformance",
     "RewardFunctionConformance",
     "RolloutObjectiveConformance",
+    "ScorerConformance",
     "WeightingConformance",
     "make_completions",
     "make_reward_batch",

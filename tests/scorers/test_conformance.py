@@ -1,0 +1,68 @@
+"""Every scorer of the package does what every scorer has to do."""
+
+from radreward.scorers import load
+from radreward.scorers.base import Scorer
+from radreward.scorers.custom import CustomScorer
+from radreward.testing import ScorerConformance
+
+
+class TestEmbedded(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("embedded")
+
+
+class TestRaTEScore(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("ratescore")
+
+
+class TestBLEU1(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("bleu-1")
+
+
+class TestBLEU4(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("bleu-4")
+
+
+class TestROUGE2(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("rouge-2")
+
+
+class TestROUGEL(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("rouge-l")
+
+
+class TestChrF(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("chrf")
+
+
+class TestMETEOR(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("meteor")
+
+
+class TestCIDEr(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("cider")
+
+
+class TestCustom(ScorerConformance):
+    saves = False
+
+    @staticmethod
+    def scorer() -> Scorer:
+        return CustomScorer(lambda reference, candidate: len(set(reference.split()) & set(candidate.split())))
