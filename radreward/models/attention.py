@@ -79,6 +79,34 @@ def model_inputs(packed: PackedBatch, config: PreTrainedConfig, dtype: torch.dty
     return inputs
 
 
+def step_inputs(
+    tokens: Tensor, position: Tensor, keys: Tensor, config: PreTrainedConfig, dtype: torch.dtype
+) -> dict[str, Any]:
+    """Keyword arguments for one step of decoding with a cache whose rows are of unlike length.
+
+    Args:
+        tokens: (B,) the token of each row that is read.
+        position: (B,) its position.
+        keys: (B, K) position of each key, the token's own last; -1 where there is none.
+        config: Of the model.
+        dtype: Of the mask.
+    """
+    offset = config.pad_token_id + 1 if config.model_type in POSITION_OFFSET else 0
+    window = getattr(config, "sliding_window", None)
+    kinds = set(getattr(config, "layer_types", None) or ["sliding_attention" if window else "full_attention"])
+    masks = {}
+    for kind in sorted(kinds):
+        allowed = keys >= 0
+        if window is not None and kind == "sliding_attention":
+            allowed = allowed & (position.unsqueeze(1) - keys < window)
+        masks[kind] = _additive(allowed.unsqueeze(1), dtype)
+    return {
+        "input_ids": tokens.unsqueeze(1),
+        "position_ids": position.unsqueeze(1) + offset,
+        "attention_mask": masks if len(masks) > 1 else next(iter(masks.values())),
+    }
+
+
 def _additive(allowed: Tensor, dtype: torch.dtype) -> Tensor:
     mask = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
     return mask.masked_fill_(~allowed, torch.finfo(dtype).min).unsqueeze(1)
