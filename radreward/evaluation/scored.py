@@ -78,7 +78,7 @@ def score_pairs(
     scorer, scores, reason, computed = None, None, None, 0
     keys = [text_key(*pair) for pair in texts]
     try:
-        scorer = load()
+        scorer = load().for_run(reference for reference, _ in texts)
         fingerprint = scorer.fingerprint()
     except Exception as error:  # a scorer may be anybody's code: the others go on, and this one says why it did not
         reason = told(error)
@@ -112,7 +112,7 @@ def score_pairs(
                 counts[place] = [math.nan if value is None else value for value in found.counts]
     return Scored(
         name,
-        getattr(scorer, "title", name),
+        getattr(scorer, "title", "") or name,
         getattr(scorer, "higher_is_better", True),
         getattr(scorer, "range", (None, None)),
         tuple(scorer.sub_names) if scorer is not None else (),
