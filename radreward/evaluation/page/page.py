@@ -16,7 +16,11 @@ from radreward.errors import InputError
 from radreward.evaluation.page.chosen import Names, choose
 
 FORMAT = 1
-SCRIPTS = (*("dom", "format", "tip", "table", "ranking", "words", "disagreements", "main"),)
+SCRIPTS = (
+    *("dom", "format", "tip", "table", "interval", "heatmap", "chart"),
+    *("ranking", "significance", "people", "scatter", "criteria", "systems", "preferences", "probes"),
+    *("words", "disagreements", "scorers", "main"),
+)
 """In this order: each uses those before it."""
 
 

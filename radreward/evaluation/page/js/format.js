@@ -2,18 +2,20 @@
 
 const data = JSON.parse(byId("data").textContent);
 const results = data.results;
+for (const name of ["agreement", "inter_rater", "paired", "systems", "system_pairs", "system_ranks", "counts", "preferences", "probes"]) results[name] ??= [];
 
 const NONE = "–";
 const known = (value) => value !== null && value !== undefined;
 const minus = (text) => text.replace("-", "−");
-const fixed = (value, digits = 2) => (known(value) ? minus(value.toFixed(digits)) : NONE);
-const signed = (value, digits = 2) => (known(value) ? (value > 0 ? "+" : "") + fixed(value, digits) : NONE);
+// Nothing is −0.00.
+const fixed = (value, digits = 2) => (known(value) ? minus(value.toFixed(digits)).replace(/^−(0\.?0*)$/, "$1") : NONE);
+const signed = (value, digits = 2) => (known(value) ? (Number(value.toFixed(digits)) > 0 ? "+" : "") + fixed(value, digits) : NONE);
 const count = (value) => (known(value) ? value.toLocaleString("en") : NONE);
 const percent = (value) => (known(value) ? `${Math.round(100 * value)} %` : NONE);
 const probability = (value) => (!known(value) ? NONE : value < 0.001 ? "< 0.001" : value.toFixed(3));
 const interval = (low, high, digits = 2) => (known(low) && known(high) ? `${fixed(low, digits)} to ${fixed(high, digits)}` : NONE);
 // As many digits as tell values of this size apart.
-const plain = (value) => (known(value) ? minus(String(Number(value.toPrecision(3)))) : NONE);
+const plain = (value, digits = 3) => (known(value) ? minus(String(Number(value.toPrecision(digits)))) : NONE);
 const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 
 const STATISTICS = { tau_b: "Kendall’s τ-b", spearman: "Spearman’s ρ", pearson: "Pearson’s r" };

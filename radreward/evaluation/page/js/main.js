@@ -7,7 +7,7 @@ const state = {
   scorer: targets.length ? ranked(targets[0].name)[0]?.name : scorers[0]?.name,
 };
 
-const SECTIONS = [ranking, disagreements];
+const SECTIONS = [ranking, significance, between, people, scatter, perCriterion, counted, systems, preferences, probes, disagreements, metrics, dataset];
 const drawn = new Map();
 
 function choose(change) {
@@ -64,8 +64,14 @@ function drawHead() {
   );
 }
 
+function drawNavigation() {
+  const links = SECTIONS.map((section) => el("li", {}, el("a", { href: `#${section.id}` }, section.title)));
+  byId("head").append(el("nav", { "aria-label": "Sections" }, el("ul", {}, links)));
+}
+
 byId("controls").addEventListener("submit", (event) => event.preventDefault());
 drawHead();
+drawNavigation();
 drawControls();
 for (const section of SECTIONS) {
   const node = el("section", { id: section.id });

@@ -10,17 +10,34 @@ const ranking = {
     "whichever direction a metric has. Bars are 95 % intervals, from resampling cases. Choose a metric to look at it closely below.",
   draw(node) {
     const list = el("div");
-    node.append(
+    add(
+      node,
+      el("p", { class: "take" }, takeaway()),
       el("div", { class: "tools" }, search("Find a metric", rankingFilter, (text) => ((rankingFilter = text), fill()))),
       list,
     );
     const fill = () => list.replaceChildren(rankingTable());
     fill();
-    node.append(...notesOfTarget(), ...failures());
+    add(node, notesOfTarget(), failures());
   },
 };
 
 let rankingFilter = "";
+
+// The table in one sentence or three.
+function takeaway() {
+  const rows = rankingRows();
+  const best = rows.find((row) => row.best);
+  if (!best) return "Of no metric is agreement defined here.";
+  const among = ratersRow();
+  const tested = state.statistic === "tau_b" && state.scope === "pooled" ? rows.filter((row) => known(row.test?.p_holm)) : [];
+  const alike = tested.filter((row) => row.test.p_holm >= ALPHA).map((row) => row.scorer.title);
+  return [
+    `${best.scorer.title} agrees most, ${SIGNS[state.statistic]} ${fixed(best.value)} (${interval(best.low, best.high)}).`,
+    among && `Raters among themselves: ${fixed(among.value)}.`,
+    tested.length && (alike.length ? `Not told apart from it: ${alike.join(", ")}.` : "All others agree less, Holm-corrected."),
+  ].filter(Boolean).join(" ");
+}
 
 function scopeTitle(scope) {
   if (scope === "pooled") return "over all pairs";
@@ -62,7 +79,7 @@ function rankingTable() {
     { title: "Rank", numeric: true, class: "extra", value: (row) => known(row.rank) && -row.rank, cell: (row) => row.rank ?? (row.raters ? "" : NONE) },
     { title: SIGNS[state.statistic], numeric: true, value: (row) => row.value, cell: (row) => fixed(row.value) },
     { title: "95 % interval", numeric: true, class: "extra", value: (row) => (known(row.low) ? row.high - row.low : null), tip: "Sorts by width", cell: (row) => (row.raters ? `${interval(row.low, row.high)} (range)` : interval(row.low, row.high)) },
-    { title: "", class: "forest", head: axisHead(axis), cell: (row) => forest(row, axis, people) },
+    { title: "", class: "forest", head: axisHead(axis), cell: (row) => intervalPlot(row, axis, { level: people?.value, people: row.raters }) },
     { title: "p", numeric: true, class: "extra", tip: "Of no agreement at all", value: (row) => row.p, cell: (row) => (row.raters ? "" : probability(row.p)) },
     tested && { title: "p, against the best", numeric: true, class: "extra", tip: "Paired, Holm-corrected", value: (row) => row.test?.p_holm, cell: (row) => (row.raters ? "" : row.best ? "best" : probability(row.test?.p_holm)) },
     { title: "Pairs", numeric: true, class: "extra", value: (row) => row.entry?.n, cell: (row) => (row.raters ? `${row.raters} raters` : count(row.entry?.n)) },
@@ -84,37 +101,6 @@ function focusButton(row) {
     el("button", { type: "button", class: "name", "data-key": `rank ${scorer.name}`, "aria-pressed": String(scorer.name === state.scorer), tip: told.filter(Boolean).join("\n"), on: { click: act } }, scorer.title),
     entry?.note && !known(row.value) ? el("small", {}, entry.note) : null,
   ];
-}
-
-// Ticks at round numbers around the values, 0 among them.
-function axisOf(values) {
-  const low = Math.min(0, ...values);
-  const high = Math.max(0.1, ...values);
-  const step = [0.05, 0.1, 0.2, 0.25, 0.5].find((size) => (high - low) / size <= 6) ?? 0.5;
-  const [from, to] = [Math.floor(low / step + 1e-9) * step, Math.ceil(high / step - 1e-9) * step];
-  const ticks = [];
-  for (let place = 0; from + place * step <= to + 1e-9; place++) ticks.push(from + place * step);
-  return { ticks, place: (value) => `${(100 * (value - from)) / (to - from)}%` };
-}
-
-const axisHead = (axis) =>
-  svg(
-    "svg",
-    { class: "axis", "aria-hidden": "true" },
-    axis.ticks.map((tick) => svg("text", { x: axis.place(tick), y: 12 }, minus(String(Number(tick.toFixed(2)))))),
-  );
-
-function forest(row, axis, people) {
-  const told = known(row.value) ? `${fixed(row.value)}, ${interval(row.low, row.high)}` : "not defined";
-  const lines = axis.ticks.map((tick) => svg("line", { class: Math.abs(tick) < 1e-9 ? "zero" : "grid", x1: axis.place(tick), x2: axis.place(tick), y1: 0, y2: "100%" }));
-  const level = people && svg("line", { class: "people", x1: axis.place(people.value), x2: axis.place(people.value), y1: 0, y2: "100%" });
-  const marks = known(row.value)
-    ? [
-        known(row.low) && svg("line", { class: "range", x1: axis.place(row.low), x2: axis.place(row.high), y1: "50%", y2: "50%" }),
-        svg("circle", { class: "value", cx: axis.place(row.value), cy: "50%", r: 4.5 }),
-      ]
-    : [];
-  return svg("svg", { class: `interval${row.raters ? " of-people" : ""}`, role: "img", "aria-label": told }, lines, level, marks);
 }
 
 const notesOfTarget = () =>
