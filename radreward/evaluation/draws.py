@@ -62,7 +62,7 @@ def drawn_correlations(x: Floats, y: Floats, case: Ints, counts: Ints) -> Drawn:
     order = np.argsort(case, kind="stable")  # rows of a case stand together
     x, y, case = x[:, order], y[:, order], case[order]
     columns = [Column(values) for values in (*x, *y)]
-    tau = _drawn_tau(columns[: len(x)], columns[len(x) :], case, counts)
+    tau = _tau(columns[: len(x)], columns[len(x) :], case, counts)
     rho, r = np.empty((2, len(counts), len(x), len(y)))
     step = max(1, _CELLS // (len(case) * len(columns)))
     for start in range(0, len(counts), step):
@@ -75,6 +75,13 @@ def drawn_correlations(x: Floats, y: Floats, case: Ints, counts: Ints) -> Drawn:
         for into, table in ((rho, ranked), (r, plain)):
             into[part] = table[:, : len(x)] @ table[:, len(x) :].transpose(0, 2, 1)
     return Drawn(tau, np.clip(rho, -1, 1), np.clip(r, -1, 1))
+
+
+def drawn_tau(x: Floats, y: Floats, case: Ints, counts: Ints) -> Floats:
+    """τ-b alone, (B, S, T); see `drawn_correlations`."""
+    order = np.argsort(case, kind="stable")
+    first, second = ([Column(values[order]) for values in side] for side in (x, y))
+    return _tau(first, second, case[order], counts)
 
 
 class Column:
@@ -102,16 +109,16 @@ class Column:
 
 def _standard(values: Floats, weights: Floats, ties: Floats) -> Floats:
     """(b, n) such that the products of two variables add up to their correlation in each draw."""
-    mean = (weights * values).sum(1, keepdims=True) / weights.sum(1, keepdims=True)
-    apart = (values - mean) * np.sqrt(weights)
-    length = np.sqrt((apart**2).sum(1, keepdims=True))
-    length[(ties > 0).sum(1) < 2] = np.nan
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):  # draws without any of these rows
+        mean = (weights * values).sum(1, keepdims=True) / weights.sum(1, keepdims=True)
+        apart = (values - mean) * np.sqrt(weights)
+        length = np.sqrt((apart**2).sum(1, keepdims=True))
+        length[(ties > 0).sum(1) < 2] = np.nan
         standard: Floats = apart / length
     return standard
 
 
-def _drawn_tau(x: list[Column], y: list[Column], case: Ints, counts: Ints) -> Floats:
+def _tau(x: list[Column], y: list[Column], case: Ints, counts: Ints) -> Floats:
     """(B, S, T) τ-b = (concordant - discordant) / √(pairs that differ in x · pairs that differ in y).
 
     Σ over rows i < j of w_i w_j sign(x_i - x_j) sign(y_i - y_j), where the weight of a row is that of its case, is

@@ -28,6 +28,9 @@ _SPECIAL = {
     "²": "$^2$",
 }
 
+_LONG = 14
+"""Longer heads are broken at every space."""
+
 
 def terminal_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """A table of which the first column may break, and the others, figures, may not."""
@@ -36,7 +39,7 @@ def terminal_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str
     )
     made.add_column(heads[0], overflow="fold")
     for head in heads[1:]:
-        made.add_column(head, justify="right", no_wrap=True)
+        made.add_column(head.replace(" ", "\n") if len(head) > _LONG else head, justify="right", no_wrap=True)
     for row in rows:
         made.add_row(*row)
     return made

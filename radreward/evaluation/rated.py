@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from radreward.data.records import RowError, text_field
-from radreward.data.tables import is_text, read_rows, write_table
-from radreward.errors import InputError
+from radreward.data.tables import is_text, write_table
+from radreward.evaluation.checked import read_checked, refuse
 from radreward.evaluation.targets import MEAN, Errors, RatedPair, RatedPairs, Ratings
 
 __all__ = ["MEAN", "RatedPair", "RatedPairs", "read_rated", "write_rated"]
@@ -34,36 +34,21 @@ def read_rated(path: str | Path) -> RatedPairs:
             row, field and what was expected.
     """
     rows: list[RatedPair] = []
-    problems: list[str] = []
     notes: list[str] = []
     first: dict[str, int] = {}
     texts: dict[str, str] = {}
-    for batch in read_rows(path):
-        for raw in batch:
-            try:
-                if raw.problem:
-                    raise RowError(raw.problem)
-                row = _pair(raw.values)
-            except RowError as error:
-                problems.append(f"row {raw.number}: {error}")
-                continue
-            row = row._replace(reference=texts.setdefault(row.reference, row.reference))  # held once for all its rows
-            if row.id in first:
-                notes.append(f"id {row.id!r} is in row {first[row.id]} and in row {raw.number}; both are kept")
-                row = row._replace(id=f"{row.id}#{raw.number}")
-            first[row.id] = raw.number
-            rows.append(row)
-    if rows:
-        problems += _other_criteria(rows, first)
-    if problems:
-        more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        raise InputError(f"{path}, {'; '.join(problems[:_SHOWN])}{more}.")
-    if not rows:
-        raise InputError(f"{path}: Expected at least one row but there is none.")
     own: dict[str, str] = {}
-    for row in rows:
-        own.setdefault(row.reference, row.id)
-    return RatedPairs([row if row.group else row._replace(group=own[row.reference]) for row in rows], _few(notes))
+    for number, row in read_checked(path, _pair):
+        if row.id in first:
+            notes.append(f"id {row.id!r} is in row {first[row.id]} and in row {number}; both are kept")
+            row = row._replace(id=f"{row.id}#{number}")
+        first[row.id] = number
+        reference = texts.setdefault(row.reference, row.reference)  # held once for all its rows
+        group = row.group or own.setdefault(reference, row.id)
+        rows.append(row._replace(reference=reference, group=group))
+    if problems := _other_criteria(rows, first):
+        refuse(path, problems)
+    return RatedPairs(rows, _few(notes))
 
 
 def write_rated(path: str | Path, rows: Iterable[RatedPair]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from radreward.evaluation.draws import draw_cases, drawn_correlations, interval
+from radreward.evaluation.draws import drawn_correlations, interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -64,42 +65,87 @@ def correlations(x: Floats, y: Floats) -> dict[str, Estimate]:
     return {name: Estimate(float(one.statistic), p=float(one.pvalue)) for name, one in zip(NAMES, found, strict=True)}
 
 
-def agreements(x: Floats, y: Floats, case: Ints, draws: int = 1000, seed: int = 0) -> list[list[Agreement]]:
+def agreements(x: Floats, y: Floats, case: Ints, counts: Ints) -> list[list[Agreement]]:
     """Agreement of every scorer with every target, each over the rows in which both are known.
 
     Args:
         x: (S, n) scores, NaN where unknown.
         y: (T, n) targets, likewise.
-        case: (n,) which case.
-        draws: Draws of cases for the intervals; 0 for none.
-        seed: Of the draws.
+        case: (n,) which case, 0 to G - 1.
+        counts: (B, G) how often each case is in each draw.
 
     Returns:
         S lists of T.
 
     >>> x, y = np.array([[1.0, 2, 3, np.nan]]), np.array([[2.0, 2, 5, 1]])
-    >>> [[found]] = agreements(x, y, np.arange(4), draws=0)
+    >>> [[found]] = agreements(x, y, np.arange(4), np.ones((0, 4), dtype=np.int64))
     >>> found.n, round(found.tau_b.value, 4)
     (3, 0.8165)
     """
     found = [[Agreement(0, 0)] * len(y) for _ in x]
-    for ones, others, rows in _same_rows(x, y):
+    for ones, others, rows in same_rows(x, y):
         some, where = np.unique(case[rows], return_inverse=True)
         ends: list[tuple[Floats, Floats]] = []
-        if draws and len(some) > 1:
-            counts = draw_cases(len(some), draws, seed)
-            ends = [interval(each) for each in drawn_correlations(x[ones][:, rows], y[others][:, rows], where, counts)]
-        for place, one in enumerate(ones):
-            for other, target in enumerate(others):
-                values = correlations(x[one][rows], y[target][rows])
-                for name, (low, high) in zip(NAMES, ends, strict=False):
-                    values[name] = values[name]._replace(low=float(low[place, other]), high=float(high[place, other]))
-                note = _note(x[one][rows], y[target][rows], len(some))
-                found[one][target] = Agreement(int(rows.sum()), len(some), **values, note=note)
+        if len(counts) and len(some) > 1:
+            drawn = drawn_correlations(x[ones][:, rows], y[others][:, rows], where, counts[:, some])
+            ends = [interval(each) for each in drawn]
+        for (place, one), (other, target) in product(enumerate(ones), enumerate(others)):
+            values = correlations(x[one][rows], y[target][rows])
+            for name, (low, high) in zip(NAMES, ends, strict=False):
+                values[name] = values[name]._replace(low=float(low[place, other]), high=float(high[place, other]))
+            note = _note(x[one][rows], y[target][rows], len(some))
+            found[one][target] = Agreement(int(rows.sum()), len(some), **values, note=note)
     return found
 
 
-def _same_rows(x: Floats, y: Floats) -> list[tuple[list[int], list[int], NDArray[np.bool_]]]:
+def agreements_within(x: Floats, y: Floats, case: Ints, system: Ints, counts: Ints) -> list[list[Agreement]]:
+    """Agreement within systems: the mean over systems of each one's correlation, weighed by its rows.
+
+    Who wrote a candidate is no part of it: candidates of a good and of a bad system are told apart by style alone.
+    There is no p; the interval is of the same draws of cases in all systems. Systems in which a correlation is not
+    defined do not count.
+
+    Args:
+        x: (S, n) scores, NaN where unknown.
+        y: (T, n) targets, likewise.
+        case: (n,) which case, 0 to G - 1.
+        system: (n,) which system; rows with a number below 0 have none and are left out.
+        counts: (B, G) how often each case is in each draw.
+    """
+    found = [[Agreement(0, 0)] * len(y) for _ in x]
+    for ones, others, rows in same_rows(x, y):
+        parts = [rows & (system == number) for number in np.unique(system[rows & (system >= 0)])]
+        values = np.full((3, len(parts), len(ones), len(others)), np.nan)
+        drawn = np.full((3, len(parts), len(counts), len(ones), len(others)), np.nan)
+        for number, part in enumerate(parts):
+            some, where = np.unique(case[part], return_inverse=True)
+            for (place, one), (other, target) in product(enumerate(ones), enumerate(others)):
+                told = correlations(x[one][part], y[target][part])
+                values[:, number, place, other] = [told[name].value for name in NAMES]
+            drawn[:, number] = drawn_correlations(x[ones][:, part], y[others][:, part], where, counts[:, some])
+        weights = np.array([part.sum() for part in parts], dtype=np.float64)
+        means = _weighed(values, weights)
+        ends = [interval(each) for each in _weighed(drawn, weights)] if len(counts) and parts else []
+        inside = np.logical_or.reduce(parts) if parts else np.zeros(len(case), np.bool_)
+        for (place, one), (other, target) in product(enumerate(ones), enumerate(others)):
+            told = {name: Estimate(float(means[at, place, other])) for at, name in enumerate(NAMES)}
+            for name, (low, high) in zip(NAMES, ends, strict=False):
+                told[name] = told[name]._replace(low=float(low[place, other]), high=float(high[place, other]))
+            defined = int((~np.isnan(values[0, :, place, other])).sum())
+            note = None if defined == len(parts) else f"defined in {defined} of {len(parts)} systems"
+            found[one][target] = Agreement(int(inside.sum()), len(np.unique(case[inside])), **told, note=note)
+    return found
+
+
+def _weighed(values: Floats, weights: Floats) -> Floats:
+    """Mean over the second axis of (3, K, ...), by weights (K,), of what is not NaN."""
+    given = weights.reshape(-1, *[1] * (values.ndim - 2)) * ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        means: Floats = (np.nan_to_num(values) * given).sum(1) / given.sum(1)
+    return means
+
+
+def same_rows(x: Floats, y: Floats) -> list[tuple[list[int], list[int], NDArray[np.bool_]]]:
     """Scorers and targets that are known in the same rows, which are then drawn together."""
 
     def alike(values: Floats) -> dict[bytes, list[int]]:

@@ -108,8 +108,9 @@ class RatedPairs:
         return tuple(dict.fromkeys(rater for target in self.targets for rater in target.raters))
 
     def counts(self, criterion: str, significant: bool = False) -> Floats:
-        """(R, n) errors by one criterion, a row for each rater; NaN where there is none."""
-        return self._by_rater(lambda row: row.significant if significant else row.errors, criterion)[1]
+        """(n,) mean errors by one criterion over the raters who counted; NaN where nobody did."""
+        raters, values = self._by_rater(lambda row: row.significant if significant else row.errors, criterion)
+        return Target(criterion, criterion, False, raters, values, ()).values
 
     def _targets(self) -> Iterator[Target]:
         yield from self._target("errors", lambda row: row.errors)

@@ -1,0 +1,265 @@
+"""The figures of a bench as plain values: correlations turned so that more is more agreement, null where undefined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from radreward.evaluation.contests import contests
+from radreward.evaluation.counting import count_agreement
+from radreward.evaluation.draws import draw_cases
+from radreward.evaluation.preferences import Preference, preference_agreement
+from radreward.evaluation.rated import RatedPairs
+from radreward.evaluation.raters import between_raters
+from radreward.evaluation.scored import Scored
+from radreward.evaluation.statistics import NAMES, Agreement, agreements, agreements_within, correlations
+from radreward.evaluation.systems import rank_agreement, system_differences, system_means
+from radreward.evaluation.targets import TOTALS, Target
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Rows = list[dict[str, Any]]
+
+
+class Table(NamedTuple):
+    """Scores and targets as arrays."""
+
+    pairs: RatedPairs
+    scored: list[Scored]
+    targets: list[Target]
+    x: Floats
+    """(S, n) scores, higher is better."""
+    y: Floats
+    """(T, n) targets, higher is better."""
+    case: Ints
+    """(n,)."""
+    system: Ints
+    """(n,) place among the systems, -1 for none."""
+    counts: Ints
+    """(B, G) draws of cases."""
+    seed: int
+
+    @classmethod
+    def of(cls, pairs: RatedPairs, scored: list[Scored], draws: int, seed: int) -> Self:
+        """Arrays of pairs and scorers."""
+        places = {name: place for place, name in enumerate(pairs.systems)}
+        return cls(
+            pairs,
+            scored,
+            list(pairs.targets),
+            np.array([one.oriented for one in scored]).reshape(-1, len(pairs)),
+            np.array([oriented(target) for target in pairs.targets]).reshape(-1, len(pairs)),
+            pairs.cases,
+            np.array([places.get(row.system or "", -1) for row in pairs.rows]),
+            draw_cases(int(pairs.cases.max()) + 1, draws, seed),
+            seed,
+        )
+
+    def totals(self) -> list[int]:
+        """Places of the targets over all criteria."""
+        return [place for place, target in enumerate(self.targets) if target.name in TOTALS]
+
+
+def oriented(target: Target) -> Floats:
+    """(n,) higher is better."""
+    return target.values if target.higher_is_better else -target.values
+
+
+def agreement_rows(table: Table) -> Rows:
+    """Each scorer and target: pooled, within systems, and in each system where there are some."""
+    every = list(range(len(table.targets)))
+    rows = _scope(table, "pooled", every, agreements(table.x, table.y, table.case, table.counts))
+    if len(table.pairs.systems) < 2:
+        return rows
+    within = agreements_within(table.x, table.y, table.case, table.system, table.counts)
+    rows += _scope(table, "within", every, within)
+    totals = table.totals()
+    for place, name in enumerate(table.pairs.systems):
+        part = table.system == place
+        some, where = np.unique(table.case[part], return_inverse=True)
+        found = agreements(table.x[:, part], table.y[totals][:, part], where, table.counts[:, some])
+        rows += _scope(table, f"system:{name}", totals, found)
+    return rows
+
+
+def _scope(table: Table, scope: str, targets: Sequence[int], found: list[list[Agreement]]) -> Rows:
+    return [
+        {
+            "scorer": one.name,
+            "target": table.targets[place].name,
+            "scope": scope,
+            "n": value.n,
+            "cases": value.cases,
+            **{name: _plain(getattr(value, name)) for name in NAMES},
+            "note": value.note,
+        }
+        for one, values in zip(table.scored, found, strict=True)
+        for place, value in zip(targets, values, strict=True)
+    ]
+
+
+def rater_rows(table: Table) -> Rows:
+    """Raters with each other, by target."""
+    return [
+        {"target": target.name, **_plain(found)}
+        for target in table.targets
+        for found in between_raters(target.by_rater, target.raters)
+    ]
+
+
+def paired_rows(table: Table) -> Rows:
+    """Every two scorers, by the targets over all criteria."""
+    totals = table.totals()
+    return [
+        {
+            "target": table.targets[totals[found.target]].name,
+            "one": table.scored[found.one].name,
+            "other": table.scored[found.other].name,
+            **{name: value for name, value in _plain(found).items() if name not in ("target", "one", "other")},
+        }
+        for found in contests(table.x, table.y[totals], table.case, table.counts, table.seed)
+    ]
+
+
+def scorer_matrix(table: Table) -> dict[str, Any]:
+    """τ-b between scorers."""
+    taus = [[number(correlations(one, other)["tau_b"].value) for other in table.x] for one in table.x]
+    return {"names": [one.name for one in table.scored], "tau_b": taus}
+
+
+def system_rows(table: Table) -> Rows:
+    """Mean of each system by each scorer, in the scorer's own direction."""
+    return [
+        {"scorer": one.name, **_plain(found)}
+        for one in table.scored
+        for found in system_means(one.totals, table.case, table.system, table.pairs.systems, table.counts)
+    ]
+
+
+def system_pair_rows(table: Table) -> Rows:
+    """Every two systems by each scorer, in the scorer's own direction."""
+    return [
+        {"scorer": one.name, **_plain(found)}
+        for one in table.scored
+        for found in system_differences(
+            one.totals, table.case, table.system, table.pairs.systems, table.counts, table.seed
+        )
+    ]
+
+
+def system_rank_rows(table: Table) -> Rows:
+    """Whether scorers put systems in the order in which people do."""
+    if len(table.pairs.systems) < 2:
+        return []
+
+    def means(values: Floats) -> Floats:
+        names, none = table.pairs.systems, table.counts[:0]
+        return np.array([found.mean for found in system_means(values, table.case, table.system, names, none)])
+
+    rows: Rows = []
+    for one, scores in zip(table.scored, table.x, strict=True):
+        for target, values in zip(table.targets, table.y, strict=True):
+            known = np.where(np.isnan(scores) | np.isnan(values), np.nan, 1.0)  # both means are of the same rows
+            tau, systems = rank_agreement(means(scores * known), means(values * known))
+            rows.append({"scorer": one.name, "target": target.name, "tau_b": number(tau), "n": systems})
+    return rows
+
+
+def count_rows(table: Table) -> Rows:
+    """Errors that scorers count, by criterion and in all, against the mean rater's."""
+    rows: Rows = []
+    for one in table.scored:
+        for name, known, columns in _counted(table.pairs, one):
+            found = count_agreement(columns, known)
+            if found.n:
+                rows.append({"scorer": one.name, "criterion": name, **_plain(found)})
+    return rows
+
+
+def _counted(pairs: RatedPairs, one: Scored) -> list[tuple[str, Floats, Floats]]:
+    """Criterion, errors by people, and errors by the scorer, (n,) each; only where both count the same."""
+    if one.counts is None:
+        return []
+    place = {tag: number for number, tag in enumerate(one.criteria)}
+    counts = one.counts
+    found = []
+    for prefixes, of_all, target in (
+        (("", "significant_", "insignificant_"), "", "errors"),
+        (("significant_",), "significant_", "errors_significant"),
+    ):
+        columns = {}
+        for tag in pairs.criteria:
+            there = [place[prefix + tag] for prefix in prefixes if prefix + tag in place]
+            if there:
+                columns[tag] = counts[:, there].sum(1)
+                found.append((of_all + tag, pairs.counts(tag, bool(of_all)), columns[tag]))
+        totals = [entry.values for entry in pairs.targets if entry.name == target]
+        if totals and len(columns) == len(pairs.criteria):
+            found.append((target, totals[0], np.sum(list(columns.values()), 0)))
+    return found
+
+
+def preference_rows(entries: Sequence[Preference], scored: Sequence[Scored], draws: int, seed: int) -> Rows:
+    """How often scorers prefer what people prefer, in all and by confidence."""
+    half = len(entries)
+    return [
+        {"scorer": one.name, **_plain(found), "confidence": list(found.confidence) if found.confidence else "all"}
+        for one in scored
+        for found in preference_agreement(entries, one.oriented[:half], one.oriented[half:], draws, seed)
+    ]
+
+
+SECTIONS: dict[str, Callable[[Table], Any]] = {
+    "agreement": agreement_rows,
+    "inter_rater": rater_rows,
+    "paired": paired_rows,
+    "between_scorers": scorer_matrix,
+    "systems": system_rows,
+    "system_pairs": system_pair_rows,
+    "system_ranks": system_rank_rows,
+    "counts": count_rows,
+}
+"""What makes each part of the results."""
+
+
+def target_row(target: Target) -> dict[str, Any]:
+    """What is to be known of a target."""
+    return {
+        "name": target.name,
+        "title": target.title,
+        "higher_is_better": target.higher_is_better,
+        "pairs": int((~np.isnan(target.values)).sum()),
+        "notes": list(target.notes),
+    }
+
+
+def scorer_row(one: Scored) -> dict[str, Any]:
+    """What became of a scorer."""
+    return {
+        "name": one.name,
+        "title": one.title,
+        "higher_is_better": one.higher_is_better,
+        "range": list(one.range),
+        "status": "ok" if one.reason is None else "failed",
+        "reason": one.reason,
+        "scored": int((~np.isnan(one.totals)).sum()),
+        "unscored": one.unscored,
+        "computed": one.computed,
+        "cached": one.cached,
+        "seconds": round(one.seconds, 3),
+        "sub_names": list(one.sub_names),
+    }
+
+
+def number(value: float) -> float | None:
+    """A number as JSON has it."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _plain(found: Any) -> dict[str, Any]:
+    """The fields of a named tuple, a number that is not finite as null."""
+    return {name: number(value) if isinstance(value, float) else value for name, value in found._asdict().items()}
