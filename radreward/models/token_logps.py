@@ -57,7 +57,7 @@ def completion_logps(
     else:
         parts = [_row(model, prompt, completions, temperature)]
     lengths = [len(completion) for completion in completions]
-    return pad_sequence(list(torch.cat(parts).split(lengths)), batch_first=True)
+    return pad_sequence(list(torch.split(torch.cat(parts), lengths)), batch_first=True)  # type: ignore[no-untyped-call]
 
 
 def _row(model: Any, prompt: Sequence[int], completions: Sequence[Sequence[int]], temperature: float) -> Tensor:
@@ -81,7 +81,8 @@ def _row(model: Any, prompt: Sequence[int], completions: Sequence[Sequence[int]]
     before = torch.arange(len(tokens), device=device) - 1
     before[[tree.prompt, *tree.ends[:-1]]] = tree.prompt - 1
     logits = causal(**inputs, logits_to_keep=before[tree.prompt :]).logits[0].float() / temperature
-    return logits.gather(1, tokens[tree.prompt :].unsqueeze(1)).squeeze(1) - logits.logsumexp(1)
+    logps: Tensor = logits.gather(1, tokens[tree.prompt :].unsqueeze(1)).squeeze(1) - logits.logsumexp(1)
+    return logps
 
 
 def base_model(model: Any) -> Any:

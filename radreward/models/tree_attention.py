@@ -95,7 +95,7 @@ def tree_attention(
         (1, L, H, D), and no weights.
     """
     if tree is None:
-        return sdpa_attention_forward(  # type: ignore[no-any-return]
+        return sdpa_attention_forward(
             module, query, key, value, attention_mask, scaling=scaling, sliding_window=sliding_window, **rest
         )
     groups = query.shape[1] // key.shape[1]

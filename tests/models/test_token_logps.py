@@ -46,7 +46,7 @@ def test_tree_rows_and_plain_sequences_are_the_same(family: str) -> None:
     expected = plain(model, 0.7)
     wanted = gradients(model, expected)
     for packing in ("tree", "rows"):
-        found = completion_logps(model, PROMPT, COMPLETIONS, 0.7, packing)  # type: ignore[arg-type]
+        found = completion_logps(model, PROMPT, COMPLETIONS, 0.7, packing)
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
         assert_same_gradients(gradients(model, found), wanted)
     assert (model.config._attn_implementation == NAME) == (family in KNOWN)
