@@ -78,7 +78,7 @@ def check_sheet(options: Namespace) -> int:
         found = read_sheet(options.sheet)
         if options.output:
             write_accuracies(options.output, found)
-    table = _table("Accuracy: samples that a person counts as the writer did", ("", "checked", "equal", "accuracy"))
+    table = _table("Counted alike by the person", ("", "checked", "equal", "accuracy"))
     for entry in found:
         share = "–" if entry.share is None else f"{entry.share:.2f}"
         table.add_row(entry.tag, str(entry.checked), str(entry.equal), share)

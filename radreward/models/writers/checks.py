@@ -89,7 +89,10 @@ def _read_by_rules(criteria: Criteria, reference: str, candidate: str) -> bool:
 
 
 def _facts_known(report: str) -> bool:
-    return len(report) <= LONGEST and wholly_read(annotate(report)) and bool(annotate(report).facts)
+    if len(report) > LONGEST:
+        return False
+    read = annotate(report)
+    return wholly_read(read) and any(entry.section in ("findings", "impression") for entry in read.sentences)
 
 
 def _other_counts(criteria: Criteria, reference: str, candidate: str, counts: Mapping[str, int]) -> str | None:

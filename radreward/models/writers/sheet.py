@@ -15,6 +15,8 @@ from radreward.data.tables import TableWriter, read_rows
 from radreward.errors import InputError
 
 WRITTEN, CHECKED = "written: ", "checked: "
+MOST = 1000
+"""The highest count that a cell may hold."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How cells begin that a spreadsheet would compute."""
 
@@ -111,7 +113,7 @@ def _count(path: Path, number: int, name: str, value: Any) -> int | None:
         count = float(text)
     except ValueError:
         count = -1.0
-    if count < 0 or count != int(min(count, 1e6)):
+    if not (0 <= count <= MOST and count == int(count)):
         raise InputError(f"{path}, row {number}, column {name!r}: Expected a count but got {value!r}.")
     return int(count)
 

@@ -6,9 +6,14 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from radreward.data.tokenizer import byte_tokenizer
 
 Reply = Callable[[list[dict[str, str]], int], str]
 
@@ -68,3 +73,23 @@ def talk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Reply], Talk]]:
     for server in running:
         server.shutdown()
         server.server_close()
+
+
+@pytest.fixture(scope="session")
+def local_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Llama of one layer with random weights and bytes as tokens, in a folder."""
+    folder = tmp_path_factory.mktemp("tiny-writer")
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=260,
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        max_position_embeddings=8192,
+        pad_token_id=0,
+        eos_token_id=2,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    byte_tokenizer(encoder=False).save_pretrained(folder)
+    return folder
