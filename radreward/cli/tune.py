@@ -41,7 +41,7 @@ def run(options: Namespace) -> int:
     with quiet(), readable():
         import matplotlib as mpl
 
-        from radreward.tuning import read_settings, run_study, table, write_results
+        from radreward.tuning import best_model, read_settings, run_study, table, write_results
 
         mpl.use("agg")  # nothing is shown, all is written
         settings = read_settings(options.config, options.base, options.trials, options.settings)
@@ -52,7 +52,7 @@ def run(options: Namespace) -> int:
         found = write_results(study, settings, fit_runner(), folder)
     for name, path in (
         ("best settings", found.best),
-        ("best model", folder / "trials" / str(study.best_trial.number) / "model"),
+        ("best model", best_model(study)),
         ("all trials", found.trials),
         ("importances", found.importances),
         ("plots", f"{found.page}, {found.plots}"),

@@ -1,6 +1,6 @@
 """Studies: search the settings of `fit` for those that make a metric best."""
 
-from radreward.tuning.results import Results, table, write_results
+from radreward.tuning.results import Results, best_model, table, write_results
 from radreward.tuning.settings import StudySettings, read_settings
 from radreward.tuning.space import Space
 from radreward.tuning.study import run_study
@@ -13,6 +13,7 @@ __all__ = [
     "StudyError",
     "StudySettings",
     "Training",
+    "best_model",
     "read_settings",
     "run_study",
     "table",

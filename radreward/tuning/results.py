@@ -18,6 +18,7 @@ from radreward.tuning.plots import write_plots
 from radreward.tuning.settings import StudySettings
 from radreward.tuning.space import Label
 from radreward.tuning.trial import STATES, Runner
+from radreward.tuning.workers import FOLDER, MARK, me
 
 
 class Results(NamedTuple):
@@ -28,6 +29,15 @@ class Results(NamedTuple):
     importances: Path
     page: Path
     plots: Path
+
+
+def best_model(study: Study) -> str:
+    """Where the model of the best trial lies: with the worker that trained it, maybe on another machine."""
+    best = study.best_trial
+    folder, host = Path(best.user_attrs[FOLDER]), best.user_attrs[MARK]["host"]
+    if host != me()["host"]:
+        return f"{folder / 'model'} of {host}"
+    return str(folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder) + "/model"
 
 
 def write_results(study: Study, settings: StudySettings, runner: Runner, folder: Path) -> Results:

@@ -119,6 +119,8 @@ def bounded(make: Callable[[], BaseStorage], seconds: float) -> BaseStorage:
 
 def _reason(error: BaseException) -> str:
     cause = error.__cause__ or error
+    if isinstance(cause, ModuleNotFoundError) and cause.name == "psycopg":
+        return "install its driver: pip install 'radreward[postgresql]'"
     return str(getattr(cause, "orig", None) or cause).strip().split("\n")[0].rstrip(".") or type(cause).__name__
 
 

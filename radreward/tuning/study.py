@@ -162,13 +162,15 @@ def next_task(study: Study, settings: StudySettings, watch: workers.Watch) -> Ta
 
 def _run(study: Study, settings: StudySettings, runner: Runner, task: Task, folder: Path) -> None:
     trial, labels, taken_over = task
+    folder = folder / "trials" / str(trial.number)
+    trial.set_user_attr(workers.FOLDER, str(folder.absolute()))
     what = ", ".join(f"{name} {_short(label)}" for name, label in labels.items())
     again = ", which another worker left behind" if taken_over else ""
     tell(f"trial {trial.number} of {settings.trials}{again}: {what}")
     began = time.monotonic()
     with workers.alive(trial):
         try:
-            outcome = run_trial(settings, runner, trial, labels, folder / "trials" / str(trial.number))
+            outcome = run_trial(settings, runner, trial, labels, folder)
         except StudyError as error:
             _finish(study, trial, Outcome(TrialState.FAIL, None, str(error)))
             raise

@@ -19,6 +19,8 @@ BEAT = 10.0
 GRACE = 60.0
 """Seconds without one after which it is taken for dead."""
 MARK = "worker"
+FOLDER = "folder"
+"""Entry of a trial: where its run lies on that worker's machine."""
 
 
 def me() -> dict[str, Any]:

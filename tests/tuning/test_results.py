@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import optuna
 import pytest
 import yaml
+from optuna.trial import create_trial
 from rich.console import Console
 
 from radreward.errors import InputError
-from radreward.tuning import StudySettings, run_study, table, write_results
+from radreward.tuning import StudySettings, best_model, run_study, table, write_results
 from radreward.tuning.results import ranked
+from radreward.tuning.workers import me
 from tests.tuning.pretended import parabola, pretend
 
 Read = Callable[..., StudySettings]
@@ -94,3 +97,15 @@ def test_where_all_failed_the_first_reason_is_told(settings: Read, tmp_path: Pat
     with pytest.raises(InputError, match="study toy: none of 2 trials was finished; the first: ValueError: no 10"):
         write_results(study, found, pretend(broken), tmp_path / "run")
     assert (tmp_path / "run" / "trials.csv").read_text().count("ValueError: no 10") == 2
+
+
+def test_the_best_model_lies_with_whoever_trained_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    study = optuna.create_study(direction="maximize")
+    there = {"folder": str(tmp_path / "b" / "trials" / "0"), "worker": me()}
+    study.add_trial(create_trial(value=1.0, user_attrs=there))
+    monkeypatch.chdir(tmp_path)
+    assert best_model(study) == "b/trials/0/model"
+    monkeypatch.chdir("/")
+    assert best_model(study) == str(tmp_path / "b/trials/0/model").lstrip("/")
+    study.add_trial(create_trial(value=2.0, user_attrs={**there, "worker": {"host": "other 1f", "pid": 1}}))
+    assert best_model(study) == f"{tmp_path}/b/trials/0/model of other 1f"
