@@ -3,19 +3,19 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check bench format clean
+.PHONY: demo test check bench bench-metrics browser format clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer; name one with PYTHON=python3.12"; exit 2; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,embedded,quantization,bench,distributed,llm]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,embedded,quantization,bench,distributed,lexical,llm]'
 	@touch $(READY)
 
 demo: $(READY)  ## generate training data, train, evaluate, score
 	$(BIN)/python experiments/demo.py
 
-test: $(READY)  ## all tests and doctests
+test: $(READY) browser  ## all tests and doctests
 	$(BIN)/pytest -n auto --dist worksteal
 
 check: $(READY)  ## format, lint, types
@@ -25,6 +25,12 @@ check: $(READY)  ## format, lint, types
 
 bench: $(READY)  ## speed and memory against what people use today
 	$(BIN)/python -m benchmarks
+
+browser:  # in which the tests look at pages
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
+		command -v apt-get >/dev/null || { echo "Expected chromium and chromedriver, in which pages are tested"; exit 2; }; \
+		root=; [ "$$(id -u)" = 0 ] || root=sudo; \
+		$$root apt-get update -qq && $$root apt-get install -qq -y --no-install-recommends chromium chromium-driver; }
 
 format: $(READY)
 	$(BIN)/ruff format .
