@@ -48,9 +48,11 @@ CHRF = Kind("chrf.json", "radreward.scorers.lexical", "ChrF")
 SENTENCES = Kind("sentences.json", "radreward.scorers.sentences", "SentenceScorer")
 METEOR = Kind("meteor.json", "radreward.scorers.meteor", "METEOR")
 CIDER = Kind("cider.json", "radreward.scorers.cider", "CIDEr")
+ENTITIES = Kind("entities.json", "radreward.scorers.entities", "EntityF1")
+LABELS = Kind("labels.json", "radreward.scorers.labels", "Labels14")
 CUSTOM = Kind("", "radreward.scorers.custom", "CustomScorer")
 """Of `my_file.py:my_metric`; never saved."""
-KINDS = (REWARD_MODEL, RATESCORE, BLEU, ROUGE, CHRF, METEOR, CIDER, SENTENCES)
+KINDS = (REWARD_MODEL, RATESCORE, BLEU, ROUGE, CHRF, METEOR, CIDER, ENTITIES, LABELS, SENTENCES)
 NAMES = {
     "embedded": Name("Reward model (embedded)", REWARD_MODEL, {}, EMBEDDED),
     "ratescore": Name("RaTEScore", RATESCORE, {}),
@@ -65,6 +67,8 @@ NAMES = {
     "chrf": Name("chrF", CHRF, {}),
     "meteor": Name("METEOR (exact and stem)", METEOR, {}),
     "cider": Name("CIDEr-D", CIDER, {}),
+    "entity-f1": Name("Entity F1 (SPICE-like)", ENTITIES, {}),
+    "labels-14": Name("14 labels F1 (rules)", LABELS, {}),
 }
 """What is in the package."""
 

@@ -55,17 +55,19 @@ class PlainScorer(Scorer):
         total = torch.tensor(self.values(references, candidates), dtype=torch.float32)
         return Scores(total, None, None, (OK,) * len(references))
 
-    def fingerprint(self) -> str:
-        """Of the settings, this code and the versions of the packages."""
-        code = [
-            Path(inspect.getfile(kind)).read_bytes()
+    def code(self) -> str:
+        """What scores depend on beside the settings: this code and the versions of the packages."""
+        parts = [
+            hashlib.sha256(Path(inspect.getfile(kind)).read_bytes()).hexdigest()
             for kind in type(self).__mro__
             if issubclass(kind, PlainScorer) and kind is not PlainScorer
         ]
-        told = json.dumps(
-            [type(self).__name__, self.settings(), [version(name) for name in self.packages]], sort_keys=True
-        )
-        return hashlib.sha256(b"\0".join([told.encode(), *code])).hexdigest()
+        return " ".join([*parts, *(f"{name} {version(name)}" for name in self.packages)])
+
+    def fingerprint(self) -> str:
+        """See `Scorer.fingerprint`."""
+        told = json.dumps([type(self).__name__, self.settings(), self.code()], sort_keys=True)
+        return hashlib.sha256(told.encode()).hexdigest()
 
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`; refuses a folder that holds something else."""

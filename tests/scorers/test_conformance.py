@@ -60,6 +60,18 @@ class TestCIDEr(ScorerConformance):
         return load("cider")
 
 
+class TestEntityF1(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("entity-f1")
+
+
+class TestLabels14(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("labels-14")
+
+
 class TestCustom(ScorerConformance):
     saves = False
 
