@@ -6,7 +6,7 @@ import math
 import pickle
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,9 +15,11 @@ from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 
+from radreward.criteria import Criteria
 from radreward.data.datamodule import TrainingData
 from radreward.errors import InputError
 from radreward.modules.run import RunFolder
+from radreward.objectives import processes
 
 Figures = Mapping[str, Mapping[str, float | None]]
 """What a run achieved: rows of measures by name, the last row "total"; None where one is not defined."""
@@ -28,6 +30,17 @@ OBJECTIVE = "objective."
 WRAPPERS = r"\b_(fsdp_wrapped|checkpoint_wrapped)_module\."
 
 SAME = "Expected the backbone, adapters, criteria and objective that it was trained with."
+
+
+def term_name(key: str, criteria: Criteria) -> str:
+    """The name of a term of an objective with the tag of its criterion.
+
+    >>> from radreward.criteria import RadCliQ
+    >>> term_name("individual/3", RadCliQ()), term_name("total", RadCliQ())
+    ('individual/incorrect_severity', 'total')
+    """
+    head, _, last = key.rpartition("/")
+    return f"{head}/{criteria.tags[int(last)]}" if head and last.isdigit() else key
 
 
 class OptimizerSettings:
@@ -174,6 +187,22 @@ class BaseModule(LightningModule, ABC):
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
         return checkpoint
+
+    def refuse_not_finite(self, values: Tensor, what: str, ids: Sequence[str]) -> None:
+        """All processes stop where one has to: the others would wait for it.
+
+        Args:
+            values: What has to be finite.
+            what: Said of it where it is not; the step and the groups follow.
+            ids: Groups of the batch.
+
+        Raises:
+            FloatingPointError: If a value of any process is not finite.
+        """
+        bad = ~values.isfinite().all()
+        if processes.total(bad.int()):
+            where = f"groups {', '.join(ids)}" if bad else "in another process"
+            raise FloatingPointError(f"{what if bad else 'A value is not finite in'} step {self.global_step}, {where}.")
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """AdamW in four groups (fresh or adapted, decayed or not), stepped every batch."""

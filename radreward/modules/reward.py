@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +20,7 @@ from radreward.errors import InputError
 from radreward.metrics import KendallTauB, PairwiseAccuracy, Spearman
 from radreward.models import Backbone, RewardModel, check_length, check_packing, start_from
 from radreward.modules.agreement import Agreement
-from radreward.modules.base import BaseModule, OptimizerSettings
+from radreward.modules.base import BaseModule, OptimizerSettings, term_name
 from radreward.modules.export import check_exportable, export
 from radreward.modules.figures import learning_curves, log_layout, log_rewards, margins
 from radreward.modules.run import RunFolder
@@ -139,28 +138,18 @@ class RewardModule(BaseModule):
         loss = self.objective.reduce(output)
         if not loss.requires_grad:
             raise InputError(f"{type(self.objective).__name__}: Expected losses that depend on the rewards.")
-        self._refuse_not_finite(loss, f"The loss is {loss.item()} in", batch.ids)
+        self.refuse_not_finite(loss, f"The loss is {loss.item()} in", batch.ids)
         truncated = torch.tensor(float(batch.truncated * processes.world_size()), device=self.device)
         means = processes.mean({"loss": loss, "truncated": truncated, **output.terms})
         self.truncated += int(means.pop("truncated"))
         size = len(batch.ids)
         self.log("train/loss", means.pop("loss"), prog_bar=True, batch_size=size)
-        self.log_dict({f"train/{self._named(key)}": value for key, value in means.items()}, batch_size=size)
+        self.log_dict(
+            {f"train/{term_name(key, self.criteria)}": value for key, value in means.items()}, batch_size=size
+        )
         if self.truncated:
             self.log("train/truncated", float(self.truncated), batch_size=size)
         return loss
-
-    def _refuse_not_finite(self, values: Tensor, what: str, ids: Sequence[str]) -> None:
-        """All processes stop where one has to: the others would wait for it."""
-        bad = ~values.isfinite().all()
-        if processes.total(bad.int()):
-            where = f"groups {', '.join(ids)}" if bad else "in another process"
-            raise FloatingPointError(f"{what if bad else 'A value is not finite in'} step {self.global_step}, {where}.")
-
-    def _named(self, key: str) -> str:
-        """The name of a term with the tag of its criterion: individual/3 is individual/incorrect_severity."""
-        head, _, last = key.rpartition("/")
-        return f"{head}/{self.criteria.tags[int(last)]}" if head and last.isdigit() else key
 
     def validation_step(self, batch: TrainingBatch, batch_index: int) -> None:
         """Rewards against known quality.
@@ -169,7 +158,7 @@ class RewardModule(BaseModule):
             FloatingPointError: If a reward is not finite; names the groups of the batch.
         """
         rewards, targets = self(batch.packed), batch.targets
-        self._refuse_not_finite(rewards, "A reward is not finite in validation,", batch.ids)
+        self.refuse_not_finite(rewards, "A reward is not finite in validation,", batch.ids)
         self.metrics.update(rewards, targets.quality, group=targets.group)
         kept = rewards, targets.quality, margins(rewards, targets.quality, targets.group)
         self.seen.append((kept[0].cpu(), kept[1].cpu(), kept[2].cpu()))
