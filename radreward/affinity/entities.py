@@ -12,7 +12,7 @@ from radreward.affinity.encoder import EntityEncoder
 from radreward.affinity.matching import EntitySets, Matches, match
 from radreward.affinity.remembered import RememberedTagger
 from radreward.criteria import Criteria
-from radreward.data.collate import Collator
+from radreward.data.collate import Collator, known_errors
 from radreward.errors import InputError
 from radreward.models.taggers import Tagger, load_tagger
 from radreward.types import Entity, ReportGroup
@@ -111,15 +111,10 @@ class Entities(Collator):
         return super().length(group)
 
     def _quality(self, group: ReportGroup) -> Tensor:
-        errors = []
-        for number, candidate in enumerate(group.candidates, 1):
-            where = f"group {group.id!r}, candidate {number}"
-            if candidate.errors is None:
-                raise InputError(f"{where}: Expected errors by criterion but there are none.")
-            try:
-                errors.append(self.criteria.vector(candidate.errors))
-            except InputError as error:
-                raise InputError(f"{where}: {error}") from error
+        errors = [
+            known_errors(candidate, self.criteria, f"group {group.id!r}, candidate {number}")
+            for number, candidate in enumerate(group.candidates, 1)
+        ]
         return self.criteria.total(self.criteria.quality(torch.stack(errors).double()))
 
     def _refuse(self, groups: Sequence[ReportGroup], found: MatchedReports) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -38,11 +39,15 @@ class Rated(NamedTuple):
         """Those of some pairs: (k,) int64, or (n,) bool."""
         return Rated(self.sums.take(rows), self.quality[rows], self.group[rows])
 
-    def usable(self) -> Rated:
+    def usable(self, folds: int = 1) -> Rated:
         """Without the pairs of which a report has no entity.
 
+        Args:
+            folds: How many parts with a reference or more shall be made of them.
+
         Raises:
-            InputError: If fewer than two are left, or they are all of one quality.
+            InputError: If fewer than two are left, they are all of one quality, or their references are fewer than
+                `folds`.
         """
         kept = self.take(self.sums.defined)
         values = len(torch.unique(kept.quality))
@@ -51,6 +56,8 @@ class Rated(NamedTuple):
                 f"Expected pairs of different quality to fit to, but of {len(self.quality)} pairs "
                 f"{len(kept.quality)} have entities on both sides and {values} different values."
             )
+        if (references := len(torch.unique(kept.group))) < folds:
+            raise InputError(f"Expected at least {folds} references for {folds} folds but got {references}.")
         return kept
 
     def split(self, share: float, seed: int) -> tuple[Rated, Rated]:
@@ -281,8 +288,18 @@ class CrossValidated(NamedTuple):
     fitted: tuple[float, ...]
 
 
+Track = Callable[[Iterable[int]], Iterable[int]]
+"""Shows how far a loop is."""
+
+
 def cross_validate(
-    method: AffinityFit, start: AffinityWeights, rated: Rated, folds: int = 5, seed: int = 0, inner: float = 0.2
+    method: AffinityFit,
+    start: AffinityWeights,
+    rated: Rated,
+    folds: int = 5,
+    seed: int = 0,
+    inner: float = 0.2,
+    track: Track = iter,
 ) -> CrossValidated:
     """Fit on all folds but one and measure on that one, in turn; references are never split.
 
@@ -293,19 +310,16 @@ def cross_validate(
         folds: How many.
         seed: Decides the folds.
         inner: Share of the references of each fit that decides when to stop.
+        track: Goes over the folds.
 
     Raises:
         InputError: If there are fewer references than folds.
     """
-    rated = rated.usable()
-    if len(torch.unique(rated.group)) < folds:
-        raise InputError(
-            f"Expected at least {folds} references for {folds} folds but got {len(torch.unique(rated.group))}."
-        )
+    rated = rated.usable(folds)
     fold = _folds(rated.group, folds, seed)
     before: list[float] = []
     after: list[float] = []
-    for number in range(folds):
+    for number in track(range(folds)):
         rest, held = rated.take(fold != number), rated.take(fold == number)
         fitted = method.fit(start, *rest.split(inner, seed + 1)).weights
         for weights, values in ((start, before), (fitted, after)):
@@ -323,7 +337,13 @@ class Intervals(NamedTuple):
 
 
 def bootstrap(
-    method: AffinityFit, start: AffinityWeights, rated: Rated, samples: int = 100, level: float = 0.95, seed: int = 0
+    method: AffinityFit,
+    start: AffinityWeights,
+    rated: Rated,
+    samples: int = 100,
+    level: float = 0.95,
+    seed: int = 0,
+    track: Track = iter,
 ) -> Intervals:
     """Fit again to references drawn with replacement; the middle `level` of each weight.
 
@@ -336,13 +356,14 @@ def bootstrap(
         samples: Fits.
         level: Share of the fits within the interval.
         seed: Decides the draws.
+        track: Goes over the fits.
     """
     rated = rated.usable()
     _, index = torch.unique(rated.group, return_inverse=True)
     members = [(index == group).nonzero().flatten() for group in range(int(index.max()) + 1)]
     generator = torch.Generator().manual_seed(seed)
     found = []
-    for _ in range(samples):
+    for _ in track(range(samples)):
         drawn = torch.randint(len(members), (len(members),), generator=generator).tolist()
         weights = method.fit(start, rated.take(torch.cat([members[group] for group in drawn]))).weights
         found.append(_vector(weights))

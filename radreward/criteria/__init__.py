@@ -8,6 +8,7 @@ from radreward.criteria.presets import (
     MRScore,
     RadCliQ,
     RadCliQSignificance,
+    Rating,
     load_criteria,
 )
 
@@ -22,5 +23,6 @@ __all__ = [
     "MRScore",
     "RadCliQ",
     "RadCliQSignificance",
+    "Rating",
     "load_criteria",
 ]

@@ -12,7 +12,7 @@ from radreward.errors import InputError
 if TYPE_CHECKING:
     from torch import Tensor  # imported where a tensor is made: commands that need none start at once
 
-Kind = Literal["count", "binary"]
+Kind = Literal["count", "binary", "rating"]
 
 
 class CriteriaError(InputError):
@@ -20,7 +20,7 @@ class CriteriaError(InputError):
 
 
 class Criterion(NamedTuple):
-    """One thing that can be wrong with a report.
+    """One thing that can be wrong with a report, or, of the kind "rating", what people gave it: higher is better.
 
     >>> Criterion("incorrect location", "A finding is put in the wrong place.").tag
     'incorrect_location'
@@ -30,7 +30,7 @@ class Criterion(NamedTuple):
     description: str
     kind: Kind = "count"
     weight: float = 1.0
-    """What one error takes off the total."""
+    """What one error takes off the total, or one point of a rating adds to it."""
 
     @property
     def tag(self) -> str:
@@ -41,7 +41,8 @@ class Criterion(NamedTuple):
 class Criteria:
     """An ordered set of criteria, and how errors become a score.
 
-    quality_j = -errors_j * weight_j and total = offset + sum over j of quality_j; higher is better.
+    quality_j = -errors_j * weight_j and total = offset + sum over j of quality_j; higher is better. A criterion of the
+    kind "rating" holds no errors but points: quality_j = points_j * weight_j.
 
     Args:
         name: What the set is called in files and tables.
@@ -76,7 +77,7 @@ class Criteria:
 
     @property
     def weights(self) -> Tensor:
-        """(N,) float32: what one error of each criterion takes off the total."""
+        """(N,) float32: what one error of each criterion takes off the total, or one point of a rating adds to it."""
         import torch
 
         return torch.tensor([criterion.weight for criterion in self.criteria], dtype=torch.float32)
@@ -86,14 +87,22 @@ class Criteria:
 
     def quality(self, errors: Tensor) -> Tensor:
         """(..., N) errors to (..., N) quality, higher is better."""
-        return -errors * self.weights.to(errors)
+        return errors * (self._signs * self.weights).to(errors)
 
     def errors(self, quality: Tensor) -> Tensor:
         """(..., N) quality back to (..., N) errors; a criterion that weighs nothing gives 0."""
         import torch
 
         weights = self.weights.to(quality)
-        return torch.where(weights > 0, -quality / weights.clamp_min(torch.finfo(quality.dtype).tiny), 0.0)
+        signed = quality * self._signs.to(quality)
+        return torch.where(weights > 0, signed / weights.clamp_min(torch.finfo(quality.dtype).tiny), 0.0)
+
+    @property
+    def _signs(self) -> Tensor:
+        """(N,) float32: 1 for ratings, -1 for errors."""
+        import torch
+
+        return torch.tensor([1.0 if entry.kind == "rating" else -1.0 for entry in self.criteria])
 
     def total(self, quality: Tensor) -> Tensor:
         """(..., N) quality to (...) total, higher is better."""
@@ -121,7 +130,10 @@ class Criteria:
     def penalty(self, errors: Mapping[str, float]) -> float:
         """What stated errors by tag take off the total, Σ_j errors_j · weight_j; raises as `values` does."""
         weighed = zip(self.values(errors), self.criteria, strict=True)
-        return math.fsum(value * criterion.weight for value, criterion in weighed)
+        return math.fsum(
+            value * (-criterion.weight if criterion.kind == "rating" else criterion.weight)
+            for value, criterion in weighed
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The criteria as plain values, for JSON and YAML; `from_dict` reads them."""
@@ -181,8 +193,10 @@ def _criterion(entry: Criterion | Mapping[str, Any], position: int) -> Criterion
             raise CriteriaError(f"Expected the {field} of {where} to be a text that is not empty.")
     if not entry.tag or entry.tag[0].isdigit():
         raise CriteriaError(f"Expected the name of {where} to begin with a letter a-z but got {entry.name!r}.")
-    if entry.kind not in ("count", "binary"):
-        raise CriteriaError(f"Expected the kind of {entry.name!r} to be count or binary but got {entry.kind!r}.")
+    if entry.kind not in ("count", "binary", "rating"):
+        raise CriteriaError(
+            f"Expected the kind of {entry.name!r} to be count, binary or rating but got {entry.kind!r}."
+        )
     weight = _number(entry.weight, f"the weight of {entry.name!r}")
     if weight < 0:
         raise CriteriaError(f"Expected the weight of {entry.name!r} to be >= 0 but got {entry.weight}.")

@@ -91,6 +91,19 @@ class MRScore(Criteria):
         )
 
 
+class Rating(Criteria):
+    """One number that people gave each report, higher is better, in place of errors: the column `rating` of a file.
+
+    >>> import torch
+    >>> criteria = Rating()
+    >>> criteria.tags, criteria.total(criteria.quality(torch.tensor([[4.5]])))
+    (('rating',), tensor([4.5000]))
+    """
+
+    def __init__(self) -> None:
+        super().__init__("rating", [Criterion("rating", "What people gave the report.", "rating")])
+
+
 class CriteriaFile(Criteria):
     """Criteria of a user's own, from a YAML file with `name`, `criteria` and, if wanted, `offset`.
 

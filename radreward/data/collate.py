@@ -6,7 +6,30 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from radreward.types import ReportGroup
+from torch import Tensor
+
+from radreward.criteria import Criteria
+from radreward.errors import InputError
+from radreward.types import Candidate, ReportGroup
+
+
+def known_errors(candidate: Candidate, criteria: Criteria, where: str) -> Tensor:
+    """(N,) float32 errors of a candidate, as a batch is made of.
+
+    Args:
+        candidate: Whose errors are known.
+        criteria: What they must be stated by.
+        where: Names the candidate in errors.
+
+    Raises:
+        InputError: If it has none, or other criteria or values than these allow.
+    """
+    if candidate.errors is None:
+        raise InputError(f"{where}: Expected errors by criterion but there are none.")
+    try:
+        return criteria.vector(candidate.errors)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
 
 
 class Collator(ABC):

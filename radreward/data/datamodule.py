@@ -86,8 +86,8 @@ class PairedReportDataModule(TrainingData):
         groups_per_batch: References in a batch.
         workers: Processes that prepare batches; 0 prepares them in the main process.
         seed: Decides the split and, with the epoch, the order.
-        unpairable: What a group with one candidate or equal totals does: stop with its name, or be skipped, counted
-            and logged.
+        unpairable: What a group with one candidate or equal totals does: stop with its name; be skipped, counted and
+            logged; or be kept, where candidates of different references are compared, as for W and p.
 
     Raises:
         InputError: In `setup`, for records that cannot be used.
@@ -102,7 +102,7 @@ class PairedReportDataModule(TrainingData):
         groups_per_batch: int = 8,
         workers: int = 0,
         seed: int = 0,
-        unpairable: Literal["error", "skip"] = "error",
+        unpairable: Literal["error", "skip", "keep"] = "error",
     ) -> None:
         super().__init__()
         if groups_per_batch < 1:
@@ -146,14 +146,15 @@ class PairedReportDataModule(TrainingData):
                 continue
             errors = torch.stack([self.criteria.vector(entry.errors or {}) for entry in group.candidates])
             totals = self.criteria.total(self.criteria.quality(errors))
-            if len(pairs(totals, torch.zeros(len(totals)))):
+            if self.unpairable == "keep" or len(pairs(totals, torch.zeros(len(totals)))):
                 yield group
             elif self.unpairable == "skip":
                 self.skipped += 1
             else:
                 raise InputError(
                     f"{path}, group {group.id!r}: expected candidates with different totals but it has "
-                    f"{'one candidate' if len(totals) == 1 else 'equal totals'}. Set unpairable to skip such groups."
+                    f"{'one candidate' if len(totals) == 1 else 'equal totals'}. Set unpairable to skip such groups, "
+                    "or to keep them."
                 )
 
     def _store(self, part: str, source: str, groups: Iterator[ReportGroup]) -> StoredGroups:

@@ -8,13 +8,13 @@ from typing import Literal
 import torch
 
 from radreward.criteria import Criteria
-from radreward.data.collate import Collator
+from radreward.data.collate import Collator, known_errors
 from radreward.data.packing import Packing, pack
 from radreward.data.pairing import pairs
 from radreward.data.tokenizer import SegmentTokenizer, load_tokenizer
 from radreward.errors import InputError
 from radreward.prompts import PairTemplate, PromptTemplate
-from radreward.types import Candidate, ReportGroup, RewardTargets, TrainingBatch
+from radreward.types import ReportGroup, RewardTargets, TrainingBatch
 
 
 class TooLong(ValueError):
@@ -112,7 +112,7 @@ class PackedGroups(Collator):
                 path, was_cut = self._fit(group.reference, candidate.text, where)
                 truncated += was_cut
                 paths.append(path)
-                errors.append(_errors(candidate, self.criteria, where))
+                errors.append(known_errors(candidate, self.criteria, where))
                 group_of.append(index)
         quality, group_index = self.criteria.quality(torch.stack(errors)), torch.tensor(group_of)
         return TrainingBatch(
@@ -141,12 +141,3 @@ class PackedGroups(Collator):
         except TooLong as error:
             remedy = "a larger max_length" if cut else "too_long to truncate, or a larger max_length"
             raise InputError(f"{where}: {error}. Set {remedy}.") from error
-
-
-def _errors(candidate: Candidate, criteria: Criteria, where: str) -> torch.Tensor:
-    if candidate.errors is None:
-        raise InputError(f"{where}: Expected errors by criterion but there are none.")
-    try:
-        return criteria.vector(candidate.errors)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error

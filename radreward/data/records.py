@@ -40,8 +40,9 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
     """Groups from JSONL, CSV, Parquet, a `datasets` folder, or `hf:name` (its split `train`).
 
     Rows have `id`, `reference` and either `candidates` (a list of text, errors by tag, system) or `candidate`,
-    `errors` (or a column per criterion tag), `system` and, if wanted, `group`. Flat rows of a `group` must stand
-    together, and are then streamed; without `group`, rows with equal references are a group and are all held in memory.
+    `errors` (or a column per criterion tag), `system` and, if wanted, `group`. Flat rows without `id` are numbered;
+    those of a `group` must stand together, and are then streamed; without `group`, rows with equal references are a
+    group and are all held in memory.
 
     Args:
         path: The file, folder or name.
@@ -57,6 +58,8 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
         try:
             if row.problem:
                 raise RowError(row.problem)
+            if "candidate" in row.values and "candidates" not in row.values:
+                row.values.setdefault("id", row.number)
             key = _digest(text_field(row.values, "id", number=True))
             if key in ids:
                 raise RowError(f"field 'id': expected a new id but {row.values['id']!r} was there before")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
@@ -23,6 +25,7 @@ from radreward.errors import InputError
 from radreward.metrics.functional import kendall_tau_b, pair_order, spearman
 from radreward.modules.affinity_report import FittedReport, heat_map, write_report
 from radreward.modules.base import BaseModule, Figures
+from radreward.modules.progress import tracked
 from radreward.modules.run import RunFolder, write_json
 
 RATED = "rated"
@@ -37,7 +40,8 @@ class AffinityModule(BaseModule):
     references tell what the fit is worth.
 
     Args:
-        criteria: What the errors are stated by; their weighted total is what the score shall rank by.
+        criteria: What the errors are stated by; their weighted total is what the score shall rank by. With `Rating`,
+            what people gave.
         method: How to fit.
         preset: Where to begin.
         rule: What is penalised, see `radreward.affinity.penalised`.
@@ -121,8 +125,12 @@ class AffinityModule(BaseModule):
         """Fit to what was read."""
         self.seen.clear()
         if self.read and not self.trainer.sanity_checking:
-            with torch.inference_mode(False), torch.enable_grad():  # validation has neither gradients nor their tensors
-                self.fitted = self.method.fit(self.start, *joined(self.read).split(self.inner, self.seed))
+            rated = joined(self.read)
+            # Validation has neither gradients nor their tensors.
+            with self._named(), torch.inference_mode(False), torch.enable_grad():
+                if self.trainer.is_last_batch:  # of all that is read; before the fit, so that nothing is lost
+                    rated.usable(self.folds)
+                self.fitted = self.method.fit(self.start, *rated.split(self.inner, self.seed))
                 self.weights.load_state_dict(self.fitted.weights.state_dict())
 
     def validation_step(self, batch: EntityBatch, batch_index: int) -> None:
@@ -153,8 +161,13 @@ class AffinityModule(BaseModule):
         collator, train = _collator(data), joined(self.read)
         predicted: Any = trainer.predict(self, cast(PairedReportDataModule, data).val_dataloader())
         held = joined(predicted)
-        folds = cross_validate(self.method, self.start, train, self.folds, self.seed, self.inner)
-        intervals = bootstrap(self.method, self.start, train, self.samples, seed=self.seed) if self.samples else None
+        told = f"{self.folds} fits, each judged by the references left out", f"{self.samples} fits for intervals"
+        over_folds, over_samples = (tracked(trainer, f"{what}, into {run.folder}") for what in told)
+        with self._named():
+            folds = cross_validate(self.method, self.start, train, self.folds, self.seed, self.inner, over_folds)
+            intervals = None
+            if self.samples:
+                intervals = bootstrap(self.method, self.start, train, self.samples, seed=self.seed, track=over_samples)
         result = {}
         for name in PRESETS:
             preset = AffinityWeights.from_preset(name, self.start.rule, self.start.clamp)
@@ -198,6 +211,16 @@ class AffinityModule(BaseModule):
         if RATED not in checkpoint:
             raise InputError("is of another model: it holds no pairs of reports.")
         self.read = [_part(*tensors) for tensors in checkpoint[RATED]]
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """What cannot be fitted to, with the file that it was read from."""
+        try:
+            yield
+        except InputError as error:
+            records = getattr(getattr(self.trainer, "datamodule", None), "records", "data")
+            settings = f"(model.folds is {self.folds}, model.inner {self.inner})"
+            raise InputError(f"{records}: {str(error).rstrip('.')} {settings}.") from error
 
     def _rated(self, batch: EntityBatch, before: list[Rated]) -> Rated:
         """A batch's matches, added up; groups are numbered on from what was before."""

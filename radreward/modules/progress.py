@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.callbacks import ProgressBar as Bar
 from lightning.pytorch.callbacks import RichProgressBar
+from rich.console import Console
+from rich.progress import track
 
+T = TypeVar("T")
 _NAMES = {"val_tau": "τ-b", "val_f1": "F1"}
 
 
@@ -22,6 +28,31 @@ class ProgressBar(RichProgressBar):
 
     def _get_train_description(self, current_epoch: int) -> str:
         return f"{f'Epoch {current_epoch}':{len(self.validation_description)}}"
+
+
+def tracked(trainer: Trainer, what: str, every: float = 60.0) -> Callable[[Iterable[T]], Iterator[T]]:
+    """Goes over what is done after training, and shows how far it is: as the trainer does it, or not at all.
+
+    Args:
+        trainer: Whose callbacks show progress, or do not.
+        what: What is done.
+        every: Seconds between two lines where there is no bar.
+    """
+
+    def steps(values: Iterable[T]) -> Iterator[T]:
+        entries = list(values)
+        if any(isinstance(callback, Bar) for callback in trainer.callbacks):  # type: ignore[attr-defined]
+            yield from track(entries, what, console=Console(stderr=True))
+            return
+        shown = any(isinstance(callback, ProgressLines) for callback in trainer.callbacks)  # type: ignore[attr-defined]
+        told = -math.inf
+        for number, entry in enumerate(entries):
+            if shown and time.monotonic() - told >= every:
+                told = time.monotonic()
+                print(f"{what}: {number} of {len(entries)}", file=sys.stderr, flush=True)
+            yield entry
+
+    return steps
 
 
 class ProgressLines(Callback):

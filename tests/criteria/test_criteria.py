@@ -15,6 +15,7 @@ from radreward.criteria import (
     MRScore,
     RadCliQ,
     RadCliQSignificance,
+    Rating,
     load_criteria,
 )
 
@@ -53,6 +54,19 @@ def test_errors_inverts_quality(values: list[float]) -> None:
     torch.testing.assert_close(criteria.errors(criteria.quality(errors)), errors)
 
 
+def test_a_rating_is_its_own_quality() -> None:
+    criteria = Rating()
+    quality = criteria.quality(criteria.vector({"rating": 4.5}))
+    assert criteria.total(quality).item() == 4.5
+    assert criteria.errors(quality).tolist() == [4.5]
+    assert criteria.penalty({"rating": 4.5}) == -4.5
+    assert Criteria.from_dict(criteria.to_dict()) == criteria
+    mixed = Criteria("mixed", [Criterion("tone", "Rude.", weight=2), Criterion("taste", "Liked.", "rating", 3)])
+    errors = torch.tensor([[1.0, 4.0], [0.0, 2.0]])
+    assert mixed.total(mixed.quality(errors)).tolist() == [10.0, 6.0]
+    assert torch.equal(mixed.errors(mixed.quality(errors)), errors)
+
+
 def test_a_criterion_that_weighs_nothing_has_no_errors_to_give_back() -> None:
     criteria = Criteria("free", [Criterion("tone", "Rude.", weight=0)])
     assert criteria.errors(torch.tensor([0.0])).tolist() == [0.0]
@@ -72,7 +86,7 @@ def test_round_trip_through_plain_values() -> None:
         ({"criteria": [{"name": "tone"}]}, "criterion 1 to have a description"),
         ({"criteria": [{"name": "", "description": "x"}]}, "name of criterion 1"),
         ({"criteria": [{"name": "1st", "description": "x"}]}, "begin with a letter"),
-        ({"criteria": [{"name": "tone", "description": "x", "kind": "odd"}]}, "count or binary but got 'odd'"),
+        ({"criteria": [{"name": "tone", "description": "x", "kind": "odd"}]}, "count, binary or rating but got 'odd'"),
         ({"criteria": [{"name": "tone", "description": "x", "weight": -1}]}, ">= 0 but got -1"),
         ({"criteria": [{"name": "tone", "description": "x", "weight": math.nan}]}, "finite number"),
         ({"criteria": [{"name": "tone", "description": "x", "wait": 1}]}, "'wait'"),

@@ -89,6 +89,10 @@ def test_no_pair_is_one_clear_line_or_skipped(tmp_path: Path) -> None:
     held = {i for batch in data.val_dataloader() for i in batch.tolist()}
     assert not train & held
     assert train | held == set(range(1, 30))
+    kept = PairedReportDataModule(path, RadCliQ(), Ids(), 0.3, unpairable="keep")
+    kept.setup()
+    loaders = kept.train_dataloader(), kept.val_dataloader()
+    assert {i for loader in loaders for batch in loader for i in batch.tolist()} == set(range(30))
 
 
 def test_one_candidate_is_told(tmp_path: Path) -> None:
