@@ -7,7 +7,17 @@ from pathlib import Path
 
 from radreward.cli.messages import quiet, readable
 
-LAYOUTS = ("groups",)
+LAYOUTS = (
+    "rexval",
+    "rate-eval-sentences",
+    "rate-eval-paragraphs",
+    "rate-eval-triads",
+    "rad100",
+    "sentences",
+    "green-preferences",
+    "nested",
+    "groups",
+)
 
 
 def add(parser: ArgumentParser) -> None:

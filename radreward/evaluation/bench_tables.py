@@ -58,7 +58,7 @@ def main_table(results: Results, target: Mapping[str, Any]) -> TextTable:
     for row in results["agreement"]:
         if (row["target"], row["scope"]) == (target["name"], "pooled"):
             tau = row["tau_b"]
-            values = [_number(row[name]["value"]) for name in HEADS]
+            values = [plain(row[name]["value"]) for name in HEADS]
             told = [_title(results, row["scorer"]), str(row["n"]), values[0], _ends(tau), _p(tau["p"]), *values[1:]]
             rows.append((tau["value"], told))
     people = [
@@ -97,12 +97,13 @@ def _by_criterion(results: Results) -> Iterator[TextTable]:
     targets = [target for target in results["targets"] if target["name"] not in TOTALS]
     if targets:
         cells = {
-            (row["scorer"], row["target"]): _number(row["tau_b"]["value"])
+            (row["scorer"], row["target"]): plain(row["tau_b"]["value"]) + ("*" if row["of"] == "criterion" else "")
             for row in results["agreement"]
             if row["scope"] == "pooled"
         }
         rows = [[one["title"], *(cells[one["name"], target["name"]] for target in targets)] for one in _good(results)]
-        yield TextTable("τ-b by criterion", ["", *(target["title"] for target in targets)], rows)
+        title = "τ-b by criterion (* of what the metric says of the criterion, else of its total)"
+        yield TextTable(title, ["", *(target["title"] for target in targets)], rows)
 
 
 def _within(results: Results) -> Iterator[TextTable]:
@@ -110,7 +111,7 @@ def _within(results: Results) -> Iterator[TextTable]:
     for target in results["targets"]:
         if scopes and target["name"] in TOTALS:
             cells = {
-                (row["scorer"], row["scope"]): _number(row["tau_b"]["value"])
+                (row["scorer"], row["scope"]): plain(row["tau_b"]["value"])
                 for row in results["agreement"]
                 if row["target"] == target["name"]
             }
@@ -125,7 +126,7 @@ def _preferences(results: Results) -> Iterator[TextTable]:
         sure = row["confidence"]
         told = "all" if sure == "all" else f"{sure[0]} to {sure[1]}"
         ends = "–" if row["low"] is None else f"{plain(row['low'])} to {plain(row['high'])}"
-        rows.append([_title(results, row["scorer"]), told, str(row["n"]), _number(row["accuracy"]), ends])
+        rows.append([_title(results, row["scorer"]), told, str(row["n"]), plain(row["accuracy"]), ends])
     if rows:
         yield TextTable("What people prefer", ["", "confidence", "n", "accuracy", "95 %"], rows)
 
@@ -136,8 +137,8 @@ def _counts(results: Results) -> Iterator[TextTable]:
             _title(results, row["scorer"]),
             row["criterion"],
             str(row["n"]),
-            f"{_number(row['mae'])} ± {_number(row['sd'])}",
-            _number(row["accuracy"]),
+            f"{plain(row['mae'])} ± {plain(row['sd'])}",
+            plain(row["accuracy"]),
             _p(row["p_wilcoxon"]),
         ]
         for row in results["counts"]
@@ -149,13 +150,13 @@ def _counts(results: Results) -> Iterator[TextTable]:
 def _systems(results: Results) -> Iterator[TextTable]:
     if results["systems"]:
         rows = [
-            [_title(results, row["scorer"]), row["system"], str(row["n"]), _number(row["mean"]), _ends(row)]
+            [_title(results, row["scorer"]), row["system"], str(row["n"]), plain(row["mean"]), _ends(row)]
             for row in results["systems"]
         ]
         yield TextTable("Systems by their mean score", ["", "system", "n", "mean", "95 %"], rows)
     if results["system_ranks"]:
         rows = [
-            [_title(results, row["scorer"]), row["target"], str(row["n"]), _number(row["tau_b"])]
+            [_title(results, row["scorer"]), row["target"], str(row["n"]), plain(row["tau_b"])]
             for row in results["system_ranks"]
         ]
         yield TextTable("Order of systems, by scorers and by people", ["", "target", "systems", "τ-b"], rows)
@@ -165,7 +166,7 @@ def _systems(results: Results) -> Iterator[TextTable]:
                 _title(results, row["scorer"]),
                 f"{row['one']} − {row['other']}",
                 str(row["cases"]),
-                _number(row["difference"]),
+                plain(row["difference"]),
                 _ends(row),
                 _p(row["p"]),
                 _p(row["p_holm"]),
@@ -182,7 +183,7 @@ def _pairs(results: Results) -> Iterator[TextTable]:
             [
                 f"{_title(results, row['one'])} − {_title(results, row['other'])}",
                 str(row["n"]),
-                _number(row["difference"]),
+                plain(row["difference"]),
                 _ends(row),
                 _p(row["p_bootstrap"]),
                 _p(row["p_randomised"]),
@@ -202,10 +203,6 @@ def _good(results: Results) -> Sequence[Mapping[str, Any]]:
 
 def _title(results: Results, name: str) -> str:
     return next(str(one["title"]) for one in results["scorers"] if one["name"] == name)
-
-
-def _number(value: float | None) -> str:
-    return plain(value)
 
 
 def _ends(row: Mapping[str, Any]) -> str:

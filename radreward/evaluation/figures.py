@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,10 +15,10 @@ from radreward.evaluation.draws import draw_cases
 from radreward.evaluation.preferences import Preference, preference_agreement
 from radreward.evaluation.rated import RatedPairs
 from radreward.evaluation.raters import between_raters
-from radreward.evaluation.scored import Scored
+from radreward.evaluation.scored import SIGNIFICANT, Scored
 from radreward.evaluation.statistics import NAMES, Agreement, agreements, agreements_within, correlations
 from radreward.evaluation.systems import rank_agreement, system_differences, system_means
-from radreward.evaluation.targets import TOTALS, Target
+from radreward.evaluation.targets import CRITERION, TOTALS, Target
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -70,35 +70,65 @@ def oriented(target: Target) -> Floats:
 
 
 def agreement_rows(table: Table) -> Rows:
-    """Each scorer and target: pooled, within systems, and in each system where there are some."""
-    every = list(range(len(table.targets)))
-    rows = _scope(table, "pooled", every, agreements(table.x, table.y, table.case, table.counts))
+    """Each scorer and target: pooled, within systems, and in each system where there are some.
+
+    With the errors by a criterion a scorer is compared by what it says of that criterion, where it says anything.
+    """
+    rows = [row for part in _parts(table) for row in _scope(table, "pooled", part, _pooled(part, table))]
     if len(table.pairs.systems) < 2:
         return rows
-    within = agreements_within(table.x, table.y, table.case, table.system, table.counts)
-    rows += _scope(table, "within", every, within)
-    totals = table.totals()
+    for part in _parts(table):
+        found = agreements_within(part.x, part.y, table.case, table.system, table.counts)
+        rows += _scope(table, "within", part, found)
     for place, name in enumerate(table.pairs.systems):
-        part = table.system == place
-        some, where = np.unique(table.case[part], return_inverse=True)
-        found = agreements(table.x[:, part], table.y[totals][:, part], where, table.counts[:, some])
-        rows += _scope(table, f"system:{name}", totals, found)
+        inside = table.system == place
+        some, where = np.unique(table.case[inside], return_inverse=True)
+        part = next(iter(_parts(table)))  # of the totals
+        found = agreements(part.x[:, inside], part.y[:, inside], where, table.counts[:, some])
+        rows += _scope(table, f"system:{name}", part, found)
     return rows
 
 
-def _scope(table: Table, scope: str, targets: Sequence[int], found: list[list[Agreement]]) -> Rows:
+class _Part(NamedTuple):
+    """Targets that are compared with the same scores."""
+
+    targets: list[int]
+    x: Floats
+    y: Floats
+    own: list[bool]
+    """(S,) whether the scores are those of a criterion."""
+
+
+def _parts(table: Table) -> Iterator[_Part]:
+    totals = table.totals()
+    yield _Part(totals, table.x, table.y[totals], [False] * len(table.scored))
+    for place, target in enumerate(table.targets):
+        if place not in totals:
+            own = [one.of_criterion(target.name.removeprefix(CRITERION)) for one in table.scored]
+            x = [total if found is None else found for total, found in zip(table.x, own, strict=True)]
+            yield _Part(
+                [place], np.array(x).reshape(table.x.shape), table.y[[place]], [found is not None for found in own]
+            )
+
+
+def _pooled(part: _Part, table: Table) -> list[list[Agreement]]:
+    return agreements(part.x, part.y, table.case, table.counts)
+
+
+def _scope(table: Table, scope: str, part: _Part, found: list[list[Agreement]]) -> Rows:
     return [
         {
             "scorer": one.name,
             "target": table.targets[place].name,
             "scope": scope,
+            "of": "criterion" if own else "total",
             "n": value.n,
             "cases": value.cases,
             **{name: _plain(getattr(value, name)) for name in NAMES},
             "note": value.note,
         }
-        for one, values in zip(table.scored, found, strict=True)
-        for place, value in zip(targets, values, strict=True)
+        for one, own, values in zip(table.scored, part.own, found, strict=True)
+        for place, value in zip(part.targets, values, strict=True)
     ]
 
 
@@ -184,21 +214,15 @@ def _counted(pairs: RatedPairs, one: Scored) -> list[tuple[str, Floats, Floats]]
     """Criterion, errors by people, and errors by the scorer, (n,) each; only where both count the same."""
     if one.counts is None:
         return []
-    place = {tag: number for number, tag in enumerate(one.criteria)}
-    counts = one.counts
     found = []
-    for prefixes, of_all, target in (
-        (("", "significant_", "insignificant_"), "", "errors"),
-        (("significant_",), "significant_", "errors_significant"),
-    ):
+    for significant, target in ((False, "errors"), (True, "errors_significant")):
         columns = {}
         for tag in pairs.criteria:
-            there = [place[prefix + tag] for prefix in prefixes if prefix + tag in place]
-            if there:
-                columns[tag] = counts[:, there].sum(1)
-                found.append((of_all + tag, pairs.counts(tag, bool(of_all)), columns[tag]))
+            if (column := one.counted(tag, significant)) is not None:
+                columns[tag] = column
+                found.append((f"{SIGNIFICANT if significant else ''}{tag}", pairs.counts(tag, significant), column))
         totals = [entry.values for entry in pairs.targets if entry.name == target]
-        if totals and len(columns) == len(pairs.criteria):
+        if totals and columns and len(columns) == len(pairs.criteria):
             found.append((target, totals[0], np.sum(list(columns.values()), 0)))
     return found
 

@@ -18,6 +18,8 @@ from radreward.scorers.base import SCORED, Scorer
 from radreward.types import Scores
 
 Floats = NDArray[np.float64]
+SIGNIFICANT, INSIGNIFICANT = "significant_", "insignificant_"
+"""How the tags of errors begin that are counted apart by what they mean for the patient."""
 CHUNK = 128
 """Pairs that are scored together: no more than these are lost when a run is killed."""
 
@@ -36,6 +38,8 @@ class Scored(NamedTuple):
     """(n,) in the scorer's own direction; NaN where there is no score."""
     counts: Floats | None
     """(n, N) errors that it counts."""
+    subs: Floats | None
+    """(n, M) its sub-scores, higher is better."""
     unscored: dict[str, int]
     """Why pairs have no score, and how many."""
     computed: int
@@ -50,6 +54,22 @@ class Scored(NamedTuple):
     def oriented(self) -> Floats:
         """(n,) higher is better."""
         return self.totals if self.higher_is_better else -self.totals
+
+    def counted(self, tag: str, significant: bool = False) -> Floats | None:
+        """(n,) errors that it counts by a criterion: all, or the significant ones; None where it does not count them.
+
+        All are those of the criterion, or the significant and the insignificant ones together.
+        """
+        wanted = (SIGNIFICANT + tag,) if significant else (tag, SIGNIFICANT + tag, INSIGNIFICANT + tag)
+        places = [place for place, name in enumerate(self.criteria) if name in wanted]
+        return self.counts[:, places].sum(1) if self.counts is not None and places else None
+
+    def of_criterion(self, tag: str) -> Floats | None:
+        """(n,) what it says of a criterion, higher is better: its sub-score, or else its errors; None for nothing."""
+        if self.subs is not None and tag in self.sub_names:
+            return self.subs[:, self.sub_names.index(tag)]
+        counted = self.counted(tag)
+        return None if counted is None else -counted
 
 
 def score_pairs(
@@ -98,7 +118,8 @@ def score_pairs(
             reason = told(error)
             computed = sum(scores.get(key) is not None for key in keys) - sum(known)
     tags = scorer.criteria.tags if scorer is not None and scorer.criteria else ()
-    totals, counts = np.full(len(keys), np.nan), np.full((len(keys), len(tags)), np.nan)
+    names = tuple(scorer.sub_names) if scorer is not None else ()
+    totals, counts, subs = (np.full((len(keys), *shape), np.nan) for shape in ((), (len(tags),), (len(names),)))
     unscored: Counter[str] = Counter()
     for place, key in enumerate(keys):
         found = scores.get(key) if scores else None
@@ -108,17 +129,19 @@ def score_pairs(
             unscored[found.status] += 1
         else:
             totals[place] = found.total
-            if found.counts is not None:
-                counts[place] = [math.nan if value is None else value for value in found.counts]
+            for into, values in ((counts, found.counts), (subs, found.sub)):
+                if values is not None:
+                    into[place] = [math.nan if value is None else value for value in values]
     return Scored(
         name,
         getattr(scorer, "title", "") or name,
         getattr(scorer, "higher_is_better", True),
         getattr(scorer, "range", (None, None)),
-        tuple(scorer.sub_names) if scorer is not None else (),
+        names,
         tags,
         totals,
         None if np.isnan(counts).all() else counts,
+        None if np.isnan(subs).all() else subs,
         dict(unscored),
         computed,
         len(keys) - computed if scores else 0,

@@ -18,6 +18,8 @@ Errors = Mapping[str, Mapping[str, float]]
 
 MEAN = "mean"
 """What a rater is called where a file tells one number for all."""
+CRITERION = "criterion:"
+"""How the names of targets begin that are of one criterion."""
 TOTALS = {"errors": "Errors", "errors_significant": "Significant errors", "rating": "Rating"}
 """Targets over all criteria, and their titles."""
 _FAR = 5.0
@@ -121,7 +123,7 @@ class RatedPairs:
             yield _noted(Target("rating", TOTALS["rating"], True, raters, values, ()))
         for tag in self.criteria:
             title = tag[:1].upper() + tag[1:].replace("_", " ")
-            yield from self._target(f"criterion:{tag}", lambda row: row.errors, tag, title)
+            yield from self._target(f"{CRITERION}{tag}", lambda row: row.errors, tag, title)
 
     def _target(
         self, name: str, errors: Callable[[RatedPair], Errors], tag: str | None = None, title: str | None = None

@@ -4,17 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from radreward.data.tables import extension
+from radreward.evaluation.preferences import Preference, write_preferences
+from radreward.evaluation.published.green_preferences import read_green_preferences
 from radreward.evaluation.published.groups import read_as_rated
+from radreward.evaluation.published.nested import read_nested
+from radreward.evaluation.published.rad100 import read_rad100
+from radreward.evaluation.published.rate_eval import read_paragraph_task, read_sentence_task, read_triad_task
+from radreward.evaluation.published.rexval import read_rexval
+from radreward.evaluation.published.sentences import read_sentence_evaluation
 from radreward.evaluation.rated import RatedPair, write_rated
 
-LAYOUTS: dict[str, Callable[[Path], Iterable[RatedPair]]] = {"groups": read_as_rated}
+LAYOUTS: dict[str, Callable[[Path], Iterable[Any]]] = {
+    "rexval": read_rexval,
+    "rate-eval-sentences": read_sentence_task,
+    "rate-eval-paragraphs": read_paragraph_task,
+    "rate-eval-triads": read_triad_task,
+    "rad100": read_rad100,
+    "sentences": read_sentence_evaluation,
+    "green-preferences": read_green_preferences,
+    "nested": read_nested,
+    "groups": read_as_rated,
+}
 """What reads each layout."""
 
 
 def convert(layout: str, source: Path, output: Path) -> str:
-    """Write what a layout holds as rated pairs; what was written, in words.
+    """Write what a layout holds as rated pairs, or as preferences; what was written, in words.
 
     Raises:
         InputError: If the source cannot be read or the output cannot be written; names file, row, field and what was
@@ -22,5 +40,10 @@ def convert(layout: str, source: Path, output: Path) -> str:
     """
     extension(output)
     rows = list(LAYOUTS[layout](source))
-    write_rated(output, rows)
-    return f"{len(rows)} rated pairs of {len({row.group for row in rows})} cases"
+    cases = len({row.group for row in rows})
+    preferences = [row for row in rows if isinstance(row, Preference)]
+    if preferences:
+        write_preferences(output, preferences)
+        return f"{len(rows)} preferences of {cases} cases"
+    write_rated(output, [row for row in rows if isinstance(row, RatedPair)])
+    return f"{len(rows)} rated pairs of {cases} cases"

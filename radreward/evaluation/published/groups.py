@@ -8,9 +8,7 @@ from pathlib import Path
 
 from radreward.data.records import read_groups
 from radreward.evaluation.rated import MEAN, RatedPair
-
-MATTERS, MATTERS_NOT = "significant_", "insignificant_"
-"""How the tags of errors begin that are counted apart by what they mean for the patient."""
+from radreward.evaluation.scored import INSIGNIFICANT, SIGNIFICANT
 
 
 def read_as_rated(source: Path) -> Iterator[RatedPair]:
@@ -55,8 +53,8 @@ def by_significance(errors: Mapping[str, float]) -> tuple[dict[str, float], dict
     every: dict[str, float] = {}
     significant: dict[str, float] = {}
     for tag, count in errors.items():
-        plain = tag.removeprefix(MATTERS).removeprefix(MATTERS_NOT)
+        plain = tag.removeprefix(SIGNIFICANT).removeprefix(INSIGNIFICANT)
         every[plain] = every.get(plain, 0) + count
-        if tag.startswith(MATTERS):
+        if tag.startswith(SIGNIFICANT):
             significant[plain] = count
     return every, significant
