@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             return fit(given[1:])
         options = parse(given)
-        from radreward.cli import benchmark, commands, compare, convert, memory, regress, tune, write
+        from radreward.cli import benchmark, commands, compare, convert, judge, memory, regress, tune, verify, write
 
         command = {
             "evaluate": commands.evaluate,
@@ -49,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "compare": compare.run,
             "write": write.run,
             "check-sheet": write.check_sheet,
+            "judge": judge.run,
+            "verify": verify.run,
             "benchmark": benchmark.run,
             "convert": convert.run,
             "regress": regress.run,

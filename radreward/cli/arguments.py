@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from radreward.cli import benchmark, compare, convert, memory, regress, tune, write
+from radreward.cli import benchmark, compare, convert, judge, memory, regress, tune, verify, write
 from radreward.errors import InputError
 
 MODEL = "`embedded`, the folder of a saved model, or the folder of a run"
@@ -39,6 +39,8 @@ def parse(arguments: Sequence[str]) -> Namespace:
     convert.add(_command(commands, "convert", "make rated pairs, the input of benchmark, of published files or groups"))
     regress.add(_command(commands, "regress", "fit the overall score of sentences to known errors or ratings"))
     _synthesize(_command(commands, "synthesize", "make training groups with exact errors from reports or from nothing"))
+    judge.add(_command(commands, "judge", "judge reports sentence by sentence, by a language model or without one"))
+    verify.add(_command(commands, "verify", "correct reports by what a judge says of them, and judge them again"))
     write.add(_command(commands, "write", "let a language model write training data, and check it"))
     write.add_sheet(_command(commands, "check-sheet", "tell how far a person agrees with what a language model wrote"))
     return parser.parse_args(arguments)
@@ -93,9 +95,10 @@ def _synthesize(parser: ArgumentParser) -> None:
     parser.add_argument("--column", default=None, help="column of --reports with the text, if it has no usual name")
     parser.add_argument(
         "--length",
-        choices=("report", "statement"),
+        choices=("report", "statement", "plain"),
         default="report",
-        help="of generated texts: whole reports, or single statements, from which a model learns words faster",
+        help="of generated texts: whole reports, single statements, from which a model learns "
+        "words faster, or one to four findings in plain words, for a model that learns to read from nothing",
     )
     parser.add_argument("--criteria", default="radcliq-significance", help="a preset or a YAML file")
     parser.add_argument("--groups", type=int, default=10_000, help="how many references")

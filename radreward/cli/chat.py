@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from radreward.models.chat import ChatModel
 
 
-def add_chat(parser: ArgumentParser) -> None:
+def add_chat(parser: ArgumentParser, max_tokens: int = 2048) -> None:
     """Arguments of commands that ask a language model."""
     group = parser.add_argument_group("language model")
     group.add_argument(
@@ -27,7 +27,7 @@ def add_chat(parser: ArgumentParser) -> None:
     group.add_argument("--send-reports", action="store_true", help="let reports leave this machine for the server")
     group.add_argument("--concurrency", type=int, default=16, help="requests under way at a time, or rows of a batch")
     group.add_argument("--timeout", type=float, default=120.0, help="seconds for an attempt of a request")
-    group.add_argument("--max-tokens", type=int, default=2048, help="of an answer")
+    group.add_argument("--max-tokens", type=int, default=max_tokens, help="of an answer")
     group.add_argument("--budget", type=int, default=None, help="tokens that may be spent in all; no limit without")
 
 

@@ -16,7 +16,7 @@ from radreward.cli.messages import quiet, readable
 
 if TYPE_CHECKING:
     from radreward.criteria import Criteria
-    from radreward.models.writers import Job, Outcome, Task
+    from radreward.models.writers import Outcome, Task
     from radreward.types import ReportGroup
 
 WIDTH = 100
@@ -57,12 +57,14 @@ def run(options: Namespace) -> int:
     """Write training data; 1 where an answer was rejected."""
     with quiet(), readable(building=True):
         from radreward.criteria import load_criteria
+        from radreward.models.chat import size
         from radreward.models.writers import Job, write
 
         task = _task(options, load_criteria(options.criteria))
         job = Job.of(task, _groups(options), options.max_tokens, options.temperature, options.seed)
-        _tell(job, options)
+        print(size(job.requests))
         if options.dry_run:
+            print("Dry run: nothing was sent. Every request holds a whole report or two.")
             return 0
         model = chat_model(options, options.output / "answers.sqlite")
         writer = f"language model {options.model or 'named by the environment'} ({options.chat})"
@@ -105,19 +107,6 @@ def _groups(options: Namespace) -> list[ReportGroup]:
     if left_out:
         print(f"Left out: {left_out} rows without text or with one that was there before", file=sys.stderr)
     return groups
-
-
-def _tell(job: Job, options: Namespace) -> None:
-    """How much is asked, and what leaves the machine."""
-    size = job.size()
-    print(
-        f"{size['requests']} requests: prompts of {size['characters']} characters, at most "
-        f"{size['prompt_tokens_at_most']} tokens (about {size['characters'] // 4}); answers of at most "
-        f"{size['answer_tokens_at_most']} tokens."
-    )
-    if options.dry_run:
-        sent = "would be sent" if options.chat == "server" else "would be asked here"
-        print(f"Dry run: nothing was sent. Each request holds a whole report or two; they {sent}.")
 
 
 def _report(outcome: Outcome) -> int:

@@ -95,6 +95,17 @@ class ChatModel(ABC):
         return self.cache.get(key) if self.cache is not None else None
 
 
+class Unasked(ChatModel):
+    """Answers nothing: requests can be made, and counted, before there is a model."""
+
+    identity = "nobody"
+
+    def answer(self, requests: Sequence[ChatRequest], done: Callable[[int, ChatAnswer], None]) -> None:
+        """See `ChatModel.answer`."""
+        for index in range(len(requests)):
+            done(index, no_answer("not sent: nobody is to be asked"))
+
+
 def _check(index: int, request: ChatRequest) -> None:
     where = f"request {index}"
     roles = [message.role for message in request.messages]

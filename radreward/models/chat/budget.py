@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from radreward.types import ChatRequest
 
 PER_MESSAGE = 16
@@ -17,6 +20,38 @@ def most_tokens(request: ChatRequest) -> int:
     """
     prompt = sum(len(content.encode("utf-8", "surrogatepass")) + PER_MESSAGE for _, content in request.messages)
     return prompt + PER_MESSAGE + request.max_tokens
+
+
+class Size(NamedTuple):
+    """How much a job asks."""
+
+    requests: int
+    """That differ: equal ones are asked once."""
+    characters: int
+    """Of all messages."""
+    prompts: int
+    """Tokens of all messages at most."""
+    answers: int
+    """Tokens of all answers at most."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.requests} requests: prompts of {self.characters} characters, at most {self.prompts} tokens (about "
+            f"{self.characters // 4} of English text), and answers of at most {self.answers} tokens."
+        )
+
+
+def size(requests: Sequence[ChatRequest]) -> Size:
+    """How much requests ask, before anything is sent.
+
+    >>> from radreward.types import Message
+    >>> size([ChatRequest((Message("user", "No edema."),), max_tokens=100)] * 2)
+    Size(requests=1, characters=9, prompts=41, answers=100)
+    """
+    different = set(requests)
+    answers = sum(request.max_tokens for request in different)
+    characters = sum(len(message.content) for request in different for message in request.messages)
+    return Size(len(different), characters, sum(map(most_tokens, different)) - answers, answers)
 
 
 class Budget:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from radreward.data.tables import TableWriter
 from radreward.errors import InputError
-from radreward.models.chat import ChatModel, most_tokens
+from radreward.models.chat import ChatModel
 from radreward.models.writers.checks import LEVELS, check
 from radreward.models.writers.sheet import write_sheet
 from radreward.models.writers.tasks import Ask, Task
@@ -50,17 +50,6 @@ class Job(NamedTuple):
             for ask in asks
         ]
         return cls(task, asks, requests)
-
-    def size(self) -> dict[str, int]:
-        """How many requests, and the most tokens that they and their answers can take; equal requests are one."""
-        different = set(self.requests)
-        answers = sum(request.max_tokens for request in different)
-        return {
-            "requests": len(different),
-            "characters": sum(len(message.content) for request in different for message in request.messages),
-            "prompt_tokens_at_most": sum(map(most_tokens, different)) - answers,
-            "answer_tokens_at_most": answers,
-        }
 
 
 class Sample(NamedTuple):

@@ -1,0 +1,194 @@
+"""`radreward judge`: reports judged sentence by sentence, by a language model or by the judge of the package."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from radreward.cli.chat import add_chat, chat_model
+from radreward.cli.messages import quiet, readable
+from radreward.errors import InputError
+
+if TYPE_CHECKING:
+    from radreward.models.chat import ChatModel
+    from radreward.models.judges import ChatJudge, SentenceJudge
+    from radreward.types import SentenceJudgement
+
+CHAT = "chat"
+
+
+class Pairs(NamedTuple):
+    """Reports of a file, in its order; what is no text is None or as it was."""
+
+    ids: list[Any]
+    references: list[Any]
+    candidates: list[Any]
+
+
+def add(parser: ArgumentParser) -> None:
+    """Its arguments."""
+    add_judge(parser)
+    parser.add_argument("--output", required=True, type=Path, help="file to write: JSONL, CSV or Parquet by its name")
+
+
+def add_judge(parser: ArgumentParser) -> None:
+    """Arguments of commands that judge the pairs of a file."""
+    parser.add_argument(
+        "--input", required=True, type=Path, help="JSONL, CSV or Parquet with id, reference and candidate"
+    )
+    parser.add_argument(
+        "--judge",
+        default="embedded",
+        help="`embedded`, the folder or run of a judge that was trained here, or `chat` for a language model",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="with chat: tell how much would be asked, and ask nothing"
+    )
+    group = parser.add_argument_group("with --judge chat")
+    group.add_argument("--instruction", choices=("simplistic", "detailed"), default="detailed", help="what it is told")
+    group.add_argument("--shots", type=int, default=5, help="examples that it is shown first")
+    group.add_argument(
+        "--examples", type=Path, default=None, help="YAML file of examples; those of the package without"
+    )
+    group.add_argument("--no-explanation", action="store_true", help="do not ask why")
+    group.add_argument("--repetitions", type=int, default=3, help="how often it is asked about a pair")
+    group.add_argument("--temperature", type=float, default=1.0, help="how freely it answers")
+    add_chat(parser, max_tokens=4096)
+
+
+def run(options: Namespace) -> int:
+    """Judge the pairs of a file; 1 where some could not be judged, or not wholly."""
+    with quiet(), readable(building=True):
+        from radreward.data.sentences import split_sentences
+        from radreward.data.tables import extension
+        from radreward.models.judges import tally
+        from radreward.scorers.base import problem
+
+        extension(options.output)
+        pairs = read_pairs(options.input)
+        bad = [problem(*pair) for pair in zip(pairs.references, pairs.candidates, strict=True)]
+        good = [place for place, found in enumerate(bad) if found is None]
+        sides = [[split_sentences(side[place]) for place in good] for side in (pairs.references, pairs.candidates)]
+        if options.dry_run:
+            return tell(options, *sides)
+        model = asked(options) if options.judge == CHAT else None
+        judgements = make_judge(options, model).judge(*sides)
+        rows = [
+            _row(identity, [], [], None, found.reason if found else "")
+            for identity, found in zip(pairs.ids, bad, strict=True)
+        ]
+        for place, ours, theirs, judgement in zip(good, *sides, judgements, strict=True):
+            rows[place] = _row(pairs.ids[place], ours, theirs, judgement, judgement.status)
+        _write(options.output, rows)
+    for name, count in tally(judgements).items():
+        print(f"{name}: {count}")
+    print(f"Judgements: {options.output}")
+    lacking = [row for row in rows if row["status"] != "ok"]
+    if lacking:
+        first = f"first {lacking[0]['id']}: {lacking[0]['status']}"
+        print(f"Not or not wholly judged: {len(lacking)} of {len(rows)} pairs; {first}", file=sys.stderr)
+    return 1 if lacking else 0
+
+
+def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    import pyarrow as pa
+
+    from radreward.data.tables import TableWriter
+
+    sentence = {"id": pa.string(), "sentence": pa.string(), "score": pa.float64(), "match": pa.list_(pa.string())}
+    sides = dict.fromkeys(("original", "predicted"), pa.list_(pa.struct(sentence)))
+    whole = {"id": pa.string(), "overall": pa.float64(), "status": pa.string(), "explanation": pa.string()}
+    with TableWriter(path, pa.schema({**whole, **sides, "problems": pa.map_(pa.string(), pa.int64())})) as writer:
+        writer.write(rows)
+
+
+def _row(
+    identity: Any, ours: Sequence[str], theirs: Sequence[str], judgement: SentenceJudgement | None, status: str
+) -> dict[str, Any]:
+    from radreward.prompts import sentence_ids
+
+    names = sentence_ids(len(ours)), sentence_ids(len(theirs), upper=True)
+    row: dict[str, Any] = {"id": None if identity is None else str(identity), "overall": None, "status": status}
+    row |= {"explanation": "", "original": [], "predicted": [], "problems": {}}
+    if judgement is None:
+        return row
+    row |= {"overall": judgement.overall, "explanation": judgement.explanation, "problems": judgement.problems}
+    for side, texts, scores in ((0, ours, judgement.original), (1, theirs, judgement.predicted)):
+        row["predicted" if side else "original"] = [
+            {
+                "id": name,
+                "sentence": text,
+                "score": None if score is None else score.score,
+                "match": [] if score is None else [names[1 - side][match] for match in score.matches],
+            }
+            for name, text, score in zip(names[side], texts, scores, strict=True)
+        ]
+    return row
+
+
+def read_pairs(path: Path) -> Pairs:
+    """The pairs of a file; a row that cannot be read has neither report.
+
+    Raises:
+        InputError: If the file cannot be read, has no row, or lacks a column.
+    """
+    from radreward.data.tables import read_rows
+
+    pairs = Pairs([], [], [])
+    for row in (row for batch in read_rows(path) for row in batch):
+        for name in ("id", "reference", "candidate"):
+            if not row.problem and name not in row.values:
+                raise InputError(f"{path}, row {row.number}: Expected a column {name!r}.")
+        pairs.ids.append(row.values.get("id", f"row {row.number}"))
+        for side, name in ((pairs.references, "reference"), (pairs.candidates, "candidate")):
+            side.append(None if row.problem else row.values[name])
+    if not pairs.ids:
+        raise InputError(f"{path}: Expected at least one row but there is none.")
+    return pairs
+
+
+def make_judge(options: Namespace, model: ChatModel | None) -> SentenceJudge:
+    """The judge that the arguments mean; a chat judge asks `model`.
+
+    Raises:
+        InputError: If there is none such.
+        ValueError: If a number is out of its range.
+    """
+    if model is not None:
+        return _chat_judge(options, model)
+    from radreward.models.judges import RelationJudge
+    from radreward.models.judges.saving import CONFIG
+
+    inside = Path(options.judge, "model")  # of a run
+    return RelationJudge.from_pretrained(inside if (inside / CONFIG).is_file() else options.judge)
+
+
+def asked(options: Namespace) -> ChatModel:
+    """The language model; its answers are kept beside the output."""
+    return chat_model(options, options.output.with_name(f"{options.output.name}.answers.sqlite"))
+
+
+def _chat_judge(options: Namespace, model: ChatModel) -> ChatJudge:
+    from radreward.models.judges import ChatJudge
+    from radreward.prompts import SentencePrompt
+
+    prompt = SentencePrompt(options.instruction, options.shots, not options.no_explanation, options.examples)
+    return ChatJudge(model, prompt, options.repetitions, options.temperature, options.max_tokens)
+
+
+def tell(options: Namespace, originals: Sequence[Sequence[str]], predictions: Sequence[Sequence[str]]) -> int:
+    """How much a chat judge would be asked.
+
+    Raises:
+        InputError: If no language model is asked.
+    """
+    if options.judge != CHAT:
+        raise InputError("--dry-run: Expected --judge chat: no other judge asks a language model.")
+    from radreward.models.chat import Unasked, size
+
+    print(size(_chat_judge(options, Unasked()).requests(originals, predictions)))
+    print("Dry run: nothing was sent. Every request holds two whole reports.")
+    return 0
