@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from radreward.evaluation.page.embedded import embedded
+
 Floats = NDArray[np.float64]
 
 POINTS = 2_000
@@ -166,7 +168,7 @@ def _disagreements(
             **{"scores": _listed(table.scores[index]), "targets": _listed(table.targets[index])},
             **{"by_scorer": _listed(by_scorer[index]), "by_people": _listed(by_people[index]), "details": {}},
         }
-        cost = len(json.dumps(detail)) + (0 if index in pairs else len(json.dumps(entry)))
+        cost = len(embedded({scorers[one]: detail})) + (0 if index in pairs else len(embedded(entry)))
         if cost > left:
             break
         left -= cost

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
@@ -14,6 +13,7 @@ from typing import Any
 
 from radreward.errors import InputError
 from radreward.evaluation.page.chosen import Names, choose
+from radreward.evaluation.page.embedded import embedded
 
 FORMAT = 1
 SCRIPTS = (
@@ -63,19 +63,6 @@ def write_page(results: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], pa
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}.") from error
-
-
-def embedded(data: Any) -> str:
-    r"""JSON that cannot end the element in which it stands, nor begin another or a comment.
-
-    Raises:
-        ValueError: If there is a number that JSON does not have.
-
-    >>> embedded(["</script>", "<!--", "a\u2028b"])
-    '["\\u003c/script\\u003e","\\u003c!--","a\\u2028b"]'
-    """
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))  # ASCII, so line separators are escaped too
-    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
 
 
 def _digest(source: str) -> str:

@@ -81,10 +81,10 @@ function chart(width, height, series, { xs, ys, titles, label, diagonal }) {
 }
 
 // Charts beside each other, as many as fit; each has a title and draws itself at the width it gets.
-const panels = (every) =>
+const panels = (every, size = "three") =>
   el(
     "div",
-    { class: "panels" },
+    { class: `panels ${size}` },
     every.map(({ title, note, draw, ratio = 0.75 }) =>
       el(
         "figure",

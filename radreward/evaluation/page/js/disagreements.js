@@ -9,7 +9,7 @@ const disagreements = {
   uses: ["target", "scorer"],
   none: () => (data.disagreements.pairs.length ? null : "There is no pair on which a metric and people differ."),
   lead: () =>
-    `Where ${titleOf(state.scorer)} and “${targetTitle(state.target)}” place a pair most differently among all pairs, from the worst (0) to the best (100).`,
+    `Where ${titleOf(state.scorer)} and “${targetTitle(state.target)}” place a pair most differently among all pairs, from the worst (0) to the best (100). Words that only one of the two reports has are marked.`,
   draw(node) {
     const list = el("div", { class: "cards" });
     const told = el("p", { class: "muted", role: "status" });
@@ -87,8 +87,7 @@ function pairCard({ pair, own, people, gap }) {
       reportSide("Candidate", pair.candidate, marked?.[1], "ins"),
     ),
     marked ? null : el("p", { class: "muted" }, "Too long to mark the words that differ."),
-    partsTable(pair),
-    evidenceOf(pair),
+    el("div", { class: "sides below" }, partsTable(pair), evidenceOf(pair)),
   );
 }
 
@@ -149,10 +148,13 @@ function partsTable(pair) {
       { class: "parts" },
       el("caption", {}, `${titleOf(state.scorer)}, part by part`),
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Part"), columns.map(([title]) => el("th", { scope: "col", class: "n" }, title)))),
-      el("tbody", {}, tags.map((tag) => el("tr", {}, el("th", { scope: "row" }, tag.replaceAll("_", " ")), columns.map(([, values]) => el("td", { class: "n" }, plain(values[tag])))))),
+      el("tbody", {}, tags.map((tag) => el("tr", {}, el("th", { scope: "row" }, tag.replaceAll("_", " ")), columns.map(([, values]) => el("td", { class: "n" }, shownAlike(values[tag], values)))))),
     ),
   );
 }
+
+// With decimals where any of them has some.
+const shownAlike = (value, all) => fixed(value, Object.values(all).every((entry) => Number.isInteger(entry ?? 0)) ? 0 : 2);
 
 function evidenceOf(pair) {
   const evidence = pair.details[state.scorer]?.evidence;

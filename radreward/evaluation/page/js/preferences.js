@@ -1,13 +1,13 @@
 // Of two candidates, how often a metric prefers the one that people prefer.
 
-const band = (confidence) => (confidence === "all" ? "all" : confidence.join(" to "));
+const band = (confidence) => (confidence === "all" ? "all" : confidence.join("–"));
 
 const preferences = {
   id: "preferences",
   title: "Preferences",
   uses: ["scorer"],
   none: () => (results.preferences.length ? null : "People did not choose between candidates."),
-  lead: () => "How often a metric prefers the candidate that people prefer, with 95 % intervals; 0.5 is chance. By how sure people were, on the right.",
+  lead: () => "How often a metric prefers the candidate that people prefer, with 95 % intervals; 0.5 is chance. By the confidence of people on the right.",
   draw(node) {
     const found = keyed(results.preferences.map((entry) => ({ ...entry, band: band(entry.confidence) })), "scorer", "band");
     const bands = [...new Set(results.preferences.map((entry) => band(entry.confidence)))].filter((entry) => entry !== "all");
@@ -22,7 +22,7 @@ const preferences = {
       { title: "", class: "forest", head: axisHead(axis), cell: (row) => intervalPlot({ ...row, value: row.accuracy }, axis, { level: 0.5 }) },
       ...bands.map((entry) => {
         const of = (row) => at(found, row.scorer.name, entry);
-        return { title: `Sure ${entry}`, numeric: true, value: (row) => of(row)?.accuracy, cell: (row) => el("span", { tip: of(row) && `${row.scorer.title}, sure ${entry}: ${fixed(of(row).accuracy, 3)} (${interval(of(row).low, of(row).high, 3)}), ${plural(of(row).n, "choice")}` }, fixed(of(row)?.accuracy)) };
+        return { title: `Confidence ${entry}`, numeric: true, value: (row) => of(row)?.accuracy, cell: (row) => el("span", { tip: of(row) && `${row.scorer.title}, confidence ${entry}: ${fixed(of(row).accuracy, 3)} (${interval(of(row).low, of(row).high, 3)}), ${plural(of(row).n, "choice")}` }, fixed(of(row)?.accuracy)) };
       }),
       { title: "Choices", numeric: true, class: "extra", value: (row) => row.n, cell: (row) => count(row.n) },
     ];

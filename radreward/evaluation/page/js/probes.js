@@ -21,7 +21,7 @@ const probes = {
     };
     add(node, heatmap("Probes", rows, columns, cell, { parts: kinds.map(([kind, names]) => [KINDS[kind], names.length]) }));
     const every = columns.map(([probe]) => dosePanel(probe, entries)).filter(Boolean);
-    if (every.length) add(node, el("h3", {}, `${titleOf(state.scorer)}, by dose`), el("div", { class: "small" }, panels(every)));
+    if (every.length) add(node, el("h3", {}, `${titleOf(state.scorer)}, by dose`), panels(every, "small"));
     else add(node, el("p", { class: "muted" }, `${titleOf(state.scorer)} was not probed by dose.`));
   },
 };
@@ -37,6 +37,7 @@ function dosePanel(probe, entries) {
   return {
     title: probe,
     note: fixed(found.score),
+    ratio: 0.85,
     draw: (width, height) => chart(width, height, series, { xs, ys: extent([0, ...results.probes.flatMap((entry) => (entry.doses ?? []).map(([, change]) => change))]), titles: ["dose", "change, SD"], label: `${titleOf(state.scorer)}, ${probe}, by dose` }),
   };
 }

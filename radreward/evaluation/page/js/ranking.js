@@ -5,21 +5,21 @@ const ranking = {
   title: "Ranking",
   uses: ["target", "scope", "statistic", "scorer"],
   none: () => (results.agreement.length ? null : "No agreement was computed."),
+  take: () => takeaway(),
   lead: () =>
     `${STATISTICS[state.statistic]} with “${targetTitle(state.target)}”, ${scopeTitle(state.scope)}; + means agreement, ` +
-    "whichever direction a metric has. Bars are 95 % intervals, from resampling cases. Choose a metric to look at it closely below.",
+    "whichever direction a metric has. Bars are 95 % intervals, from resampling cases" + (ratersRow() ? "; of raters, each against the mean of the others, they are ranges. " : ". ") + "Choose a metric to look at it closely below.",
   draw(node) {
     const list = el("div");
     add(
       node,
-      el("p", { class: "take" }, takeaway()),
       el("div", { class: "tools" }, search("Find a metric", rankingFilter, (text) => ((rankingFilter = text), fill()))),
       list,
     );
     const fill = () => list.replaceChildren(rankingTable());
     fill();
-    add(node, notesOfTarget(), failures());
   },
+  rest: () => [notesOfTarget(), failures()],
 };
 
 let rankingFilter = "";
@@ -35,7 +35,7 @@ function takeaway() {
   return [
     `${best.scorer.title} agrees most, ${SIGNS[state.statistic]} ${fixed(best.value)} (${interval(best.low, best.high)}).`,
     among && `Raters among themselves: ${fixed(among.value)}.`,
-    tested.length && (alike.length ? `Not told apart from it: ${alike.join(", ")}.` : "All others agree less, Holm-corrected."),
+    tested.length && (alike.length ? `Not told apart from it: ${alike.join(", ")}.` : "All others agree less (paired tests, Holm-corrected)."),
   ].filter(Boolean).join(" ");
 }
 
@@ -75,7 +75,7 @@ function rankingTable() {
   if (!found.length) return el("p", { class: "notice" }, "No metric has this in its name.");
   for (const row of found) row.attributes = { class: row.scorer.name === state.scorer ? "focus" : null };
   const columns = [
-    { title: "Metric", value: (row) => titleOf(row.scorer.name), cell: (row) => (row.scorer ? focusButton(row) : "Raters, each against the others") },
+    { title: "Metric", value: (row) => titleOf(row.scorer.name), cell: (row) => (row.scorer ? focusButton(row) : "Raters among themselves") },
     { title: "Rank", numeric: true, class: "extra", value: (row) => known(row.rank) && -row.rank, cell: (row) => row.rank ?? (row.raters ? "" : NONE) },
     { title: SIGNS[state.statistic], numeric: true, value: (row) => row.value, cell: (row) => fixed(row.value) },
     { title: "95 % interval", numeric: true, class: "extra", value: (row) => (known(row.low) ? row.high - row.low : null), tip: "Sorts by width", cell: (row) => (row.raters ? `${interval(row.low, row.high)} (range)` : interval(row.low, row.high)) },

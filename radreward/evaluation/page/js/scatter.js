@@ -24,11 +24,11 @@ const scatter = {
     const panel = (title, scope, own) => ({
       title,
       note: tauOf(scope),
-      draw: (width, height) => chart(width, height, own, { xs, ys, titles: axisTitles(), label: `${titleOf(state.scorer)} against ${targetTitle(state.target)}, ${title}` }),
+      draw: (width, height) => chart(width, height, own, { xs, ys, titles: axisTitles(width), label: `${titleOf(state.scorer)} against ${targetTitle(state.target)}, ${title}` }),
     });
     const legend = systems.length > 1 && el("p", { class: "legend" }, systems.slice(0, COLOURS).map((name, number) => el("span", { class: `key s${number}` }, name)), systems.length > COLOURS ? el("span", { class: "key s-rest" }, "other systems") : null);
     const each = systems.map((name, number) => panel(name, `system:${name}`, [{ class: colour(number), points: of(number) }]));
-    add(node, legend, el("div", { class: "first" }, panels([{ ...panel("All systems", "pooled", series), ratio: 0.55 }])), systems.length > 1 ? panels(each) : null);
+    add(node, legend, el("div", { class: "first" }, panels([{ ...panel("All systems", "pooled", series), ratio: 0.55 }])), systems.length > 1 ? panels(each, "four") : null);
   },
 };
 
@@ -42,10 +42,11 @@ function scatterPoints() {
 
 const direction = (entry) => (entry.higher_is_better ? "higher is better" : "lower is better");
 
-const axisTitles = () => [
-  `${titleOf(state.scorer)} (${direction(scorers[scorerNumber.get(state.scorer)])})`,
-  `${targetTitle(state.target)} (${direction(targets[targetNumber.get(state.target)])})`,
-];
+// Which way is better is said where there is room for it.
+const axisTitles = (width) => {
+  const told = (title, entry) => (width > 400 ? `${title} (${direction(entry)})` : title);
+  return [told(titleOf(state.scorer), scorers[scorerNumber.get(state.scorer)]), told(targetTitle(state.target), targets[targetNumber.get(state.target)])];
+};
 
 function tauOf(scope) {
   const entry = at(agreement, state.scorer, state.target, scope);

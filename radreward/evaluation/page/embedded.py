@@ -1,0 +1,19 @@
+"""JSON inside of HTML."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def embedded(data: Any) -> str:
+    r"""JSON that cannot end the element in which it stands, nor begin another or a comment.
+
+    Raises:
+        ValueError: If there is a number that JSON does not have.
+
+    >>> embedded(["</script>", "<!--", "a\u2028b"])
+    '["\\u003c/script\\u003e","\\u003c!--","a\\u2028b"]'
+    """
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))  # ASCII, so line separators are escaped too
+    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
