@@ -89,9 +89,9 @@ class RememberedScores:
         self._file.flush()
         os.fsync(self._file.fileno())
 
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):  # it could be opened
+            self._file.close()
 
     def _note(self, line: bytes, begin: int) -> None:
         values = json.loads(line)
