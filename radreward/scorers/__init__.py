@@ -38,6 +38,10 @@ class Name(NamedTuple):
     """Of its constructor."""
     folder: Path | None = None
     """Where it lies, if it has weights."""
+    takes: str = ""
+    """The setting that may follow the name after a colon, as in `bertscore:distilroberta-base`."""
+    needs: str = ""
+    """What that is, where it has to be given."""
 
 
 REWARD_MODEL = Kind(CONFIG, "radreward.scorers.reward_model", "RewardModelScorer")
@@ -50,9 +54,30 @@ METEOR = Kind("meteor.json", "radreward.scorers.meteor", "METEOR")
 CIDER = Kind("cider.json", "radreward.scorers.cider", "CIDEr")
 ENTITIES = Kind("entities.json", "radreward.scorers.entities", "EntityF1")
 LABELS = Kind("labels.json", "radreward.scorers.labels", "Labels14")
+BERTSCORE = Kind("bertscore.json", "radreward.scorers.encoded", "BERTScore")
+CHEXBERT = Kind("chexbert.json", "radreward.scorers.encoded", "EmbeddingCosine")
+RADGRAPH = Kind("radgraph.json", "radreward.scorers.radgraph", "RadGraphF1")
+RADCLIQ_BLEU = Kind("bleu_radcliq.json", "radreward.scorers.radcliq", "RadCliQBLEU2")
+RADCLIQ = Kind("radcliq.json", "radreward.scorers.radcliq", "RadCliQ")
 CUSTOM = Kind("", "radreward.scorers.custom", "CustomScorer")
 """Of `my_file.py:my_metric`; never saved."""
-KINDS = (REWARD_MODEL, RATESCORE, BLEU, ROUGE, CHRF, METEOR, CIDER, ENTITIES, LABELS, SENTENCES)
+KINDS = (
+    REWARD_MODEL,
+    RATESCORE,
+    BLEU,
+    ROUGE,
+    CHRF,
+    METEOR,
+    CIDER,
+    ENTITIES,
+    LABELS,
+    BERTSCORE,
+    CHEXBERT,
+    RADGRAPH,
+    RADCLIQ_BLEU,
+    RADCLIQ,
+    SENTENCES,
+)
 NAMES = {
     "embedded": Name("Reward model (embedded)", REWARD_MODEL, {}, EMBEDDED),
     "ratescore": Name("RaTEScore", RATESCORE, {}),
@@ -69,6 +94,15 @@ NAMES = {
     "cider": Name("CIDEr-D", CIDER, {}),
     "entity-f1": Name("Entity F1 (SPICE-like)", ENTITIES, {}),
     "labels-14": Name("14 labels F1 (rules)", LABELS, {}),
+    "bertscore": Name("BERTScore (MiniLM)", BERTSCORE, {}, takes="encoder"),
+    "chexbert": Name("CheXbert cosine", CHEXBERT, {}, takes="encoder", needs="the folder of CheXbert's weights"),
+    "radgraph": Name("RadGraph F1", RADGRAPH, {}, takes="model"),
+    "radcliq-v0": Name(
+        "RadCliQ-v0", RADCLIQ, {"version": "v0"}, takes="chexbert", needs="the folder of CheXbert's weights"
+    ),
+    "radcliq-v1": Name(
+        "RadCliQ-v1", RADCLIQ, {"version": "v1"}, takes="chexbert", needs="the folder of CheXbert's weights"
+    ),
 }
 """What is in the package."""
 
@@ -109,8 +143,11 @@ def find(name_or_path: str | Path) -> Found:
     Raises:
         InputError: If there is none of that name or in that folder.
     """
-    if found := NAMES.get(str(name_or_path)):
-        return Found(found.kind, found.folder, found.settings)
+    name, _, value = str(name_or_path).partition(":")
+    if (known := NAMES.get(name)) and (known.takes or not value):
+        if known.needs and not value:
+            raise InputError(f"{name}: Expected {known.needs} after a colon, as {name}:FOLDER.")
+        return Found(known.kind, known.folder, {**known.settings, **({known.takes: value} if value else {})})
     path = Path(name_or_path).expanduser()
     file, _, metric = str(path).rpartition(":")
     if file.endswith(".py") and metric:

@@ -72,6 +72,18 @@ class TestLabels14(ScorerConformance):
         return load("labels-14")
 
 
+class TestBERTScore(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("bertscore")
+
+
+class TestEmbeddingCosine(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("chexbert:embedded")
+
+
 class TestCustom(ScorerConformance):
     saves = False
 

@@ -20,7 +20,7 @@ def test_every_kind_is_found_in_its_folder_and_in_its_run(kind: Kind, tmp_path: 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_is_found(name: str) -> None:
-    kind, folder, _ = find(name)
+    kind, folder, _ = find(f"{name}:folder" if NAMES[name].needs else name)
     assert kind in KINDS
     assert folder is None or (folder / kind.settings).is_file()
 
