@@ -110,6 +110,21 @@ class ObjectiveOutput(NamedTuple):
     """Detached scalars for logging."""
 
 
+class PromptBatch(NamedTuple):
+    """What the data module hands to a policy: B prompts, one for each candidate."""
+
+    prompts: tuple[tuple[tuple[int, ...], ...], ...]
+    """(B,) pieces of token ids, from the most shared to the prompt's own."""
+    target: Tensor
+    """(B, N) float32: known errors."""
+    reports: tuple[tuple[str, str], ...]
+    """(B,) reference and candidate."""
+    ids: tuple[str, ...]
+    """Ids of the groups, for messages."""
+    truncated: int
+    """How many prompts were cut to fit, by the policy that was chosen."""
+
+
 class Completions(NamedTuple):
     """What a policy answered to B prompts, G times each, as it was read: what rewards are made of."""
 
@@ -151,6 +166,25 @@ class Analysis(NamedTuple):
     """(N,) the errors of each criterion in words; may be fewer than are counted."""
     matched: tuple[str, ...]
     """Findings that both reports have."""
+
+
+class AnswerBatch(NamedTuple):
+    """Prompts with the answers that a model is to learn."""
+
+    packed: PackedBatch
+    """Each answer is in the node of its candidate."""
+    labels: Tensor
+    """(R, L) int64: the token that follows, where it belongs to an answer; -100 elsewhere."""
+    errors: Tensor
+    """(C, N) float32 known errors."""
+    prompts: tuple[list[list[int]], ...]
+    """(C,) the prompts without answers, as pieces of token ids."""
+    answers: tuple[str, ...]
+    """(C,) the answers as text."""
+    reports: tuple[tuple[str, str], ...]
+    """(C,) reference and candidate."""
+    ids: tuple[str, ...]
+    """Ids of the groups, for messages."""
 
 
 class Rollouts(NamedTuple):

@@ -13,6 +13,8 @@ from radreward.errors import InputError
 from radreward.types import Segments
 
 TINY = "tiny-"
+GENERATOR = "tiny-generator"
+"""A decoder without weights that is large enough to learn to compare short reports, with a tokenizer of its own."""
 EMBEDDED = "embedded"
 CACHE_SIZE = 50_000
 
@@ -43,6 +45,8 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     Raises:
         InputError: If there is none by that name.
     """
+    if name == GENERATOR:
+        return word_tokenizer()
     if name.startswith(TINY):
         return byte_tokenizer(encoder=name == "tiny-bert")
     path = resolve_backbone(name)
@@ -75,6 +79,18 @@ def byte_tokenizer(encoder: bool) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=bytes_, **dict(zip(roles, special, strict=True)))
 
 
+def word_tokenizer() -> PreTrainedTokenizerFast:
+    """The tokenizer of the small generator: words of our own reports, in lower case, and bytes for anything else.
+
+    >>> tokenizer = word_tokenizer()
+    >>> tokenizer.tokenize("Mild pleural effusion")
+    ['Ġmild', 'Ġpleural', 'Ġeffusion']
+    """
+    path = Path(__file__).parent / "small_tokenizer.json"
+    roles = {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"}
+    return PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_file(str(path)), **roles)
+
+
 class SegmentTokenizer:
     """Segments to token ids, piece by piece, so that equal pieces are equal tokens in training and in use.
 
@@ -98,6 +114,10 @@ class SegmentTokenizer:
 
     def __reduce__(self) -> tuple[type[SegmentTokenizer], tuple[PreTrainedTokenizerBase]]:
         return SegmentTokenizer, (self.tokenizer,)  # a cache is not sent to worker processes
+
+    def ids(self, text: str) -> tuple[int, ...]:
+        """Tokens of a text by itself, none of them special."""
+        return self._encode(text)
 
     def count(self, text: str) -> int:
         """Tokens of a text by itself."""

@@ -93,7 +93,7 @@ class TransformersEngine(RolloutEngine):
         return [tuple(made[begin : begin + sampling.count]) for begin in range(0, len(made), sampling.count)]
 
     def _prefill(self, prompts: list[Prompt], count: int, device: torch.device) -> _State:
-        """Keys and values of each prompt but its last token, which the first step reads, for each of its completions."""
+        """Keys and values of all prompts but their last tokens, which the first step reads, for each completion."""
         lasts = [next(piece[-1] for piece in reversed(prompt) if piece) for prompt in prompts]
         paths = [_without_last(prompt) for prompt in prompts]
         packed = PackedBatch(*(part.to(device) for part in pack(paths, "tree")))
@@ -177,7 +177,7 @@ def _columns(packed: PackedBatch) -> tuple[Tensor, Tensor]:
 
 
 def _ends(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
-    """Tokens that end an answer: of the tokenizer, and of the model's own settings, as chat models have more than one."""
+    """Tokens that end an answer: the tokenizer's, and those of the model's settings, as chat models have several."""
     settings: Any = getattr(model, "generation_config", None)
     named: Any = getattr(settings, "eos_token_id", None)
     listed = named if isinstance(named, list) else [named]

@@ -35,6 +35,19 @@ _GROUPED: dict[str, Any] = {**_SIZES, "num_key_value_heads": 2, "bos_token_id": 
 
 FAMILIES: dict[str, PreTrainedConfig] = {
     "bert": BertConfig(**_SIZES),
+    "generator": LlamaConfig(
+        vocab_size=2048,
+        hidden_size=256,
+        intermediate_size=512,
+        num_hidden_layers=4,
+        num_attention_heads=8,
+        num_key_value_heads=8,
+        max_position_embeddings=2048,
+        tie_word_embeddings=True,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+    ),
     "gemma": GemmaConfig(**_GROUPED, head_dim=8),
     "gemma2": Gemma2Config(**_GROUPED, head_dim=8, sliding_window=24, query_pre_attn_scalar=8),
     "llama": LlamaConfig(**_GROUPED),

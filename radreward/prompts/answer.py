@@ -27,9 +27,9 @@ class AnswerTemplate(PromptTemplate):
 
 
 def one_line(text: str) -> str:
-    """Text without line breaks, so that it can begin no section of an answer.
+    r"""Text without line breaks, so that it can begin no section of an answer.
 
-    >>> one_line(" Two \\n lines ")
+    >>> one_line(" Two \n lines ")
     'Two lines'
     """
     return " ".join(text.split())

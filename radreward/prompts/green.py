@@ -12,7 +12,7 @@ from radreward.errors import InputError
 from radreward.prompts.answer import AnswerTemplate, one_line, written_number
 from radreward.prompts.green_reference import CATEGORIES, read_as_reference
 from radreward.prompts.green_score import green_score
-from radreward.prompts.parsed import LONGEST, Parsed, read_number, unreadable
+from radreward.prompts.parsed import LONGEST, Parsed, read_number
 from radreward.prompts.writing import fenced
 from radreward.types import Analysis, Segments
 
@@ -65,9 +65,9 @@ def error_types(criteria: Criteria) -> Types:
     half = len(criteria) // 2
     first, second = criteria.criteria[:half], criteria.criteria[half:]
     names = [entry.name.removeprefix(SIGNIFICANT) for entry in first]
-    if half and len(second) == half and [entry.name for entry in first] == [SIGNIFICANT + name for name in names]:
-        if [entry.name for entry in second] == [INSIGNIFICANT + name for name in names]:
-            return Types(tuple(entry._replace(name=name) for entry, name in zip(first, names, strict=True)), True)
+    expected = [*(SIGNIFICANT + name for name in names), *(INSIGNIFICANT + name for name in names)]
+    if half and [entry.name for entry in (*first, *second)] == expected:
+        return Types(tuple(entry._replace(name=name) for entry, name in zip(first, names, strict=True)), True)
     return Types(criteria.criteria, False)
 
 
@@ -185,7 +185,7 @@ def parse(text: str, criteria: Criteria, strict_reference: bool = False) -> Pars
     r"""What an answer says, by criteria: see `read_green`.
 
     >>> from radreward.criteria import RadCliQ
-    >>> answer = "[Clinically Significant Errors]:\n(b) Missing: 2\n\n[Clinically Insignificant Errors]:\n(B) Missing: 1. X"
+    >>> answer = "[Clinically Significant Errors]:\n(b) Missing: 2\n\n[Clinically Insignificant Errors]:\n(B) Gone: 1. X"
     >>> parse(answer + "\n\n[Matched Findings]:\n1. A", RadCliQ()).values
     (0.0, 3.0, 0.0, 0.0, 0.0, 0.0)
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from radreward.criteria import ERROR_TYPES
 from radreward.synthesis.facts import Change, Fact
@@ -31,12 +32,47 @@ def count_errors(reference: Iterable[Fact], candidate: Iterable[Fact]) -> dict[s
     {'significant_incorrect_location': 1, 'insignificant_false_prediction': 1}
     """
     counts = {f"{kind}_{tag}": 0 for kind in ("significant", "insignificant") for tag in TYPES}
+    for entry in differences(reference, candidate).errors:
+        counts[f"{'' if entry.significant else 'in'}significant_{entry.tag}"] += 1
+    return counts
 
-    def add(tag: str, significant: bool) -> None:
-        counts[f"{'' if significant else 'in'}significant_{tag}"] += 1
 
+class Difference(NamedTuple):
+    """An error of a candidate, and the facts it is about."""
+
+    tag: str
+    """One of `TYPES`."""
+    significant: bool
+    reference: Fact | None
+    """What the reference states of it."""
+    candidate: Fact | None
+    """What the candidate states of it."""
+
+
+class Differences(NamedTuple):
+    """How two reports differ."""
+
+    errors: tuple[Difference, ...]
+    matched: tuple[Fact, ...]
+    """Findings that both report as there, as the reference states them."""
+
+
+def differences(reference: Iterable[Fact], candidate: Iterable[Fact]) -> Differences:
+    """The errors of a candidate one by one, by the rules of `count_errors`, and what both reports have.
+
+    >>> effusion = Fact("effusion", location="left")
+    >>> found = differences([effusion], [effusion, Fact("scoliosis")])
+    >>> [entry.tag for entry in found.errors], found.matched == (effusion,)
+    (['false_prediction'], True)
+    """
+    errors: list[Difference] = []
     ours, theirs = _relevant(reference), _relevant(candidate)
-    for one, other in _matched(ours, theirs):
+    pairs = _matched(ours, theirs)
+    for one, other in pairs:
+
+        def add(tag: str, significant: bool, one: Fact | None = one, other: Fact | None = other) -> None:
+            errors.append(Difference(tag, significant, one, other))
+
         if one is None:
             if other is not None and other.positive:
                 add(FALSE, FINDINGS[other.finding].matters)
@@ -46,7 +82,8 @@ def count_errors(reference: Iterable[Fact], candidate: Iterable[Fact]) -> dict[s
             add(MISSING if one.positive else NOT_COMPARED, FINDINGS[one.finding].matters)
         else:
             _compare(one, other, add)
-    return counts
+    matched = tuple(one for one, other in pairs if one and other and one.positive and other.positive)
+    return Differences(tuple(errors), matched)
 
 
 def radcliq_errors(counts: Mapping[str, int]) -> dict[str, int]:

@@ -94,9 +94,8 @@ def body(facts: Sequence[Fact], rng: Random, section: Section) -> list[Sentence]
     return sentences
 
 
-def _negatives(positive: set[str], rng: Random, section: Section, few: bool) -> list[Sentence]:
+def _negatives(positive: set[str], rng: Random, section: Section, share: float) -> list[Sentence]:
     """Normal statements and pertinent negatives that contradict nothing that is said."""
-    share = 0.1 if few else 0.5
     taken = {key for finding in positive for key in ancestry(finding)}
     free = [
         keys
@@ -150,7 +149,7 @@ def render(facts: Sequence[Fact], rng: Random, style: Style | None = None) -> An
     devices = [fact for fact in said if FINDINGS[fact.finding].region == "devices"]
     still = len(devices) > 1 and all(fact.change == "stable" for fact in devices)
     if style.layout != "impression":
-        found = body(said, rng, "findings") + _negatives(positive, rng, "findings", style.most is not None)
+        found = body(said, rng, "findings") + _negatives(positive, rng, "findings", style.negatives)
         if still and rng.random() < 0.5:
             found.append(Sentence(rng.choice(STILL), ()))
         rng.shuffle(found)
@@ -162,7 +161,7 @@ def render(facts: Sequence[Fact], rng: Random, style: Style | None = None) -> An
         if not matters or (not found):
             found.insert(0, Sentence(rng.choice(ALL_CLEAR), (), "impression"))
         elif style.layout == "impression" and rng.random() < 0.4:
-            found += _negatives(positive, rng, "impression", style.most is not None)
+            found += _negatives(positive, rng, "impression", style.negatives)
         sentences += _with_filler(found, style.filler / 2, rng)
     return write(AnnotatedReport(tuple(sentences), style.headed), style)
 

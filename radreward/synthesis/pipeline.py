@@ -29,11 +29,11 @@ from radreward.synthesis.card import Card
 from radreward.synthesis.facts import AnnotatedReport
 from radreward.synthesis.pairings import Pool
 from radreward.synthesis.reports import editable, read_reports
-from radreward.synthesis.style import brief_style, full_style, sample_style, statement_style
+from radreward.synthesis.style import PlainWords, brief_style, full_style, plain_style, sample_style, statement_style
 from radreward.types import Candidate, ReportGroup
 
 logger = logging.getLogger(__name__)
-Length = Literal["statement", "report"]
+Length = Literal["statement", "plain", "report"]
 LANGUAGE = frozenset({"grammar", "medical_terminology", "clinical_history"})
 TRIES, REFERENCES = 20, 100
 """How often candidates are drawn for a reference until their totals differ, and references until there are any."""
@@ -59,7 +59,8 @@ def synthesize(
         seed: Decides everything.
         reports: Real reports to begin from, at least two.
         length: Of what the grammar writes: whole reports, half of them brief, or single statements. A model learns
-            from statements what words mean, many to a batch, before it learns to read reports.
+            from statements what words mean, many to a batch, before it learns to read reports; and from one to four
+            findings in plain words to read at all, where it begins from nothing.
 
     Returns:
         Groups with at least two different totals, made one by one.
@@ -79,7 +80,7 @@ def synthesize(
             raise ValueError(f"Expected `{name}` to be >= {least} but got {value}.")
     check_criteria(criteria)
     language = bool(LANGUAGE & set(criteria.tags))
-    if length == "statement" and (language or reports is not None):
+    if length != "report" and (language or reports is not None):
         raise InputError("length: Expected `report` for given reports and for criteria that judge sections.")
     pool = Pool(_annotated(reports)) if reports is not None else None
     return _groups(criteria, groups, per_reference, seed, language, length, pool)
@@ -89,7 +90,7 @@ def _groups(
     criteria: Criteria, groups: int, per_reference: int, seed: int, language: bool, length: Length, pool: Pool | None
 ) -> Iterator[ReportGroup]:
     for number in range(groups):
-        rng = Random(f"{seed}:{number}")
+        rng = PlainWords(f"{seed}:{number}") if length == "plain" else Random(f"{seed}:{number}")
         index = number % len(pool.reports) if pool else 0
         yield _group(f"synthetic-{seed}-{number}", criteria, per_reference, language, length, pool, index, rng)
 
@@ -141,8 +142,12 @@ def _reference(
     if language:  # history and impression are judged: they must be there
         styles: Styles = full_style
     else:
-        styles = statement_style if length == "statement" else rng.choice((brief_style, sample_style))
-    return any_report(styles)(rng), styles
+        known = {"statement": statement_style, "plain": plain_style}
+        styles = known[length] if length in known else rng.choice((brief_style, sample_style))
+    report = any_report(styles)(rng)
+    while length == "plain" and not any(fact.positive for fact in report.facts):
+        report = any_report(styles)(rng)
+    return report, styles
 
 
 def _drafts(

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsLenAndGetItem
+
+T = TypeVar("T")
 
 Layout = Literal["impression", "findings", "both"]
 
@@ -19,17 +24,34 @@ class Style(NamedTuple):
     history: bool = False
     filler: float = 0.1
     most: int | None = None
-    """Most findings, with few normal statements beside them; any number where nothing is given."""
+    """Most findings; any number where nothing is given."""
+    negatives: float = 0.5
+    """How likely each normal statement and each pertinent negative that fits is to stand beside the findings."""
 
 
 def statement_style(rng: Random) -> Style:
     """A style of single statements: the shortest text in which two wordings can be compared."""
-    return Style("findings", lower=rng.random() < 0.12, filler=0.0, most=1)
+    return Style("findings", lower=rng.random() < 0.12, filler=0.0, most=1, negatives=0.1)
+
+
+def plain_style(rng: Random) -> Style:
+    """A style of one to four findings and little else, for models that learn to read from nothing."""
+    return Style("findings", filler=0.0, most=4, negatives=0.02)
+
+
+class PlainWords(Random):
+    """Chooses among the first few that there are, which are the usual ones: few words for the same facts."""
+
+    FEW = 3
+
+    def choice(self, seq: SupportsLenAndGetItem[T]) -> T:
+        """One of the first few."""
+        return seq[self.randrange(min(self.FEW, len(seq)))]
 
 
 def brief_style(rng: Random) -> Style:
     """A style of reports of few sentences, as impressions often are."""
-    return Style(rng.choice(("impression", "findings")), lower=rng.random() < 0.12, filler=0.05, most=3)
+    return Style(rng.choice(("impression", "findings")), lower=rng.random() < 0.12, filler=0.05, most=3, negatives=0.1)
 
 
 def full_style(rng: Random) -> Style:
