@@ -18,8 +18,9 @@ from radreward.scorers.base import SCORED, Scorer
 from radreward.synthesis.triads import Triad
 
 REFERENCE, CANDIDATE, SCORE = "gt_report", "similar_report", "Score"
-"""Columns as published."""
+"""Columns as published for paragraphs; taken for sentences too, whose published columns we could not confirm."""
 TRIAD = ("original", "rewrite", "opposite")
+"""Our names: the published columns of triads we could not confirm."""
 MOST = 5.0
 """Highest rating of a paragraph."""
 
@@ -42,13 +43,15 @@ def read_rated(path: str | Path, columns: tuple[str, str, str] = (REFERENCE, CAN
     Raises:
         InputError: At the first row that cannot be used; names file, row, field and what was expected.
     """
-    return [_rated(path, row, columns, _number(path, row, columns[2], MOST)) for row in _rows(path)]
+    return [_rated(path, row, columns, _number(path, row, columns[2], MOST)) for row in _rows(path, columns)]
 
 
 def read_sentences(
     path: str | Path, columns: tuple[str, str, str] = (REFERENCE, CANDIDATE, SCORE), possible: str | None = None
 ) -> list[Rated]:
     """Task 1: sentences with error counts; the rating is 1 - normalised count.
+
+    The names of the columns, and that one holds the normalised count, are assumptions: name others by `columns`.
 
     Args:
         path: JSONL, CSV or Parquet.
@@ -60,7 +63,7 @@ def read_sentences(
         InputError: At the first row that cannot be used; names file, row, field and what was expected.
     """
     found = []
-    for row in _rows(path):
+    for row in _rows(path, (*columns, possible) if possible else columns):
         most = _number(path, row, possible, math.inf) if possible else 1.0
         if most == 0:
             raise _error(path, row, f"field {possible!r}: expected at least one possible error but got 0")
@@ -72,10 +75,14 @@ def read_sentences(
 def read_triads(path: str | Path, columns: tuple[str, str, str] = TRIAD) -> list[Triad]:
     """Task 3: triads of a text, the same in other words, and its opposite; an `operator` is kept where there is one.
 
+    The names of the columns are ours, not those of the published file: name others by `columns`.
+
     Raises:
         InputError: At the first row that cannot be used; names file, row, field and what was expected.
     """
-    return [Triad(str(row.values.get("operator") or "all"), *_texts(path, row, columns)) for row in _rows(path)]
+    return [
+        Triad(str(row.values.get("operator") or "all"), *_texts(path, row, columns)) for row in _rows(path, columns)
+    ]
 
 
 def rating_figures(scorer: Scorer, rated: Sequence[Rated]) -> dict[str, float | int | None]:
@@ -124,13 +131,16 @@ def _totals(scorer: Scorer, references: Sequence[str], candidates: Sequence[str]
     return [total if status in SCORED else None for total, status in zip(totals, scores.status, strict=True)]
 
 
-def _rows(path: str | Path) -> Iterable[Row]:
+def _rows(path: str | Path, columns: Sequence[str]) -> Iterable[Row]:
     empty = True
     for batch in read_rows(path):
         for row in batch:
-            empty = False
             if row.problem:
                 raise _error(path, row, row.problem)
+            if empty and not set(columns) <= set(row.values):
+                found = ", ".join(map(str, row.values)) or "none"
+                raise InputError(f"{path}: Expected the columns {', '.join(columns)} but got {found}.")
+            empty = False
             yield row
     if empty:
         raise InputError(f"{path}: Expected at least one row but there is none.")

@@ -110,8 +110,16 @@ def test_bad_rows_are_named(tmp_path: Path, change: dict[str, object], message: 
 
 
 def test_missing_ratings_and_rows_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="row 1: field 'Score': expected a column of this name"):
-        read_rated(write(tmp_path / "a.csv", [{"gt_report": "a", "similar_report": "b"}]))
+    other = write(tmp_path / "a.csv", [{"gt_report": "a", "similar_report": "b"}])
+    for read, columns in (
+        (read_rated, "gt_report, similar_report, Score"),
+        (read_sentences, "gt_report, similar_report, Score"),
+        (read_triads, "original, rewrite, opposite"),
+    ):
+        with pytest.raises(InputError, match=rf"a\.csv: Expected the columns {columns} but got gt_report, similar_rep"):
+            read(other)
+    with pytest.raises(InputError, match="Expected the columns gt_report, similar_report, Score, could but got"):
+        read_sentences(other, possible="could")
     (tmp_path / "b.csv").write_text("gt_report,similar_report,Score\n")
     with pytest.raises(InputError, match=r"b\.csv: Expected at least one row"):
         read_rated(tmp_path / "b.csv")
