@@ -1,0 +1,361 @@
+"""A policy trained on its own judgements: what a step draws, learns and tells, and that nothing goes wrong silently."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from torch import Tensor
+
+from radreward.cli import build, main
+from radreward.criteria import Criteria
+from radreward.data.policy_prompts import PolicyPrompts
+from radreward.errors import InputError
+from radreward.models.generation import Completion, Prompt, RolloutEngine, Sampling
+from radreward.modules.policy import PolicyModule, RolloutSettings, problem_kind
+from radreward.objectives import RewardFunction
+from radreward.prompts.radreason import RadReasonTemplate, answer, parse
+from radreward.types import Candidate, Completions, ReportGroup
+
+CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long."}])
+PLAIN = {"class_path": "Backbone", "init_args": {"name": "tiny-llama", "lora": None}}
+KILLER = """
+import os, signal
+import torch
+from lightning.pytorch import Callback
+from radreward.objectives import RewardFunction
+
+torch.set_num_threads(1)  # as in the process that continues
+
+class Killer(Callback):
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_train_batch_end(self, trainer, *_):
+        if trainer.global_step == self.step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+class Letters(RewardFunction):
+    def forward(self, completions):
+        return torch.tensor([[sum(c.isalpha() for c in text) / 10 for text in group] for group in completions.texts])
+"""
+
+
+def write_settings(folder: Path, **model: Any) -> Path:
+    """Of a run whose reward is the number of letters: a random model gets some."""
+    records = folder / "groups.jsonl"
+    with records.open("w") as file:
+        for number in range(12):
+            reference = f"lamp {number} kettle"
+            candidates = [
+                {"text": f"{reference}{' b' * k}", "errors": {"tone": k, "length": number % 2}} for k in range(2)
+            ]
+            file.write(json.dumps({"id": str(number), "reference": reference, "candidates": candidates}) + "\n")
+    (folder / "policy_parts.py").write_text(KILLER)
+    objective = {
+        "rewards": [{"class_path": "policy_parts.Letters"}],
+        "clip": 0.001,
+        "weighting": {"class_path": "Dynamic", "init_args": {"every": 2}},
+        "scaling": {"class_path": "MajorityGuided"},
+    }
+    settings = {
+        "run": str(folder / "run"),
+        "checkpoint_every": 2,
+        "criteria": {
+            "class_path": "radreward.criteria.Criteria",
+            "init_args": {"name": "two", "criteria": [entry._asdict() for entry in CRITERIA.criteria]},
+        },
+        "model": {
+            "class_path": "radreward.modules.PolicyModule",
+            "init_args": {
+                "backbone": {"class_path": "Backbone", "init_args": {"name": "tiny-llama", "lora": {"r": 4}}},
+                "objective": {"class_path": "GroupRelative", "init_args": objective},
+                "rollouts": {"completions": 3, "updates": 2},
+                "optimizer": {"lr": 0.01},
+                **model,
+            },
+        },
+        "data": {
+            "class_path": "radreward.data.datamodule.PairedReportDataModule",
+            "init_args": {
+                "records": str(records),
+                "validation": 0.3,
+                "groups_per_batch": 2,
+                "collator": {
+                    "class_path": "PolicyPrompts",
+                    "init_args": {
+                        "template": {"class_path": "RadReasonTemplate", "init_args": {"instructed": False}},
+                        "max_length": 64,
+                        "max_answer": 12,
+                    },
+                },
+            },
+        },
+        "trainer": {
+            "max_steps": 6,
+            "val_check_interval": 3,
+            "log_every_n_steps": 1,
+            "accelerator": "cpu",
+            "enable_progress_bar": False,
+        },
+    }
+    path = folder / "config.yaml"
+    path.write_text(yaml.safe_dump(settings))
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        assert main(["fit", f"--config={write_settings(folder)}"]) == 0
+    return folder
+
+
+def state(run: Path) -> dict[str, Any]:
+    found = torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)
+    return {
+        "weights": found["state_dict"],
+        "optimizer": found["optimizer_states"][0]["state"],
+        "rates": found["lr_schedulers"][0]["_last_lr"],
+        "step": found["global_step"],
+    }
+
+
+def scalars(run: Path) -> dict[str, list[float]]:
+    events = EventAccumulator(str(run / "logs"))
+    events.Reload()
+    return {tag: [entry.value for entry in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+
+
+def test_a_run_learns_and_logs_all_that_is_asked_for(whole: Path) -> None:
+    logged = scalars(whole / "run")
+    for name in (
+        *("loss", "kl", "clipped", "reward/accuracy", "reward/accuracy/tone", "reward/Letters", "reward/total"),
+        *("reward/deviation", "advantage/largest", "advantage/scale", "groups/without_gradient", "weight/tone"),
+        *("completions/length", "completions/unfinished", "completions/unjudged", "completions/valid"),
+        *("problem/think", "completions/engine_apart"),
+    ):
+        assert len(logged[f"train/{name}"]) >= 3, name
+    assert max(logged["train/completions/engine_apart"]) < 1e-4
+    assert max(logged["train/kl"]) > 0
+    assert any(value > 0 for value in logged["train/clipped"])
+    weights = {name: value for name, value in state(whole / "run")["weights"].items() if "lora_B" in name}
+    assert all(value.abs().max() > 0 for value in weights.values())
+    events = EventAccumulator(str(whole / "run" / "logs"), {"tensors": 0})
+    events.Reload()
+    assert {"train/scales", "train/advantages"} <= set(events.Tags()["histograms"])
+    assert "train/completions/text_summary" in events.Tags()["tensors"]
+    metrics = json.loads((whole / "run" / "metrics.json").read_text())
+    assert set(metrics["agreement"]) == {"tone", "length", "total"}
+    assert metrics["agreement"]["total"]["read"] == 0
+    assert any((whole / "run" / "model").glob("*.safetensors"))
+
+
+def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["radreward.cli.fit"])
+    command = ["fit", f"--config={whole / 'config.yaml'}", f"--run={tmp_path / 'run'}"]
+    monkeypatch.chdir(whole)
+    killer = ["--trainer.callbacks=policy_parts.Killer", "--trainer.callbacks.step=5"]
+    run = context.Process(target=main, args=([*command, *killer],))
+    run.start()
+    run.join()
+    assert run.exitcode == -signal.SIGKILL
+    assert state(tmp_path / "run")["step"] == 4
+    assert main([*command, "--ckpt_path=last"]) == 0
+    torch.testing.assert_close(state(tmp_path / "run"), state(whole / "run"), rtol=0, atol=0, equal_nan=True)
+
+
+class Told(RolloutEngine):
+    """Says what it is told to."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self.texts = texts
+
+    def sample(self, prompts: Any, sampling: Sampling) -> list[tuple[Completion, ...]]:
+        group = []
+        for number in range(sampling.count):
+            text = self.texts[number % len(self.texts)]
+            tokens = tuple(3 + byte % 250 for byte in text.encode()[:40]) or (2,)
+            group.append(Completion(tokens, (0.0,) * len(tokens), text, "stop"))
+        return [tuple(group) for _ in prompts]
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Makes a training and its batch, ready for a step."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def make(*overrides: str, texts: list[str] | None = None, **model: Any) -> tuple[Any, Any]:
+        training = build(write_settings(tmp_path, **model), "trainer.logger=false", *overrides)
+        made: Any = training.module
+        made.trainer = training.trainer
+        training.trainer.datamodule = training.data  # type: ignore[attr-defined]
+        training.data.setup("fit")
+        made.log = made.log_dict = lambda *_, **__: None
+        if texts is not None:
+            made.engine = Told(texts)
+        made.on_fit_start()
+        return made, next(iter(training.data.train_dataloader()))
+
+    return make
+
+
+def gradients(module: PolicyModule, loss: Tensor) -> dict[str, Tensor]:
+    module.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    return {name: value.grad.clone() for name, value in module.named_parameters() if value.grad is not None}
+
+
+def test_one_row_for_a_prompt_gives_the_loss_and_gradients_of_separate_rows(module: Callable[..., Any]) -> None:
+    one, batch = module()
+    one._drawn = None
+    with torch.no_grad():
+        for name, value in one.model.named_parameters():
+            if "lora_B" in name:
+                value.normal_(std=0.1)
+    packed = one.training_step(batch, 0)
+    expected = gradients(one, packed)
+    one.packing, one._drawn = "rows", None
+    rows = one.training_step(batch, 0)
+    torch.testing.assert_close(rows, packed, rtol=1e-5, atol=1e-6)
+    found = gradients(one, rows)
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        torch.testing.assert_close(found[name], value, rtol=1e-3, atol=1e-4 * float(value.abs().max()) + 1e-9)
+
+
+def test_numbers_in_completions_become_rewards(module: Callable[..., Any]) -> None:
+    right = answer([0, 1], "Tone is fine. Length is not.", CRITERIA)
+    wrong = answer([1, 1], "Tone.", CRITERIA)
+    one, batch = module(texts=[right, wrong, "<think>"])
+    drawn = one._draw(batch, 0)
+    read = one._read(batch, drawn.completions)
+    assert read.values[0].tolist()[:2] == [[0.0, 1.0], [1.0, 1.0]]
+    assert read.values[0, 2].isnan().all()
+    assert read.valid[0].tolist() == [True, True, False]
+    assert read.discussed[0].tolist() == [[True, True], [True, False], [False, False]]
+    assert read.target.tolist() == batch.target.tolist()
+    exact = [row for row, target in enumerate(batch.target.tolist()) if target == [0.0, 1.0]]
+    assert all(drawn.judgement.advantages[row, 0] > drawn.judgement.advantages[row, 2] for row in exact)
+
+
+UNREADABLE = [
+    ("", "empty"),
+    ("x" * 100_001, "too long"),
+    ("<think>" * 20_000, "too long"),
+    ("<think> endless", "think"),
+    ("<tone>1</tone><length>0</length>", "think"),
+    ("<think></think><tone>1e999</tone><length>0</length>", "numbers"),
+    ("<think></think><tone>NaN</tone><length>0</length>", "numbers"),
+    ("<think></think><tone>-3</tone><length>0</length>", "numbers"),
+    ("<think></think><tone>two</tone><length>0</length>", "numbers"),
+    ("<think></think><tone>1</tone><tone>1</tone><length>0</length>", "numbers"),
+    ("<think></think><tone><tone>1</tone></tone><length>0</length>", "numbers"),
+    ("<think></think><tone>1<length>0</length>", "numbers"),
+    ("<think></think><tone>1</tone>" * 3000, "think"),
+]
+
+
+def test_completions_that_cannot_be_read_get_nothing_for_it_and_are_counted(module: Callable[..., Any]) -> None:
+    one, batch = module()
+    logged: dict[str, Any] = {}
+    one.log_dict = lambda values, **_: logged.update(values)
+    for text, kind in UNREADABLE:
+        assert problem_kind(parse(text, CRITERIA)) == kind
+        one.engine, one._drawn = Told([text, answer([0, 0], "", CRITERIA)]), None
+        assert one.training_step(batch, 0).isfinite()
+        assert float(logged[f"train/problem/{kind}"]) == pytest.approx(2 / 3)  # the first and the third of three
+        assert float(logged["train/completions/valid"]) == pytest.approx(1 / 3)
+
+
+def test_groups_with_equal_rewards_leave_the_weights_as_they_were(module: Callable[..., Any]) -> None:
+    one, batch = module("model.objective.kl=0", texts=["lamp"])
+    logged: dict[str, Any] = {}
+    one.log_dict = lambda values, **_: logged.update(values)
+    assert not any(value.any() for value in gradients(one, one.training_step(batch, 0)).values())
+    assert logged["train/groups/without_gradient"] == 1
+
+
+def test_settings_that_do_not_go_together_are_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = write_settings(tmp_path)
+    for given, told in (
+        ("--data.collator.max_length=5000", "at most 4096"),
+        ("--data.collator=PackedGroups", "Expected PolicyPrompts for a policy but got PackedGroups"),
+        ("--model.rollouts.completions=1", "`completions`"),
+        ("--model.rollouts.temperature=0", "`temperature`"),
+        ("--data.collator.max_length=8", "at most 8 tokens but the prompt has"),
+        ("--model.backbone.name=tiny-bert", "bert is an encoder"),
+    ):
+        assert main(["fit", f"--config={config}", given]) == 2, given
+        assert told in capsys.readouterr().err, given
+        assert not (tmp_path / "run").exists()
+    assert main(["fit", f"--config={write_settings(tmp_path, backbone=PLAIN)}"]) == 2
+    assert "model.objective.kl: Expected 0 for a backbone without adapters" in capsys.readouterr().err
+
+
+def test_without_adapters_and_divergence_the_whole_model_is_trained(module: Callable[..., Any]) -> None:
+    one, batch = module("model.objective.kl=0", backbone=PLAIN)
+    found = gradients(one, one.training_step(batch, 0))
+    assert len(found) == len(list(one.model.parameters()))
+
+
+def test_updates_and_accumulation_exclude_each_other(module: Callable[..., Any]) -> None:
+    with pytest.raises(InputError, match="accumulate_grad_batches"):
+        module("trainer.accumulate_grad_batches=2")
+
+
+class Fails(RewardFunction):
+    def forward(self, completions: Completions) -> Tensor:
+        raise RuntimeError("no lamp")
+
+
+def test_a_reward_that_fails_ends_the_run_with_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "failing.py").write_text(
+        "from radreward.objectives import RewardFunction\n"
+        "class Fails(RewardFunction):\n    def forward(self, completions):\n        raise RuntimeError('no lamp')\n"
+    )
+    config = write_settings(tmp_path)
+    assert main(["fit", f"--config={config}", "--model.objective.accuracy=failing.Fails"]) == 2
+    told = capsys.readouterr().err.strip().splitlines()
+    assert "The reward function Fails failed: RuntimeError: no lamp" in told[-1]
+
+
+def test_prompts_are_those_of_questions_cut_where_it_is_wanted() -> None:
+    group = ReportGroup("7", "a lamp " * 20, (Candidate("a kettle", {"tone": 1, "length": 0}),))
+    with pytest.raises(InputError, match="group '7', candidate 1: expected at most 40 tokens"):
+        PolicyPrompts(CRITERIA, template=RadReasonTemplate(False), max_length=40).collate([group])
+    cut = PolicyPrompts(CRITERIA, template=RadReasonTemplate(False), max_length=40, too_long="truncate")
+    batch = cut.collate([group])
+    assert batch.truncated == 1
+    assert sum(map(len, batch.prompts[0])) <= 40
+    whole: Prompt = PolicyPrompts(CRITERIA, template=RadReasonTemplate(False)).collate([group]).prompts[0]
+    assert "a kettle" in cut.questions.tokenizer.decode([token for piece in whole for token in piece])
+    assert batch.target.tolist() == [[1.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"completions": 1}, {"updates": 0}, {"temperature": 0.0}, {"top_p": 0.0}, {"batch_size": 0}]
+)
+def test_settings_of_rollouts_are_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        RolloutSettings(**wrong)
