@@ -191,7 +191,7 @@ def _disagreements(
 
 def _turns(scorers: int, targets: int, worst: int) -> Iterator[tuple[int, int, int]]:
     """(scorer, target, how-manieth): the first target's before the others', and the worst before the less bad."""
-    for part in (range(1), range(1, targets)):
+    for part in (range(min(1, targets)), range(1, targets)):
         for level in range(worst):
             for other in part:
                 for one in range(scorers):

@@ -2,6 +2,9 @@
 
 const MARGIN = { left: 42, right: 12, top: 8, bottom: 38 };
 
+// A title as far as there is room for it; the label of the chart has it whole.
+const fitting = (title, room) => (title.length > room / 6 ? `${title.slice(0, room / 6 - 1)}…` : title);
+
 // The frame of a chart: axes with ticks and titles; `x` and `y` turn values into places.
 function frame(width, height, xs, ys, titles) {
   const room = { width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
@@ -18,8 +21,8 @@ function frame(width, height, xs, ys, titles) {
       svg("line", { class: "grid", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(tick), y2: y(tick) }),
       svg("text", { class: "tick end", x: MARGIN.left - 6, y: y(tick) + 4 }, plain(tick)),
     ]),
-    svg("text", { class: "tick middle", x: MARGIN.left + room.width / 2, y: height - 4 }, titles[0]),
-    svg("text", { class: "tick middle", transform: `translate(10 ${MARGIN.top + room.height / 2}) rotate(-90)` }, titles[1]),
+    svg("text", { class: "tick middle", x: MARGIN.left + room.width / 2, y: height - 4 }, fitting(titles[0], room.width)),
+    svg("text", { class: "tick middle", transform: `translate(10 ${MARGIN.top + room.height / 2}) rotate(-90)` }, fitting(titles[1], room.height)),
   ];
   return { parts, x, y };
 }

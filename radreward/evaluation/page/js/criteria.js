@@ -6,7 +6,7 @@ const perCriterion = {
   id: "criteria",
   title: "By criterion",
   uses: ["target", "statistic", "scorer"],
-  none: () => (criterionTargets.length ? null : "People did not judge single criteria."),
+  none: () => (!criterionTargets.length ? "People did not judge single criteria." : !results.agreement.length ? "No agreement was computed." : null),
   lead: () => `${STATISTICS[state.statistic]} of each metric’s total score with people’s count of one kind of error, over all pairs; 95 % intervals. Metrics in the order of the ranking.`,
   draw(node) {
     const order = ranked(state.target, state.statistic);

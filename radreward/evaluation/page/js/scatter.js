@@ -6,7 +6,7 @@ const scatter = {
   id: "scatter",
   title: "Pair by pair",
   uses: ["target", "scorer"],
-  none: () => (data.points.ids.length ? null : "There are no pairs."),
+  none: () => (!data.points.ids.length ? "There are no pairs." : !scorers.length ? "There are no scores." : null),
   lead() {
     const { ids, total } = data.points;
     const shown = total > ids.length ? `${count(ids.length)} of ${plural(total, "pair")} shown, drawn at random. ` : "";
