@@ -5,6 +5,7 @@ from radreward.modules.base import BaseModule, Figures, OptimizerSettings
 from radreward.modules.entities import EntityModule
 from radreward.modules.export import check_exportable, export
 from radreward.modules.figures import log_settings
+from radreward.modules.policy import PolicyModule, RolloutSettings
 from radreward.modules.progress import ProgressBar, ProgressLines
 from radreward.modules.reward import RewardModule
 from radreward.modules.run import RunFolder, write_json
@@ -16,9 +17,11 @@ __all__ = [
     "Figures",
     "Judged",
     "OptimizerSettings",
+    "PolicyModule",
     "ProgressBar",
     "ProgressLines",
     "RewardModule",
+    "RolloutSettings",
     "RunFolder",
     "agreement",
     "agreement_of_totals",
