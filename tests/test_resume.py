@@ -1,7 +1,5 @@
 """Equal seeds give equal weights bit for bit: in two runs, with workers, and after a kill at any moment."""
 
-import json
-import random
 import shutil
 import signal
 from collections.abc import Callable
@@ -17,10 +15,8 @@ import yaml
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from radreward.cli import main
-from radreward.criteria import RadCliQ
+from tests.toys import settings
 
-WORDS = ["lamp", "kettle", "stair", "window", "carpet", "drawer"]
-TAGS = RadCliQ().tags
 STEPS = 12  # two epochs of 5 batches and a part of the third
 
 KILLER = """
@@ -37,42 +33,13 @@ class Killer(Callback):
 """
 
 
-def write_records(path: Path, groups: int = 24) -> Path:
-    choose = random.Random(0)
-    with path.open("w") as file:
-        for number in range(groups):
-            reference = " ".join(choose.choices(WORDS, k=8))
-            candidates = [
-                {"text": reference + " broken" * k, "errors": {tag: k * (j < 2) for j, tag in enumerate(TAGS)}}
-                for k in range(3)
-            ]
-            file.write(json.dumps({"id": str(number), "reference": reference, "candidates": candidates}) + "\n")
-    return path
-
-
 def write_config(folder: Path, val_check_interval: float, checkpoint_every: int) -> Path:
-    values = {
-        "run": str(folder / "run"),
-        "criteria": "RadCliQ",
-        "checkpoint_every": checkpoint_every,
-        "early_stop": 50,
-        "model": {
-            "backbone": {"name": "tiny-bert", "lora": {"r": 4}},
-            "hidden": 4,
-            "objective": {  # weights that change with what was counted since the start
-                "class_path": "MarginRewardEnforcement",
-                "init_args": {"weighting": {"class_path": "Dynamic", "init_args": {"every": 3}}},
-            },
-        },
-        "data": {"records": str(write_records(folder / "groups.jsonl")), "validation": 0.3, "groups_per_batch": 4},
-        "trainer": {
-            "max_steps": STEPS,
-            "val_check_interval": val_check_interval,
-            "log_every_n_steps": 1,
-            "accelerator": "cpu",
-            "enable_progress_bar": False,
-        },
-    }
+    values = settings(folder, max_steps=STEPS, val_check_interval=val_check_interval)
+    values |= {"checkpoint_every": checkpoint_every, "early_stop": 50}
+    # weights that change with what was counted since the start
+    weighting = {"class_path": "Dynamic", "init_args": {"every": 3}}
+    objective = {"class_path": "MarginRewardEnforcement", "init_args": {"weighting": weighting}}
+    values["model"]["objective"] = objective
     path = folder / "config.yaml"
     path.write_text(yaml.safe_dump(values))
     (folder / "killer.py").write_text(KILLER)

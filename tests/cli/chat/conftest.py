@@ -1,0 +1,95 @@
+"""A chat server on the loopback whose replies a function makes."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from radreward.data.tokenizer import byte_tokenizer
+
+Reply = Callable[[list[dict[str, str]], int], str]
+
+
+class Talk(NamedTuple):
+    """A running server, and what it was asked."""
+
+    url: str
+    asked: list[dict[str, Any]]
+
+
+@pytest.fixture
+def talk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Reply], Talk]]:
+    """Starts servers; a reply is made of the messages and of the number of the request."""
+    running: list[ThreadingHTTPServer] = []
+
+    def start(reply: Reply) -> Talk:
+        asked: list[dict[str, Any]] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                asked.append(body)
+                text = reply(body["messages"], len(asked))
+                answer = {
+                    "id": "1",
+                    "object": "chat.completion",
+                    "created": 0,
+                    "model": body["model"],
+                    "choices": [
+                        {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+                    ],
+                    "usage": {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12},
+                }
+                data = json.dumps(answer).encode()
+                self.send_response(200)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        running.append(server)
+        url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        for name, value in (("OPENAI_BASE_URL", url), ("OPENAI_MODEL", "a-model"), ("OPENAI_API_KEY", "a-key")):
+            monkeypatch.setenv(name, value)
+        return Talk(url, asked)
+
+    yield start
+    for server in running:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="session")
+def local_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Llama of one layer with random weights and bytes as tokens, in a folder."""
+    folder = tmp_path_factory.mktemp("tiny-writer")
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=260,
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        max_position_embeddings=8192,
+        pad_token_id=0,
+        eos_token_id=2,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    byte_tokenizer(encoder=False).save_pretrained(folder)
+    return folder

@@ -1,0 +1,170 @@
+"""`radreward judge` and `radreward verify`, against a real server on the loopback."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from radreward.cli import main
+
+GONE = "There is a small left pleural effusion."
+MADE_UP = "There is no pleural effusion."
+REST = "No pneumothorax."
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.jsonl"
+    rows = [
+        {"id": "a", "reference": f"{GONE} {REST}", "candidate": f"{MADE_UP} {REST}"},
+        {"id": 2, "reference": "", "candidate": "Clear."},
+        {"id": "c", "reference": f'{REST} He said, "hm".', "candidate": f'{REST} He said, "hm".'},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def judging(table: str) -> str:
+    """Scores of sentences, by rule: a sentence that the other side has too is met."""
+    lines = [line.split(",", 2) for line in table.split("\n")[1:]]
+    answer = []
+    for side, name, text in lines:
+        same = [other for kind, other, said in lines if kind != side and said == text]
+        against = [other for kind, other, said in lines if kind != side and "effusion" in said and "effusion" in text]
+        score = 1 if same else -1 if against else 0
+        answer.append(f"{side},{name},{text},{(same + against + ['-'])[0]},{score}")
+    wrong = sum(line.endswith(",-1") for line in answer)
+    return "\n".join([*answer, f"overall,{5 - wrong}", f'explanation,"{wrong} sentences contradict."'])
+
+
+def reply(messages: list[dict[str, str]], number: int) -> str:
+    told = messages[-1]["content"]
+    return f"[Report]\n{GONE} {REST}" if told.startswith("<report>") else judging(told)
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_sentences_are_judged(
+    talk: Callable[..., Any], pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = talk(reply)
+    out = tmp_path / "judged.jsonl"
+    command = ["judge", f"--input={pairs}", "--judge=chat", f"--output={out}", "--shots=1"]
+    assert main([*command, "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith("6 requests")
+    assert not server.asked
+    assert main(command) == 1
+    assert "ok: 2" in capsys.readouterr().out
+    assert len(server.asked) == 6
+    found = rows(out)
+    assert [(row["id"], row["status"], row["overall"]) for row in found] == [
+        ("a", "ok", 3.0),
+        ("2", "empty reference", None),
+        ("c", "ok", 5.0),
+    ]
+    assert found[0]["original"][0] == {"id": "a", "sentence": GONE, "score": -1.0, "match": ["A"]}
+    assert found[0]["predicted"][1] == {"id": "B", "sentence": REST, "score": 1.0, "match": ["b"]}
+    assert main(command) == 1
+    assert len(server.asked) == 6  # all is known
+
+
+@pytest.mark.parametrize(
+    ("spoil", "status", "problems"),
+    [
+        (lambda text: text.split("\n", 1)[1], "partial", {"missing row"}),
+        (lambda text: text.replace("overall", "Original,z,No tube.,-,0\noverall"), "ok", {"unknown id"}),
+        (lambda text: text.replace("Original,a,", "Original,q,"), "partial", {"unknown id", "missing row"}),
+        (lambda text: text.replace(",b,1", ",b,0.7"), "partial", {"outside the set", "missing row"}),
+        (lambda text: f"Here it is:\n```csv\n{text}\n```", "ok", {"prose"}),
+        (lambda text: "I cannot judge this.", "no judgement", {"missing row", "prose", "no overall"}),
+    ],
+)
+def test_answers_that_are_not_as_asked_are_counted(
+    talk: Callable[..., Any],
+    tmp_path: Path,
+    spoil: Callable[[str], str],
+    status: str,
+    problems: set[str],
+) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(json.dumps({"id": "a", "reference": f"{GONE} {REST}", "candidate": f"{MADE_UP} {REST}"}))
+    talk(lambda messages, number: spoil(reply(messages, number)))
+    out = tmp_path / "judged.jsonl"
+    command = ["judge", f"--input={path}", "--judge=chat", f"--output={out}", "--repetitions=1", "--temperature=0"]
+    assert main(command) == (0 if status == "ok" else 1)
+    [row] = rows(out)
+    assert row["status"].startswith(status)
+    assert problems <= set(row["problems"])
+
+
+def test_reports_are_verified(
+    talk: Callable[..., Any], pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = talk(reply)
+    out = tmp_path / "verified.jsonl"
+    command = ["verify", f"--input={pairs}", "--judge=chat", "--scorers", "ratescore", f"--output={out}"]
+    command += ["--shots=0", "--repetitions=1", "--temperature=0"]
+    assert main([*command, "--dry-run"]) == 0
+    assert "3 requests" in capsys.readouterr().out
+    assert main(command) == 1
+    told = capsys.readouterr()
+    assert "Left out: 1 of 3 pairs; first 2: empty reference" in told.err
+    assert "ratescore" in told.out
+    found = rows(out)
+    assert [row["status"] for row in found] == ["ok", "empty reference", "ok"]
+    assert found[0]["refined"] == f"{GONE} {REST}"
+    assert (found[0]["before_judge"], found[0]["after_judge"]) == (3.0, 5.0)
+    assert found[0]["after_ratescore"] > found[0]["before_ratescore"]
+    assert found[1]["before_judge"] is None
+    refining = [body for body in server.asked if "<remarks>" in body["messages"][-1]["content"]]
+    assert all(GONE not in body["messages"][-1]["content"] for body in refining)  # the reference is not shown
+    with (tmp_path / "verified.csv").open(newline="") as file:
+        table = {row["scorer"]: row for row in csv.DictReader(file)}
+    assert {name: row["pairs"] for name, row in table.items()} == {"judge": "2", "ratescore": "2"}
+    assert (tmp_path / "verified.tex").is_file()
+    assert "| judge | 2 |" in (tmp_path / "verified.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--judge=/nowhere"], "/nowhere"),
+        (["--scorers", "nothing"], "nothing"),
+        (["--scorers", "ratescore", "ratescore"], "is there twice"),
+        (["--input=/nowhere.jsonl"], "/nowhere.jsonl"),
+        (["--output=out.txt"], "out.txt"),
+        (["--dry-run"], "Expected --judge chat"),
+        (["--judge=chat", "--repetitions=0"], "`repetitions` to be >= 1"),
+        (["--judge=chat", "--shots=99"], "expected 99 examples"),
+    ],
+)
+def test_what_cannot_be_verified_is_told_in_one_line(
+    talk: Callable[..., Any],
+    pairs: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    server = talk(reply)
+    command = ["verify", f"--input={pairs}", "--scorers", "ratescore", f"--output={tmp_path / 'v.jsonl'}"]
+    assert main([*command, *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not server.asked
+
+
+def test_a_file_without_a_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("id,reference\n1,Clear.\n")
+    assert main(["judge", f"--input={path}", f"--output={tmp_path / 'j.jsonl'}"]) == 2
+    assert "Expected a column 'candidate'" in capsys.readouterr().err
+    path.write_text("id,reference,candidate\n")
+    assert main(["judge", f"--input={path}", f"--output={tmp_path / 'j.jsonl'}"]) == 2
+    assert "at least one row" in capsys.readouterr().err

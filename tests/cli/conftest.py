@@ -1,0 +1,25 @@
+"""A small configuration of `fit`, and a run of it."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from radreward.cli import main
+from tests.toys import settings
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(settings(tmp_path)))
+    return path
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run."""
+    folder = tmp_path_factory.mktemp("trained")
+    (folder / "config.yaml").write_text(yaml.safe_dump(settings(folder)))
+    assert main(["fit", f"--config={folder / 'config.yaml'}"]) == 0
+    return folder / "run"

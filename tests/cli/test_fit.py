@@ -1,0 +1,310 @@
+"""What `fit` leaves behind, and how it goes on."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+from lightning.pytorch import Trainer
+from lightning.pytorch.callbacks import TQDMProgressBar
+from rich.console import Console
+from tensorboard.backend.event_processing.event_accumulator import (
+    EventAccumulator,
+)
+from transformers import AutoModel, LlamaConfig
+
+from radreward.cli import main
+from radreward.criteria import RadCliQ
+from radreward.data.datamodule import PairedReportDataModule
+from radreward.data.records import read_groups, write_groups
+from radreward.data.split import held_out
+from radreward.data.tokenizer import byte_tokenizer
+from radreward.errors import InputError
+from radreward.models import load_model
+from radreward.modules import ProgressBar, RewardModule
+from tests.toys import TAGS
+
+
+def test_a_run_leaves_everything_that_it_was_made_of(trained: Path) -> None:
+    versions = json.loads((trained / "versions.json").read_text())
+    assert versions["packages"]["torch"].split("+")[0] == torch.__version__.split("+")[0]
+    assert list(json.loads((trained / "data.json").read_text()).values())[0].isalnum()
+    metrics = json.loads((trained / "metrics.json").read_text())
+    assert set(metrics["agreement"]) == {*TAGS, "total"}
+    assert metrics["steps"] == 6
+    assert metrics["weights"] == "best"
+    assert {path.name for path in (trained / "checkpoints").iterdir()} == {"best.ckpt", "last.ckpt"}
+    assert list((trained / "logs").glob("events.out.tfevents.*"))
+    assert {path.name for path in (trained / "model").iterdir()} == {
+        "config.json",
+        "model.safetensors",
+        "calibration.json",
+    }
+
+
+def test_tensorboard_shows_settings_terms_agreement_histograms_and_figures(trained: Path) -> None:
+    events = EventAccumulator(str(trained / "logs")).Reload()
+    found = events.Tags()
+    scalars = {
+        "train/loss",
+        "train/individual",
+        "train/total",
+        "val/tau_total",
+        "val/spearman_total",
+        "val/pairs_total",
+    }
+    scalars |= {f"train/individual/{tag}" for tag in TAGS} | {f"val/tau_{tag}" for tag in TAGS[:2]}
+    assert scalars <= set(found["scalars"])
+    assert not {f"val/tau_{tag}" for tag in TAGS[2:]} & set(found["scalars"])  # nobody made such errors
+    assert {f"rewards/{tag}" for tag in TAGS} <= set(found["histograms"])
+    assert set(found["images"]) == {*(f"calibration/{tag}" for tag in TAGS), "learning/tau"}
+    assert [event.step for event in events.Scalars("train/loss")] == [0, 1, 2, 3, 4, 5]
+    assert [event.step for event in events.Images("learning/tau")] == [2, 4, 6]
+    measured = json.loads((trained / "metrics.json").read_text())["agreement"]["total"]
+    assert events.Scalars("final/tau_b")[0].value == pytest.approx(measured["tau_b"], abs=1e-6)
+    content = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
+    assert b"model.backbone.lora.r" in content
+    assert b"trainer.max_steps" in content
+
+
+def test_ctrl_c_before_there_is_anything_to_continue_tells_what_to_do(
+    trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(options: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("radreward.cli.commands.score", stopped)
+    assert main(["score", f"--model={trained}", "--input=a.jsonl", "--output=b.jsonl"]) == 130
+    assert capsys.readouterr().err == "radreward: interrupted. Run the same command again.\n"
+
+
+def test_every_validated_reward_is_kept(trained: Path) -> None:
+    from radreward.cli import build
+
+    kept = pq.read_table(trained / "validation.parquet")
+    assert kept.column_names == [
+        "group",
+        "candidate",
+        *(f"{kind}/{tag}" for kind in ("reward", "errors") for tag in TAGS),
+    ]
+    rows = kept.to_pylist()
+    data = build(trained / "config.yaml", f"run={trained / 'again'}").data
+    assert isinstance(data, PairedReportDataModule)
+    known = {group.id: group for group in read_groups(data.records, RadCliQ())}
+    assert (
+        len(rows)
+        == json.loads((trained / "metrics.json").read_text())["candidates"]
+        == 3 * len({r["group"] for r in rows})
+    )
+    for row in rows:
+        errors = known[row["group"]].candidates[row["candidate"]].errors
+        assert {tag: row[f"errors/{tag}"] for tag in TAGS} == errors
+
+
+def test_the_written_configuration_builds_the_same_run(trained: Path, tmp_path: Path) -> None:
+    from radreward.cli import build
+
+    again = build(trained / "config.yaml", f"run={tmp_path / 'again'}")
+    assert isinstance(again.module, RewardModule)
+    assert isinstance(again.data, PairedReportDataModule)
+    assert again.module.model.backbone.name == "tiny-bert"
+    assert again.module.criteria == RadCliQ() == again.data.criteria
+    assert again.checkpoint is None
+    assert again.trainer.max_steps == 6
+
+
+RELOAD = """
+import sys, torch
+from radreward.modules import RewardModule
+module = RewardModule.load_from_checkpoint(sys.argv[1], map_location="cpu")
+saved, own = torch.load(sys.argv[1], weights_only=True)["state_dict"], module.state_dict()
+assert module.model.hidden == 4
+assert saved.keys() < own.keys()  # the frozen backbone is not in it
+assert all(torch.equal(own[name], value) for name, value in saved.items())
+"""
+
+
+def test_a_checkpoint_reloads_in_a_fresh_process_without_the_configuration(trained: Path) -> None:
+    subprocess.run([sys.executable, "-c", RELOAD, str(trained / "checkpoints" / "last.ckpt")], check=True)
+
+
+def test_an_earlier_run_is_not_overwritten_unasked(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (trained / "metrics.json").read_bytes()
+    assert main(["fit", f"--config={trained.parent / 'config.yaml'}"]) == 2
+    assert "holds a run" in capsys.readouterr().err
+    assert (trained / "metrics.json").read_bytes() == before
+
+
+def test_the_other_processes_of_a_run_find_its_folder_begun(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from radreward.cli import build
+
+    class Reached(Exception):
+        pass
+
+    def fit(*_: object, **__: object) -> None:
+        raise Reached
+
+    first, second = build(config), build(config)
+    first.run.begin(first.data.fingerprint(), resume=False)
+    with pytest.raises(InputError, match="holds a run"):
+        second.fit()
+    monkeypatch.setattr(Trainer, "is_global_zero", False)
+    monkeypatch.setattr(Trainer, "fit", fit)
+    with pytest.raises(Reached):
+        second.fit()
+
+
+def step(checkpoint: Path) -> int:
+    return int(torch.load(checkpoint, weights_only=True)["global_step"])
+
+
+def test_a_loss_that_is_not_finite_ends_in_one_line_and_leaves_the_last_checkpoint(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken_loss.py").write_text(
+        "from radreward.objectives import PairObjective\n"
+        "class Broken(PairObjective):\n"
+        "    calls = 0\n"
+        "    def pair_loss(self, accepted, rejected, margin):\n"
+        "        self.calls += 1\n"
+        "        return (accepted - rejected).sum(1) * (float('nan') if self.calls == 4 else 1)\n"
+    )
+    assert main(["fit", f"--config={config}", "--model.objective=broken_loss.Broken"]) == 2
+    error = capfd.readouterr().err
+    assert re.fullmatch(r"radreward: The loss is nan in step 3, groups \d+, \d+, \d+, \d+\.\n", error)
+    last = torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)
+    assert last["global_step"] == 3
+    assert all(value.isfinite().all() for value in last["state_dict"].values())
+    assert not (tmp_path / "run" / "model").exists()
+
+
+def test_undefined_agreement_is_no_best_checkpoint_and_stops_a_run_that_does_not_improve(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "silence.py").write_text(
+        "import torch\n"
+        "from lightning.pytorch import Callback\n"
+        "class Silence(Callback):\n"
+        "    def on_validation_start(self, trainer, module):\n"
+        "        for parameter in module.model.head.parameters(): torch.nn.init.zeros_(parameter)\n"
+    )
+    assert main(["fit", f"--config={config}", "--trainer.callbacks=silence.Silence", "--early_stop=2"]) == 0
+    assert "Step 2: τ-b of the total is undefined" in caplog.text
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert metrics["steps"] == 4  # of 6: the second validation was the last
+    assert metrics["weights"] == "last"
+    assert metrics["validation_tau_b"] is None
+    scalars = EventAccumulator(str(tmp_path / "run" / "logs")).Reload().Tags()["scalars"]
+    assert "train/loss" in scalars
+    assert [name for name in scalars if "tau" in name] == ["final/tau_b_limit"]  # that of the errors alone
+
+
+OTHER = {
+    "backbone": (["--model.backbone.name=tiny-llama"], "is missing or unknown"),
+    "rank": (["--model.backbone.lora.r=8"], "has the shape"),
+    "head": (["--model.hidden=8"], "has the shape"),
+    "objective": (["--model.objective=BradleyTerry"], "another setting of objective"),
+    "setting of the objective": (["--model.objective=MarginRewardEnforcement", "--model.objective.c=0.5"], "objective"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "told"), OTHER.values(), ids=OTHER.keys())
+def test_a_checkpoint_of_another_model_is_named_and_the_run_is_left_as_it_is(
+    arguments: list[str], told: str, trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (trained / "config.yaml").read_bytes()
+    assert main(["fit", f"--config={trained.parent / 'config.yaml'}", "--ckpt_path=last", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert f"{trained / 'checkpoints' / 'last.ckpt'}: " in error
+    assert told in error
+    assert error.count("\n") == 1
+    assert (trained / "config.yaml").read_bytes() == before
+
+
+def test_a_checkpoint_that_is_not_there_is_named(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for given, path in (("best", tmp_path / "run" / "checkpoints" / "best.ckpt"), ("gone.ckpt", Path("gone.ckpt"))):
+        assert main(["fit", f"--config={config}", f"--ckpt_path={given}"]) == 2
+        assert f"radreward: {path}: Expected a checkpoint to continue from" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("precision", ["bf16-true", "64-true"])
+def test_a_run_in_another_precision_ends_with_a_model(precision: str, config: Path, tmp_path: Path) -> None:
+    assert main(["fit", f"--config={config}", f"--trainer.precision={precision}", "--trainer.max_steps=2"]) == 0
+    assert load_model(tmp_path / "run" / "model").calibration is not None
+
+
+# bitsandbytes reads a field of torch by a name that torch is dropping.
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore:MatMul8bitLt:UserWarning")
+@pytest.mark.parametrize("quantization", ["4bit", "8bit"])
+def test_a_quantised_backbone_is_trained_continued_and_used(
+    quantization: str, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("bitsandbytes")
+    backbone = tmp_path / "backbone"
+    llama = LlamaConfig(
+        vocab_size=260, hidden_size=64, intermediate_size=64, num_hidden_layers=1, num_attention_heads=4
+    )
+    AutoModel.from_config(llama).save_pretrained(backbone)  # rows of 64 weights: the block of 4-bit numbers
+    byte_tokenizer(encoder=False).save_pretrained(backbone)
+    command = ["fit", f"--config={config}", f"--model.backbone.name={backbone}", "--trainer.max_steps=3"]
+    command.append(f"--model.backbone.quantization={quantization}")
+    assert main(command) == 0
+    last = tmp_path / "run" / "checkpoints" / "last.ckpt"
+    state = torch.load(last, weights_only=True)["state_dict"]
+    assert all("lora_" in name or name.startswith(("model.head.", "model.pooling.")) for name in state)
+    assert main([*command, "--ckpt_path=last", "--trainer.max_steps=5"]) == 0
+    assert step(last) == 5
+    capsys.readouterr()
+    held = tmp_path / "held.jsonl"
+    write_groups(held, (g for g in read_groups(tmp_path / "groups.jsonl") if held_out(g.reference, 0.3)))
+    figures = tmp_path / "figures.json"
+    assert main(["evaluate", f"--model={tmp_path / 'run'}", f"--data={held}", f"--output={figures}"]) == 0
+    measured = json.loads((tmp_path / "run" / "metrics.json").read_text())["agreement"]["total"]["tau_b"]
+    assert json.loads(figures.read_text())["agreement"]["total"]["tau_b"] == pytest.approx(measured, abs=0.05)
+
+
+def test_ctrl_c_tells_how_to_continue(config: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "stop.py").write_text(
+        "from lightning.pytorch import Callback\n"
+        "class Stop(Callback):\n"
+        "    def on_train_batch_start(self, trainer, *args):\n"
+        "        if trainer.global_step == 2: raise KeyboardInterrupt\n"
+    )
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(tmp_path)
+            assert main(["fit", f"--config={config}", "--trainer.callbacks=stop.Stop"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, handler)  # Lightning ignores it from then on
+    assert "--ckpt_path=last" in capfd.readouterr().err
+
+
+def test_where_there_is_no_terminal_lines_tell_how_far_a_run_is(
+    config: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", f"--config={config}", "--trainer.enable_progress_bar=true"]) == 0
+    shown = capfd.readouterr()
+    assert f"step 0 of 6: training, kept in {tmp_path / 'run'}" in shown.err
+    assert re.search(r"step 2 of 6: validation τ-b -?[\d.]+, loss [\d.]+, [\d.e-]+ s a step, \d+ min left", shown.err)
+    assert "Epoch" not in shown.out  # no bar
+
+
+def test_on_a_terminal_there_is_a_bar(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+
+    from radreward.cli import build
+
+    monkeypatch.setattr("radreward.cli.fit.get_console", lambda: Console(force_terminal=True))
+    for given, expected in (([], ProgressBar), (["trainer.callbacks=TQDMProgressBar"], TQDMProgressBar)):
+        training = build(config, "trainer.enable_progress_bar=true", *given)
+        assert type(training.trainer.progress_bar_callback) is expected

@@ -1,0 +1,138 @@
+"""Settings of `fit` that cannot be are told in one line, before anything is written."""
+
+from pathlib import Path
+
+import pytest
+
+from radreward.cli import main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--trainer.max_steps=0"], "trainer.max_steps: Expected at least one step"),
+        (["--trainer.max_steps=-1", "--trainer.max_epochs=0"], "trainer.max_epochs: Expected at least one step"),
+        (["--trainer.limit_train_batches=0"], "trainer.limit_train_batches: Expected at least one step"),
+        (["--trainer.val_check_interval=0"], "trainer.val_check_interval: Expected steps, or a fraction"),
+        (["--data.records=empty.jsonl"], "empty.jsonl: expected groups"),
+        (["--data.collator.max_length=20"], "groups.jsonl, group '"),
+    ],
+)
+def test_what_can_be_told_before_a_run_leaves_no_run_behind(
+    arguments: list[str],
+    told: str,
+    config: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.jsonl").touch()
+    assert main(["fit", f"--config={config}", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+LOSSES = {
+    "constant": (
+        "PairObjective",
+        "pair_loss(self, accepted, rejected, margin): return margin.sum(1)",
+        "losses that depend on",
+    ),
+    "matrix": (
+        "PairObjective",
+        "pair_loss(self, accepted, rejected, margin): return accepted - rejected",
+        "losses of shape (n,) but got (",
+    ),
+    "number": (
+        "PairObjective",
+        "pair_loss(self, accepted, rejected, margin): return accepted.sum()",
+        "losses of shape (n,) but got ()",
+    ),
+    "tensor": ("Objective", "forward(self, batch): return batch.rewards.sum(1)", "an ObjectiveOutput but got Tensor"),
+    "nothing": ("Objective", "forward(self, batch): pass", "an ObjectiveOutput but got NoneType"),
+}
+
+
+@pytest.mark.parametrize(("base", "method", "told"), LOSSES.values(), ids=LOSSES.keys())
+def test_a_loss_of_ones_own_that_is_none_is_named_in_one_line(
+    base: str,
+    method: str,
+    told: str,
+    config: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"loss_{abs(hash(method))}"  # modules are imported once
+    (tmp_path / f"{name}.py").write_text(
+        f"from radreward.objectives import {base}\nclass Mine({base}):\n    def {method}"
+    )
+    assert main(["fit", f"--config={config}", f"--model.objective={name}.Mine"]) == 2
+    error = capfd.readouterr().err
+    assert error.startswith("radreward: Mine: Expected ")
+    assert told in error
+    assert error.count("\n") == 1
+
+
+BAD = {
+    "misspelt objective": (["--model.objective=MarginRewardEnforcment"], "Did you mean MarginRewardEnforcement?"),
+    "objective of another family": (["--model.objective=Dynamic"], "there is no Objective 'Dynamic'"),
+    "objective of no module": (["--model.objective=nothing.Loss"], "model.objective: Problem with given class_path"),
+    "objective that is none": (["--model.objective=json.JSONDecoder"], "a subclass of Objective (given: json.JSO"),
+    "misspelt callback": (["--trainer.callbacks=EarlyStoping"], "Did you mean EarlyStopping?"),
+    "setting of a class without settings": (["--criteria.nme=3"], "RadCliQ has no setting 'nme'. It has none."),
+    "no criteria": (["--criteria=null"], "radreward: criteria: Expected what RewardModule judges by"),
+    "no whole number": (["--seed_everything=abc"], "seed_everything: Expected a bool; Expected a int (given: abc)"),
+    "misspelt criteria": (["--criteria=RadCliK"], "Did you mean RadCliQ?"),
+    "criteria as a file": (["--criteria=own.yaml"], "--criteria=CriteriaFile --criteria.path=FILE"),
+    "criteria as the other commands call them": (["--criteria=radcliq-significance"], "mean RadCliQSignificance?"),
+    "misspelt collator": (["--data.collator=PackedGroup"], "Did you mean PackedGroups?"),
+    "misspelt setting": (["--model.objective=BradleyTerry", "--model.objective.lamda=1"], "has no setting 'lamda'"),
+    "unknown setting": (["--model.hiden=3"], "RewardModule has no setting 'hiden'. Did you mean hidden?"),
+    "constructor of an objective": (["--model.objective=CountRegression", "--model.objective.delta=-1"], "`delta`"),
+    "weights for other criteria": (
+        ["--model.objective.weighting=Fixed", "--model.objective.weighting.weights=[1,2]"],
+        "Expected `weights` to have 6",
+    ),
+    "constructor of the data": (["--data.groups_per_batch=0"], "`groups_per_batch`"),
+    "wrong type": (["--data.collator.max_length=abc"], "max_length"),
+    "unknown choice": (["--trainer.precision=bf17"], "trainer.precision"),
+    "no configuration": (["--config=absent.yaml"], "absent.yaml"),
+    "broken configuration": (["--config=broken.yaml"], "broken.yaml, line 2, column 3: Expected YAML but"),
+    "configuration of another kind": (["--config", "list.yaml"], "list.yaml: Expected settings by name but got list"),
+    "configuration of bytes": (["-c", "bytes.yaml"], "bytes.yaml: Expected YAML in UTF-8"),
+    "unknown key of a file": (["--config=unknown.yaml"], "modle"),
+    "no records": (["--data.records=absent.jsonl"], "absent.jsonl"),
+    "other criteria": (["--criteria=MRScore"], "row 1"),
+    "criteria file": (["--criteria=CriteriaFile", "--criteria.path=absent.yaml"], "absent.yaml"),
+    "unknown tiny backbone": (["--model.backbone.name=tiny-whale"], "tiny-whale"),
+    "no checkpoint": (["--ckpt_path=last"], "last.ckpt"),
+    "too long": (["--data.collator.max_length=4"], "max_length"),
+    "more than positions": (["--data.collator.max_length=4097"], "`max_length` to be at most 4096, the positions of"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "told"), BAD.values(), ids=BAD.keys())
+def test_bad_settings_are_told_in_one_line(
+    arguments: list[str],
+    told: str,
+    config: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken.yaml").write_text("run: a\n b: [1\n")
+    (tmp_path / "list.yaml").write_text("- 1")
+    (tmp_path / "bytes.yaml").write_bytes(b"run: \xff")
+    (tmp_path / "unknown.yaml").write_text("modle: 3")
+    (tmp_path / "own.yaml").write_text("name: own\ncriteria: [{name: tone, description: Rude.}]")
+    assert main(["fit", f"--config={config}", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1, error
+    assert "<class" not in error
