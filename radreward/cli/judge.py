@@ -69,11 +69,11 @@ def run(options: Namespace) -> int:
 
         extension(options.output)
         pairs = read_pairs(options.input)
+        if options.dry_run:
+            return tell(options, pairs)
         bad = [problem(*pair) for pair in zip(pairs.references, pairs.candidates, strict=True)]
         good = [place for place, found in enumerate(bad) if found is None]
         sides = [[split_sentences(side[place]) for place in good] for side in (pairs.references, pairs.candidates)]
-        if options.dry_run:
-            return tell(options, *sides)
         model = asked(options) if options.judge == CHAT else None
         judgements = make_judge(options, model).judge(*sides)
         rows = [
@@ -179,16 +179,20 @@ def _chat_judge(options: Namespace, model: ChatModel) -> ChatJudge:
     return ChatJudge(model, prompt, options.repetitions, options.temperature, options.max_tokens)
 
 
-def tell(options: Namespace, originals: Sequence[Sequence[str]], predictions: Sequence[Sequence[str]]) -> int:
+def tell(options: Namespace, pairs: Pairs) -> int:
     """How much a chat judge would be asked.
 
     Raises:
         InputError: If no language model is asked.
     """
+    from radreward.data.sentences import split_sentences
+    from radreward.models.chat import Unasked, size
+    from radreward.scorers.base import problem
+
     if options.judge != CHAT:
         raise InputError("--dry-run: Expected --judge chat: no other judge asks a language model.")
-    from radreward.models.chat import Unasked, size
-
-    print(size(_chat_judge(options, Unasked()).requests(originals, predictions)))
+    good = [pair for pair in zip(pairs.references, pairs.candidates, strict=True) if problem(*pair) is None]
+    sides = [[split_sentences(pair[side]) for pair in good] for side in (0, 1)]
+    print(size(_chat_judge(options, Unasked()).requests(*sides)))
     print("Dry run: nothing was sent. Every request holds two whole reports.")
     return 0

@@ -36,7 +36,6 @@ def add(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Verify the pairs of a file; 1 where some could not be judged or corrected."""
     with quiet(), readable(building=True):
-        from radreward.data.sentences import split_sentences
         from radreward.data.tables import extension
         from radreward.evaluation.verification import change_table, changes, verify, write_changes
         from radreward.models.judges.revising import ChatReviser, Reviser, RuleReviser
@@ -49,12 +48,8 @@ def run(options: Namespace) -> int:
             find(name)
         pairs = read_pairs(options.input)
         if options.dry_run:
-            sides = [
-                [split_sentences(text) for text in side if isinstance(text, str)]
-                for side in (pairs.references, pairs.candidates)
-            ]
             print("Of the first judgement; corrections ask once a pair, the second judgement as much as the first:")
-            return tell(options, *sides)
+            return tell(options, pairs)
         model = asked(options) if options.judge == CHAT else None
         judge = make_judge(options, model)
         reviser: Reviser = ChatReviser(model, options.max_tokens) if model else RuleReviser()
