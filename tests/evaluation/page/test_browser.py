@@ -321,3 +321,25 @@ def test_nothing_worked_is_still_told(opened: Open, found: Found, tmp_path: Path
     none = {**results, **empty, "scorers": failed, "between_scorers": {"names": [], "tau_b": []}}
     write_page(none, [{**row, "scores": {"perplexity": None}} for row in rows], tmp_path / "failed.html")
     assert "Perplexity failed: returned 3 scores for 4 pairs" in part(opened(tmp_path / "failed.html"), "#ranking").text
+
+
+def test_a_tooltip_stays_with_the_focus_where_that_scrolls(opened: Open) -> None:
+    browser = opened()
+    browser.execute_async_script(
+        "document.querySelector('#probes td[tabindex=\"0\"]').focus();"
+        "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(arguments[0])))"
+    )
+    assert browser.execute_script("return scrollY") > 0
+    assert part(browser, "#tip").text.startswith("Reward model, laterality")
+    place = "return document.querySelector(arguments[0]).getBoundingClientRect().y"
+    top, bottom = (browser.execute_script(place, name) for name in ("#probes td[tabindex='0']", "#tip"))
+    assert abs(top - bottom) < 120
+
+
+def test_points_left_out_are_told(opened: Open, found: Found, tmp_path: Path) -> None:
+    results, rows = found
+    many = [{**row, "id": f"{row['id']} {copy}"} for copy in range(18) for row in rows]
+    write_page(results, many, tmp_path / "many.html")
+    browser = opened(tmp_path / "many.html")
+    assert part(browser, "#scatter .lead").text.startswith("2,000 of 2,160 pairs shown, drawn at random.")
+    assert "20 largest differences of 2,160 pairs" in part(browser, "#disagreements [role=status]").text

@@ -33,4 +33,6 @@ for (const event of ["mouseover", "focusin"]) {
 }
 document.addEventListener("focusout", hideTip);
 document.addEventListener("keydown", ({ key }) => key === "Escape" && hideTip());
-document.addEventListener("scroll", hideTip, { passive: true, capture: true });
+// What gets the focus may be scrolled into view after it: its tooltip goes with it.
+const follow = () => tipped && (tipped === document.activeElement ? showTip(tipped) : hideTip());
+document.addEventListener("scroll", follow, { passive: true, capture: true });
