@@ -13,7 +13,7 @@ from torch import Tensor
 from radreward.criteria import Criteria
 from radreward.data.collate import Collator, known_errors
 from radreward.data.packed_groups import TooLong
-from radreward.data.packing import Packing, pack
+from radreward.data.packing import Packing, as_rows, pack
 from radreward.data.questions import Chat, Questions
 from radreward.errors import InputError
 from radreward.prompts.answer import AnswerTemplate
@@ -111,6 +111,12 @@ class Responses(Collator):
             tuple(reports),
             tuple(group.id for group in groups),
         )
+
+    def separate(self, batch: AnswerBatch) -> tuple[PackedBatch, Tensor]:
+        """The same candidates, each in a row of its own, and their labels: what the packed form must agree with."""
+        starts = [len(prompt[-1]) for prompt in batch.prompts]
+        apart = as_rows(PackedBatch(*(part.cpu() for part in batch.packed)))
+        return apart, labels(apart, starts)
 
     def length(self, group: ReportGroup) -> int:
         """Tokens of the reference, all candidates and their answers.

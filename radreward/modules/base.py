@@ -152,9 +152,11 @@ class BaseModule(LightningModule, ABC):
             InputError: If an entry is missing, unknown or of another shape, or criteria or objective were others.
         """
         self._refuse_other(checkpoint)
-        own = {**dict(self.named_parameters()), **dict(self.named_buffers())}
-        frozen = {name: own[name].detach() for name in self.state_dict() if name in own}
-        checkpoint["state_dict"] = {**frozen, **checkpoint["state_dict"]}
+        own = {**dict(self.named_parameters(remove_duplicate=False)), **dict(self.named_buffers())}
+        taken = {id(own[name]): value for name, value in checkpoint["state_dict"].items() if name in own}
+        # A weight of two names, such as of tied embeddings, is held by one of them.
+        rest = {name: taken.get(id(own[name]), own[name].detach()) for name in self.state_dict() if name in own}
+        checkpoint["state_dict"] = {**rest, **checkpoint["state_dict"]}
 
     def _refuse_other(self, checkpoint: dict[str, Any]) -> None:
         state, own, expected = checkpoint["state_dict"], self.state_dict(), self.checkpoint_names()

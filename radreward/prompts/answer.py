@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 from radreward.criteria import Criteria
 from radreward.prompts.parsed import Parsed
@@ -24,6 +25,10 @@ class AnswerTemplate(PromptTemplate):
     @abstractmethod
     def ends(self, criteria: Criteria) -> str:
         """What stands at an answer's end and nowhere before it: generation may stop there; empty where nothing does."""
+
+    def settings(self) -> dict[str, Any]:
+        """Arguments of the constructor that make this layout again; none, unless overridden."""
+        return {}
 
 
 def one_line(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from radreward.criteria import Criteria, Criterion
 from radreward.errors import InputError
@@ -107,17 +107,17 @@ class GreenTemplate(AnswerTemplate):
     Args:
         instructed: Whether the question says what to do; False leaves the two reports alone, for a small model that
             was trained for nothing else.
-        question: A text file with {reference} and {candidate} in it to ask in place of ours, such as the published
-            question for the published weights.
+        question: What to ask in place of ours, such as the published question for the published weights: a text with
+            {reference} and {candidate} in it, or the path of a file with one.
 
     Raises:
-        InputError: If the file cannot be read, or does not have each place once, the reference first.
+        InputError: If a file cannot be read, or the text does not have each place once, the reference first.
     """
 
     def __init__(self, instructed: bool = True, question: str | None = None) -> None:
         self.instructed = instructed
-        self.question = question
-        self._pieces = _split(question) if question else None
+        self.question = _question(question) if question else None
+        self._pieces = _split(self.question) if self.question else None
 
     def render(self, reference: str, candidate: str, criteria: Criteria) -> Segments:
         """See `PromptTemplate.render`."""
@@ -147,6 +147,10 @@ class GreenTemplate(AnswerTemplate):
     def parse(self, text: str, criteria: Criteria) -> Parsed:
         """See `parse`."""
         return parse(text, criteria)
+
+    def settings(self) -> dict[str, Any]:
+        """See `AnswerTemplate.settings`; the question is kept, not its file."""
+        return {"instructed": self.instructed, "question": self.question}
 
     def ends(self, criteria: Criteria) -> str:
         """Nothing: an answer ends with a list."""
@@ -185,7 +189,7 @@ def parse(text: str, criteria: Criteria, strict_reference: bool = False) -> Pars
     r"""What an answer says, by criteria: see `read_green`.
 
     >>> from radreward.criteria import RadCliQ
-    >>> answer = "[Clinically Significant Errors]:\n(b) Missing: 2\n\n[Clinically Insignificant Errors]:\n(B) Gone: 1. X"
+    >>> answer = "[Clinically Significant Errors]:\n(b) Missing: 2\n\n[Clinically Insignificant Errors]:\n(B) X: 1"
     >>> parse(answer + "\n\n[Matched Findings]:\n1. A", RadCliQ()).values
     (0.0, 3.0, 0.0, 0.0, 0.0, 0.0)
     """
@@ -411,13 +415,18 @@ def _instruction(types: Sequence[Criterion]) -> str:
     )
 
 
-def _split(question: str) -> tuple[str, str, str]:
+def _question(text_or_path: str) -> str:
+    if "{reference}" in text_or_path:
+        return text_or_path
     try:
-        text = Path(question).expanduser().read_text(encoding="utf-8")
+        return Path(text_or_path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{question}: cannot be read as text ({error}).") from error
+        raise InputError(f"{text_or_path}: cannot be read as text ({error}).") from error
+
+
+def _split(text: str) -> tuple[str, str, str]:
     before, first, rest = text.partition("{reference}")
     between, second, after = rest.partition("{candidate}")
     if not (first and second) or text.count("{reference}") != 1 or text.count("{candidate}") != 1:
-        raise InputError(f"{question}: Expected {{reference}} once and then {{candidate}} once.")
+        raise InputError("question: Expected {reference} once and then {candidate} once.")
     return before, between, after

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
@@ -69,6 +69,10 @@ class RadReasonTemplate(AnswerTemplate):
     def parse(self, text: str, criteria: Criteria) -> Parsed:
         """See `parse`."""
         return parse(text, criteria)
+
+    def settings(self) -> dict[str, Any]:
+        """See `AnswerTemplate.settings`."""
+        return {"instructed": self.instructed}
 
     def ends(self, criteria: Criteria) -> str:
         """The last criterion's closing tag."""

@@ -142,7 +142,7 @@ def any_report(styles: Styles) -> Source:
 
     def source(rng: Random) -> AnnotatedReport:
         style = styles(rng)
-        return render(sample_facts(rng, style.most), rng, style)
+        return render(sample_facts(rng, style.most, style.common), rng, style)
 
     return source
 
@@ -155,7 +155,7 @@ def like_report(reference: AnnotatedReport, styles: Styles) -> Source:
         altered = [_altered(fact, rng) for fact in kept]
         taken = {fact.finding for fact in altered}
         style = styles(rng)
-        new = [fact for fact in sample_facts(rng, style.most) if fact.finding not in taken]
+        new = [fact for fact in sample_facts(rng, style.most, style.common) if fact.finding not in taken]
         return render([*altered, *rng.sample(new, k=min(len(new), rng.randint(0, 2)))], rng, style)
 
     return source

@@ -66,10 +66,10 @@ def sample_fact(key: str, rng: Random) -> Fact:
     return Fact(key, "uncertain" if unsure else "present", location, severity, change)
 
 
-def sample_facts(rng: Random, most: int | None = None) -> tuple[Fact, ...]:
+def sample_facts(rng: Random, most: int | None = None, common: bool = False) -> tuple[Fact, ...]:
     """What a report may find: nothing in a fifth of reports, else most often a cluster and some findings of any kind.
 
-    At least one and at most `most` of these, where a number is given.
+    At least one and at most `most` of these, where a number is given; only those of `COMMON`, if so wanted.
 
     >>> sample_facts(Random(3)) == sample_facts(Random(3))
     True
@@ -81,7 +81,9 @@ def sample_facts(rng: Random, most: int | None = None) -> tuple[Fact, ...]:
         cluster = rng.choices([entry for _, entry in CLUSTERS], [weight for weight, _ in CLUSTERS])[0]
         keys += [key for key, share in cluster if rng.random() < share]
     keys += sample_keys(rng, tuple(FINDINGS), rng.choices((0, 1, 2, 3), (4, 4, 2, 1))[0])
-    if most is not None:
+    if common:
+        keys = [key for key in keys if key in COMMON]
+    if most is not None and keys:
         keys = rng.sample(keys, k=min(len(keys), rng.randint(1, most)))
     kept = distinct(keys)
     return tuple(sample_fact(key, rng) for key in kept) + tuple(_resolved(rng, kept))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
@@ -27,6 +28,8 @@ class Style(NamedTuple):
     """Most findings; any number where nothing is given."""
     negatives: float = 0.5
     """How likely each normal statement and each pertinent negative that fits is to stand beside the findings."""
+    common: bool = False
+    """Whether only of findings that come up every day."""
 
 
 def statement_style(rng: Random) -> Style:
@@ -35,18 +38,27 @@ def statement_style(rng: Random) -> Style:
 
 
 def plain_style(rng: Random) -> Style:
-    """A style of one to four findings and little else, for models that learn to read from nothing."""
-    return Style("findings", filler=0.0, most=4, negatives=0.02)
+    """A style of one to four everyday findings and little else, for models that learn to read from nothing."""
+    return Style("findings", filler=0.0, most=4, negatives=0.02, common=True)
 
 
 class PlainWords(Random):
-    """Chooses among the first few that there are, which are the usual ones: few words for the same facts."""
+    """Draws the usual: the first few of what there is, and nothing that is rare. Few words for the same facts."""
 
     FEW = 3
+    RARE = 3
+    """How many times as likely as the likeliest is too rare."""
 
     def choice(self, seq: SupportsLenAndGetItem[T]) -> T:
         """One of the first few."""
         return seq[self.randrange(min(self.FEW, len(seq)))]
+
+    def choices(  # type: ignore[override]  # weights are given by place, as everywhere here
+        self, population: SupportsLenAndGetItem[T], weights: Sequence[float], *, k: int = 1
+    ) -> list[T]:
+        """Draws with repeats, without what is rare."""
+        kept = [weight if self.RARE * weight >= max(weights) else 0.0 for weight in weights]
+        return super().choices(population, kept, k=k)
 
 
 def brief_style(rng: Random) -> Style:

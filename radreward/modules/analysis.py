@@ -1,0 +1,296 @@
+"""Models that judge in text, trained on written answers: GREEN's analyses, RadReason's reasons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from lightning.pytorch import Trainer
+from lightning.pytorch.loggers import TensorBoardLogger
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from radreward.data.datamodule import PairedReportDataModule, TrainingData
+from radreward.data.responses import IGNORED, Responses
+from radreward.data.sampler import collected
+from radreward.errors import InputError
+from radreward.models import Backbone
+from radreward.models.attention import model_inputs
+from radreward.models.decoding import TransformersEngine
+from radreward.models.explainer import Explainer, load_explainer
+from radreward.models.token_logps import base_model
+from radreward.modules.base import BaseModule, Figures, OptimizerSettings
+from radreward.modules.export import best_checkpoint, check_whole
+from radreward.modules.policy_figures import agreement_of_values
+from radreward.modules.run import RunFolder, write_json
+from radreward.prompts.green import GreenTemplate, error_types, read_green
+from radreward.types import AnswerBatch, PackedBatch
+
+
+class Seen(NamedTuple):
+    """What a model answered to some prompts, against what was written for them."""
+
+    values: Tensor
+    """(C, N) errors that it states, NaN where none can be read."""
+    errors: Tensor
+    """(C, N) known errors."""
+    valid: Tensor
+    """(C,) bool: whether the answer has the form that was asked for."""
+    finished: Tensor
+    """(C,) bool: whether it ended by itself."""
+    overlap: Tensor
+    """(C,) ROUGE-L F1 of its words with those of the written answer."""
+    green: Tensor
+    """(C,) absolute difference of the GREEN scores of both, NaN where one has none."""
+
+
+class AnalysisModule(BaseModule):
+    """Trains a model to write analyses by cross-entropy on their tokens (GREEN, section 3.1.2).
+
+    What the candidates of a reference share is read once for all of them, in training and in validation.
+
+    Args:
+        backbone: What reads the reports and writes.
+        decoded: Candidates of the validation part that are answered in each validation during training, from its
+            first on; all are after it. The loss is of all of them.
+        batch_size: Most answers that are decoded together.
+        optimizer: Learning rates and schedule.
+
+    Raises:
+        ValueError: If `decoded` or `batch_size` is not positive.
+    """
+
+    monitor: ClassVar[str] = "val_exact"
+    shown: ClassVar[tuple[str, ...]] = ("val/loss", "val/exact", "val/valid", "final/accuracy", "final/tau_b")
+
+    def __init__(
+        self,
+        backbone: Backbone | None = None,
+        decoded: int = 200,
+        batch_size: int = 64,
+        optimizer: OptimizerSettings | None = None,
+    ) -> None:
+        super().__init__(optimizer)
+        for name, value in (("decoded", decoded), ("batch_size", batch_size)):
+            if value < 1:
+                raise ValueError(f"Expected `{name}` to be >= 1 but got {value}.")
+        self.backbone = backbone or Backbone("tiny-generator", lora=None)
+        self.model: Any = self.backbone.build(writes=True)
+        self.decoded, self.batch_size = decoded, batch_size
+        self.mask_dtype = getattr(torch, self.backbone.dtype)
+        self.seen: list[Seen] = []
+        self.losses: list[tuple[float, int]] = []
+        self.figures: dict[str, dict[str, float | None]] = {}
+        self.form: dict[str, float | None] = {}
+        self._all = False
+        self._left = 0
+        self._checked = False
+
+    def check(self, data: TrainingData) -> None:
+        """Whether the data are prompts with answers that the backbone has room for.
+
+        Raises:
+            InputError: If not; names the setting.
+        """
+        Explainer(self.backbone, base_model(self.model), responses(data).questions)
+
+    def start_from(self, folder: Path) -> None:
+        """Begin with the weights of a saved model.
+
+        Raises:
+            InputError: If they cannot be read, or do not fit.
+        """
+        state = load_explainer(folder).trained_state()
+        own = {name: value for name, value in self.model.named_parameters() if value.requires_grad}
+        if {name: value.shape for name, value in own.items()} != {name: value.shape for name, value in state.items()}:
+            raise InputError(f"{folder}: Expected a model with the backbone and adapters of this one.")
+        with torch.no_grad():
+            for name, value in state.items():
+                own[name].copy_(value)
+
+    def fresh_modules(self) -> list[nn.Module]:
+        """None: all learns at one rate."""
+        return []
+
+    def on_fit_start(self) -> None:
+        """Prepare to compare packed and separate losses on the first batch."""
+        self._checked = False
+
+    def training_step(self, batch: AnswerBatch, batch_index: int) -> Tensor:
+        """The mean loss of the answers' tokens.
+
+        Raises:
+            FloatingPointError: If it is not finite; names the groups of the batch.
+            InputError: If packing gives another loss than rows.
+        """
+        loss = self._loss(batch.packed, batch.labels)
+        if not self._checked:
+            self._check_packing(batch, float(loss.detach()))
+            self._checked = True
+        self.refuse_not_finite(loss.detach(), f"The loss is {loss.item()} in", batch.ids)
+        self.log("train/loss", loss.detach(), prog_bar=True, batch_size=len(batch.ids))
+        return loss
+
+    def _loss(self, packed: PackedBatch, labels: Tensor) -> Tensor:
+        config = base_model(self.model).config
+        columns = (labels != IGNORED).any(0).nonzero().flatten()  # no row has an answer elsewhere: no logits there
+        logits = self.model(**model_inputs(packed, config, self.mask_dtype), logits_to_keep=columns).logits
+        return F.cross_entropy(logits.flatten(0, 1).float(), labels[:, columns].flatten(), ignore_index=IGNORED)
+
+    @torch.no_grad()
+    def _check_packing(self, batch: AnswerBatch, found: float) -> None:
+        """An architecture that does not see the tree would be wrong without an error."""
+        apart = responses(self.trainer.datamodule).separate(batch)  # type: ignore[attr-defined]  # it is trained on it
+        rows = float(self._loss(*(self._moved(part) for part in apart)))
+        tolerance = 1e-3 if str(self.trainer.precision) in ("32-true", "64-true") else 0.1
+        if not abs(found - rows) <= tolerance * max(1.0, abs(rows)):
+            raise InputError(
+                f"Packed and separate losses of {self.backbone.name} are {found:.6f} and {rows:.6f}. "
+                "Use `packing: rows` with this backbone."
+            )
+
+    def _moved(self, part: Any) -> Any:
+        return (
+            PackedBatch(*(entry.to(self.device) for entry in part)) if isinstance(part, tuple) else part.to(self.device)
+        )
+
+    def on_validation_start(self) -> None:
+        """Nothing is seen yet."""
+        self.seen, self.losses = [], []
+        self._left = self.decoded
+
+    def validation_step(self, batch: AnswerBatch, batch_index: int) -> None:
+        """The loss of the written answers, and the model's own answers against them."""
+        loss = self._loss(batch.packed, batch.labels)
+        self.refuse_not_finite(loss, f"The loss is {loss.item()} in validation,", batch.ids)
+        self.losses.append((float(loss), int((batch.labels != IGNORED).sum())))
+        if self._all or self._left > 0:
+            self._left -= len(batch.prompts)
+            self.seen.append(self._answered(batch, batch_index))
+
+    def _answered(self, batch: AnswerBatch, batch_index: int) -> Seen:
+        collator = responses(self.trainer.datamodule)  # type: ignore[attr-defined]  # it is trained on it
+        questions, template = collator.questions, collator.template
+        engine = TransformersEngine(self.model, questions.tokenizer, self.batch_size)
+        end = template.ends(questions.criteria)
+        made = engine.greedy(batch.prompts, questions.max_answer, (end,) if end else ())
+        parsed = [template.parse(one.text, questions.criteria) for one in made]
+        values = [[torch.nan if value is None else value for value in one.values] for one in parsed]
+        green = [_green_difference(one.text, wanted, collator) for one, wanted in zip(made, batch.answers, strict=True)]
+        overlap = [rouge_l(one.text, wanted) for one, wanted in zip(made, batch.answers, strict=True)]
+        board = self.logger
+        if batch_index == 0 and isinstance(board, TensorBoardLogger):
+            reports, text = batch.reports[0], made[0].text
+            shown = "\n\n".join((*reports, "answered:", text, "written:", batch.answers[0]))
+            board.experiment.add_text("val/answer", "    " + shown.replace("\n", "\n    "), self.global_step)
+        return Seen(
+            torch.tensor(values).reshape(len(made), -1),
+            batch.errors.cpu(),
+            torch.tensor([one.problem is None for one in parsed]),
+            torch.tensor([one.finish == "stop" for one in made]),
+            torch.tensor(overlap),
+            torch.tensor(green),
+        )
+
+    def on_validation_epoch_end(self) -> None:
+        """Log loss, form and agreement; what cannot be read counts as wrong, and is left out of correlations."""
+        losses = collected(self.losses)
+        loss = sum(value * count for value, count in losses) / max(1, sum(count for _, count in losses))
+        parts = collected(self.seen)
+        seen = Seen(*(torch.cat([part[field] for part in parts]) for field in range(len(Seen._fields))))
+        criteria = responses(self.trainer.datamodule).criteria  # type: ignore[attr-defined]  # it is trained on it
+        self.figures = agreement_of_values(criteria, seen.values, seen.errors)
+        self.form = {
+            "loss": loss,
+            "valid": float(seen.valid.float().mean()),
+            "finished": float(seen.finished.float().mean()),
+            "exact": self.figures["total"]["accuracy"],
+            "rouge_l": float(seen.overlap.mean()),
+            "green_difference": _mean(seen.green),
+            "candidates": float(len(seen.valid)),
+        }
+        for name, value in self.form.items():
+            if value is not None:
+                self.log(f"val/{name}", value)
+        for row, measures in self.figures.items():
+            named = {f"val/{name}_{row}": value for name, value in measures.items() if value is not None}
+            self.log_dict(named, sync_dist=False)
+        self.log("val_exact", float(self.form["exact"] or 0.0), prog_bar=True, logger=False, sync_dist=False)
+
+    def finish(self, trainer: Trainer, data: TrainingData, run: RunFolder) -> Figures:
+        """Save the best model, and its figures on the whole validation part.
+
+        Adapters are saved as float16; they are rounded first, so that what is measured is what is saved.
+
+        Raises:
+            InputError: If the weights lie in shards on several devices.
+        """
+        check_whole(trainer, run)
+        best = best_checkpoint(trainer)
+        if best is not None:
+            self.load_state_dict(self.read_checkpoint(best)["state_dict"])
+        half = self.backbone.lora is not None
+        if half:
+            self._round()
+        self._all = True
+        trainer.validate(self, data.val_dataloader(), verbose=False)
+        self._all = False
+        told = {
+            "steps": trainer.global_step,
+            "weights": "last" if best is None else "best",
+            "data": data.fingerprint(),
+        }
+        if trainer.is_global_zero:
+            Explainer(self.backbone, self.model, responses(data).questions, told).save(run.model, half)
+            write_json(run.metrics, {"agreement": self.figures, "answers": self.form, **told})
+        return self.figures
+
+    @torch.no_grad()
+    def _round(self) -> None:
+        for parameter in self.model.parameters():
+            if parameter.requires_grad:
+                parameter.copy_(parameter.half())
+
+
+def responses(data: Any) -> Responses:
+    """The collator of data for a model that learns to answer.
+
+    Raises:
+        InputError: If the data are others.
+    """
+    if not isinstance(data, PairedReportDataModule):
+        raise InputError(f"data: Expected PairedReportDataModule for analyses but got {type(data).__name__}.")
+    if not isinstance(data.collator, Responses):
+        raise InputError(f"data.collator: Expected Responses for analyses but got {type(data.collator).__name__}.")
+    return data.collator
+
+
+def rouge_l(text: str, wanted: str) -> float:
+    """F1 of the longest common subsequence of words (Lin 2004), without regard to case; 1 where both are empty.
+
+    >>> rouge_l("No edema is seen", "no edema was seen")
+    0.75
+    """
+    ours, theirs = text.lower().split(), wanted.lower().split()
+    if not ours or not theirs:
+        return float(ours == theirs)
+    row = [0] * (len(theirs) + 1)
+    for word in ours:
+        diagonal = 0
+        for place, other in enumerate(theirs, 1):
+            diagonal, row[place] = row[place], diagonal + 1 if word == other else max(row[place], row[place - 1])
+    return 2 * row[-1] / (len(ours) + len(theirs))
+
+
+def _green_difference(text: str, wanted: str, collator: Responses) -> float:
+    if not isinstance(collator.template, GreenTemplate):
+        return torch.nan
+    types = error_types(collator.criteria).entries
+    ours, theirs = (read_green(one, types).green for one in (text, wanted))
+    return torch.nan if ours is None or theirs is None else abs(ours - theirs)
+
+
+def _mean(values: Tensor) -> float | None:
+    kept = values[~values.isnan()]
+    return float(kept.mean()) if len(kept) else None
