@@ -31,7 +31,8 @@ class Drawn(NamedTuple):
 
 def draw_cases(cases: int, draws: int, seed: int) -> Ints:
     """How often each of G cases is in each of B draws of G with replacement, (B, G)."""
-    return np.random.default_rng(seed).multinomial(cases, np.full(cases, 1 / cases), draws)
+    each = np.full(cases, 1 / max(1, cases))
+    return np.random.default_rng(seed).multinomial(cases, each, draws) if cases else np.zeros((draws, 0), np.int64)
 
 
 def interval(samples: Floats) -> tuple[Floats, Floats]:

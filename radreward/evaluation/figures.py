@@ -51,11 +51,11 @@ class Table(NamedTuple):
             pairs,
             scored,
             list(pairs.targets),
-            np.array([one.oriented for one in scored]).reshape(-1, len(pairs)),
-            np.array([oriented(target) for target in pairs.targets]).reshape(-1, len(pairs)),
+            np.array([one.oriented for one in scored]).reshape(len(scored), len(pairs)),
+            np.array([oriented(target) for target in pairs.targets]).reshape(len(pairs.targets), len(pairs)),
             pairs.cases,
-            np.array([places.get(row.system or "", -1) for row in pairs.rows]),
-            draw_cases(int(pairs.cases.max()) + 1, draws, seed),
+            np.array([places.get(row.system or "", -1) for row in pairs.rows], dtype=np.int64),
+            draw_cases(len({row.group for row in pairs.rows}), draws, seed),
             seed,
         )
 

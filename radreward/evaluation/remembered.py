@@ -60,7 +60,7 @@ class RememberedScores:
                 self._note(line, begin)
                 begin += len(line)
             self._file.truncate(begin)
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path}: Expected scores of an earlier run, or no file ({error!r}).") from error
 
     def __contains__(self, key: bytes) -> bool:

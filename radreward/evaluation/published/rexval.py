@@ -55,9 +55,7 @@ def read_rexval(source: Path) -> Iterator[RatedPair]:
             continue
         cells = table.setdefault((count.study, count.system), {}).setdefault(count.rater, {})
         if (count.tag, count.significant) in cells:
-            problems.append(
-                f"row {number}: expected one count for each study, candidate, category, rater and significance"
-            )
+            problems.append(f"row {number}: expected no second count of this rater, category and significance")
         cells[count.tag, count.significant] = math.nan if count.errors is None else count.errors
     if problems:
         refuse(source / COUNTS, problems)
