@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,8 +33,13 @@ def add_chat(parser: ArgumentParser, max_tokens: int = 2048) -> None:
     group.add_argument("--budget", type=int, default=None, help="tokens that may be spent in all; no limit without")
 
 
+def _tell(message: Warning | str, *_: object) -> None:
+    """What leaves the machine, without a line of code."""
+    print(f"radreward: {message}", file=sys.stderr)
+
+
 def chat_model(options: Namespace, cache: Path) -> ChatModel:
-    """The model that the arguments mean; its answers are kept in `cache`.
+    """The model that the arguments mean; its answers are kept in `cache`. Called inside `quiet`.
 
     Raises:
         InputError: If there is no such model.
@@ -41,6 +48,7 @@ def chat_model(options: Namespace, cache: Path) -> ChatModel:
     from radreward.errors import InputError
     from radreward.models.chat import AnswerCache, LocalChat, ServerChat
 
+    warnings.showwarning = _tell  # until the end of `quiet`
     if options.chat == "server":
         return ServerChat(
             options.model,

@@ -488,3 +488,47 @@ def test_a_server_that_asks_for_time_gets_it(serve: Callable[..., Loopback], mon
     monkeypatch.setattr(asyncio, "sleep", noted)
     ServerChat(wait=0.0).complete([ask("a")])
     assert waits == [0.05]
+
+
+def test_address_and_model_may_be_arguments(serve: Callable[..., Loopback], monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve()
+    _name_server(monkeypatch, "http://127.0.0.1:9/v1")
+    model = ServerChat("another", server.url)
+    assert [answer.status for answer in model.complete([ask("a")])] == ["ok"]
+    assert server.seen()[0]["body"]["model"] == "another"
+    assert "another" in model.identity
+
+
+def test_the_field_that_bounds_an_answer(serve: Callable[..., Loopback]) -> None:
+    server = serve()
+    ServerChat(length_field="max_completion_tokens").complete([ask("a")])
+    assert server.seen()[0]["body"]["max_completion_tokens"] == 16
+    assert "max_tokens" not in server.seen()[0]["body"]
+
+
+@pytest.mark.parametrize(
+    ("said", "closed"),
+    [
+        ("Unsupported parameter: 'max_tokens' is not supported with this model. Use another.", True),
+        ("[{'type': 'extra_forbidden', 'loc': ('max_tokens',), 'msg': 'Extra inputs are not permitted'}]", True),
+        ("Unrecognized request argument supplied: max_tokens", True),
+        ("max_tokens is too large: 99999. This model supports at most 4096 completion tokens.", False),
+        ("Unsupported value: 'temperature' does not support 0.0 with this model.", False),
+    ],
+)
+def test_a_field_that_is_refused_ends_the_job(serve: Callable[..., Loopback], said: str, closed: bool) -> None:
+    server = serve("--code", "400")  # it refuses with what it is asked
+    answers = ServerChat(concurrency=1).complete([ask(said), ask("b")])
+    assert len(server.seen()) == (1 if closed else 2)
+    if closed:
+        told = "the server does not take max_tokens; set length_field to max_completion_tokens"
+        assert answers[0].status == f"refused (400): {told}"
+        assert answers[1].status == f"not sent: {told}"
+    else:
+        assert answers[0].status.startswith("refused (400): This is refused")
+
+
+def test_the_other_field_that_is_refused(serve: Callable[..., Loopback]) -> None:
+    serve("--code", "422")
+    [answer] = ServerChat(length_field="max_completion_tokens").complete([ask("Unknown field: max_completion_tokens")])
+    assert answer.status.endswith("set length_field to max_tokens")
