@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from radreward.types import Entity, Scores
 
 Named = tuple[str, ...]
 NOTHING = "no entity in either report"
+_SPACES = re.compile(r"[^\S\n]+")
+"""Within a line: between lines sentences can end."""
 
 
 class EntityF1(PlainScorer):
@@ -60,7 +63,8 @@ class EntityF1(PlainScorer):
     def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer.score_texts`."""
         texts = list(dict.fromkeys((*references, *candidates)))
-        named = dict(zip(texts, map(_named, self.tagger.tag_reports(texts)), strict=True))
+        plain = [_SPACES.sub(" ", text) for text in texts]
+        named = dict(zip(texts, map(_named, self.tagger.tag_reports(plain)), strict=True))
         rows = [(named[one], named[other]) for one, other in zip(references, candidates, strict=True)]
         total = torch.tensor([f1(*row) for row in rows], dtype=torch.float32)
         status = tuple(OK if one or other else NOTHING for one, other in rows)

@@ -120,7 +120,7 @@ def labels(text: str) -> dict[str, State]:
     """
     found: dict[str, set[State]] = {}
     for sentence in split_sentences(text):
-        for name, state in _mentions(lowered(sentence)):
+        for name, state in _mentions(" ".join(lowered(sentence).split())):
             found.setdefault(name, set()).add(state)
     told = {name: next(s for s in STATES if s in found[name]) for name in OBSERVATIONS if name in found}
     if not _shown(told) - {DEVICES}:

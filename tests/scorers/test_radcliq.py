@@ -14,21 +14,25 @@ from radreward.scorers import load
 from radreward.scorers.base import Scorer
 from radreward.scorers.encoded import BERTScore, EmbeddingCosine
 from radreward.scorers.entities import EntityF1
-from radreward.scorers.labels import Labels14
+from radreward.scorers.plain import PlainScorer
 from radreward.scorers.radcliq import COMPONENTS, PUBLISHED, RadCliQ, RadCliQBLEU2, Version
 from radreward.scorers.radgraph import RadGraphF1
 from radreward.testing import ScorerConformance
 from radreward.types import Scores
 
 
-class Given(Labels14):
+class Given(PlainScorer):
     """A component with one value."""
 
-    range: tuple[float | None, float | None] = (0.0, 1.0)
+    file = "given.json"
 
     def __init__(self, value: float, status: str = "ok") -> None:
         super().__init__()
         self.value, self.status = value, status
+        self.range = (0.0, 1.0)
+
+    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+        return [self.value] * len(references)
 
     def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         return Scores(torch.full((len(references),), self.value), None, None, (self.status,) * len(references))

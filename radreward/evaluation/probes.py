@@ -1,0 +1,177 @@
+"""Does a metric see errors, and does it mind what means nothing? Measured on reports that are edited on purpose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table
+
+from radreward.evaluation.probe_edits import FALLS, STAYS, Family, family, sample_report
+from radreward.evaluation.scored import told
+from radreward.scorers.base import Scorer
+
+SAME = 1e-6
+"""Scores that differ by less, relative to their size, are the same."""
+Families = list[dict[str, Family]]
+Row = list[float]
+Entry = dict[str, Any]
+
+
+def probe(
+    scorers: Mapping[str, Callable[[], Scorer]],
+    reports: int = 50,
+    seed: int = 0,
+    advance: Callable[[str], None] = lambda name: None,
+) -> list[Entry]:
+    """How scorers behave where a report differs from its reference in one kind of thing.
+
+    Generated reports are references. The candidates are the reference itself, s_0, the reference with one, two and
+    three errors of a kind, s_1, s_2, s_3, each with the errors of the one before, and the reference changed in what
+    means nothing. All scores are turned so that more is better.
+
+    - "falls", of an error: the share of all steps from s_(k-1) to s_k, over reports and k, in which s_k < s_(k-1).
+    - "stays", of what means nothing: the share of reports for which s_0 - s < δ or s = s_0, where δ is the least that
+      one error of any kind takes off the score of this report, among those errors that take anything off.
+
+    1 is best in both. "doses" has the mean of s_k - s_0 for each k (k = 1 for what means nothing) in standard
+    deviations of the scorer, over all candidates of all probes, s_0 among them. Scores are the same where they differ
+    by less than 1e-6, relative to the larger of 1 and their size.
+
+    Args:
+        scorers: What makes each scorer, by its name.
+        reports: How many reports are generated.
+        seed: Equal seeds make equal reports and edits.
+        advance: Called with each name when its scorer is done.
+
+    Returns:
+        For each scorer and probe: scorer, probe, kind, score, n (steps or reports), doses, note. A probe that could not
+        be measured has a score of None and a note that says why.
+
+    Raises:
+        ValueError: If `reports` is not positive.
+
+    >>> from radreward.scorers import load
+    >>> found = probe({"labels-14": lambda: load("labels-14")}, reports=4)
+    >>> [entry["score"] for entry in found if entry["probe"] in ("negation", "laterality", "whitespace")]
+    [0.0, 0.75, 1.0]
+    """
+    if reports < 1:
+        raise ValueError(f"Expected `reports` to be >= 1 but got {reports}.")
+    rng = Random(seed)
+    drawn = [sample_report(rng) for _ in range(reports)]
+    families = [
+        {name: family(name, report, f"{seed} {number}") for name in (*FALLS, *STAYS)}
+        for number, report in enumerate(drawn)
+    ]
+    entries = []
+    for name, load in scorers.items():
+        try:
+            rows = _scores(load(), families)
+        except Exception as error:  # a scorer may be anybody's code: the others go on, and this one says why it did not
+            entries += [_entry(name, which, None, 0, [], told(error)) for which in (*FALLS, *STAYS)]
+        else:
+            entries += _entries(name, rows)
+        advance(name)
+    return entries
+
+
+def _pairs(families: Families) -> Iterator[tuple[str, str]]:
+    """Reference and candidate: of each report itself, then every edit in the order of the probes."""
+    for one in families:
+        reference = one[FALLS[0]].reference
+        yield reference, reference
+        for made in one.values():
+            yield from ((reference, text) for text in made.edited)
+
+
+def _scores(scorer: Scorer, families: Families) -> list[dict[str, Row]]:
+    """Of each report, by probe: s_0 and the scores of the edits, more is better; each pair is scored once."""
+    pairs = list(dict.fromkeys(_pairs(families)))
+    fitted = scorer.for_run(reference for reference, _ in pairs)
+    total = fitted.score([one for one, _ in pairs], [other for _, other in pairs]).total.double().tolist()
+    known = dict(zip(pairs, total if fitted.higher_is_better else [-value for value in total], strict=True))
+    return [
+        {name: [known[made.reference, text] for text in (made.reference, *made.edited)] for name, made in one.items()}
+        for one in families
+    ]
+
+
+def _entries(scorer: str, rows: Sequence[Mapping[str, Row]]) -> Iterator[Entry]:
+    scores = np.array([value for row in rows for values in row.values() for value in values])
+    known = scores[np.isfinite(scores)]
+    deviation = float(known.std()) if known.size else math.nan
+    for name in FALLS:
+        steps = [(before, after) for row in rows for before, after in zip(row[name], row[name][1:], strict=False)]
+        fell = [_less(after, before) for before, after in steps if math.isfinite(before) and math.isfinite(after)]
+        yield _entry(scorer, name, fell, len(steps) - len(fell), _doses([row[name] for row in rows], deviation))
+    least = [_least(row) for row in rows]
+    for name in STAYS:
+        pairs = [(row[name][0], row[name][1], limit) for row, limit in zip(rows, least, strict=True)]
+        stayed = [
+            not _less(after, before) or before - after < limit
+            for before, after, limit in pairs
+            if math.isfinite(before) and math.isfinite(after)
+        ]
+        yield _entry(scorer, name, stayed, len(pairs) - len(stayed), _doses([row[name] for row in rows], deviation))
+
+
+def _least(row: Mapping[str, Row]) -> float:
+    """δ: what the smallest single error takes off that takes anything off; 0 where none does."""
+    falls = [row[name][0] - row[name][1] for name in FALLS if len(row[name]) > 1 and _less(row[name][1], row[name][0])]
+    return min(falls, default=0.0)
+
+
+def _less(one: float, other: float) -> bool:
+    return one < other - SAME * max(1.0, abs(other))
+
+
+def _doses(rows: Iterable[Row], deviation: float) -> list[list[float]]:
+    """Of each dose, the mean change of the score in standard deviations, over the reports that have it."""
+    changes: dict[int, list[float]] = {}
+    for first, *others in rows:
+        for dose, value in enumerate(others, 1):
+            if math.isfinite(value - first) and deviation > 0:
+                changes.setdefault(dose, []).append((value - first) / deviation)
+    return [[dose, float(np.mean(values))] for dose, values in sorted(changes.items())]
+
+
+def _entry(
+    scorer: str,
+    name: str,
+    held: Sequence[bool] | None,
+    unscored: int,
+    doses: list[list[float]],
+    note: str | None = None,
+) -> Entry:
+    known: NDArray[np.bool_] = np.array(held or [], dtype=bool)
+    if note is None and unscored:
+        note = f"{unscored} without a score"
+    return {
+        "scorer": scorer,
+        "probe": name,
+        "kind": "falls" if name in FALLS else "stays",
+        "score": float(known.mean()) if known.size else None,
+        "n": int(known.size),
+        "doses": doses,
+        "note": note,
+    }
+
+
+def probe_table(entries: Iterable[Entry]) -> Table:
+    """Scorers by probes: shares in hundredths, - where there is none."""
+    table = Table(title="Falls with errors, stays with what means nothing (%)")
+    table.add_column("scorer")
+    for name in (*FALLS, *STAYS):
+        table.add_column(name, justify="right")
+    cells: dict[str, dict[str, str]] = {}
+    for entry in entries:
+        score = entry["score"]
+        cells.setdefault(entry["scorer"], {})[entry["probe"]] = "-" if score is None else f"{100 * score:.0f}"
+    for scorer, row in cells.items():
+        table.add_row(scorer, *(row.get(name, "-") for name in (*FALLS, *STAYS)))
+    return table
