@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,12 @@ def add(parser: ArgumentParser) -> None:
         "--judge", default="embedded", help="`embedded`, or the folder or run of a judge that was trained here"
     )
     parser.add_argument(
+        "--features",
+        choices=("shares", "findings"),
+        default="findings",
+        help="the eight shares of scores, as published, or with counts of what is abnormal and urgent",
+    )
+    parser.add_argument(
         "--regressor", default="best", help="the one to save; best is the one that agrees most on held-out references"
     )
     parser.add_argument("--seed", type=int, default=0, help="of folds and draws")
@@ -54,9 +60,9 @@ def run(options: Namespace) -> int:
                 f"--regressor: Expected best or one of {', '.join(REGRESSORS)} but got {options.regressor}."
             )
         options.output.mkdir(parents=True, exist_ok=True)
-        scorer = _unregressed(options.judge)
+        scorer = _unregressed(options)
         left_out = _judge(options, criteria, scorer)
-        pairs = _judged(options.output / JUDGED)
+        pairs = _judged(options.output / JUDGED, scorer.names)
         found = _fit(options, criteria, scorer, pairs)
     _show(found, pairs, options)
     if left_out:
@@ -64,13 +70,14 @@ def run(options: Namespace) -> int:
     return 1 if left_out else 0
 
 
-def _unregressed(judge: str) -> SentenceScorer:
+def _unregressed(options: Namespace) -> SentenceScorer:
     from radreward.models.judges import RelationJudge
     from radreward.models.judges.saving import CONFIG
     from radreward.scorers.sentences import SentenceScorer
 
-    inside = Path(judge, "model")
-    return SentenceScorer(RelationJudge.from_pretrained(inside if (inside / CONFIG).is_file() else judge))
+    inside = Path(options.judge, "model")
+    judge = RelationJudge.from_pretrained(inside if (inside / CONFIG).is_file() else options.judge)
+    return SentenceScorer(judge, features=options.features)
 
 
 def _judge(options: Namespace, criteria: Criteria, scorer: SentenceScorer) -> int:
@@ -109,19 +116,18 @@ def _rows(path: Path, criteria: Criteria) -> Iterator[dict[str, Any]]:
             yield {"id": name, **texts, "group": number, "target": target}
 
 
-def _judged(path: Path) -> Pairs:
+def _judged(path: Path, names: Sequence[str]) -> Pairs:
     import numpy as np
 
     from radreward.data.tables import read_rows
     from radreward.evaluation.regression import Pairs
     from radreward.scorers.base import OK
-    from radreward.scorers.sentences import SHARES
 
     rows = [row.values for batch in read_rows(path) for row in batch if row.values["status"] == OK]
     if not rows:
         raise InputError(f"{path}: Expected pairs whose sentences have scores but there is none.")
     return Pairs(
-        np.array([[row[name] for name in SHARES] for row in rows], dtype=np.float64),
+        np.array([[row[name] for name in names] for row in rows], dtype=np.float64),
         np.array([math.nan if row["total"] is None else row["total"] for row in rows], dtype=np.float64),
         np.array([row["target"] for row in rows], dtype=np.float64),
         np.array([row["group"] for row in rows]),
@@ -149,6 +155,7 @@ def _fit(options: Namespace, criteria: Criteria, scorer: SentenceScorer, pairs: 
         "pairs": len(pairs.target),
         "references": len(set(pairs.group.tolist())),
         "criteria": criteria.name,
+        "features": scorer.features,
         "tau_b_limit": _limit(pairs),
         "tau_b": {
             entry.name: {
@@ -165,7 +172,7 @@ def _fit(options: Namespace, criteria: Criteria, scorer: SentenceScorer, pairs: 
         "seed": options.seed,
         **{k: figures[k] for k in ("pairs", "references", "criteria")},
     }
-    SentenceScorer(scorer.judge, regressor, training).save_pretrained(options.output / "model")
+    SentenceScorer(scorer.judge, regressor, scorer.features, training).save_pretrained(options.output / "model")
     text = json.dumps(figures, indent=2) + "\n"
     (options.output / "figures.json").write_text(text, encoding="utf-8")
     return [entry for entry in found if entry.name == UNREGRESSED] + [e for e in found if e.name != UNREGRESSED]
@@ -194,5 +201,5 @@ def _show(found: list[Validated], pairs: Pairs, options: Namespace) -> None:
     table.add_row("highest possible without ties", f"{_limit(pairs):.3f}")
     console = Console()
     console.print(table)
-    for name, path in (("scorer", "model"), ("figures", "figures.json"), ("shares", JUDGED)):
+    for name, path in (("scorer", "model"), ("figures", "figures.json"), ("features", JUDGED)):
         console.print(f"{name:<12} {options.output / path}", soft_wrap=True, highlight=False)

@@ -14,7 +14,8 @@ import torch
 
 from radreward.data.sentences import split_sentences
 from radreward.errors import InputError
-from radreward.models.judges import RelationJudge, SentenceJudge, shares
+from radreward.models.judges import FeatureSet, RelationJudge, SentenceJudge, feature_names, feature_values
+from radreward.models.judges.features import FEATURE_SETS
 from radreward.models.regression import Regressor
 from radreward.scorers.base import OK, Scorer
 from radreward.types import Scores, SentenceJudgement
@@ -25,11 +26,7 @@ SHIPPED = Path(__file__).with_name("sentences_embedded")
 FORMAT = 1
 WINDOW = 512
 """Pairs that are held at a time."""
-SHARES = tuple(
-    f"{side}_{name}" for side in ("reference", "candidate") for name in ("alone", "partly", "same", "contrary")
-)
-"""The shares of the scores 0, 0.5, 1 and -1 among the sentences of a report, as columns."""
-_KEYS = frozenset({"format", "judge", "regressor", "training"})
+_KEYS = frozenset({"format", "judge", "features", "regressor", "training"})
 
 
 class JudgedSentence(NamedTuple):
@@ -45,28 +42,37 @@ class SentenceScorer(Scorer):
     """Sentence-level evaluation with a regressed overall score (Zhu et al., 2024, section III).
 
     Both reports are split into sentences; a judge scores each by the other report: 1 the same, 0.5 partly, -1 a
-    contradiction, 0 no counterpart. The shares of these scores among the sentences of either report are eight
-    features, of which a regressor predicts the overall score. Without a regressor the total is the judge's own, from
-    0 to 5. The evidence of a row is a tuple of `JudgedSentence`; the sub-scores are the shares, which are counted and
-    not graded: more of the same is better, more without a counterpart is worse.
+    contradiction, 0 no counterpart. How many of either report's sentences have which score are the features from
+    which a regressor predicts the overall score, see `feature_values`. Without a regressor the total is the judge's
+    own, from 0 to 5. The evidence of a row is a tuple of `JudgedSentence`; the sub-scores are the features, which are
+    counted and not graded: more of the same is better, more without a counterpart is worse.
 
     Args:
         judge: What scores the sentences.
-        regressor: What predicts the overall score from the shares.
+        regressor: What predicts the overall score from the features.
+        features: Which set; "shares" as published, "findings" with what the sentences are about.
         training: What is told of its fit; nothing depends on it.
+
+    Raises:
+        ValueError: If there is no such set of features.
     """
 
     title = "Sentences"
 
     def __init__(
-        self, judge: SentenceJudge, regressor: Regressor | None = None, training: dict[str, Any] | None = None
+        self,
+        judge: SentenceJudge,
+        regressor: Regressor | None = None,
+        features: FeatureSet = "findings",
+        training: dict[str, Any] | None = None,
     ) -> None:
-        self.judge, self.regressor, self.training = judge, regressor, dict(training or {})
+        self.names = feature_names(features)
+        self.judge, self.regressor, self.features, self.training = judge, regressor, features, dict(training or {})
 
     @property
     def sub_names(self) -> tuple[str, ...]:
-        """The shares, as columns."""
-        return SHARES
+        """The features, as columns."""
+        return self.names
 
     def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer.score_texts`."""
@@ -78,12 +84,12 @@ class SentenceScorer(Scorer):
             sides = [[split_sentences(text) for text in texts] for texts in pair]
             for ours, theirs, judgement in zip(*sides, self.judge.judge(*sides), strict=True):
                 found = _status(ours, theirs, judgement)
-                own = shares(judgement) if found == OK else None
+                own = feature_values(self.features, judgement, ours, theirs) if found == OK else None
                 overall = math.nan if judgement.overall is None else judgement.overall
-                rows.append((overall, *(own or (math.nan,) * len(SHARES))))
+                rows.append((overall, *(own or (math.nan,) * len(self.names))))
                 status.append(found)
                 evidence.append(_evidence(ours, theirs, judgement) if own else None)
-        table = np.array(rows, dtype=np.float64).reshape(-1, 1 + len(SHARES))
+        table = np.array(rows, dtype=np.float64).reshape(-1, 1 + len(self.names))
         known = np.isfinite(table[:, 1:]).all(1)
         total = np.where(known, table[:, 0], np.nan)
         if self.regressor is not None:
@@ -98,7 +104,7 @@ class SentenceScorer(Scorer):
 
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
-        digest = hashlib.sha256(self.judge.fingerprint().encode())
+        digest = hashlib.sha256(f"{self.features} {self.judge.fingerprint()}".encode())
         if self.regressor is not None:
             digest.update(self.regressor.fingerprint().encode())
         return digest.hexdigest()
@@ -123,6 +129,7 @@ class SentenceScorer(Scorer):
         config = {
             "format": FORMAT,
             "judge": judge,
+            "features": self.features,
             "regressor": None if self.regressor is None else REGRESSOR,
             "training": self.training,
         }
@@ -165,8 +172,8 @@ class SentenceScorer(Scorer):
             judge = RelationJudge.from_pretrained(name, device, download)
         regressor = Regressor.load(path.with_name(REGRESSOR)) if config["regressor"] else None
         if regressor is not None:
-            _check_features(regressor, path.with_name(REGRESSOR))
-        return cls(judge, regressor, config["training"])
+            _check_features(regressor, len(feature_names(config["features"])), path.with_name(REGRESSOR))
+        return cls(judge, regressor, config["features"], config["training"])
 
 
 def _status(ours: Sequence[str], theirs: Sequence[str], judgement: SentenceJudgement) -> str:
@@ -197,16 +204,20 @@ def _config(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: Expected the settings of a scorer of sentences ({error}).") from error
     if not isinstance(config, dict) or set(config) != _KEYS or config["format"] != FORMAT:
-        raise InputError(f"{path}: Expected `format` {FORMAT}, `judge`, `regressor` and `training`.")
+        raise InputError(f"{path}: Expected `format` {FORMAT}, `judge`, `features`, `regressor` and `training`.")
     if config["judge"] not in ("embedded", JUDGE, "given"):
         raise InputError(f"{path}: Expected `judge` to be embedded, judge or given but got {config['judge']!r}.")
+    if config["features"] not in FEATURE_SETS:
+        raise InputError(
+            f"{path}: Expected `features` to be {' or '.join(FEATURE_SETS)} but got {config['features']!r}."
+        )
     if config["regressor"] not in (None, REGRESSOR) or not isinstance(config["training"], dict):
         raise InputError(f"{path}: Expected `regressor` to be null or {REGRESSOR}, and `training` an object.")
     return config
 
 
-def _check_features(regressor: Regressor, path: Path) -> None:
+def _check_features(regressor: Regressor, count: int, path: Path) -> None:
     try:
-        regressor.predict(np.zeros((1, len(SHARES))))
+        regressor.predict(np.zeros((1, count)))
     except (IndexError, ValueError) as error:
-        raise InputError(f"{path}: Expected a regressor of {len(SHARES)} features ({error}).") from error
+        raise InputError(f"{path}: Expected a regressor of {count} features ({error}).") from error

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerBase
 
@@ -53,7 +54,7 @@ class RelationModel(nn.Module):
         self.encoder = backbone.build(packed=False)
         self.config = backbone.config(packed=False)
         self.project = nn.Linear(self.config.hidden_size, width)
-        self.compare = nn.Sequential(nn.Linear(4 * width, hidden), nn.GELU())
+        self.compare = nn.Sequential(nn.Linear(4 * width, hidden))
         self.decide = nn.Sequential(nn.Linear(2 * hidden, hidden), nn.GELU(), nn.Linear(hidden, len(SCORES)))
 
     def states(self, batch: TokenBatch) -> Tensor:
@@ -68,14 +69,19 @@ class RelationModel(nn.Module):
         means, tops = [], []
         for own, across, weight in ((one, other, likeness), (other, one, likeness.transpose(1, 2))):
             weight = weight.masked_fill(~across.mask[:, None], -torch.inf).softmax(2)
-            found = weight @ across.values
-            pair = torch.cat([own.values, found, own.values - found, own.values * found], 2)
-            compared = self.compare(pair)  # (P, L, hidden)
+            compared = self._compared(own.values, weight @ across.values)  # (P, L, hidden)
             tokens = own.mask[..., None]
             means.append((compared * tokens).sum(1) / tokens.sum(1))
             tops.append(compared.masked_fill(~tokens, -torch.inf).amax(1))
         logits: Tensor = self.decide(torch.cat([means[0] + means[1], torch.maximum(*tops)], 1))
         return logits.float()
+
+    def _compared(self, own: Tensor, found: Tensor) -> Tensor:
+        """gelu(W [h, a, h - a, h ∘ a]), (P, L, hidden): W [h, a, h - a] is (W₁ + W₃) h + (W₂ - W₃) a."""
+        linear: Any = self.compare[0]
+        first, second, third, fourth = linear.weight.split(self.width, 1)
+        summed = own @ (first + third).T + found @ (second - third).T + (own * found) @ fourth.T
+        return F.gelu(summed + linear.bias)
 
     def trained_names(self) -> set[str]:
         """The entries of the state dict that training changes."""

@@ -55,7 +55,7 @@ def _boosting(settings: Settings, seed: int) -> Any:
 def _forest(settings: Settings, seed: int) -> Any:
     from sklearn.ensemble import RandomForestRegressor
 
-    return RandomForestRegressor(100, random_state=seed, max_features=0.5, **settings)
+    return RandomForestRegressor(60, random_state=seed, max_features=0.5, **settings)
 
 
 def _of_trees(trees: list[Any], base: float, scale: float) -> Regressor:
@@ -98,13 +98,13 @@ def _of_layers(fitted: Any) -> Regressor:
 REGRESSORS: dict[str, Kind] = {
     "decision-tree": Kind(
         _decision_tree,
-        tuple({"max_depth": depth, "min_samples_leaf": leaf} for depth, leaf in ((4, 5), (6, 10), (8, 20))),
+        tuple({"max_depth": depth, "min_samples_leaf": leaf} for depth, leaf in ((4, 5), (6, 10))),
         lambda fitted: _of_trees([fitted.tree_], 0.0, 1.0),
     ),
-    "support-vectors": Kind(_support_vectors, tuple({"C": c, "epsilon": 0.1} for c in (0.3, 1.0, 10.0)), _of_kernel),
+    "support-vectors": Kind(_support_vectors, tuple({"C": c, "epsilon": 0.1} for c in (1.0, 5.0)), _of_kernel),
     "nearest-neighbours": Kind(
         _nearest,
-        tuple({"n_neighbors": k} for k in (5, 15, 40)),
+        tuple({"n_neighbors": k} for k in (5, 15)),
         lambda fitted: Regressor(
             "neighbours", {"points": fitted._fit_X, "targets": fitted._y, "k": np.array([fitted.n_neighbors])}
         ),
@@ -112,7 +112,7 @@ REGRESSORS: dict[str, Kind] = {
     "neural-network": Kind(_network, tuple({"alpha": alpha} for alpha in (0.01, 1.0)), _of_layers),
     "gradient-boosting": Kind(
         _boosting,
-        tuple({"max_depth": depth, "learning_rate": rate} for depth, rate in ((2, 0.05), (3, 0.05), (3, 0.1))),
+        tuple({"max_depth": depth, "learning_rate": rate} for depth, rate in ((3, 0.05), (3, 0.1))),
         lambda fitted: _of_trees(
             [tree.tree_ for tree in fitted.estimators_[:, 0]],
             float(fitted.init_.constant_.item()),
@@ -121,7 +121,7 @@ REGRESSORS: dict[str, Kind] = {
     ),
     "random-forest": Kind(
         _forest,
-        tuple({"min_samples_leaf": leaf} for leaf in (2, 5, 15)),
+        tuple({"min_samples_leaf": leaf} for leaf in (2, 5)),
         lambda fitted: _of_trees([tree.tree_ for tree in fitted.estimators_], 0.0, 1 / len(fitted.estimators_)),
     ),
 }
