@@ -9,7 +9,7 @@ import radreward
 
 ORDER = [
     *("lazy", "errors", "types", "criteria", "prompts", "data", "synthesis", "models", "objectives"),
-    *("affinity", "metrics", "modules", "scorers", "evaluation", "tuning", "cli"),
+    *("affinity", "metrics", "modules", "scorers", "rl", "evaluation", "tuning", "cli"),
 ]
 PACKAGE = Path(radreward.__file__).parent
 ONLY_TENSORS = {"objectives", "metrics"}
