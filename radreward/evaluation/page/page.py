@@ -17,9 +17,9 @@ from radreward.evaluation.page.embedded import embedded
 
 FORMAT = 1
 SCRIPTS = (
-    *("dom", "format", "tip", "table", "interval", "heatmap", "chart"),
+    *("dom", "format", "tip", "heatmap", "table", "interval", "chart"),
     *("ranking", "significance", "people", "scatter", "criteria", "systems", "preferences", "probes"),
-    *("words", "disagreements", "scorers", "main"),
+    *("words", "evidence", "disagreements", "scorers", "main"),
 )
 """In this order: each uses those before it."""
 

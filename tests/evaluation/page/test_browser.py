@@ -343,3 +343,11 @@ def test_points_left_out_are_told(opened: Open, found: Found, tmp_path: Path) ->
     browser = opened(tmp_path / "many.html")
     assert part(browser, "#scatter .lead").text.startswith("2,000 of 2,160 pairs shown, drawn at random.")
     assert "20 largest differences of 2,160 pairs" in part(browser, "#disagreements [role=status]").text
+
+
+def test_bars_and_cells_of_tables_tell_by_keyboard(opened: Open) -> None:
+    browser = opened()
+    part(browser, "#criteria td[tabindex='0']").send_keys(Keys.ARROW_DOWN)
+    assert part(browser, "#tip").text.startswith(f"{column(browser, 'ranking', 0)[1]}, False prediction: ")
+    part(browser, "#preferences td[tabindex='0']").send_keys(Keys.ARROW_RIGHT)
+    assert "confidence 5–7" in part(browser, "#tip").text

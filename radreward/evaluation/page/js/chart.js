@@ -8,7 +8,10 @@ const fitting = (title, room) => (title.length > room / 6 ? `${title.slice(0, ro
 // The frame of a chart: axes with ticks and titles; `x` and `y` turn values into places.
 function frame(width, height, xs, ys, titles) {
   const room = { width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
-  const scale = ([low, high], from, length) => (value) => from + (length * (value - low)) / (high - low || 1);
+  const scale =
+    ([low, high], from, length) =>
+    (value) =>
+      from + (length * (value - low)) / (high - low || 1);
   const x = scale(xs, MARGIN.left, room.width);
   const y = scale(ys, MARGIN.top + room.height, -room.height);
   const bottom = MARGIN.top + room.height;
@@ -21,8 +24,16 @@ function frame(width, height, xs, ys, titles) {
       svg("line", { class: "grid", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(tick), y2: y(tick) }),
       svg("text", { class: "tick end", x: MARGIN.left - 6, y: y(tick) + 4 }, plain(tick)),
     ]),
-    svg("text", { class: "tick middle", x: MARGIN.left + room.width / 2, y: height - 4 }, fitting(titles[0], room.width)),
-    svg("text", { class: "tick middle", transform: `translate(10 ${MARGIN.top + room.height / 2}) rotate(-90)` }, fitting(titles[1], room.height)),
+    svg(
+      "text",
+      { class: "tick middle", x: MARGIN.left + room.width / 2, y: height - 4 },
+      fitting(titles[0], room.width),
+    ),
+    svg(
+      "text",
+      { class: "tick middle", transform: `translate(10 ${MARGIN.top + room.height / 2}) rotate(-90)` },
+      fitting(titles[1], room.height),
+    ),
   ];
   return { parts, x, y };
 }
@@ -38,7 +49,10 @@ const extent = (values, around = 0.04) => {
 // series: [{class, points: [[x, y, told], …], line, sizes}]. The point next to the mouse, or chosen with arrow keys, is told.
 function chart(width, height, series, { xs, ys, titles, label, diagonal }) {
   const { parts, x, y } = frame(width, height, xs, ys, titles);
-  const every = series.filter(({ quiet }) => !quiet).flatMap(({ points }) => points).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const every = series
+    .filter(({ quiet }) => !quiet)
+    .flatMap(({ points }) => points)
+    .sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const mark = svg("circle", { class: "mark", r: 6, visibility: "hidden" });
   let chosen = -1;
   const tell = (number) => {
@@ -71,12 +85,37 @@ function chart(width, height, series, { xs, ys, titles, label, diagonal }) {
   };
   const node = svg(
     "svg",
-    { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${label}. Arrow keys go from point to point.`, tabindex: 0, on: { mousemove: near, mouseleave: away, keydown: press, blur: away } },
+    {
+      class: "chart",
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-label": `${label}. Arrow keys go from point to point.`,
+      tabindex: 0,
+      on: { mousemove: near, mouseleave: away, keydown: press, blur: away },
+    },
     parts,
-    diagonal && svg("line", { class: "zero", x1: x(Math.max(xs[0], ys[0])), y1: y(Math.max(xs[0], ys[0])), x2: x(Math.min(xs[1], ys[1])), y2: y(Math.min(xs[1], ys[1])) }),
+    diagonal &&
+      svg("line", {
+        class: "zero",
+        x1: x(Math.max(xs[0], ys[0])),
+        y1: y(Math.max(xs[0], ys[0])),
+        x2: x(Math.min(xs[1], ys[1])),
+        y2: y(Math.min(xs[1], ys[1])),
+      }),
     series.map(({ class: type, points, line }) => [
-      line && svg("path", { class: `curve ${type}`, d: points.map(([px, py], place) => `${place ? "L" : "M"}${x(px).toFixed(1)} ${y(py).toFixed(1)}`).join("") }),
-      line === "only" ? null : svg("path", { class: `dots ${type}`, d: points.map(([px, py]) => `M${x(px).toFixed(1)} ${y(py).toFixed(1)}h0`).join("") }),
+      line &&
+        svg("path", {
+          class: `curve ${type}`,
+          d: points.map(([px, py], place) => `${place ? "L" : "M"}${x(px).toFixed(1)} ${y(py).toFixed(1)}`).join(""),
+        }),
+      line === "only"
+        ? null
+        : svg("path", {
+            class: `dots ${type}`,
+            d: points.map(([px, py]) => `M${x(px).toFixed(1)} ${y(py).toFixed(1)}h0`).join(""),
+          }),
     ]),
     mark,
   );

@@ -21,9 +21,28 @@ const disagreements = {
       el(
         "div",
         { class: "tools" },
-        select("Show", [["all", "Too kind and too harsh"], ["kind", "Too kind"], ["harsh", "Too harsh"]], shownPairs.direction, (direction) => set({ direction })),
-        systems.length > 1 && select("System", [["all", "All systems"], ...systems], shownPairs.system, (system) => set({ system })),
-        select("Order", [["gap", "Largest difference"], ["people", "Best for people"], ["id", "Id"]], shownPairs.order, (order) => set({ order })),
+        select(
+          "Show",
+          [
+            ["all", "Too kind and too harsh"],
+            ["kind", "Too kind"],
+            ["harsh", "Too harsh"],
+          ],
+          shownPairs.direction,
+          (direction) => set({ direction }),
+        ),
+        systems.length > 1 &&
+          select("System", [["all", "All systems"], ...systems], shownPairs.system, (system) => set({ system })),
+        select(
+          "Order",
+          [
+            ["gap", "Largest difference"],
+            ["people", "Best for people"],
+            ["id", "Id"],
+          ],
+          shownPairs.order,
+          (order) => set({ order }),
+        ),
         search("Find words or an id", shownPairs.text, (text) => set({ text })),
       ),
       told,
@@ -36,7 +55,12 @@ const disagreements = {
 
 function worstPairs() {
   const found = data.disagreements.worst[scorerNumber.get(state.scorer)][targetNumber.get(state.target)];
-  return found.map(([number, own, people]) => ({ pair: data.disagreements.pairs[number], own, people, gap: own - people }));
+  return found.map(([number, own, people]) => ({
+    pair: data.disagreements.pairs[number],
+    own,
+    people,
+    gap: own - people,
+  }));
 }
 
 function fillPairs(list, told, again) {
@@ -60,7 +84,13 @@ function fillPairs(list, told, again) {
       again();
       list.children[visible.length]?.focus();
     };
-    list.append(el("button", { type: "button", class: "more", on: { click: act } }, `Show ${Math.min(PAGE, chosen.length - visible.length)} more`));
+    list.append(
+      el(
+        "button",
+        { type: "button", class: "more", on: { click: act } },
+        `Show ${Math.min(PAGE, chosen.length - visible.length)} more`,
+      ),
+    );
   }
 }
 
@@ -97,7 +127,11 @@ const reportSide = (title, text, parts, mark) =>
     {},
     el("h4", {}, title),
     text.trim()
-      ? el("p", { class: "report" }, parts ? parts.map(([part, differs]) => (differs ? el(mark, {}, part) : part)) : text)
+      ? el(
+          "p",
+          { class: "report" },
+          parts ? parts.map(([part, differs]) => (differs ? el(mark, {}, part) : part)) : text,
+        )
       : el("p", { class: "muted" }, "Empty."),
   );
 
@@ -107,7 +141,11 @@ function placeStrip(pair, own, people, score, rating) {
   const others = scorers
     .map((scorer, number) => [scorer.title, pair.by_scorer[number], scorer.name])
     .filter(([, place, name]) => known(place) && name !== state.scorer);
-  const told = [`Places from 0 (worst) to 100 (best)`, `People: ${Math.round(100 * people)}`, `${titleOf(state.scorer)}: ${Math.round(100 * own)}`]
+  const told = [
+    `Places from 0 (worst) to 100 (best)`,
+    `People: ${Math.round(100 * people)}`,
+    `${titleOf(state.scorer)}: ${Math.round(100 * own)}`,
+  ]
     .concat(others.sort((a, b) => b[1] - a[1]).map(([title, place]) => `${title}: ${Math.round(100 * place)}`))
     .join("\n");
   return el(
@@ -119,62 +157,23 @@ function placeStrip(pair, own, people, score, rating) {
       svg("line", { class: "track", x1: x(0), x2: x(1), y1: 14, y2: 14 }),
       others.map(([, place]) => svg("line", { class: "other", x1: x(place), x2: x(place), y1: 8, y2: 20 })),
       svg("line", { class: "gap", x1: x(people), x2: x(own), y1: 14, y2: 14 }),
-      svg("svg", { x: x(people), y: 14, overflow: "visible" }, svg("path", { class: "by-people", d: "M0-7 7 0 0 7-7 0Z" })),
+      svg(
+        "svg",
+        { x: x(people), y: 14, overflow: "visible" },
+        svg("path", { class: "by-people", d: "M0-7 7 0 0 7-7 0Z" }),
+      ),
       svg("circle", { class: "by-scorer", cx: x(own), cy: 14, r: 6 }),
     ),
     el(
       "p",
       { class: "legend" },
       el("span", { class: "key by-people" }, `People: ${plain(rating)}, place ${Math.round(100 * people)}`),
-      el("span", { class: "key by-scorer" }, `${titleOf(state.scorer)}: ${plain(score)}, place ${Math.round(100 * own)}`),
+      el(
+        "span",
+        { class: "key by-scorer" },
+        `${titleOf(state.scorer)}: ${plain(score)}, place ${Math.round(100 * own)}`,
+      ),
       others.length ? el("span", { class: "key other" }, `${plural(others.length, "other metric")}`) : null,
     ),
-  );
-}
-
-// Criterion by criterion: what people counted, what the metric counted, its sub-scores.
-function partsTable(pair) {
-  const { sub = {}, counts = {} } = pair.details[state.scorer] ?? {};
-  const counted = Object.fromEntries(
-    targets.map((target, number) => [target.name.match(/^criterion:(.*)/)?.[1], pair.targets[number]]).filter(([tag]) => tag),
-  );
-  const tags = [...new Set([...Object.keys(counts), ...Object.keys(sub)])];
-  if (!tags.length) return null;
-  const columns = [["People", counted], ["Counted", counts], ["Sub-score", sub]].filter(([, values]) => tags.some((tag) => known(values[tag])));
-  return wide(
-    "Sub-scores",
-    el(
-      "table",
-      { class: "parts" },
-      el("caption", {}, `${titleOf(state.scorer)}, part by part`),
-      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Part"), columns.map(([title]) => el("th", { scope: "col", class: "n" }, title)))),
-      el("tbody", {}, tags.map((tag) => el("tr", {}, el("th", { scope: "row" }, tag.replaceAll("_", " ")), columns.map(([, values]) => el("td", { class: "n" }, shownAlike(values[tag], values)))))),
-    ),
-  );
-}
-
-// With decimals where any of them has some.
-const shownAlike = (value, all) => fixed(value, Object.values(all).every((entry) => Number.isInteger(entry ?? 0)) ? 0 : 2);
-
-function evidenceOf(pair) {
-  const evidence = pair.details[state.scorer]?.evidence;
-  if (!known(evidence)) return null;
-  return el("details", { open: true }, el("summary", {}, `Evidence of ${titleOf(state.scorer)}`), shownValue(evidence));
-}
-
-// Any JSON: lists of alike objects as a table, other objects as terms, the rest as text.
-function shownValue(value) {
-  if (!known(value)) return NONE;
-  if (typeof value === "number") return plain(value);
-  if (typeof value !== "object") return el("span", { class: "report" }, String(value));
-  if (!Array.isArray(value)) {
-    return el("dl", {}, Object.entries(value).map(([key, entry]) => [el("dt", {}, key.replaceAll("_", " ")), el("dd", {}, shownValue(entry))]));
-  }
-  const keys = value.length && value.every((entry) => entry && typeof entry === "object" && !Array.isArray(entry)) ? [...new Set(value.flatMap(Object.keys))] : null;
-  if (!keys) return el("ul", {}, value.map((entry) => el("li", {}, shownValue(entry))));
-  const cells = (entry) => keys.map((key) => el("td", { class: typeof entry[key] === "number" ? "n" : null }, shownValue(entry[key])));
-  return wide(
-    "Evidence",
-    el("table", { class: "parts" }, el("thead", {}, el("tr", {}, keys.map((key) => el("th", { scope: "col", class: value.every((entry) => typeof entry[key] === "number") ? "n" : null }, key.replaceAll("_", " "))))), el("tbody", {}, value.map((entry) => el("tr", {}, cells(entry))))),
   );
 }

@@ -23,7 +23,8 @@ const byId = (id) => document.getElementById(id);
 const add = (node, ...children) => make(node, {}, children);
 
 // A box that scrolls sideways by itself, also by keyboard, so that the page never has to.
-const wide = (label, ...children) => el("div", { class: "wide", role: "region", "aria-label": label, tabindex: 0 }, ...children);
+const wide = (label, ...children) =>
+  el("div", { class: "wide", role: "region", "aria-label": label, tabindex: 0 }, ...children);
 
 function select(label, options, value, act) {
   const input = el(
@@ -35,7 +36,12 @@ function select(label, options, value, act) {
 }
 
 function search(label, value, act) {
-  const input = el("input", { type: "search", autocomplete: "off", spellcheck: "false", on: { input: () => act(input.value) } });
+  const input = el("input", {
+    type: "search",
+    autocomplete: "off",
+    spellcheck: "false",
+    on: { input: () => act(input.value) },
+  });
   input.value = value;
   return el("label", { class: "field" }, el("span", {}, label), input);
 }

@@ -35,8 +35,12 @@ function intervalPlot({ value, low, high }, axis, { level, bar, people } = {}) {
     { class: `interval${people ? " of-people" : ""}`, "aria-hidden": "true" },
     axis.ticks.map((tick) => upright(tick === 0 ? "zero" : "grid", tick)),
     known(level) && upright("people", level),
-    known(value) && bar && svg("rect", { class: "bar", x: axis.place(Math.min(0, value)), width: width(0, value), y: "22%", height: "56%" }),
-    known(low) && known(high) && svg("line", { class: "range", x1: axis.place(low), x2: axis.place(high), y1: "50%", y2: "50%" }),
+    known(value) &&
+      bar &&
+      svg("rect", { class: "bar", x: axis.place(Math.min(0, value)), width: width(0, value), y: "22%", height: "56%" }),
+    known(low) &&
+      known(high) &&
+      svg("line", { class: "range", x1: axis.place(low), x2: axis.place(high), y1: "50%", y2: "50%" }),
     known(value) && !bar && svg("circle", { class: "value", cx: axis.place(value), cy: "50%", r: 4.5 }),
   );
 }

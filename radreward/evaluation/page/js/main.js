@@ -7,7 +7,21 @@ const state = {
   scorer: targets.length ? ranked(targets[0].name)[0]?.name : scorers[0]?.name,
 };
 
-const SECTIONS = [ranking, significance, between, people, scatter, perCriterion, counted, systems, preferences, probes, disagreements, metrics, dataset];
+const SECTIONS = [
+  ranking,
+  significance,
+  between,
+  people,
+  scatter,
+  perCriterion,
+  counted,
+  systems,
+  preferences,
+  probes,
+  disagreements,
+  metrics,
+  dataset,
+];
 const drawn = new Map();
 const FEW = 3;
 
@@ -28,12 +42,16 @@ function draw(section) {
   node.append(el("p", { class: "lead" }, section.lead()));
   section.draw(node);
   if (section.rest) add(node, section.rest());
-  if (key) [...node.querySelectorAll("[data-key]")].find((entry) => entry.dataset.key === key)?.focus({ preventScroll: true });
+  if (key)
+    [...node.querySelectorAll("[data-key]")].find((entry) => entry.dataset.key === key)?.focus({ preventScroll: true });
 }
 
 function scopes() {
   const found = new Set(results.agreement.map((entry) => entry.scope));
-  return [...found].map((scope) => [scope, scope === "pooled" ? "All pairs" : scope === "within" ? "Within systems" : scope.replace(/^system:/, "Only ")]);
+  return [...found].map((scope) => [
+    scope,
+    scope === "pooled" ? "All pairs" : scope === "within" ? "Within systems" : scope.replace(/^system:/, "Only "),
+  ]);
 }
 
 function drawControls() {
@@ -48,8 +66,16 @@ function drawControls() {
   box.replaceChildren();
   add(
     box,
-    field("target", "People’s judgement", targets.map((entry) => [entry.name, entry.title])),
-    field("scorer", "Metric in focus", scorers.map((entry) => [entry.name, entry.title])),
+    field(
+      "target",
+      "People’s judgement",
+      targets.map((entry) => [entry.name, entry.title]),
+    ),
+    field(
+      "scorer",
+      "Metric in focus",
+      scorers.map((entry) => [entry.name, entry.title]),
+    ),
     field("scope", "Pairs", scopes()),
     targets.length ? field("statistic", "Statistic", Object.entries(STATISTICS)) : null,
   );
@@ -59,21 +85,49 @@ function drawControls() {
 
 function drawHead() {
   const { pairs, cases, systems, raters, notes } = results.data;
-  const facts = [[pairs, "pair"], [cases, "case"], [systems.length, "system"], [raters.length, "rater"], [scorers.length, "metric"]];
+  const facts = [
+    [pairs, "pair"],
+    [cases, "case"],
+    [systems.length, "system"],
+    [raters.length, "rater"],
+    [scorers.length, "metric"],
+  ];
   const told = notes.map((note) => el("p", { class: "notice" }, note));
   add(
     byId("head"),
     el("p", { class: "kicker" }, "How well metrics of radiology reports agree with people"),
     el("h1", {}, results.title),
-    el("p", { class: "facts" }, facts.filter(([number]) => number).map(([number, one]) => plural(number, one)).join(" · ")),
-    results.synthetic && el("p", { class: "notice synthetic" }, el("b", {}, "Synthetic data. "), "Reports, or the errors in them, were made by a program, and so were the judgements that this page calls people’s. What holds here need not hold for real reports and readers."),
-    el("p", { class: "notice" }, el("b", {}, "Scores are for research. "), "They are no basis for decisions about patients."),
-    told.length > FEW ? el("details", {}, el("summary", {}, plural(told.length, "note on the data", "notes on the data")), told) : told,
+    el(
+      "p",
+      { class: "facts" },
+      facts
+        .filter(([number]) => number)
+        .map(([number, one]) => plural(number, one))
+        .join(" · "),
+    ),
+    results.synthetic &&
+      el(
+        "p",
+        { class: "notice synthetic" },
+        el("b", {}, "Synthetic data. "),
+        "Reports, or the errors in them, were made by a program, and so were the judgements that this page calls people’s. What holds here need not hold for real reports and readers.",
+      ),
+    el(
+      "p",
+      { class: "notice" },
+      el("b", {}, "Scores are for research. "),
+      "They are no basis for decisions about patients.",
+    ),
+    told.length > FEW
+      ? el("details", {}, el("summary", {}, plural(told.length, "note on the data", "notes on the data")), told)
+      : told,
   );
 }
 
 function drawNavigation() {
-  const links = SECTIONS.filter((section) => !section.none()).map((section) => el("li", {}, el("a", { href: `#${section.id}` }, section.title)));
+  const links = SECTIONS.filter((section) => !section.none()).map((section) =>
+    el("li", {}, el("a", { href: `#${section.id}` }, section.title)),
+  );
   byId("head").append(el("nav", { "aria-label": "Sections" }, el("ul", {}, links)));
 }
 

@@ -20,15 +20,37 @@ const scatter = {
     const ys = extent(points.map(([, y]) => y));
     const colour = (number) => (known(number) && number < COLOURS ? `s${number}` : "s-rest");
     const of = (number) => points.filter((point) => point[3] === number);
-    const series = [null, ...systems.keys()].map((number) => ({ class: colour(number), points: of(number) })).filter(({ points: own }) => own.length);
+    const series = [null, ...systems.keys()]
+      .map((number) => ({ class: colour(number), points: of(number) }))
+      .filter(({ points: own }) => own.length);
     const panel = (title, scope, own) => ({
       title,
       note: tauOf(scope),
-      draw: (width, height) => chart(width, height, own, { xs, ys, titles: axisTitles(width), label: `${titleOf(state.scorer)} against ${targetTitle(state.target)}, ${title}` }),
+      draw: (width, height) =>
+        chart(width, height, own, {
+          xs,
+          ys,
+          titles: axisTitles(width),
+          label: `${titleOf(state.scorer)} against ${targetTitle(state.target)}, ${title}`,
+        }),
     });
-    const legend = systems.length > 1 && el("p", { class: "legend" }, systems.slice(0, COLOURS).map((name, number) => el("span", { class: `key s${number}` }, name)), systems.length > COLOURS ? el("span", { class: "key s-rest" }, "other systems") : null);
-    const each = systems.map((name, number) => panel(name, `system:${name}`, [{ class: colour(number), points: of(number) }]));
-    add(node, legend, el("div", { class: "first" }, panels([{ ...panel("All systems", "pooled", series), ratio: 0.55 }])), systems.length > 1 ? panels(each, "four") : null);
+    const legend =
+      systems.length > 1 &&
+      el(
+        "p",
+        { class: "legend" },
+        systems.slice(0, COLOURS).map((name, number) => el("span", { class: `key s${number}` }, name)),
+        systems.length > COLOURS ? el("span", { class: "key s-rest" }, "other systems") : null,
+      );
+    const each = systems.map((name, number) =>
+      panel(name, `system:${name}`, [{ class: colour(number), points: of(number) }]),
+    );
+    add(
+      node,
+      legend,
+      el("div", { class: "first" }, panels([{ ...panel("All systems", "pooled", series), ratio: 0.55 }])),
+      systems.length > 1 ? panels(each, "four") : null,
+    );
   },
 };
 
@@ -36,7 +58,12 @@ function scatterPoints() {
   const { ids, systems, system, scores, targets: judged } = data.points;
   const [x, y] = [scores[scorerNumber.get(state.scorer)], judged[targetNumber.get(state.target)]];
   return ids
-    .map((id, place) => [x[place], y[place], `${id}${known(system[place]) ? `, ${systems[system[place]]}` : ""}\n${titleOf(state.scorer)}: ${plain(x[place])}\n${targetTitle(state.target)}: ${plain(y[place])}`, system[place]])
+    .map((id, place) => [
+      x[place],
+      y[place],
+      `${id}${known(system[place]) ? `, ${systems[system[place]]}` : ""}\n${titleOf(state.scorer)}: ${plain(x[place])}\n${targetTitle(state.target)}: ${plain(y[place])}`,
+      system[place],
+    ])
     .filter(([one, other]) => known(one) && known(other));
 }
 
@@ -45,11 +72,16 @@ const direction = (entry) => (entry.higher_is_better ? "higher is better" : "low
 // Which way is better is said where there is room for it.
 const axisTitles = (width) => {
   const told = (title, entry) => (width > 400 ? `${title} (${direction(entry)})` : title);
-  return [told(titleOf(state.scorer), scorers[scorerNumber.get(state.scorer)]), told(targetTitle(state.target), targets[targetNumber.get(state.target)])];
+  return [
+    told(titleOf(state.scorer), scorers[scorerNumber.get(state.scorer)]),
+    told(targetTitle(state.target), targets[targetNumber.get(state.target)]),
+  ];
 };
 
 function tauOf(scope) {
   const entry = at(agreement, state.scorer, state.target, scope);
   const figure = entry?.tau_b;
-  return known(figure?.value) ? `τ-b ${fixed(figure.value)} (${interval(figure.low, figure.high)}), ${plural(entry.n, "pair")}` : entry?.note;
+  return known(figure?.value)
+    ? `τ-b ${fixed(figure.value)} (${interval(figure.low, figure.high)}), ${plural(entry.n, "pair")}`
+    : entry?.note;
 }

@@ -10,17 +10,49 @@ const metrics = {
     const better = (row) => (known(row.higher_is_better) ? (row.higher_is_better ? "higher" : "lower") : NONE);
     const limit = (value) => (known(value) ? plain(value) : "∞");
     const columns = [
-      { title: "Metric", value: (row) => row.title, cell: (row) => [row.title, row.name === row.title ? null : el("small", {}, row.name)] },
+      {
+        title: "Metric",
+        value: (row) => row.title,
+        cell: (row) => [row.title, row.name === row.title ? null : el("small", {}, row.name)],
+      },
       { title: "Better", value: better, cell: better },
-      { title: "Range", class: "whole", cell: (row) => (row.range?.some(known) ? `${known(row.range[0]) ? plain(row.range[0]) : "−∞"} to ${limit(row.range[1])}` : "open") },
+      {
+        title: "Range",
+        class: "whole",
+        cell: (row) =>
+          row.range?.some(known)
+            ? `${known(row.range[0]) ? plain(row.range[0]) : "−∞"} to ${limit(row.range[1])}`
+            : "open",
+      },
       { title: "Scored", numeric: true, value: (row) => row.scored, cell: (row) => count(row.scored) },
-      { title: "Not scored", value: (row) => Object.values(row.unscored).reduce((sum, n) => sum + n, 0), cell: (row) => [row.reason && el("small", {}, row.reason), Object.entries(row.unscored).filter(([reason]) => reason !== row.reason).map(([reason, n]) => el("small", {}, `${count(n)}: ${reason}`))] },
+      {
+        title: "Not scored",
+        value: (row) => Object.values(row.unscored).reduce((sum, n) => sum + n, 0),
+        cell: (row) => [
+          row.reason && el("small", {}, row.reason),
+          Object.entries(row.unscored)
+            .filter(([reason]) => reason !== row.reason)
+            .map(([reason, n]) => el("small", {}, `${count(n)}: ${reason}`)),
+        ],
+      },
       { title: "Cached", numeric: true, value: (row) => row.cached, cell: (row) => count(row.cached) },
       { title: "Seconds", numeric: true, value: (row) => row.seconds, cell: (row) => fixed(row.seconds, 1) },
-      { title: "Sub-scores", numeric: true, value: (row) => row.sub_names.length, cell: (row) => row.sub_names.length || "" },
-      { title: "State", value: (row) => row.status, cell: (row) => (row.status === "ok" ? "ok" : el("b", { class: "bad" }, "failed")) },
+      {
+        title: "Sub-scores",
+        numeric: true,
+        value: (row) => row.sub_names.length,
+        cell: (row) => row.sub_names.length || "",
+      },
+      {
+        title: "State",
+        value: (row) => row.status,
+        cell: (row) => (row.status === "ok" ? "ok" : el("b", { class: "bad" }, "failed")),
+      },
     ];
-    add(node, wide("Metrics", sortable("metrics", "Metrics that were run", columns, results.scorers, [0, "ascending"])));
+    add(
+      node,
+      wide("Metrics", sortable("metrics", "Metrics that were run", columns, results.scorers, [0, "ascending"])),
+    );
   },
 };
 
@@ -41,9 +73,17 @@ const dataset = {
       ["seed", String(seed)],
       ...Object.entries(versions ?? {}).map(([name, version]) => [name, String(version)]),
     ];
-    const judged = targets.map((entry) => [entry.title, [`${plural(entry.pairs, "pair")}, ${direction(entry)}`, ...entry.notes].join("; ")]);
+    const judged = targets.map((entry) => [
+      entry.title,
+      [`${plural(entry.pairs, "pair")}, ${direction(entry)}`, ...entry.notes].join("; "),
+    ]);
     add(node, el("h3", {}, "People’s judgements"), terms(judged), el("h3", {}, "Files and settings"), terms(settings));
   },
 };
 
-const terms = (entries) => el("dl", { class: "terms" }, entries.map(([term, told]) => [el("dt", {}, term), el("dd", {}, told)]));
+const terms = (entries) =>
+  el(
+    "dl",
+    { class: "terms" },
+    entries.map(([term, told]) => [el("dt", {}, term), el("dd", {}, told)]),
+  );

@@ -10,25 +10,44 @@ const significance = {
     `Shaded: p < ${ALPHA} by approximate randomisation, Holm-corrected for all the tests of this table. Blue: the left one agrees better.`,
   draw(node) {
     const order = ranked(state.target).map((entry) => [entry.name, entry.title]);
-    const most = Math.max(0.01, ...results.paired.filter((entry) => entry.target === state.target).map((entry) => Math.abs(entry.difference ?? 0)));
+    const most = Math.max(
+      0.01,
+      ...results.paired
+        .filter((entry) => entry.target === state.target)
+        .map((entry) => Math.abs(entry.difference ?? 0)),
+    );
     const cell = (one, other) => {
       const found = one === other ? null : difference(state.target, one, other);
       if (!found) return null;
       const clear = known(found.p_holm) && found.p_holm < ALPHA;
       const size = Math.sign(found.difference) * (0.15 + (0.85 * Math.abs(found.difference)) / most);
-      return { text: brief(found.difference, true), heat: clear ? size : 0, faint: !clear, tip: testTold(found, "τ-b") };
+      return {
+        text: brief(found.difference, true),
+        heat: clear ? size : 0,
+        faint: !clear,
+        tip: testTold(found, "τ-b"),
+      };
     };
     add(node, heatmap("Differences between metrics", order, order, cell));
   },
 };
 
 function testTold(found, what) {
-  const p = [["Holm", found.p_holm], ["randomisation", found.p_randomised], ["bootstrap", found.p_bootstrap], ["uncorrected", found.p]];
+  const p = [
+    ["Holm", found.p_holm],
+    ["randomisation", found.p_randomised],
+    ["bootstrap", found.p_bootstrap],
+    ["uncorrected", found.p],
+  ];
   return [
     `${titleOf(found.one)} less ${titleOf(found.other)}`,
-    known(found.difference) ? `${signed(found.difference, 3)} ${what} (95 % interval ${interval(found.low, found.high, 3)})` : "not defined",
-    p.filter(([, value]) => known(value)).map(([name, value]) => `p ${probability(value)} (${name})`).join(", "),
-  ].filter(Boolean).join("\n");
+    known(found.difference)
+      ? `${signed(found.difference, 3)} ${what} (95 % interval ${interval(found.low, found.high, 3)})`
+      : "not defined",
+    ...p.filter(([, value]) => known(value)).map(([name, value]) => `p ${probability(value)} (${name})`),
+  ]
+    .filter(Boolean)
+    .join("\n");
 }
 
 // Which metrics say the same: their correlation with each other, whatever people say.
@@ -37,10 +56,13 @@ const between = {
   title: "Correlation of metrics",
   uses: ["target", "scorer"],
   none: () => (results.between_scorers?.names?.length > 1 ? null : "There are no two metrics to compare."),
-  lead: () => "Kendall’s τ-b between the scores of two metrics, + where they agree; in the order of the ranking. Metrics that correlate highly say the same thing twice.",
+  lead: () =>
+    "Kendall’s τ-b between the scores of two metrics, + where they agree; in the order of the ranking. Metrics that correlate highly say the same thing twice.",
   draw(node) {
     const { names, tau_b: values } = results.between_scorers;
-    const order = ranked(state.target).filter(({ name }) => names.includes(name)).map((entry) => [entry.name, entry.title]);
+    const order = ranked(state.target)
+      .filter(({ name }) => names.includes(name))
+      .map((entry) => [entry.name, entry.title]);
     const cell = (one, other) => {
       if (one === other) return null;
       const value = values[names.indexOf(one)][names.indexOf(other)];

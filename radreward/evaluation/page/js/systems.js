@@ -5,14 +5,20 @@ const systems = {
   title: "Systems",
   uses: ["target", "scorer"],
   none: () => (results.systems.length ? null : "The candidates are not told apart by who wrote them."),
-  lead: () => `Mean score of each system by ${titleOf(state.scorer)} (${direction(scorers[scorerNumber.get(state.scorer)])}), with 95 % intervals from resampling cases; and paired tests between systems, Holm-corrected.`,
+  lead: () =>
+    `Mean score of each system by ${titleOf(state.scorer)} (${direction(scorers[scorerNumber.get(state.scorer)])}), with 95 % intervals from resampling cases; and paired tests between systems, Holm-corrected.`,
   draw(node) {
     const own = results.systems.filter((entry) => entry.scorer === state.scorer);
     if (own.length) add(node, systemMeans(own));
     const tests = results.system_pairs.filter((entry) => entry.scorer === state.scorer);
     if (tests.length) add(node, el("h3", {}, "The system on the left less the one above"), systemTests(own, tests));
     const ranks = results.system_ranks.filter((entry) => entry.target === state.target);
-    if (ranks.length) add(node, el("h3", {}, `Do metrics order systems as people do? “${targetTitle(state.target)}”`), systemRanks(ranks));
+    if (ranks.length)
+      add(
+        node,
+        el("h3", {}, `Do metrics order systems as people do? “${targetTitle(state.target)}”`),
+        systemRanks(ranks),
+      );
   },
 };
 
@@ -23,11 +29,24 @@ function systemMeans(own) {
   const columns = [
     { title: "System", value: (row) => row.system, cell: (row) => row.system },
     { title: "Mean", numeric: true, value: (row) => row.mean, cell: (row) => plain(row.mean) },
-    { title: "95 % interval", numeric: true, class: "extra", cell: (row) => (known(row.low) ? `${plain(row.low)} to ${plain(row.high)}` : NONE) },
-    { title: "", class: "forest", head: axisHead(axis), cell: (row) => intervalPlot({ ...row, value: row.mean }, axis) },
+    {
+      title: "95 % interval",
+      numeric: true,
+      class: "extra",
+      cell: (row) => (known(row.low) ? `${plain(row.low)} to ${plain(row.high)}` : NONE),
+    },
+    {
+      title: "",
+      class: "forest",
+      head: axisHead(axis),
+      cell: (row) => intervalPlot({ ...row, value: row.mean }, axis),
+    },
     { title: "Pairs", numeric: true, value: (row) => row.n, cell: (row) => count(row.n) },
   ];
-  return sortable(`systems ${state.scorer}`, "Systems by mean score", columns, own, [1, up ? "descending" : "ascending"]);
+  return sortable(`systems ${state.scorer}`, "Systems by mean score", columns, own, [
+    1,
+    up ? "descending" : "ascending",
+  ]);
 }
 
 function systemTests(own, tests) {
@@ -35,14 +54,24 @@ function systemTests(own, tests) {
   const order = [...own].sort((a, b) => up * (b.mean - a.mean)).map(({ system }) => [system, system]);
   const most = Math.max(1e-9, ...tests.map((entry) => Math.abs(entry.difference ?? 0)));
   const cell = (one, other) => {
-    const found = tests.find((entry) => (entry.one === one && entry.other === other) || (entry.one === other && entry.other === one));
+    const found = tests.find(
+      (entry) => (entry.one === one && entry.other === other) || (entry.one === other && entry.other === one),
+    );
     if (!found) return null;
     const sign = found.one === one ? 1 : -1;
-    const [low, high] = sign > 0 ? [found.low, found.high] : [known(found.high) ? -found.high : null, known(found.low) ? -found.low : null];
+    const [low, high] =
+      sign > 0
+        ? [found.low, found.high]
+        : [known(found.high) ? -found.high : null, known(found.low) ? -found.low : null];
     const value = known(found.difference) ? sign * found.difference : null;
     const clear = known(found.p_holm) && found.p_holm < ALPHA;
     const told = `${one} less ${other}\n${plain(value)} (95 % interval ${plain(low)} to ${plain(high)})\np ${probability(found.p_holm)} (Holm), ${probability(found.p)} (uncorrected)`;
-    return { text: plain(value, 2), heat: clear ? up * Math.sign(value) * (0.15 + (0.85 * Math.abs(value)) / most) : 0, faint: !clear, tip: told };
+    return {
+      text: plain(value, 2),
+      heat: clear ? up * Math.sign(value) * (0.15 + (0.85 * Math.abs(value)) / most) : 0,
+      faint: !clear,
+      tip: told,
+    };
   };
   return heatmap("Paired tests between systems", order, order, cell);
 }

@@ -2,7 +2,8 @@
 
 const orders = new Map(); // by table, so that a table drawn anew keeps its order
 
-// columns: [{title, value: row → number or text to sort by, cell: row → what to show, numeric, head, tip, class}]
+// columns: [{title, value: row → number or text to sort by, cell: row → what to show, told: row → its tooltip, numeric,
+// head, tip, class}]
 // pinned: rows that stay on top. begin: [column, "descending" or "ascending"].
 function sortable(key, label, columns, rows, begin, pinned = []) {
   const order = orders.get(key) ?? { column: begin[0], direction: begin[1] };
@@ -12,7 +13,16 @@ function sortable(key, label, columns, rows, begin, pinned = []) {
       "tr",
       attributes,
       columns.map((column, place) =>
-        el(place === 0 ? "th" : "td", { class: classes(column), scope: place === 0 && "row" }, column.cell(row)),
+        el(
+          place === 0 ? "th" : "td",
+          {
+            class: classes(column),
+            scope: place === 0 && "row",
+            tip: column.told?.(row),
+            tabindex: column.told ? -1 : null,
+          },
+          column.cell(row),
+        ),
       ),
     );
   const lines = new Map(rows.map((row) => [row, line(row, row.attributes)]));
@@ -22,7 +32,11 @@ function sortable(key, label, columns, rows, begin, pinned = []) {
       "th",
       { class: classes(column), scope: "col" },
       column.value
-        ? el("button", { type: "button", class: "sort", tip: column.tip, on: { click: () => press(place) } }, column.title)
+        ? el(
+            "button",
+            { type: "button", class: "sort", tip: column.tip, on: { click: () => press(place) } },
+            column.title,
+          )
         : el("span", { tip: column.tip, tabindex: column.tip ? 0 : null }, column.title),
       column.head,
     ),
@@ -47,19 +61,29 @@ function sortable(key, label, columns, rows, begin, pinned = []) {
   }
 
   arrange();
-  return el(
+  const table = el(
     "table",
-    { class: "sortable" },
+    { class: "sortable", on: { keydown: moveFocus } },
     el("caption", { class: "unseen" }, label),
     el("thead", {}, el("tr", {}, heads)),
-    pinned.length ? el("tbody", { class: "pinned" }, pinned.map((row) => line(row))) : null,
+    pinned.length
+      ? el(
+          "tbody",
+          { class: "pinned" },
+          pinned.map((row) => line(row)),
+        )
+      : null,
     body,
   );
+  enter(table);
+  return table;
 }
 
 const classes = (column) => [column.numeric ? "n" : "", column.class ?? ""].join(" ").trim() || null;
 
 function compare(one, other, sign) {
   if (!known(one) || !known(other)) return known(one) ? -1 : known(other) ? 1 : 0;
-  return sign * (typeof one === "number" ? one - other : String(one).localeCompare(String(other), "en", { numeric: true }));
+  return (
+    sign * (typeof one === "number" ? one - other : String(one).localeCompare(String(other), "en", { numeric: true }))
+  );
 }

@@ -5,10 +5,15 @@ const CELLS = 4e7;
 // [[text, differs], …] for each side, or null where the texts are too long to compare.
 function differingWords(one, other) {
   const sides = [one, other].map((text) => text.match(/[\p{L}\p{N}]+|\s+|[^\p{L}\p{N}\s]/gu) ?? []);
-  const words = sides.map((tokens) => tokens.map((token, place) => [token.toLowerCase(), place]).filter(([token]) => token.trim()));
+  const words = sides.map((tokens) =>
+    tokens.map((token, place) => [token.toLowerCase(), place]).filter(([token]) => token.trim()),
+  );
   const [left, right] = words;
   if (left.length * right.length > CELLS) return null;
-  const kept = common(left.map(([word]) => word), right.map(([word]) => word));
+  const kept = common(
+    left.map(([word]) => word),
+    right.map(([word]) => word),
+  );
   return sides.map((tokens, side) => {
     const same = new Set(kept.map((match) => words[side][match[side]][1]));
     return joined(tokens.map((token, place) => [token, token.trim() !== "" && !same.has(place)]));
@@ -21,11 +26,13 @@ function common(left, right) {
   for (let i = left.length - 1; i >= 0; i--) {
     for (let j = right.length - 1; j >= 0; j--) {
       length[i * width + j] =
-        left[i] === right[j] ? length[(i + 1) * width + j + 1] + 1 : Math.max(length[(i + 1) * width + j], length[i * width + j + 1]);
+        left[i] === right[j]
+          ? length[(i + 1) * width + j + 1] + 1
+          : Math.max(length[(i + 1) * width + j], length[i * width + j + 1]);
     }
   }
   const matches = [];
-  for (let i = 0, j = 0; i < left.length && j < right.length; ) {
+  for (let i = 0, j = 0; i < left.length && j < right.length;) {
     if (left[i] === right[j]) matches.push([i++, j++]);
     else if (length[(i + 1) * width + j] >= length[i * width + j + 1]) i++;
     else j++;
