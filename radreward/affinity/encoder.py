@@ -16,6 +16,7 @@ from transformers import AutoModel
 from transformers.utils import logging as transformers_logging
 
 from radreward.affinity.head import EntityHead
+from radreward.affinity.reading import Context, readings
 from radreward.affinity.store import EmbeddingStore
 from radreward.data.tokenizer import EMBEDDED, TINY, load_tokenizer, resolve_backbone
 from radreward.errors import InputError
@@ -24,16 +25,6 @@ from radreward.types import Entity
 
 ENTITIES = "embedded-entities"
 Pooling = Literal["mean", "first"]
-Context = Literal["name", "type"]
-
-CONTEXT = {
-    "Anatomy": "anatomical structure of the chest on a chest x-ray, a normal part of the body: ",
-    "Non-Abnormality": "normal, no acute abnormality: ",
-    "Non-Disease": "normal, no acute disease: ",
-}
-"""What stands before names by type, where the type is read too. A general encoder takes "heart" and "cardiac
-silhouette", or "clear" and "unremarkable", for different things; said to be anatomy, or normal, they are alike.
-Findings that are there stand alone, so that they stay apart from each other and from what is denied."""
 
 
 class Embedded(NamedTuple):
@@ -55,8 +46,8 @@ class EntityEncoder:
 
     Args:
         name: `embedded` (MiniLM, in a package), `embedded-entities` (the same with a head trained on our vocabulary, so
-            that "left" and "right" differ and other words for a finding do not), `tiny-bert`, a local folder or a hub
-            name.
+            that "left" and "right" differ and other words for a finding do not; made for `context` phrase),
+            `tiny-bert`, a local folder or a hub name.
         pooling: mean of all tokens, or the first token.
         max_length: Most tokens of what is read, with the tokenizer's own.
         cache: How many names are kept in memory; those not used for the longest time give way.
@@ -65,7 +56,8 @@ class EntityEncoder:
         batch_tokens: Most tokens of one forward pass.
         device: Where it runs.
         download: Whether an encoder that is not on this machine may be fetched from the hub.
-        context: What is read of an entity: its name alone, as published, or after words for its type, see `CONTEXT`.
+        context: What is read of an entity: its name alone, as published; after words for its type; or findings with
+            the body parts beside them too, see `readings`.
 
     Raises:
         ValueError: If a number is too small, or `pooling` or `context` is unknown.
@@ -99,8 +91,8 @@ class EntityEncoder:
                 raise ValueError(f"Expected `{field}` to be >= {least} but got {value}.")
         if pooling not in ("mean", "first"):
             raise ValueError(f"Expected `pooling` to be mean or first but got {pooling!r}.")
-        if context not in ("name", "type"):
-            raise ValueError(f"Expected `context` to be name or type but got {context!r}.")
+        if context not in ("name", "type", "phrase"):
+            raise ValueError(f"Expected `context` to be name, type or phrase but got {context!r}.")
         self.name, self.pooling, self.max_length, self.context = name, pooling, max_length, context
         self.batch_tokens, self.device = batch_tokens, torch.device(device)
         backbone = EMBEDDED if name == ENTITIES else name
@@ -136,14 +128,9 @@ class EntityEncoder:
             "context": self.context,
         }
 
-    def words(self, entity: Entity) -> str:
-        """What is read of an entity: to be given to `embed`.
-
-        >>> heart = Entity("heart", "Anatomy", 0, 5)
-        >>> EntityEncoder("tiny-bert").words(heart), EntityEncoder("tiny-bert", context="type").words(heart)[-13:]
-        ('heart', 'e body: heart')
-        """
-        return (CONTEXT.get(entity.type, "") if self.context == "type" else "") + entity.name
+    def read(self, text: str, entities: Sequence[Entity]) -> list[str]:
+        """What is read of each entity of a report, to be given to `embed`; see `readings`."""
+        return readings(self.context, text, entities)
 
     def encode(self, names: Sequence[str]) -> Tensor:
         """(n, width) unit vectors of n names.

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from radreward.affinity.encoder import EntityEncoder
+from radreward.affinity.encoder import ENTITIES, EntityEncoder
 from radreward.affinity.matching import EntitySets, Matches, match
 from radreward.affinity.remembered import RememberedTagger
 from radreward.criteria import Criteria
@@ -26,8 +26,8 @@ class MatchedReports(NamedTuple):
 
     entities: dict[str, tuple[Entity, ...]]
     """Of each distinct report."""
-    cut: frozenset[str]
-    """What was to be read of entities with more tokens than the encoder takes; only its beginning was."""
+    cut: dict[str, str]
+    """Of reports with entities over the encoder's limit, what was to be read of the first; only its beginning was."""
     matches: Matches
 
 
@@ -41,12 +41,16 @@ def match_reports(
     """
     texts = list(dict.fromkeys((*references, *candidates)))
     found = tagger.tag_reports(texts)
-    names, sets = EntitySets.of(found, encoder.words)
+    read = [encoder.read(text, entities) for text, entities in zip(texts, found, strict=True)]
+    names, sets = EntitySets.of(found, read)
     embedded = encoder.embed(names)
     row = {text: index for index, text in enumerate(texts)}
     first, second = (torch.tensor([row[text] for text in side], dtype=torch.int64) for side in (references, candidates))
     matches = match(embedded.vectors, sets.take(first), sets.take(second))
-    cut = frozenset(name for name, over in zip(names, embedded.cut, strict=True) if over)
+    over = {name for name, is_cut in zip(names, embedded.cut, strict=True) if is_cut}
+    cut = {
+        text: next(filter(over.__contains__, said)) for text, said in zip(texts, read, strict=True) if over & {*said}
+    }
     return MatchedReports(dict(zip(texts, found, strict=True)), cut, matches)
 
 
@@ -69,7 +73,7 @@ class Entities(Collator):
     Args:
         criteria: What is judged; every candidate's errors are stated by it.
         tagger: What finds the entities: `rules`, or the folder of a saved tagger.
-        encoder: What embeds their names; the embedded one where nothing is given.
+        encoder: What embeds their names; `embedded-entities`, reading phrases, where nothing is given.
         too_long: What to do with a name that has more tokens than the encoder takes: stop with an error that names
             it, or read its beginning.
     """
@@ -83,7 +87,7 @@ class Entities(Collator):
     ) -> None:
         self.criteria, self.too_long = criteria, too_long
         self.tagger = load_tagger(tagger)
-        self.encoder = encoder or EntityEncoder(context="type", max_length=MAX_LENGTH)
+        self.encoder = encoder or EntityEncoder(ENTITIES, context="phrase", max_length=MAX_LENGTH)
         self._remembered = RememberedTagger(self.tagger)
 
     def collate(self, groups: Sequence[ReportGroup]) -> EntityBatch:
@@ -120,9 +124,8 @@ class Entities(Collator):
     def _refuse(self, groups: Sequence[ReportGroup], found: MatchedReports) -> None:
         for group in groups:
             for text in (group.reference, *(candidate.text for candidate in group.candidates)):
-                for entity in found.entities[text]:
-                    if (words := self.encoder.words(entity)) in found.cut:
-                        raise InputError(
-                            f"group {group.id!r}: {self.encoder.too_long(words)} Set too_long to truncate, or a larger "
-                            "max_length of the encoder."
-                        )
+                if text in found.cut:
+                    raise InputError(
+                        f"group {group.id!r}: {self.encoder.too_long(found.cut[text])} Set too_long to truncate, or a "
+                        "larger max_length of the encoder."
+                    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -10,13 +9,15 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from radreward.affinity.likeness import KEYS, features, findings_alike, likeness
+from radreward.affinity.likeness import KEYS, findings_alike
+from radreward.affinity.roles import ANATOMY, DENIED, Known, likeness_by_role
 from radreward.errors import InputError
 
 EMBEDDED = Path(__file__).with_name("embedded") / "head.safetensors"
 WIDTH = 512
-BATCH, NEAR, OF_EACH = 384, 12, 16
-"""Names of a step: at random, and so many of each of a few findings, for near ones are hard to tell apart."""
+BATCH, NEAR, OF_EACH, OF_ROLE = 384, 12, 16, 48
+"""Entities of a step: at random, so many of each of a few findings, for near ones are hard to tell apart, and so many
+of each of the rarer roles."""
 
 
 class EntityHead(nn.Module):
@@ -63,13 +64,13 @@ class EntityHead(nn.Module):
         return head.eval().requires_grad_(False)
 
 
-def fit_head(names: Sequence[str], vectors: Tensor, steps: int = 1800, seed: int = 0, lr: float = 3e-3) -> EntityHead:
-    """A head whose cosines are those of `likeness`, by squared errors.
+def fit_head(known: Known, vectors: Tensor, steps: int = 1200, seed: int = 0, lr: float = 3e-3) -> EntityHead:
+    """A head whose cosines are those of `likeness_by_role`, by squared errors.
 
-    Errors weigh more where names shall be alike, and where the encoder takes what contradicts itself for the same.
+    Errors weigh more where entities shall be alike, and where the encoder takes what contradicts itself for the same.
 
     Args:
-        names: n names of entities.
+        known: What is known of n entities.
         vectors: (n, width) their embeddings, of length 1.
         steps: Of AdamW, with a learning rate that rises and falls once.
         seed: Decides everything.
@@ -79,22 +80,27 @@ def fit_head(names: Sequence[str], vectors: Tensor, steps: int = 1800, seed: int
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         head = EntityHead(vectors.shape[1])
-    known, alike = features(names), findings_alike()
-    groups = [rows for key in range(len(KEYS)) if len(rows := (known.finding == key).nonzero().flatten())]
+    alike, finding = findings_alike(), known.features.finding
+    groups = [rows for key in range(len(KEYS)) if len(rows := (finding == key).nonzero().flatten())]
+    roles = [rows for role in (ANATOMY, DENIED) if len(rows := (known.role == role).nonzero().flatten())]
     optimizer = torch.optim.AdamW(head.parameters(), lr=lr, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, steps)
     for _ in range(steps):
         chosen = torch.randint(len(groups), (NEAR,), generator=draw).tolist() if groups else []
-        near = [groups[key][torch.randint(len(groups[key]), (OF_EACH,), generator=draw)] for key in chosen]
-        rows = torch.cat([torch.randint(len(names), (BATCH - OF_EACH * len(near),), generator=draw), *near])
+        near = [_some(groups[key], OF_EACH, draw) for key in chosen] + [_some(rows, OF_ROLE, draw) for rows in roles]
+        rows = torch.cat([torch.randint(len(vectors), (BATCH - sum(map(len, near)),), generator=draw), *near])
         x = vectors[rows]
         base = (x @ x.T).clamp_min(0)
-        wanted = likeness(known.take(rows), base, alike)
+        wanted = likeness_by_role(known.take(rows), base, alike)
         y = head(x)
-        weight = 1 + 4 * (wanted > 0.3).float() + 8 * ((base > 0.55) & (wanted < base - 0.25)).float()
+        weight = 1 + 4 * (wanted > 0.3).float() + 8 * ((base > 0.55) & (wanted < base - 0.2)).float()
         loss = (weight * (y @ y.T - wanted) ** 2).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         schedule.step()
     return head.eval().requires_grad_(False)
+
+
+def _some(rows: Tensor, count: int, draw: torch.Generator) -> Tensor:
+    return rows[torch.randint(len(rows), (count,), generator=draw)]

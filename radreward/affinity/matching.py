@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Self
 
 import torch
@@ -28,13 +28,13 @@ class EntitySets(NamedTuple):
 
     @classmethod
     def of(
-        cls, reports: Sequence[Sequence[Entity]], words: Callable[[Entity], str] = lambda entity: entity.name
+        cls, reports: Sequence[Sequence[Entity]], read: Sequence[Sequence[str]] | None = None
     ) -> tuple[list[str], Self]:
         """The distinct names in order of appearance, to be encoded once, and the entities by these names.
 
         Args:
             reports: Entities of each report.
-            words: What is encoded of an entity.
+            read: What is encoded of each entity; its name where nothing is given.
 
         Raises:
             ValueError: If an entity has an unknown type.
@@ -48,7 +48,8 @@ class EntitySets(NamedTuple):
         entities = [entity for report in reports for entity in report]
         if unknown := next((entity for entity in entities if entity.type not in ENTITY_TYPES), None):
             raise ValueError(f"Expected a type of {', '.join(ENTITY_TYPES)} but {unknown.name!r} has {unknown.type!r}.")
-        name = [row.setdefault(words(entity), len(row)) for entity in entities]
+        words = [entity.name for entity in entities] if read is None else [said for report in read for said in report]
+        name = [row.setdefault(said, len(row)) for said in words]
         kind = [ENTITY_TYPES.index(entity.type) for entity in entities]
         counts = [len(report) for report in reports]
         return list(row), cls(*(torch.tensor(values, dtype=torch.int64) for values in (name, kind, counts)))

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from radreward.affinity import AffinityWeights, Explained, Matches, losses_by_type
-from radreward.affinity.encoder import EntityEncoder
+from radreward.affinity.encoder import ENTITIES, EntityEncoder
 from radreward.affinity.entities import MAX_LENGTH, match_reports
 from radreward.affinity.remembered import RememberedTagger
 from radreward.affinity.saving import CONFIG, FORMAT, TAGGER, save_ratescore
@@ -123,16 +123,19 @@ class RaTEScore(Scorer):
         total = self.weights(matches, math.nan if self.no_entities is None else self.no_entities)
         sub = 0.0 - losses_by_type(matches, explained)  # of no loss 0, not -0
         pairs = [(entities[a], entities[b]) for a, b in zip(references, candidates, strict=True)]
-        status = tuple(self._status(*pair, cut) for pair in pairs)
+        over = [
+            cut.get(reference) or cut.get(candidate)
+            for reference, candidate in zip(references, candidates, strict=True)
+        ]
+        status = tuple(self._status(*pair, read) for pair, read in zip(pairs, over, strict=True))
         rejected = torch.tensor([value not in (OK, TRUNCATED, NO_ENTITIES) for value in status], dtype=torch.bool)
         total[rejected], sub[rejected] = math.nan, math.nan
         return _Part(total.float(), sub.float(), status, _evidence(pairs, matches, explained))
 
-    def _status(self, reference: Sequence[Entity], candidate: Sequence[Entity], cut: frozenset[str]) -> str:
-        if over := next((entity for entity in (*reference, *candidate) if self.encoder.words(entity) in cut), None):
-            if self.too_long == "reject":
-                return f"over the limit: {self.encoder.too_long(self.encoder.words(over))}"
-            return TRUNCATED
+    def _status(self, reference: Sequence[Entity], candidate: Sequence[Entity], over: str | None) -> str:
+        """What became of a pair, of which `over` is read of an entity over the limit."""
+        if over is not None:
+            return f"over the limit: {self.encoder.too_long(over)}" if self.too_long == "reject" else TRUNCATED
         for side, found in zip(SIDES, (reference, candidate), strict=True):
             if not found:
                 return f"no entity in the {side}" if self.no_entities is None else NO_ENTITIES
@@ -178,7 +181,7 @@ class RaTEScore(Scorer):
             raise InputError(f"precision: Expected fp32 for RaTEScore but got {precision}.")
         if folder is None:
             weights = AffinityWeights.from_preset("long")
-            encoder = EntityEncoder(max_length=MAX_LENGTH, device=device, context="type")
+            encoder = EntityEncoder(ENTITIES, max_length=MAX_LENGTH, device=device, context="phrase")
             return cls(load_tagger(DEFAULT), encoder, weights, too_long=too_long)
         path = Path(folder, CONFIG)
         try:

@@ -143,16 +143,16 @@ def test_types_are_read_where_asked() -> None:
     heart, silhouette = Entity("heart", "Anatomy", 0, 5), Entity("cardiac silhouette", "Anatomy", 0, 18)
     mass = Entity("mass", "Abnormality", 0, 4)
     plain, typed = EntityEncoder("tiny-bert"), EntityEncoder("tiny-bert", context="type", max_length=100)
-    assert [plain.words(entity) for entity in (heart, mass)] == ["heart", "mass"]
-    assert typed.words(mass) == "mass"
-    assert typed.words(heart).endswith(" heart")
+    assert plain.read("heart mass", [heart, mass]) == ["heart", "mass"]
+    assert typed.read("heart mass", [mass]) == ["mass"]
+    assert typed.read("heart mass", [heart])[0].endswith(" heart")
     assert plain.fingerprint != EntityEncoder("tiny-bert", context="type").fingerprint
-    assert EntityEncoder(**typed.settings()).words(heart) == typed.words(heart)
+    assert EntityEncoder(**typed.settings()).read("heart", [heart]) == typed.read("heart", [heart])
 
     def alike(encoder: EntityEncoder) -> float:
-        first, second = encoder.encode([encoder.words(entity) for entity in (heart, silhouette)])
+        first, second = encoder.encode(encoder.read("", (heart, silhouette)))
         return float(first @ second)
 
     assert alike(EntityEncoder(context="type")) > alike(EntityEncoder())
-    with pytest.raises(ValueError, match="`context` to be name or type"):
+    with pytest.raises(ValueError, match="`context` to be name, type or phrase"):
         EntityEncoder("tiny-bert", context="all")  # type: ignore[arg-type]

@@ -145,8 +145,8 @@ def test_cross_validation_shows_the_gain() -> None:
 
 
 def test_intervals_hold_what_was_planted_and_widen_with_noise() -> None:
-    narrow = bootstrap(GradientFit(0.25, 0.0, steps=40, pairs=5000), START, planted(600, 0.01)[0], samples=12)
-    wide = bootstrap(GradientFit(0.25, 0.0, steps=40, pairs=5000), START, planted(600, 0.2)[0], samples=12)
+    narrow = bootstrap(GradientFit(0.25, 0.0, steps=20, pairs=3000), START, planted(300, 0.01)[0], samples=8)
+    wide = bootstrap(GradientFit(0.25, 0.0, steps=20, pairs=3000), START, planted(300, 0.2)[0], samples=8)
 
     def width(found: object) -> Tensor:
         return (found.high.weight - found.low.weight).mean()  # type: ignore[attr-defined,no-any-return]
@@ -154,7 +154,7 @@ def test_intervals_hold_what_was_planted_and_widen_with_noise() -> None:
     assert (narrow.low.weight <= narrow.high.weight).all()
     assert narrow.low.penalty <= narrow.high.penalty
     assert 0 < width(narrow) < width(wide)
-    _, weights = planted(600)
+    _, weights = planted(300)
     scaled = weights.weight / weights.weight.max()
     inside = (scaled >= narrow.low.weight - 0.05) & (scaled <= narrow.high.weight + 0.05)
     assert inside.double().mean() > 0.7

@@ -192,12 +192,12 @@ RATED: tuple[dict[str, Any], ...] = tuple(
 )
 
 
-def write(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
+def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     if path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     elif path.suffix == ".csv":
         lines = [list(rows[0]), *(list(row.values()) for row in rows)]
-        path.write_text("\n".join(",".join(map(str, line)) for line in lines))
+        path.write_text("\n".join(",".join(str(value) for value in line) for line in lines))
     else:
         pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), path)
     return path
