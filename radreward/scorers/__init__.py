@@ -59,6 +59,10 @@ CHEXBERT = Kind("chexbert.json", "radreward.scorers.encoded", "EmbeddingCosine")
 RADGRAPH = Kind("radgraph.json", "radreward.scorers.radgraph", "RadGraphF1")
 RADCLIQ_BLEU = Kind("bleu_radcliq.json", "radreward.scorers.radcliq", "RadCliQBLEU2")
 RADCLIQ = Kind("radcliq.json", "radreward.scorers.radcliq", "RadCliQ")
+GREEN = Kind("green.json", "radreward.scorers.explaining", "GreenScorer")
+RADREASON = Kind("radreason.json", "radreward.scorers.explaining", "RadReasonScorer")
+ERROR_JUDGE = Kind("error_judge.json", "radreward.scorers.judged", "ErrorJudge")
+LINE_JUDGE = Kind("line_judge.json", "radreward.scorers.judged", "LineJudge")
 CUSTOM = Kind("", "radreward.scorers.custom", "CustomScorer")
 """Of `my_file.py:my_metric`; never saved."""
 KINDS = (
@@ -76,7 +80,11 @@ KINDS = (
     RADGRAPH,
     RADCLIQ_BLEU,
     RADCLIQ,
+    ERROR_JUDGE,
+    LINE_JUDGE,
     SENTENCES,
+    GREEN,
+    RADREASON,
 )
 NAMES = {
     "embedded": Name("Reward model (embedded)", REWARD_MODEL, {}, EMBEDDED),
@@ -103,6 +111,13 @@ NAMES = {
     "radcliq-v1": Name(
         "RadCliQ-v1", RADCLIQ, {"version": "v1"}, takes="chexbert", needs="the folder of CheXbert's weights"
     ),
+    "g-rad": Name("Chat judge (radcliq)", ERROR_JUDGE, {"criteria": "radcliq"}, takes="model"),
+    "chexprompt": Name(
+        "Chat judge (radcliq-significance)", ERROR_JUDGE, {"criteria": "radcliq-significance"}, takes="model"
+    ),
+    "fineradscore": Name("Chat judge (lines)", LINE_JUDGE, {}, takes="model"),
+    "green": Name("GREEN", GREEN, {}, takes="model", needs="the folder of a trained model"),
+    "radreason": Name("RadReason", RADREASON, {}, takes="model", needs="the folder of a trained model"),
 }
 """What is in the package."""
 
