@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import logging
+import copy
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -20,18 +21,18 @@ from radreward.data.sampler import collected
 from radreward.errors import InputError
 from radreward.models import Backbone, check_length
 from radreward.models.decoding import TransformersEngine
+from radreward.models.explainer import Explainer
 from radreward.models.generation import Completion, RolloutEngine, Sampling
 from radreward.models.token_logps import CompletionPacking, base_model, completion_logps, without_adapters
 from radreward.modules.base import BaseModule, Figures, OptimizerSettings, term_name
 from radreward.modules.export import best_checkpoint, check_whole
 from radreward.modules.policy_figures import agreement_of_values
 from radreward.modules.run import RunFolder, write_json
+from radreward.modules.starting import round_trained, start_from
 from radreward.objectives import GroupRelative, RolloutObjective, processes
 from radreward.prompts.discussed import discussed
 from radreward.prompts.parsed import Parsed
 from radreward.types import Completions, Judgement, PromptBatch, Rollouts
-
-logger = logging.getLogger(__name__)
 
 KINDS = ("empty", "too long", "think", "numbers")
 """What can be wrong with the form of a completion, as counted in logs."""
@@ -90,7 +91,7 @@ class PolicyModule(BaseModule):
     Args:
         criteria: What is judged.
         backbone: What reads the reports and writes. With adapters, the policy before training is the backbone without
-            them; without, the objective has to do without that policy.
+            them; without, it is a second copy of the weights, where the objective needs it.
         objective: Loss on rollouts; group relative policy optimisation where nothing is given.
         rollouts: How completions are drawn.
         packing: Whether a prompt and its completions stand in one row ("tree") or each completion in its own ("rows").
@@ -114,6 +115,9 @@ class PolicyModule(BaseModule):
         self.backbone = backbone or Backbone("tiny-llama")
         self.model: Any = self.backbone.build(writes=True)
         self.objective = objective or GroupRelative()
+        self.reference: Any = None
+        if self.objective.needs_reference and self.backbone.lora is None:
+            self.reference = copy.deepcopy(self.model).requires_grad_(False)
         self.rollouts = rollouts or RolloutSettings()
         self.packing: CompletionPacking = packing
         self.engine: RolloutEngine | None = None
@@ -135,14 +139,22 @@ class PolicyModule(BaseModule):
             check_length(base_model(self.model).config, length)
         except InputError as error:
             raise InputError(f"data.collator.max_length and max_answer together: {error}") from error
-        if self.objective.needs_reference and self.backbone.lora is None:
-            raise InputError(
-                "model.objective.kl: Expected 0 for a backbone without adapters: the policy before training is the "
-                "backbone without them. Set model.backbone.lora, or kl to 0."
-            )
+
+    def start_from(self, folder: Path) -> None:
+        """Begin with the weights of a saved model that explains, see `start_from`; a second copy begins there too."""
+        for model in (self.model, self.reference):
+            if model is not None:
+                start_from(model, folder)
+
+    def checkpoint_names(self) -> set[str]:
+        """As of `BaseModule`, with the policy before training where it has weights of its own."""
+        kept = {f"reference.{name}" for name in self.reference.state_dict()} if self.reference is not None else set()
+        return super().checkpoint_names() | kept
 
     def finish(self, trainer: Trainer, data: TrainingData, run: RunFolder) -> Figures:
         """Save the weights of the best validation; agreement of their likeliest judgements with what is known.
+
+        Adapters are saved as float16; they are rounded first, so that what is measured is what is saved.
 
         Raises:
             InputError: If the weights lie in shards on several devices.
@@ -151,17 +163,18 @@ class PolicyModule(BaseModule):
         best = best_checkpoint(trainer)
         if best is not None:
             self.load_state_dict(self.read_checkpoint(best)["state_dict"])
+        half = self.backbone.lora is not None
+        if half:
+            round_trained(self.model)
         trainer.validate(self, data.val_dataloader(), verbose=False)
         told = {
-            "agreement": self.figures,
             "steps": trainer.global_step,
             "weights": "last" if best is None else "best",
             "data": data.fingerprint(),
         }
         if trainer.is_global_zero:
-            self.model.save_pretrained(run.model)
-            policy_prompts(data).questions.tokenizer.save_pretrained(run.model)
-            write_json(run.metrics, told)
+            Explainer(self.backbone, self.model, policy_prompts(data).questions, told).save(run.model, half)
+            write_json(run.metrics, {"agreement": self.figures, **told})
         return self.figures
 
     def fresh_modules(self) -> list[nn.Module]:
@@ -242,8 +255,11 @@ class PolicyModule(BaseModule):
         judgement = self.objective.judge(self._read(batch, completions))
         reference = None
         if self.objective.needs_reference:
-            with without_adapters(self.model):
-                reference = self._logps(batch, completions)
+            if self.reference is not None:
+                reference = self._logps(batch, completions, self.reference)
+            else:
+                with without_adapters(self.model):
+                    reference = self._logps(batch, completions)
         self.truncated += int(processes.total(torch.tensor(batch.truncated, device=self.device)))
         return Drawn(completions, judgement, reference, None)
 
@@ -268,11 +284,11 @@ class PolicyModule(BaseModule):
         read, form, reasons = tensors
         return Completions(read.float(), batch.target, form, reasons, texts, batch.reports)
 
-    def _logps(self, batch: PromptBatch, completions: Sequence[tuple[Completion, ...]]) -> Tensor:
+    def _logps(self, batch: PromptBatch, completions: Sequence[tuple[Completion, ...]], model: Any = None) -> Tensor:
         """(B, G, T) log-probabilities, 0 behind the end of a completion."""
         rows = [
             completion_logps(
-                self.model,
+                model or self.model,
                 [token for piece in prompt for token in piece],
                 [completion.tokens for completion in group],
                 self.rollouts.sampling.temperature,

@@ -19,6 +19,7 @@ from radreward.cli import build, main
 from radreward.criteria import Criteria
 from radreward.data.policy_prompts import PolicyPrompts
 from radreward.errors import InputError
+from radreward.models.explainer import load_explainer
 from radreward.models.generation import Completion, Prompt, RolloutEngine, Sampling
 from radreward.modules.policy import PolicyModule, RolloutSettings, problem_kind
 from radreward.objectives import RewardFunction
@@ -306,14 +307,40 @@ def test_settings_that_do_not_go_together_are_refused_before_anything_is_written
         assert main(["fit", f"--config={config}", given]) == 2, given
         assert told in capsys.readouterr().err, given
         assert not (tmp_path / "run").exists()
-    assert main(["fit", f"--config={write_settings(tmp_path, backbone=PLAIN)}"]) == 2
-    assert "model.objective.kl: Expected 0 for a backbone without adapters" in capsys.readouterr().err
 
 
 def test_without_adapters_and_divergence_the_whole_model_is_trained(module: Callable[..., Any]) -> None:
     one, batch = module("model.objective.kl=0", backbone=PLAIN)
     found = gradients(one, one.training_step(batch, 0))
     assert len(found) == len(list(one.model.parameters()))
+
+
+def test_a_run_goes_on_from_a_saved_model_and_stays_near_it(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(whole)
+    explainer = load_explainer(whole / "run" / "model")
+    assert explainer.questions.criteria.tags == CRITERIA.tags
+    assert len(explainer.answers(["lamp"], ["lamp b"])) == 1
+    training = build(write_settings(tmp_path), f"run={tmp_path / 'on'}", f"start={whole / 'run' / 'model'}")
+    module: Any = training.module
+    module.start_from(training.start)
+    for name, value in explainer.trained_state().items():
+        torch.testing.assert_close(dict(module.model.named_parameters())[name].detach(), value)
+
+
+def test_the_policy_before_training_is_a_copy_where_there_are_no_adapters(module: Callable[..., Any]) -> None:
+    one, batch = module(backbone=PLAIN)
+    assert "reference.lm_head.weight" in one.checkpoint_names()
+    with torch.no_grad():
+        for value in one.model.parameters():
+            value.add_(0.01)
+    drawn = one._draw(batch, 0)
+    apart = one._logps(batch, drawn.completions).detach()
+    one.model.load_state_dict(one.reference.state_dict())
+    torch.testing.assert_close(drawn.ref_logps, one._logps(batch, drawn.completions).detach())
+    assert (apart - drawn.ref_logps).abs().max() > 1e-4
+    assert not any(value.requires_grad for value in one.reference.parameters())
 
 
 def test_updates_and_accumulation_exclude_each_other(module: Callable[..., Any]) -> None:
