@@ -6,7 +6,7 @@ import sys
 import warnings
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from radreward.models.chat import ChatModel
@@ -33,7 +33,14 @@ def add_chat(parser: ArgumentParser, max_tokens: int = 2048) -> None:
     group.add_argument("--budget", type=int, default=None, help="tokens that may be spent in all; no limit without")
 
 
-def _tell(message: Warning | str, *_: object) -> None:
+def _tell(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """What leaves the machine, without a line of code."""
     print(f"radreward: {message}", file=sys.stderr)
 

@@ -328,3 +328,45 @@ def test_a_local_model_writes(local_model: Path, reports: Path, tmp_path: Path) 
     assert card["kept"] == 0  # its weights are random
     assert set(card["reasons"]) <= {"cut off", "no section"}
     assert card["tokens"]["answers"] > 0
+
+
+@pytest.mark.parametrize(
+    ("report", "error"),
+    [
+        ("Kleiner Erguss links. Herz gross.", "Kleiner Erguss links."),
+        ('Nodule, "bat wing" sign, <b>large</b>.\nSeen | not seen.', '"bat wing" sign, <b>large</b>'),
+        ("小さな胸水。 心拡大。", "小さな胸水。"),
+    ],
+)
+def test_reports_of_any_kind_are_written_about(
+    talk: Callable[..., Any], tmp_path: Path, report: str, error: str
+) -> None:
+    """Another language, quotes, commas, lines, tags: what rules cannot read is kept by its quotes, and counted so."""
+    path = tmp_path / "reports.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([["report"], [report]])
+
+    def reply(messages: list[dict[str, str]], number: int) -> str:
+        tier = writer.tier_of(messages)
+        lines = [f"tone | {error} | none | lost"] * {"good": 1, "fair": 3, "bad": 5}[tier]
+        words = f"Something {tier} else."
+        if tier == "bad":
+            lines[0] = "tone | never said | none | lost"
+        return "\n".join(["[Candidate]", words, "[Errors]", *lines, "[Counts]", f"tone: {len(lines)}"])
+
+    criteria = tmp_path / "own.yaml"
+    criteria.write_text("name: own\ncriteria:\n  - {name: tone, description: Rude.}\n")
+    server = talk(reply)
+    out = tmp_path / "written"
+    assert main(["write", "--task=tiers", f"--reports={path}", f"--criteria={criteria}", f"--output={out}"]) == 1
+    kept = rows(out / "written.jsonl")
+    assert [(row["tier"], row["check"], row["errors"]["tone"]) for row in kept] == [
+        ("good", "quotes", 1),
+        ("fair", "quotes", 3),
+    ]
+    assert {row["reference"] for row in kept} == {" ".join(report.split())}
+    assert kept[0]["stated"][0]["reference"] == error
+    assert [row["reason"] for row in rows(out / "rejects.jsonl")] == ["quote not in the reference: tone: never said"]
+    assert " ".join(report.split()) in server.asked[0]["messages"][-1]["content"]
+    with (out / "sheet.csv").open(newline="") as file:
+        assert {row["reference"] for row in csv.DictReader(file)} == {" ".join(report.split())}
