@@ -11,6 +11,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch.utils.data import DataLoader, TensorDataset
 
 from radreward.modules import ProgressBar, ProgressLines
+from radreward.modules.progress import tracked
 
 
 class Halves(LightningModule):
@@ -90,3 +91,17 @@ def test_the_bar_names_no_last_epoch_and_no_version(
     assert re.search(r"Epoch 1 +", shown)
     assert "/-2" not in shown
     assert "v_num" not in bar.get_metrics(trainer, trainer.lightning_module)
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_what_is_done_after_training_is_told_as_training_is(
+    shown: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trainer = Trainer(
+        accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
+        enable_model_summary=False, callbacks=[ProgressLines(tmp_path)] if shown else [],
+    )  # fmt: skip
+    capsys.readouterr()
+    assert list(tracked(trainer, "3 fits", every=0.0)(range(3))) == [0, 1, 2]
+    told = [f"3 fits: {number} of 3" for number in range(3)]
+    assert capsys.readouterr().err.splitlines() == (told if shown else [])
