@@ -113,12 +113,11 @@ class Explainer:
         }
 
     def fingerprint(self) -> str:
-        """Changes with anything that answers depend on."""
+        """Changes with anything that answers depend on; of a backbone that was not trained its name is told."""
         settings = {**self._config(True), "training": None}
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
-        for name, value in sorted(self.model.named_parameters()):
-            if value.requires_grad or self.backbone.lora is None:
-                digest.update(name.encode() + value.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        for name, value in sorted(self.trained_state().items()):
+            digest.update(name.encode() + value.view(torch.uint8).numpy().tobytes())
         return digest.hexdigest()
 
     def save(self, folder: str | Path, half: bool = False) -> None:
