@@ -66,14 +66,14 @@ class Questions(Prompts):
     def pieces(self, segments: Segments) -> list[list[int]]:
         """Token ids of each piece that is not empty. Report text never becomes a special token, layout may."""
         texts = [text for text in segments[:-1] if text] + [segments.candidate]
-        pieces = [self.tokens.ids(text) for text in texts]
+        pieces = [list(self.tokens.ids(text)) for text in texts]
         pieces[0] = [*self._turn.before, *pieces[0]]
         pieces[-1] = [*pieces[-1], *self._turn.after]
         return pieces
 
     def answer(self, text: str) -> list[int]:
         """Token ids of an answer, with the token that ends it."""
-        return [*self.tokens.ids(text), int(self.tokenizer.eos_token_id)]  # type: ignore[arg-type]  # checked above
+        return [*self.tokens.ids(text), self.tokenizer.eos_token_id]
 
 
 def turn(tokenizer: PreTrainedTokenizerBase, chat: Chat) -> Turn:

@@ -48,9 +48,9 @@ class TransformersEngine(RolloutEngine):
             if sum(map(len, prompt)) < 2:
                 raise ValueError("Expected prompts of at least two tokens.")
         generator = torch.Generator().manual_seed(sampling.seed)
-        uniform = torch.rand(len(prompts), sampling.count, sampling.max_new_tokens, generator=generator)
+        uniform = torch.rand(len(prompts), sampling.completions, sampling.max_new_tokens, generator=generator)
         found: list[tuple[Completion, ...]] = [()] * len(prompts)
-        each = max(1, self.batch_size // sampling.count)
+        each = max(1, self.batch_size // sampling.completions)
         order = _neighbours(prompts)
         with torch.no_grad(), _evaluated(self.model):
             for begin in range(0, len(order), each):
@@ -63,7 +63,7 @@ class TransformersEngine(RolloutEngine):
     def _batch(self, prompts: list[Prompt], uniform: Tensor, sampling: Sampling) -> list[tuple[Completion, ...]]:
         """Completions of some prompts; uniform is (prompts, G, T)."""
         device = next(self.model.parameters()).device
-        state = self._prefill(prompts, sampling.count, device)
+        state = self._prefill(prompts, sampling.completions, device)
         uniform = uniform.flatten(0, 1).to(device)
         tokens: list[list[int]] = [[] for _ in range(len(uniform))]
         logps: list[list[float]] = [[] for _ in range(len(uniform))]
@@ -90,7 +90,7 @@ class TransformersEngine(RolloutEngine):
             Completion(tuple(ids), tuple(chances), self._text(ids), why)
             for ids, chances, why in zip(tokens, logps, finish, strict=True)
         ]
-        return [tuple(made[begin : begin + sampling.count]) for begin in range(0, len(made), sampling.count)]
+        return [tuple(made[begin : begin + sampling.completions]) for begin in range(0, len(made), sampling.completions)]
 
     def _prefill(self, prompts: list[Prompt], count: int, device: torch.device) -> _State:
         """Keys and values of all prompts but their last tokens, which the first step reads, for each completion."""
@@ -131,8 +131,7 @@ class TransformersEngine(RolloutEngine):
         return False
 
     def _text(self, tokens: list[int]) -> str:
-        text: str = self.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return text
+        return str(self.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
 
 class _State:

@@ -15,7 +15,7 @@ Prompt = Sequence[Sequence[int]]
 class Sampling(NamedTuple):
     """How completions are drawn."""
 
-    count: int = 1
+    completions: int = 1
     """G, completions of each prompt."""
     max_new_tokens: int = 512
     """The longest completion; one that has not ended by then is cut, and says so."""
@@ -34,15 +34,15 @@ class Sampling(NamedTuple):
         Raises:
             ValueError: If one is out of its range.
         """
-        for name in ("count", "max_new_tokens"):
+        for name in ("completions", "max_new_tokens"):
             if getattr(self, name) < 1:
                 raise ValueError(f"Expected `{name}` to be >= 1 but got {getattr(self, name)}.")
         if not self.temperature >= 0:
             raise ValueError(f"Expected `temperature` to be >= 0 but got {self.temperature}.")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"Expected `top_p` to be in (0, 1] but got {self.top_p}.")
-        if self.temperature == 0 and self.count > 1:
-            raise ValueError(f"Expected `count` to be 1 with `temperature` 0 but got {self.count}: all would be equal.")
+        if self.temperature == 0 and self.completions > 1:
+            raise ValueError(f"Expected `completions` to be 1 with `temperature` 0 but got {self.completions}: all are equal.")
         return self
 
 
@@ -65,7 +65,7 @@ class RolloutEngine(ABC):
 
     @abstractmethod
     def sample(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[tuple[Completion, ...]]:
-        """`sampling.count` completions of each prompt, in the order of the prompts.
+        """`sampling.completions` completions of each prompt, in the order of the prompts.
 
         The same for the same weights, prompts and sampling. The model is as it was before, in training or not.
 
