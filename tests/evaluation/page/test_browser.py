@@ -351,3 +351,23 @@ def test_bars_and_cells_of_tables_tell_by_keyboard(opened: Open) -> None:
     assert part(browser, "#tip").text.startswith(f"{column(browser, 'ranking', 0)[1]}, False prediction: ")
     part(browser, "#preferences td[tabindex='0']").send_keys(Keys.ARROW_RIGHT)
     assert "confidence 5–7" in part(browser, "#tip").text
+
+
+def test_what_people_counted_is_beside_what_the_metric_counted(opened: Open, found: Found) -> None:
+    _, rows = found
+    browser = opened()
+    row = next(row for row in rows if row["id"] == texts(browser, "#disagreements .card h3")[0])
+    people = {name.removeprefix("criterion:"): value for name, value in row["targets"].items() if ":" in name}
+    listed = ", ".join(f"{tag.replace('_', ' ')} {value:g}" for tag, value in people.items() if value)
+    assert f"People counted {listed or 'no errors'}." in texts(browser, "#disagreements .card")[0]
+    lines = texts(browser, "#disagreements .card:first-of-type .parts tbody tr")
+    own = row["counts"]["reward-model"]
+    assert [line.split() for line in lines] == [
+        [
+            *tag.split("_"),
+            f"{people[tag]:g}",
+            f"{own[tag]:.2f}",
+            f"{-own[tag]:.2f}".replace("-", "−") if round(own[tag], 2) else "0.00",
+        ]
+        for tag in people
+    ]

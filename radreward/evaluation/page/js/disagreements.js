@@ -117,6 +117,7 @@ function pairCard({ pair, own, people, gap }) {
       reportSide("Candidate", pair.candidate, marked?.[1], "ins"),
     ),
     marked ? null : el("p", { class: "muted" }, "Too long to mark the words that differ."),
+    peoplesCounts(pair),
     el("div", { class: "sides below" }, partsTable(pair), evidenceOf(pair)),
   );
 }

@@ -1,13 +1,24 @@
 // What a metric said of a pair beside its score.
 
+const countedByPeople = (pair) =>
+  Object.fromEntries(
+    criterionTargets.map(({ name }) => [name.slice("criterion:".length), pair.targets[targetNumber.get(name)]]),
+  );
+
+// What people counted, in a line: a metric may have no parts, or others.
+function peoplesCounts(pair) {
+  const judged = Object.entries(countedByPeople(pair)).filter(([, value]) => known(value));
+  if (!judged.length) return null;
+  const found = judged
+    .filter(([, value]) => value !== 0)
+    .map(([tag, value]) => `${criterionTitle(tag).toLowerCase()} ${plain(value)}`);
+  return el("p", { class: "muted" }, `People counted ${found.join(", ") || "no errors"}.`);
+}
+
 // Criterion by criterion: what people counted, what the metric counted, its sub-scores.
 function partsTable(pair) {
   const { sub = {}, counts = {} } = pair.details[state.scorer] ?? {};
-  const counted = Object.fromEntries(
-    targets
-      .map((target, number) => [target.name.match(/^criterion:(.*)/)?.[1], pair.targets[number]])
-      .filter(([tag]) => tag),
-  );
+  const counted = countedByPeople(pair);
   const tags = [...new Set([...Object.keys(counts), ...Object.keys(sub)])];
   if (!tags.length) return null;
   const columns = [
