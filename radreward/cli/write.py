@@ -68,7 +68,7 @@ def run(options: Namespace) -> int:
             return 0
         model = chat_model(options, options.output / "answers.sqlite")
         writer = f"language model {options.model or 'named by the environment'} ({options.chat})"
-        outcome = write(job, model, options.output, writer, options.sheet, options.seed)
+        outcome = write(job, model, options.output, writer, options.reports.name, options.sheet, options.seed)
     return _report(outcome)
 
 

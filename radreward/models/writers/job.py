@@ -84,7 +84,9 @@ class Outcome(NamedTuple):
     folder: Path
 
 
-def write(job: Job, model: ChatModel, folder: Path, writer: str, sheet: int = 50, seed: int = 0) -> Outcome:
+def write(
+    job: Job, model: ChatModel, folder: Path, writer: str, source: str, sheet: int = 50, seed: int = 0
+) -> Outcome:
     """Ask all of a job, check the answers, and write what was kept and what was not.
 
     The folder gets written.jsonl (what was kept: flat rows that `read_groups` reads), rejects.jsonl (with reasons),
@@ -95,6 +97,7 @@ def write(job: Job, model: ChatModel, folder: Path, writer: str, sheet: int = 50
         model: Who is asked; its cache lets a job that was interrupted go on.
         folder: Where files go.
         writer: Who is asked, in words, for the data card.
+        source: Of what reports, likewise.
         sheet: How many samples a person is to check; all where there are fewer.
         seed: Of their choice.
 
@@ -115,7 +118,7 @@ def write(job: Job, model: ChatModel, folder: Path, writer: str, sheet: int = 50
         rejects += alone
     outcome = Outcome(samples, rejects, figures(job, samples, rejects, answers), folder)
     try:
-        _write_files(job.task, outcome, writer, sheet, seed)
+        _write_files(job, outcome, writer, source, sheet, seed)
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written ({error.strerror}).") from error
     return outcome
@@ -189,8 +192,8 @@ def figures(
     }
 
 
-def _write_files(task: Task, outcome: Outcome, writer: str, sheet: int, seed: int) -> None:
-    folder = outcome.folder
+def _write_files(job: Job, outcome: Outcome, writer: str, source: str, sheet: int, seed: int) -> None:
+    task, folder = job.task, outcome.folder
     folder.mkdir(parents=True, exist_ok=True)
     schema = pa.schema({name: pa.string() for name in KEPT})
     with TableWriter(folder / "written.jsonl", schema) as file:
@@ -213,6 +216,11 @@ def _write_files(task: Task, outcome: Outcome, writer: str, sheet: int, seed: in
     card = {
         "label": "SYNTHETIC: written by a language model, checked by rules only; not for patient care",
         "written_by": writer,
+        "source": source,
+        "settings": {
+            name: sorted({getattr(request, name) for request in job.requests})
+            for name in ("temperature", "max_tokens", "seed")
+        },
         "task": task.name,
         "criteria": task.criteria.to_dict(),
         **outcome.figures,
