@@ -188,7 +188,7 @@ class Told(RolloutEngine):
 
     def sample(self, prompts: Any, sampling: Sampling) -> list[tuple[Completion, ...]]:
         group = []
-        for number in range(sampling.count):
+        for number in range(sampling.completions):
             text = self.texts[number % len(self.texts)]
             tokens = tuple(3 + byte % 250 for byte in text.encode()[:40]) or (2,)
             group.append(Completion(tokens, (0.0,) * len(tokens), text, "stop"))
