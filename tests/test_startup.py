@@ -49,6 +49,7 @@ def test_help_imports_nothing_heavy(command: tuple[str, ...]) -> None:
         ("score", "--input=nowhere.csv", "--output=a.csv"),
         ("memory", "--config=nowhere.yaml"),
         ("synthesize", "--output=data", "--reports=nowhere.csv"),
+        ("benchmark", "--data=nowhere.jsonl", "--scorers=ratescore", "--output=out"),
     ],
 )
 def test_a_file_that_is_not_there_is_told_before_anything_heavy(arguments: tuple[str, ...]) -> None:

@@ -24,6 +24,12 @@ def add(parser: ArgumentParser) -> None:
         "--scorers", required=True, nargs="+", help="names, folders of saved models or of runs, my_file.py:my_metric"
     )
     parser.add_argument("--output", required=True, type=Path, help="folder for the page, tables, figures and scores")
+    parser.add_argument(
+        "--probes",
+        type=int,
+        default=0,
+        help="generated reports in which errors are made, to see whether metrics fall; 0 for none",
+    )
     parser.add_argument("--bootstrap", type=int, default=1000, help="draws of cases for intervals and tests")
     parser.add_argument("--seed", type=int, default=0, help="of the draws")
 
@@ -42,20 +48,29 @@ def run(options: Namespace) -> int:
         from radreward.evaluation.bench_files import write_bench
         from radreward.evaluation.bench_tables import LEGEND, notes, shown
         from radreward.evaluation.layout import terminal_table
+        from radreward.evaluation.probes import probe, probe_table
         from radreward.evaluation.progress import BenchProgress
         from radreward.scorers import load
 
         files = [path for path in (options.data, options.preferences) if path]
+        scorers = {name: partial(load, name) for name in options.scorers}
         with BenchProgress(options.output) as progress:
             bench = benchmark(
                 pairs,
-                {name: partial(load, name) for name in options.scorers},
+                scorers,
                 options.output,
                 Settings(options.bootstrap, options.seed),
                 files,
                 preferences,
                 progress,
             )
+            probes = []
+            if options.probes:
+                folder = options.output / "scores"
+                probes = probe(
+                    scorers, options.probes, options.seed, folder, lambda name: progress.tell(f"probes of {name}")
+                )
+            bench.figures["probes"] = probes
         written = write_bench(bench, options.output)
     console = Console()
     if not console.is_terminal or console.width > WIDTH:
@@ -63,6 +78,8 @@ def run(options: Namespace) -> int:
     results = bench.as_dict()
     for table in shown(results):
         console.print(terminal_table(*table), "")
+    if probes:
+        console.print(probe_table(probes), "")
     for note in (LEGEND, *notes(results)):
         console.print(note, highlight=False, markup=False)
     for path in written:
@@ -78,6 +95,8 @@ def _check(options: Namespace) -> None:
         raise InputError("Expected --data or --preferences, or both.")
     if options.bootstrap < 0:
         raise InputError(f"--bootstrap: Expected a number >= 0 but got {options.bootstrap}.")
+    if options.probes < 0:
+        raise InputError(f"--probes: Expected a number >= 0 but got {options.probes}.")
     if twice := [name for name in options.scorers if options.scorers.count(name) > 1]:
         raise InputError(f"--scorers: Expected different scorers but {twice[0]!r} is there twice.")
     for name in options.scorers:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +17,8 @@ from radreward.metrics import class_counts, cohen_kappa
 
 Floats = NDArray[np.float64]
 AGAINST_OTHERS, PAIRWISE = "against_others", "pairwise"
+_EXACT = 50
+"""Of so many pairs all signs are gone through."""
 _CLASSES = 11
 """Ratings with more different values are no classes."""
 
@@ -70,16 +71,19 @@ def between_raters(by_rater: Floats, raters: Sequence[str]) -> list[RaterAgreeme
 
 
 def wilcoxon(x: Floats, y: Floats) -> float:
-    """Two-sided p of Wilcoxon's signed-rank test of paired values (scipy's); NaN where no pair differs.
+    """Two-sided p of Wilcoxon's signed-rank test of paired values; NaN where no pair differs.
 
-    >>> wilcoxon(np.array([1.0, 2, 3, 4, 5]), np.array([2.0, 3, 5, 6, 8]))
+    Exact for up to 50 pairs whose differences all differ in size, else by the normal approximation (scipy's).
+
+    >>> wilcoxon(np.array([1.0, 2, 3, 4, 5]), np.array([2.0, 4, 6, 8, 10]))
     0.0625
     """
-    if not (x != y).any():
+    apart = np.abs(x - y)
+    if not apart.any():
         return math.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of small samples with ties, for which p is an approximation
-        return float(stats.wilcoxon(x, y).pvalue)
+    exact = len(apart) <= _EXACT and apart.all() and len(np.unique(apart)) == len(apart)
+    method: Literal["exact", "approx"] = "exact" if exact else "approx"
+    return float(stats.wilcoxon(x, y, method=method).pvalue)
 
 
 def _of(kind: str, rater: str, other: str | None, one: Floats, two: Floats) -> RaterAgreement:

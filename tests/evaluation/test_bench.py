@@ -102,9 +102,9 @@ def rated(cases: int = 10, seed: int = 0) -> RatedPairs:
     for case in range(cases):
         reference = " ".join(rng.permutation(WORDS))
         for system, most in (("good", 3), ("bad", 6)):
-            kept = rng.permutation(WORDS)[: 7 - int(rng.integers(0, most))]
+            kept = rng.permutation(WORDS)[int(rng.integers(0, most)) :]
             missing = 7 - len(kept)
-            counts = {f"r{rater}": {"omission": float(max(0, missing + rng.integers(-1, 2)))} for rater in range(3)}
+            counts = {f"r{rater}": {"omission": max(0.0, missing + float(rng.integers(-1, 2)))} for rater in range(3)}
             half = {rater: {"omission": value["omission"] / 2} for rater, value in counts.items()}
             ratings = {MEAN: 5.0 - missing}
             rows.append(
