@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from radreward.evaluation.probe_edits import FALLS, STAYS, Family, family, sample_report
-from radreward.evaluation.scored import told
+from radreward.evaluation.scored import score_pairs
 from radreward.scorers.base import Scorer
 
 SAME = 1e-6
@@ -26,7 +29,8 @@ def probe(
     scorers: Mapping[str, Callable[[], Scorer]],
     reports: int = 50,
     seed: int = 0,
-    advance: Callable[[str], None] = lambda name: None,
+    folder: Path | None = None,
+    tell: Callable[[str], None] = lambda scorer: None,
 ) -> list[Entry]:
     """How scorers behave where a report differs from its reference in one kind of thing.
 
@@ -46,7 +50,8 @@ def probe(
         scorers: What makes each scorer, by its name.
         reports: How many reports are generated.
         seed: Equal seeds make equal reports and edits.
-        advance: Called with each name when its scorer is done.
+        folder: Where scores are remembered, as `score_pairs` does; nowhere where none is given.
+        tell: Called with the name of each scorer when its turn has come.
 
     Returns:
         For each scorer and probe: scorer, probe, kind, score, n (steps or reports), doses, note. A probe that could not
@@ -68,15 +73,17 @@ def probe(
         {name: family(name, report, f"{seed} {number}") for name in (*FALLS, *STAYS)}
         for number, report in enumerate(drawn)
     ]
-    entries = []
-    for name, load in scorers.items():
-        try:
-            rows = _scores(load(), families)
-        except Exception as error:  # a scorer may be anybody's code: the others go on, and this one says why it did not
-            entries += [_entry(name, which, None, 0, [], told(error)) for which in (*FALLS, *STAYS)]
-        else:
-            entries += _entries(name, rows)
-        advance(name)
+    texts = list(dict.fromkeys(_pairs(families)))
+    entries: list[Entry] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, load in scorers.items():
+            tell(name)
+            scored = score_pairs(name, load, texts, folder or Path(scratch))
+            known = dict(zip(texts, scored.oriented.tolist(), strict=True))
+            if scored.reason:
+                entries += [_entry(name, which, [], 0, [], scored.reason) for which in (*FALLS, *STAYS)]
+            else:
+                entries += _entries(name, _rows(families, known))
     return entries
 
 
@@ -89,12 +96,8 @@ def _pairs(families: Families) -> Iterator[tuple[str, str]]:
             yield from ((reference, text) for text in made.edited)
 
 
-def _scores(scorer: Scorer, families: Families) -> list[dict[str, Row]]:
-    """Of each report, by probe: s_0 and the scores of the edits, more is better; each pair is scored once."""
-    pairs = list(dict.fromkeys(_pairs(families)))
-    fitted = scorer.for_run(reference for reference, _ in pairs)
-    total = fitted.score([one for one, _ in pairs], [other for _, other in pairs]).total.double().tolist()
-    known = dict(zip(pairs, total if fitted.higher_is_better else [-value for value in total], strict=True))
+def _rows(families: Families, known: Mapping[tuple[str, str], float]) -> list[dict[str, Row]]:
+    """Of each report, by probe: s_0 and the scores of the edits, more is better."""
     return [
         {name: [known[made.reference, text] for text in (made.reference, *made.edited)] for name, made in one.items()}
         for one in families
@@ -143,12 +146,12 @@ def _doses(rows: Iterable[Row], deviation: float) -> list[list[float]]:
 def _entry(
     scorer: str,
     name: str,
-    held: Sequence[bool] | None,
+    held: Sequence[bool],
     unscored: int,
     doses: list[list[float]],
     note: str | None = None,
 ) -> Entry:
-    known: NDArray[np.bool_] = np.array(held or [], dtype=bool)
+    known: NDArray[np.bool_] = np.array(held, dtype=bool)
     if note is None and unscored:
         note = f"{unscored} without a score"
     return {
@@ -162,16 +165,17 @@ def _entry(
     }
 
 
-def probe_table(entries: Iterable[Entry]) -> Table:
-    """Scorers by probes: shares in hundredths, - where there is none."""
-    table = Table(title="Falls with errors, stays with what means nothing (%)")
-    table.add_column("scorer")
-    for name in (*FALLS, *STAYS):
-        table.add_column(name, justify="right")
-    cells: dict[str, dict[str, str]] = {}
-    for entry in entries:
-        score = entry["score"]
-        cells.setdefault(entry["scorer"], {})[entry["probe"]] = "-" if score is None else f"{100 * score:.0f}"
-    for scorer, row in cells.items():
-        table.add_row(scorer, *(row.get(name, "-") for name in (*FALLS, *STAYS)))
+def probe_table(entries: Sequence[Entry]) -> Table:
+    """Probes by scorers: shares in hundredths, - where there is none."""
+    table = Table(title="Falls with errors, stays with what means nothing (%)", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    scorers = list(dict.fromkeys(entry["scorer"] for entry in entries))
+    for name in scorers:
+        table.add_column(name, justify="right", overflow="fold")
+    shares = {(entry["scorer"], entry["probe"]): entry["score"] for entry in entries}
+    for kind, names in (("falls", FALLS), ("stays", STAYS)):
+        for name in names:
+            cells = [shares.get((scorer, name)) for scorer in scorers]
+            table.add_row(f"{kind}: {name}", *("-" if share is None else f"{100 * share:.0f}" for share in cells))
+        table.add_section()
     return table

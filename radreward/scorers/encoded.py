@@ -18,8 +18,8 @@ from radreward.scorers.base import OK, TRUNCATED
 from radreward.scorers.plain import PlainScorer
 from radreward.types import Scores
 
-BATCH_TOKENS = 4096
-"""Most tokens of one forward pass; a single text may have more."""
+BATCH_TOKENS = 1024
+"""Most tokens of one forward pass, which the caches of a CPU hold; a single text may have more."""
 WINDOW = 256
 """Pairs whose states are held at a time."""
 

@@ -4,6 +4,7 @@ import io
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -101,7 +102,7 @@ def test_what_means_nothing_states_the_same(seed: int) -> None:
     assert sum(count(facts, said).values()) == 0
 
 
-def test_figures_of_scorers_whose_behaviour_is_known() -> None:
+def test_figures_of_scorers_whose_behaviour_is_known(tmp_path: Path) -> None:
     scorers: dict[str, Callable[[], Scorer]] = {
         "words": lambda: Made(changed_words, higher_is_better=False),
         "constant": lambda: Made(lambda one, other: 1.0),
@@ -110,7 +111,7 @@ def test_figures_of_scorers_whose_behaviour_is_known() -> None:
         "partly": lambda: Made(lambda one, other: math.nan if other == other.upper() else -changed_words(one, other)),
     }
     done: list[str] = []
-    entries = probe(scorers, reports=6, seed=3, advance=done.append)
+    entries = probe(scorers, reports=6, seed=3, tell=done.append)
     assert done == list(scorers)
     found = {(entry["scorer"], entry["probe"]): entry for entry in entries}
     assert len(found) == len(entries) == 5 * (len(FALLS) + len(STAYS))
@@ -138,6 +139,15 @@ def test_figures_of_scorers_whose_behaviour_is_known() -> None:
     console = Console(width=300, file=io.StringIO(), record=True)
     console.print(probe_table(entries))
     assert "broken" in console.export_text()
+    asked: list[str] = []
+
+    def noted(reference: str, candidate: str) -> float:
+        asked.append(candidate)
+        return 1.0
+
+    for _ in range(2):  # the second time everything is remembered
+        assert probe({"noted": lambda: Made(noted)}, 2, folder=tmp_path)
+    assert len(asked) == len(set(asked))
     assert probe({"words": scorers["words"]}, 6, 3) == [entry for entry in entries if entry["scorer"] == "words"]
 
 
