@@ -16,7 +16,7 @@ def main() -> None:
     """Write train.jsonl and test.jsonl, whose wordings no sentence of train.jsonl has."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, required=True, help="folder of the two files")
-    parser.add_argument("--train", type=int, default=8_000, help="records to train on, of eight sentences each")
+    parser.add_argument("--train", type=int, default=6_000, help="records to train on, of eight sentences each")
     parser.add_argument("--test", type=int, default=300, help="records to test on")
     parser.add_argument("--seed", type=int, default=0, help="decides everything")
     options = parser.parse_args()

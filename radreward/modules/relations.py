@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import ClassVar
 
 import torch
@@ -18,7 +17,7 @@ from radreward.errors import InputError
 from radreward.metrics import class_counts, cohen_kappa
 from radreward.models import Backbone
 from radreward.models.judges.relation_model import RelationModel, Relations
-from radreward.models.judges.saving import load_relations, save_relations, saved_relations
+from radreward.models.judges.saving import save_relations, saved_relations
 from radreward.modules.base import BaseModule, Figures, OptimizerSettings
 from radreward.modules.export import best_checkpoint
 from radreward.modules.run import RunFolder, write_json
@@ -124,20 +123,6 @@ class RelationModule(BaseModule):
             save_relations(saved_relations(self.relations, training, half), run.model)
             write_json(run.metrics, {"relations": self.figures, **training})
         return self.figures
-
-    def start_from(self, folder: Path) -> None:
-        """Begin with the weights of a saved judge.
-
-        Raises:
-            InputError: If they cannot be read, or do not fit.
-        """
-        state = load_relations(folder).state
-        own = {
-            name: value.shape for name, value in self.model.state_dict().items() if name in self.model.trained_names()
-        }
-        if own != {name: value.shape for name, value in state.items()}:
-            raise InputError(f"{folder}: Expected a judge with the backbone, adapters and sizes of this one.")
-        self.model.load_state_dict(dict(state), strict=False)
 
     @torch.no_grad()
     def _round(self) -> None:
