@@ -23,7 +23,7 @@ const perCriterion = {
         .filter(known),
       0,
       0.1,
-      4,
+      3,
     );
     add(
       node,
