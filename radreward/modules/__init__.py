@@ -1,6 +1,7 @@
 """LightningModules, siblings under one base, and what a run leaves behind."""
 
 from radreward.modules.agreement import Agreement, Judged, agreement, agreement_of_totals, table
+from radreward.modules.analysis import AnalysisModule
 from radreward.modules.base import BaseModule, Figures, OptimizerSettings
 from radreward.modules.entities import EntityModule
 from radreward.modules.export import check_exportable, export
@@ -12,6 +13,7 @@ from radreward.modules.run import RunFolder, write_json
 
 __all__ = [
     "Agreement",
+    "AnalysisModule",
     "BaseModule",
     "EntityModule",
     "Figures",
