@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "experiments").rglob("*.yaml"))
 CRITERIA = [path for path in FILES if path.parent.name == "criteria"]
 LOADED = {path: yaml.safe_load(path.read_text(encoding="utf-8")) for path in FILES}
-STUDIES = [path for path in FILES if "study" in LOADED[path] and path.parent.name != "ratescore"]
-# Runs of other modules are tried in tests/modules, their studies in test_ratescore_studies.py.
+STUDIES = [path for path in FILES if "study" in LOADED[path] and path.parent.name not in ("radreason", "ratescore")]
+# Runs of other modules are tried in tests/modules, their studies there and in test_ratescore_studies.py.
 RUNS = [path for path in FILES if "class_path" not in LOADED[path].get("model", {"class_path": "none"})]
 FULL_SIZE = ROOT / "experiments" / "er2score" / "llama3-8b.yaml"
 # What a study is tried on: its own base, and the one that its file names for full size.

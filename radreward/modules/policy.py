@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from lightning.pytorch import Trainer
@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 from radreward.criteria import Criteria
 from radreward.data.datamodule import PairedReportDataModule, TrainingData
 from radreward.data.policy_prompts import PolicyPrompts
+from radreward.data.questions import Questions
 from radreward.data.sampler import collected
 from radreward.errors import InputError
 from radreward.models import Backbone, check_length
@@ -24,6 +25,7 @@ from radreward.models.decoding import TransformersEngine
 from radreward.models.explainer import Explainer
 from radreward.models.generation import Completion, RolloutEngine, Sampling
 from radreward.models.token_logps import CompletionPacking, base_model, completion_logps, without_adapters
+from radreward.models.vllm_engine import VLLMEngine, check_vllm
 from radreward.modules.base import BaseModule, Figures, OptimizerSettings, term_name
 from radreward.modules.export import best_checkpoint, check_whole
 from radreward.modules.policy_figures import agreement_of_values
@@ -48,6 +50,7 @@ class RolloutSettings:
         top_p: Draws are from the likeliest tokens that have this probability together.
         seed: With step, batch and process decides what is drawn.
         batch_size: Most completions that are drawn together.
+        engine: What draws them: the model itself, or vLLM, an extra.
 
     Raises:
         ValueError: If a value is out of its range.
@@ -61,6 +64,7 @@ class RolloutSettings:
         top_p: float = 1.0,
         seed: int = 0,
         batch_size: int = 64,
+        engine: Literal["transformers", "vllm"] = "transformers",
     ) -> None:
         if completions < 2:
             raise ValueError(f"Expected `completions` to be >= 2, to be compared, but got {completions}.")
@@ -70,7 +74,7 @@ class RolloutSettings:
         if not temperature > 0:
             raise ValueError(f"Expected `temperature` to be > 0, so that completions differ, but got {temperature}.")
         self.sampling = Sampling(completions, temperature=temperature, top_p=top_p).check()
-        self.updates, self.seed, self.batch_size = updates, seed, batch_size
+        self.updates, self.seed, self.batch_size, self.engine = updates, seed, batch_size, engine
 
 
 class Drawn(NamedTuple):
@@ -133,6 +137,8 @@ class PolicyModule(BaseModule):
         Raises:
             InputError: If not; names the setting.
         """
+        if self.rollouts.engine == "vllm":
+            check_vllm(self.backbone)
         collator = policy_prompts(data)
         length = collator.questions.max_length + collator.questions.max_answer
         try:
@@ -199,8 +205,14 @@ class PolicyModule(BaseModule):
 
     def _prepare(self) -> None:
         self.collator = policy_prompts(self.trainer.datamodule)  # type: ignore[attr-defined]  # it is trained on it
-        tokenizer = self.collator.questions.tokenizer
-        self.engine = self.engine or TransformersEngine(self.model, tokenizer, self.rollouts.batch_size)
+        if self.engine is None:
+            self.engine = self._engine(self.collator.questions)
+
+    def _engine(self, questions: Questions) -> RolloutEngine:
+        if self.rollouts.engine == "vllm":
+            length = questions.max_length + questions.max_answer
+            return VLLMEngine(self.backbone, self.model, questions.tokenizer, length)
+        return TransformersEngine(self.model, questions.tokenizer, self.rollouts.batch_size)
 
     def on_train_batch_start(self, batch: PromptBatch, batch_index: int) -> None:
         """Nothing is drawn yet for this batch."""

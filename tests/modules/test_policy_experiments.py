@@ -1,0 +1,90 @@
+"""Every file of RadReason's second stage takes a step in small, and every variant of its studies builds."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+
+from radreward.cli import build
+from radreward.criteria import RadCliQ
+from radreward.modules import PolicyModule
+from radreward.objectives import BinaryAccuracy, Dynamic, GroupRelative, MajorityGuided
+from radreward.synthesis import synthesize_files
+from radreward.tuning import read_settings
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "experiments" / "radreason"
+LOADED = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yaml"))}
+RUNS = [name for name, values in LOADED.items() if "PolicyModule" in str(values.get("model"))]
+STUDIES = {"parts": 5, "sigma": 3, "completions": 5, "hyperparameters": 1}
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    synthesize_files(folder, RadCliQ(), 8, per_reference=2)
+    return folder / "groups.parquet"
+
+
+def small(folder: Path, records: Path) -> list[str]:
+    """What makes a run small; the tokens of the tiny backbone are bytes."""
+    return [
+        f"run={folder / 'run'}",
+        "start=null",
+        f"data.records={records}",
+        "data.validation=0.4",
+        "data.groups_per_batch=1",
+        "data.collator.max_length=4000",
+        "data.collator.max_answer=4",
+        "model.backbone.name=tiny-llama",
+        "model.backbone.dtype=float32",
+        "model.rollouts.completions=2",
+        "trainer.max_steps=1",
+        "trainer.limit_val_batches=1",
+        "trainer.accelerator=cpu",
+        "trainer.precision=32-true",
+        "trainer.enable_progress_bar=false",
+        "trainer.logger=false",
+    ]
+
+
+def test_the_files_are_found() -> None:
+    assert len(RUNS) >= 6
+    assert set(STUDIES) == {name for name, values in LOADED.items() if "study" in values}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_settings_build_and_take_a_step(
+    name: str, tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    training = build(FOLDER / f"{name}.yaml", *small(tmp_path, records))
+    module = training.module
+    assert isinstance(module, PolicyModule)
+    objective = module.objective
+    assert isinstance(objective, GroupRelative)
+    assert isinstance(objective.accuracy, BinaryAccuracy) == ("binary" in name)
+    assert isinstance(objective.weighting, Dynamic) == any(part in name for part in ("sdw", "both", "7b"))
+    assert isinstance(objective.scaling, MajorityGuided) == any(part in name for part in ("mgas", "both", "7b"))
+    result = training.fit()
+    assert training.trainer.global_step == 1
+    assert set(result) == {*RadCliQ().tags, "total"}
+    assert torch.load(training.run.last, weights_only=True)["global_step"] == 1
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_variant_of_a_study_builds(
+    name: str, tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    settings = read_settings(FOLDER / f"{name}.yaml")
+    assert settings.metric == PolicyModule.monitor
+    samples = [labels for labels in settings.space.branches() if labels.get("seed_everything", 0) == 0]
+    in_small = [entry for entry in small(tmp_path, records) if "completions" not in entry]
+    built: list[Any] = [
+        build(settings.base, *in_small, *settings.arguments(labels)).settings["model"] for labels in samples
+    ]
+    assert all(built.index(entry) == place for place, entry in enumerate(built))
+    assert len(built) >= STUDIES[name]
