@@ -84,7 +84,7 @@ def run(options: Namespace) -> int:
         console.print(note, highlight=False, markup=False)
     for path in written:
         console.print(f"{path.name:<14} {path}", soft_wrap=True, highlight=False, markup=False)
-    return 1 if any(one.reason or one.unscored for one in bench.scored) else 0
+    return 1 if any(one.reason or one.unscored for one in (*bench.scored, *bench.preferred)) else 0
 
 
 def _check(options: Namespace) -> None:

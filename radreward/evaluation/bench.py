@@ -64,7 +64,7 @@ class Bench:
             tell(name.replace("_", " "))
             self.figures[name] = make(table)
         self.figures["preferences"] = figures.preference_rows(
-            preferences, [one for one in preferred if one.reason is None], *self.settings
+            preferences, [one for one in preferred if one.name in {good.name for good in self.good}], *self.settings
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -148,6 +148,7 @@ def benchmark(
         scored.append(score_pairs(name, make, texts, folder / "scores", advance))
         if preferences:
             preferred.append(score_pairs(name, make, of_preferences, folder / "scores", advance))
+            scored[-1] = scored[-1]._replace(reason=scored[-1].reason or preferred[-1].reason)
     hashes = {str(path): fingerprint(path) for path in files}
     return Bench(
         pairs, scored, settings, hashes, preferences, preferred, progress.tell if progress else lambda what: None

@@ -85,6 +85,11 @@ def notes(results: Results) -> Iterator[str]:
         if one["status"] == "failed":
             yield f"{one['name']} failed: {one['reason']}"
         yield from (f"{one['name']}: {count} pairs without a score: {why}." for why, count in one["unscored"].items())
+    for row in results["preferences"]:
+        if row["confidence"] == "all":
+            for name, why in (("unscored", "a candidate has no score"), ("neither", "people prefer neither")):
+                if row[name]:
+                    yield f"{row['scorer']}: {row[name]} preferences left out, because {why}."
     constant = dict.fromkeys(
         f"{row['scorer']}: {row['note']}."
         for row in results["agreement"]

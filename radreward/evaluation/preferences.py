@@ -55,6 +55,10 @@ class PreferenceAgreement(NamedTuple):
     high: float
     equal: int
     """Of these, how many in which the scorer gives both the same, which is not right."""
+    unscored: int
+    """Left out because a candidate has no score."""
+    neither: int
+    """Left out because people prefer neither."""
 
 
 def read_preferences(path: str | Path) -> list[Preference]:
@@ -103,7 +107,7 @@ def preference_agreement(
     [(None, 4, 0.75), ((8, 10), 4, 0.75)]
     """
     sign = np.array([{"one": 1, "other": -1, "neither": 0}[entry.preferred] for entry in entries])
-    usable = (sign != 0) & ~np.isnan(one) & ~np.isnan(other)
+    scored = ~np.isnan(one) & ~np.isnan(other)
     right = (np.sign(one - other) == sign).astype(np.float64)
     sure = np.array([math.nan if entry.confidence is None else entry.confidence for entry in entries])
     numbers: dict[str, int] = {}
@@ -111,9 +115,10 @@ def preference_agreement(
     counts = draw_cases(len(numbers), draws, seed)
     found = []
     for band in (None, *BANDS):
-        rows = usable & ((sure >= band[0]) & (sure < band[1] + 1) if band else True)
-        if band and not rows.any():
+        inside = (sure >= band[0]) & (sure < band[1] + 1) if band else np.ones(len(entries), np.bool_)
+        if band and not inside.any():
             continue
+        rows = inside & scored & (sign != 0)
         low = high = accuracy = math.nan
         if rows.any():
             accuracy = float(right[rows].mean())
@@ -121,7 +126,9 @@ def preference_agreement(
             with np.errstate(invalid="ignore"):
                 drawn = (counts @ sums) / (counts @ np.bincount(case[rows], minlength=len(numbers)))
             low, high = map(float, interval(drawn)) if draws else (math.nan, math.nan)
-        found.append(PreferenceAgreement(band, int(rows.sum()), accuracy, low, high, int((one == other)[rows].sum())))
+        left_out = int((inside & ~scored & (sign != 0)).sum()), int((inside & (sign == 0)).sum())
+        equal = int((one == other)[rows].sum())
+        found.append(PreferenceAgreement(band, int(rows.sum()), accuracy, low, high, equal, *left_out))
     return found
 
 

@@ -281,6 +281,18 @@ def test_preferences_beside_pairs_and_alone(tmp_path: Path) -> None:
         write_bench(bench, tmp_path)
 
 
+def test_a_scorer_that_fails_on_preferences_is_told(tmp_path: Path) -> None:
+    entries = [
+        Preference("x", "lamp", "stair", " ", "one", "x"),
+        Preference("y", "lamp", "stair", "lamp", "other", "y"),
+    ]
+    bench = benchmark(rated(3), {"a": Overlap}, tmp_path, Settings(20), preferences=entries)
+    assert "a: 1 preferences left out, because a candidate has no score." in list(notes(bench.as_dict()))
+    failed = benchmark(rated(3), {"a": Raising}, tmp_path, Settings(20), preferences=entries).as_dict()
+    assert failed["scorers"][0]["reason"] == "RuntimeError: out of memory"
+    assert failed["preferences"] == []
+
+
 def test_the_files(tmp_path: Path) -> None:
     bench = run(tmp_path, over_lap=Overlap(), b=Counting())
     for path in write_bench(bench, tmp_path):
