@@ -18,12 +18,13 @@ from radreward.errors import InputError
 from radreward.models import Backbone
 from radreward.models.attention import model_inputs
 from radreward.models.decoding import TransformersEngine
-from radreward.models.explainer import Explainer, load_explainer
+from radreward.models.explainer import Explainer
 from radreward.models.token_logps import base_model
 from radreward.modules.base import BaseModule, Figures, OptimizerSettings
 from radreward.modules.export import best_checkpoint, check_whole
 from radreward.modules.policy_figures import agreement_of_values
 from radreward.modules.run import RunFolder, write_json
+from radreward.modules.starting import round_trained, start_from
 from radreward.prompts.green import GreenTemplate, error_types, read_green
 from radreward.types import AnswerBatch, PackedBatch
 
@@ -101,13 +102,7 @@ class AnalysisModule(BaseModule):
         Raises:
             InputError: If they cannot be read, or do not fit.
         """
-        state = load_explainer(folder).trained_state()
-        own = {name: value for name, value in self.model.named_parameters() if value.requires_grad}
-        if {name: value.shape for name, value in own.items()} != {name: value.shape for name, value in state.items()}:
-            raise InputError(f"{folder}: Expected a model with the backbone and adapters of this one.")
-        with torch.no_grad():
-            for name, value in state.items():
-                own[name].copy_(value)
+        start_from(self.model, folder)
 
     def fresh_modules(self) -> list[nn.Module]:
         """None: all learns at one rate."""
@@ -232,7 +227,7 @@ class AnalysisModule(BaseModule):
             self.load_state_dict(self.read_checkpoint(best)["state_dict"])
         half = self.backbone.lora is not None
         if half:
-            self._round()
+            round_trained(self.model)
         self._all = True
         trainer.validate(self, data.val_dataloader(), verbose=False)
         self._all = False
@@ -245,12 +240,6 @@ class AnalysisModule(BaseModule):
             Explainer(self.backbone, self.model, responses(data).questions, told).save(run.model, half)
             write_json(run.metrics, {"agreement": self.figures, "answers": self.form, **told})
         return self.figures
-
-    @torch.no_grad()
-    def _round(self) -> None:
-        for parameter in self.model.parameters():
-            if parameter.requires_grad:
-                parameter.copy_(parameter.half())
 
 
 def responses(data: Any) -> Responses:

@@ -222,7 +222,8 @@ class GreenScorer(ExplainingScorer):
             found.findings,
         )
         score = found.green
-        status = OK if score is not None else f"{UNREADABLE}: {found.problem}"
+        lacking = next(filter(None, (*found.reasons[:half], found.reasons[-1])), found.problem)
+        status = OK if score is not None else f"{UNREADABLE}: {lacking}"
         return Reading(torch.nan if score is None else score, _counts(parsed.values), status, evidence)
 
 
