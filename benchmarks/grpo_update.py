@@ -80,6 +80,11 @@ class Batch(NamedTuple):
     """(B, G)."""
 
 
+def no_reward(completions: list[Any], **_: Any) -> list[float | None]:
+    """Never asked: the advantages are given."""
+    return [0.0] * len(completions)
+
+
 class Sides(NamedTuple):
     """TRL's trainer and our model, with equal weights."""
 
@@ -109,7 +114,7 @@ def build(folder: str, size: Size, completions: int, **settings: Any) -> Sides:
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, **SPECIAL)
     trainer: Any = GRPOTrainer(
         model=folder,
-        reward_funcs=lambda completions, **_: [0.0] * len(completions),
+        reward_funcs=no_reward,
         args=GRPOConfig(
             output_dir=folder,
             num_generations=completions,
@@ -238,17 +243,17 @@ def disagreement(found: tuple[float, dict[str, Tensor]], expected: tuple[float, 
     return max(abs(found[0] - expected[0]), apart / norm)
 
 
-def drawing(case: Case, batch: Batch, sides: Sides) -> dict[str, Callable[[], Any]]:
-    """Completions of the prompts: the prompt read once, or as often as it has completions."""
+def drawing(case: Case, batch: Batch, sides: Sides, tokens: int) -> dict[str, Callable[[], Any]]:
+    """Completions of so many tokens: the prompt read once, or as often as it has completions."""
     engine = TransformersEngine(sides.ours, sides.tokenizer)
-    sampling = Sampling(case.completions, case.completion)
+    sampling = Sampling(case.completions, tokens)
 
     def repeated() -> Any:
         rows = [torch.tensor(prompt) for prompt in batch.prompts for _ in range(case.completions)]
         ids = pad_sequence(rows, batch_first=True, padding_side="left")
         with torch.no_grad():
             return sides.trainer.model.generate(
-                ids, attention_mask=(ids != 0).long(), max_new_tokens=case.completion, do_sample=True, pad_token_id=0
+                ids, attention_mask=(ids != 0).long(), max_new_tokens=tokens, do_sample=True, pad_token_id=0
             )
 
     return {PEER: repeated, TREE: lambda: engine.sample([[prompt] for prompt in batch.prompts], sampling)}
@@ -295,9 +300,12 @@ def measure(case: Case, sides: Sides, vocabulary: int) -> dict[str, Any]:
     }
     result: dict[str, Any] = {"case": case._asdict(), "variants": found}
     if case.draws:
-        drawn = {name: min(values) for name, values in spent(drawing(case, batch, sides), 2).items()}
+        first, drawn = (
+            {name: min(values) for name, values in spent(drawing(case, batch, sides, tokens), 2).items()}
+            for tokens in (1, case.completion)
+        )
         whole = {name: drawn[name] + least[name] for name in drawn}
-        result |= {"drawing": drawn, "whole": whole, "whole_ratio": whole[PEER] / whole[TREE]}
+        result |= {"first": first, "drawing": drawn, "whole": whole, "whole_ratio": whole[PEER] / whole[TREE]}
     return result
 
 
@@ -324,11 +332,12 @@ def summary(result: dict[str, Any]) -> list[str]:
         met = "met" if ratio >= case.against_peer else "MISSED"
         lines.append(f"update, TRL / tree: {ratio:.2f}, target {case.against_peer:g}: {met}")
     if "drawing" in result:
-        drawn, whole = result["drawing"], result["whole"]
-        lines.append(
-            f"drawing, ms: the prompt {case.completions} times {drawn[PEER]:.0f}, once {drawn[TREE]:.0f}: "
-            f"{drawn[PEER] / drawn[TREE]:.2f} times"
-        )
+        whole = result["whole"]
+        for told, times in (("to the first token", result["first"]), ("whole", result["drawing"])):
+            lines.append(
+                f"drawing {told}, ms: the prompt {case.completions} times {times[PEER]:.0f}, once {times[TREE]:.0f}: "
+                f"{times[PEER] / times[TREE]:.2f} times"
+            )
         lines.append(
             f"drawing and update, ms: {whole[PEER]:.0f} and {whole[TREE]:.0f}: {result['whole_ratio']:.2f} times"
         )

@@ -57,7 +57,7 @@ def completion_logps(
     else:
         parts = [_row(model, prompt, completions, temperature)]
     lengths = [len(completion) for completion in completions]
-    return pad_sequence(list(torch.split(torch.cat(parts), lengths)), batch_first=True)  # type: ignore[no-untyped-call]
+    return pad_sequence(list(torch.split(torch.cat(parts), lengths)), batch_first=True)
 
 
 def _row(model: Any, prompt: Sequence[int], completions: Sequence[Sequence[int]], temperature: float) -> Tensor:

@@ -107,8 +107,8 @@ class VLLMEngine(RolloutEngine):
     def _completion(self, output: Any) -> Completion:
         tokens = tuple(output.token_ids)
         logps = tuple(float(found[token].logprob) for token, found in zip(tokens, output.logprobs, strict=True))
-        text: str = self.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return Completion(tokens, logps, text, "length" if output.finish_reason == "length" else "stop")
+        text = self.tokenizer.decode(list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return Completion(tokens, logps, str(text), "length" if output.finish_reason == "length" else "stop")
 
 
 def check_vllm(backbone: Backbone) -> None:

@@ -34,8 +34,8 @@ def agreement_of_values(criteria: Criteria, values: Tensor, target: Tensor) -> d
     """
     exact = (values.round() == target).float()
     rows = {tag: _measures(values[:, j], target[:, j], exact[:, j]) for j, tag in enumerate(criteria.tags)}
-    totals = (criteria.total(criteria.quality(part)) for part in (values, target))
-    rows["total"] = _measures(*totals, exact.mean(1))
+    stated, known = (criteria.total(criteria.quality(part)) for part in (values, target))
+    rows["total"] = _measures(stated, known, exact.mean(1))
     return rows
 
 

@@ -96,7 +96,7 @@ def test_it_is_given_the_adapters_of_now_and_no_old_ones_stay(folder: Path, vllm
             if "lora_B" in name:
                 value.fill_(1.0)
     engine.sample([[[1, 70]]], Sampling(2, 4))
-    (_, _, first, before), (_, _, second, after) = engine._llm.calls  # type: ignore[attr-defined]  # of the double
+    (_, _, first, before), (_, _, second, after) = engine._llm.calls
     assert first.number != second.number
     assert not any(value.any() for name, value in before.items() if "lora_B" in name)
     assert all((value == 1).all() for name, value in after.items() if "lora_B" in name)
@@ -121,7 +121,7 @@ def test_what_it_cannot_draw_from_is_refused(folder: Path, vllm: None) -> None:
             VLLMEngine(backbone, model, tokenizer, 64)
     for wrong in ({"memory": 0.0}, {"max_length": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            VLLMEngine(Backbone(str(folder)), model, tokenizer, **({"max_length": 64} | wrong))  # type: ignore[arg-type]
+            VLLMEngine(Backbone(str(folder)), model, tokenizer, **({"max_length": 64} | wrong))
 
 
 @pytest.mark.skipif(

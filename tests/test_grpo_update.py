@@ -1,0 +1,100 @@
+"""Loss and gradients of a policy's update are those of TRL's own trainer; the benchmark of both runs."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+from radreward.models.token_logps import completion_logps
+from radreward.objectives import GroupRelative
+from radreward.objectives.policy_functional import group_advantages
+from radreward.types import Rollouts
+
+ROOT = Path(__file__).resolve().parents[1]
+PUBLISHED = {"use_bias_correction_kl": False}  # the divergence as in the paper of GRPO, without a ratio before it
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
+
+
+@pytest.fixture
+def benchmark(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    pytest.importorskip("trl")
+    monkeypatch.syspath_prepend(ROOT)
+    return import_module("benchmarks.grpo_update")
+
+
+@pytest.mark.parametrize(("kl", "moved"), [(0.0, 0.0), (0.04, 0.3)], ids=["plain", "clipped, with divergence"])
+@pytest.mark.parametrize("packing", ["tree", "rows"])
+def test_loss_and_gradients_are_those_of_trl(
+    benchmark: ModuleType, tmp_path: Path, kl: float, moved: float, packing: Any
+) -> None:
+    torch.manual_seed(0)
+    size, case = (
+        benchmark.Size(width=32, layers=2, vocabulary=60),
+        benchmark.Case(4, prompt=20, completion=12, prompts=2),
+    )
+    sides = benchmark.build(str(tmp_path), size, case.completions, temperature=0.7, epsilon=0.2, beta=kl, **PUBLISHED)
+    batch = benchmark.draw(case, size.vocabulary)
+    lengths = torch.tensor([[len(completion) for completion in group] for group in batch.completions])
+    mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(-1)
+
+    def logps() -> torch.Tensor:
+        pairs = zip(batch.prompts, batch.completions, strict=True)
+        rows = [completion_logps(sides.ours, prompt, group, 0.7, packing).T for prompt, group in pairs]
+        return pad_sequence(rows, batch_first=True).transpose(1, 2)
+
+    now = logps().detach()
+    old, ref = (now + moved * torch.randn(now.shape) for _ in range(2))
+    inputs = benchmark.peer_inputs(batch) | {"old_per_token_logps": old.flatten(0, 1)}
+    if kl:
+        inputs["ref_per_token_logps"] = ref.flatten(0, 1)
+
+    def own() -> torch.Tensor:
+        objective = GroupRelative(clip=0.2, kl=kl)
+        output = objective(Rollouts(logps(), old, ref if kl else None, mask, batch.advantages))
+        assert (output.terms["clipped"] > 0.02) == (moved > 0)
+        return objective.reduce(output)
+
+    expected = benchmark.loss_and_gradients(
+        benchmark.Variant(sides.trainer.model, lambda: sides.trainer.compute_loss(sides.trainer.model, inputs), 0)
+    )
+    found = benchmark.loss_and_gradients(benchmark.Variant(sides.ours, own, 0))
+    assert len(found[1]) > 15
+    assert benchmark.disagreement(found, expected) < 1e-5
+
+
+def test_advantages_are_those_of_trl(benchmark: ModuleType) -> None:
+    from trl.trainer import grpo_trainer
+
+    rewards = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
+    deviation = grpo_trainer.nanstd(rewards, dim=1).unsqueeze(1)
+    torch.testing.assert_close(
+        group_advantages(rewards), (rewards - rewards.mean(1, keepdim=True)) / (deviation + 1e-4)
+    )
+
+
+def test_the_benchmark_at_a_tiny_size(benchmark: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    case = benchmark.Case(3, prompt=20, completion=10, rounds=1, against_peer=1e9, draws=True)
+    benchmark.main([case], benchmark.Size(width=32, layers=1, vocabulary=50))
+    printed = capsys.readouterr().out
+    assert "target 1e+09: MISSED" in printed
+    assert "drawing to the first token" in printed
+    result = json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
+    peer, rows, masked, tree = result["variants"].values()
+    assert masked["tokens"] == tree["tokens"] == rows["tokens"] - 40  # the prompt of two of three completions
+    assert peer["tokens"] >= rows["tokens"]
+
+
+def test_a_gradient_that_differs_is_noticed(benchmark: ModuleType, tmp_path: Path) -> None:
+    size, case = benchmark.Size(width=32, layers=1, vocabulary=50), benchmark.Case(2, prompt=8, completion=4, rounds=1)
+    sides = benchmark.build(str(tmp_path), size, 2)
+    with torch.no_grad():
+        sides.ours.lm_head.weight.mul_(1.01)
+    with pytest.raises(AssertionError, match="differ"):
+        benchmark.measure(case, sides, size.vocabulary)
