@@ -46,7 +46,7 @@ def shown(results: Results) -> Iterator[TextTable]:
     """The tables that are shown where the bench was run: few, and none of many rows."""
     of_first = [target for target in results["targets"] if target["name"] in TOTALS][:1]
     yield from (main_table(results, target) for target in of_first)
-    if not of_first:
+    if not of_first and results["data"]["pairs"]:
         yield TextTable("Scorers", ["", "pairs"], [[one["name"], str(one["scored"])] for one in results["scorers"]])
     yield from _by_criterion(results)
     yield from _preferences(results)

@@ -143,7 +143,7 @@ class RatedPairs:
         return raters, values
 
     def _odd(self) -> Iterator[str]:
-        if not self.targets:
+        if self.rows and not self.targets:
             yield "nobody rated these pairs: there is nothing to compare scores with"
         if len(self.raters) == 1 and self.raters != (MEAN,):
             yield "one rater only: how far people agree is not known"
