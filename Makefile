@@ -26,6 +26,9 @@ check: $(READY)  ## format, lint, types
 bench: $(READY)  ## speed and memory against what people use today
 	$(BIN)/python -m benchmarks
 
+bench-metrics: $(READY)  ## every offline metric against known errors, on a page
+	$(BIN)/python experiments/bench_metrics.py $(addprefix --csv=,$(wildcard ../shared/data/openi/indiana_reports.csv))
+
 browser:  # in which the tests look at pages
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
 		command -v apt-get >/dev/null || { echo "Expected chromium and chromedriver, in which pages are tested"; exit 2; }; \

@@ -54,13 +54,24 @@ def _fingerprint() -> str:
 
 @lru_cache(50_000)
 def _entities(text: str) -> tuple[Entity, ...]:
-    reach = denied(text)
+    plain, places = _single_spaces(text)
+    reach = denied(plain)
     found = []
-    for phrase in phrases(text):
+    for phrase in phrases(plain):
         start, end = phrase.start, phrase.end
-        if kind := _type(phrase, any(begin <= start < stop for begin, stop in reach), text[:start]):
-            found.append(Entity(text[start:end], kind, start, end))
+        if kind := _type(phrase, any(begin <= start < stop for begin, stop in reach), plain[:start]):
+            found.append(Entity(plain[start:end], kind, places[start], places[end - 1] + 1))
     return tuple(found)
+
+
+def _single_spaces(text: str) -> tuple[str, list[int]]:
+    """The text with one space for each run of white space, as the lexicon has it, and where its letters stood.
+
+    >>> _single_spaces("no  mass")
+    ('no mass', [0, 1, 2, 4, 5, 6, 7])
+    """
+    places = [at for at, letter in enumerate(text) if not letter.isspace() or not text[at - 1 : at].isspace()]
+    return "".join(" " if text[at].isspace() else text[at] for at in places), places
 
 
 def _type(phrase: LexicalPhrase, is_denied: bool, before: str) -> str | None:

@@ -73,3 +73,14 @@ def test_saved_and_read(tmp_path: Path) -> None:
     loaded = load_tagger(tmp_path / "tagger")
     assert isinstance(loaded, RuleTagger)
     assert loaded.fingerprint() == RuleTagger().fingerprint()
+
+
+def test_white_space_changes_nothing_but_places() -> None:
+    (plain,), (spread,) = RuleTagger().tag(["No pleural effusion."]), RuleTagger().tag(["No  pleural \n effusion."])
+    assert [entity[:2] for entity in spread] == [entity[:2] for entity in plain]
+    assert [(entity.start, entity.end) for entity in spread] == [(4, 22)]
+
+
+def test_what_clears_in_part_is_still_there() -> None:
+    assert RuleTagger().tag(["Partial clearing of edema."])[0][0].type == "Abnormality"
+    assert RuleTagger().tag(["Clearing of edema."])[0][0].type == "Non-Abnormality"
