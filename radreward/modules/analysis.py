@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -261,7 +262,7 @@ def rouge_l(text: str, wanted: str) -> float:
     >>> rouge_l("No edema is seen", "no edema was seen")
     0.75
     """
-    ours, theirs = text.lower().split(), wanted.lower().split()
+    ours, theirs = (re.findall(r"\w+", words.lower()) for words in (text, wanted))
     if not ours or not theirs:
         return float(ours == theirs)
     row = [0] * (len(theirs) + 1)

@@ -1,0 +1,238 @@
+"""AnalysisModule: it learns answers, the packed way as the separate way, and what it saves is what was measured."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from radreward.cli import build, main
+from radreward.criteria import RadCliQ, RadCliQSignificance
+from radreward.data.records import write_groups
+from radreward.errors import InputError
+from radreward.models import Backbone
+from radreward.modules import AnalysisModule
+from radreward.modules.analysis import _green_difference, responses, rouge_l
+from radreward.scorers import load
+from radreward.synthesis.pipeline import synthesize
+from radreward.types import AnswerBatch
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = """
+run: {folder}/run
+criteria: RadCliQ
+checkpoint_every: 1
+model:
+  class_path: AnalysisModule
+  init_args:
+    backbone: {{name: tiny-generator, lora: {lora}}}
+    decoded: 1
+    optimizer: {{lr: 1.0e-3}}
+data:
+  init_args:
+    records: {folder}/groups.parquet
+    validation: 0.3
+    groups_per_batch: 2
+    collator:
+      class_path: radreward.data.responses.Responses
+      init_args:
+        template: {{class_path: radreward.prompts.radreason.RadReasonTemplate, init_args: {{instructed: false}}}}
+        writer: {{class_path: radreward.synthesis.analyses.FactAnalyses, init_args: {{varied: false}}}}
+        max_length: 200
+        max_answer: 90
+trainer: {{max_steps: 3, val_check_interval: 3, accelerator: cpu, enable_progress_bar: false}}
+"""
+
+LONG = ("data.collator.max_length=900", "data.collator.max_answer=900")  # in bytes, which most tiny backbones read
+
+
+@pytest.fixture
+def config(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    write_groups(tmp_path / "groups.parquet", synthesize(RadCliQ(), 6, 2, seed=1, length="plain"))
+    path = tmp_path / "sft.yaml"
+    path.write_text(CONFIG.format(folder=tmp_path, lora=getattr(request, "param", "null")))
+    return path
+
+
+@pytest.mark.parametrize("config", ["null", "{r: 2}"], indirect=True, ids=["whole", "adapters"])
+def test_a_run_leaves_a_scorer_and_figures(config: Path) -> None:
+    training = build(config)
+    figures = training.fit()
+    saved = json.loads(training.run.metrics.read_text())
+    assert saved["agreement"] == figures
+    assert set(figures) == {*RadCliQ().tags, "total"}
+    assert set(saved["answers"]) == {"loss", "valid", "finished", "exact", "rouge_l", "green_difference", "candidates"}
+    assert saved["answers"]["candidates"] > 2, "after training all are answered"
+    module = training.module
+    assert isinstance(module, AnalysisModule)
+    scorer = load(training.run.folder)
+    texts = ["Small left effusion."], ["Clear lungs."]
+    shown = scorer.score(*texts).evidence
+    assert shown is not None
+    assert shown[0].answer
+    again = {name: value for name, value in module.model.named_parameters() if value.requires_grad}
+    kept = scorer.explainer.trained_state()  # type: ignore[attr-defined]  # of one that explains
+    assert {name: value.tolist() for name, value in again.items()} == {n: v.tolist() for n, v in kept.items()}
+
+
+def test_a_run_that_was_stopped_and_continued_is_the_same_run(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = build(config).fit()
+    weights = load(config.parent / "run").fingerprint()
+    step = AnalysisModule.training_step
+
+    def stopped(module: AnalysisModule, batch: AnswerBatch, batch_index: int) -> Tensor:
+        if module.global_step == 2:
+            raise KeyboardInterrupt
+        return step(module, batch, batch_index)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(AnalysisModule, "training_step", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            build(config, "overwrite=true").fit()
+    assert build(config, "ckpt_path=last").fit() == whole
+    assert load(config.parent / "run").fingerprint() == weights
+
+
+def test_a_run_begins_with_a_saved_model(config: Path) -> None:
+    training = build(config)
+    training.fit()
+    begun = build(config, f"run={config.parent}/next", f"start={training.run.folder}")
+    assert begun.start is not None
+    begun.module.start_from(begun.start)
+    first, second = (dict(one.module.named_parameters()) for one in (training, begun))  # type: ignore[union-attr]
+    assert all(torch.equal(value, second[name]) for name, value in first.items())
+    with pytest.raises(InputError, match="backbone and adapters"):
+        AnalysisModule(Backbone("tiny-llama", lora=None)).start_from(begun.start)
+
+
+def test_packed_and_separate_rows_have_the_same_loss_and_gradients(config: Path) -> None:
+    losses, gradients = [], []
+    for packing in ("tree", "rows"):
+        training = build(config, f"data.collator.packing={packing}", "model.backbone.name=tiny-mistral", *LONG)
+        training.data.setup("fit")
+        module = training.module
+        assert isinstance(module, AnalysisModule)
+        batch = next(iter(training.data.train_dataloader()))
+        loss = module._loss(batch.packed, batch.labels)
+        loss.backward()  # type: ignore[no-untyped-call]
+        losses.append(loss.item())
+        gradients.append({n: p.grad for n, p in module.model.named_parameters() if p.grad is not None})
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    for name, value in gradients[0].items():
+        torch.testing.assert_close(value, gradients[1][name], rtol=1e-3, atol=1e-5)
+
+
+def test_the_loss_is_the_mean_over_the_tokens_of_answers(config: Path) -> None:
+    training = build(config)
+    training.data.setup("fit")
+    module = training.module
+    assert isinstance(module, AnalysisModule)
+    batch = next(iter(training.data.train_dataloader()))
+    collator = training.data.collator  # type: ignore[attr-defined]
+    logps = []
+    with torch.no_grad():
+        for prompt, answer in zip(batch.prompts, batch.answers, strict=True):
+            tokens = [token for piece in prompt for token in piece]
+            wanted = collator.questions.answer(answer)
+            logits = module.model(torch.tensor([[*tokens, *wanted]]), use_cache=False).logits[0].log_softmax(-1)
+            logps += [float(logits[len(tokens) - 1 + place, token]) for place, token in enumerate(wanted)]
+        found = module._loss(batch.packed, batch.labels)
+    assert float(found) == pytest.approx(-sum(logps) / len(logps), rel=1e-5)
+
+
+def test_a_model_learns_the_answers_of_a_batch(config: Path) -> None:
+    training = build(config)
+    training.data.setup("fit")
+    module = training.module
+    assert isinstance(module, AnalysisModule)
+    collator = responses(training.data)
+    group = next(synthesize(RadCliQ(), 1, 2, seed=4, length="plain"))
+    batch = collator.collate([group._replace(candidates=group.candidates[:1])])
+    optimizer = torch.optim.AdamW(module.parameters(), 2e-3)
+    for _ in range(80):
+        optimizer.zero_grad()
+        loss = module._loss(batch.packed, batch.labels)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    assert loss.item() < 0.05
+    module.trainer = training.trainer
+    training.trainer.datamodule = training.data  # type: ignore[attr-defined]
+    module.on_validation_start()
+    seen = module._answered(batch, 1)
+    assert seen.valid.all()
+    assert seen.finished.all()
+    assert torch.equal(seen.values, seen.errors)
+    assert float(seen.overlap.mean()) == pytest.approx(1.0)
+
+
+def test_packing_that_changes_the_loss_ends_the_run(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    losses = iter((1.0, 1.1))
+    monkeypatch.setattr(AnalysisModule, "_loss", lambda *_: torch.tensor(next(losses), requires_grad=True))
+    with pytest.raises(InputError, match="Use `packing: rows`"):
+        build(config).fit()
+
+
+def test_a_loss_that_is_not_finite_names_its_groups(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AnalysisModule, "_loss", lambda *_: torch.tensor(float("nan"), requires_grad=True))
+    monkeypatch.setattr(AnalysisModule, "_check_packing", lambda *_: None)
+    with pytest.raises(FloatingPointError, match=r"The loss is nan in step 0, groups synthetic-1-"):
+        build(config).fit()
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("data.collator=radreward.data.packed_groups.PackedGroups", "data.collator: Expected Responses"),
+        ("data.collator.max_length=5000", "Expected `max_length` to be at most"),
+        ("data.collator.max_answer=9", "Set a larger max_answer"),
+        ("model.backbone.name=tiny-bert", "is an encoder"),
+        ("model.decoded=0", "`decoded`"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_told(
+    config: Path, override: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", f"--config={config}", f"--{override}"]) == 2
+    assert message in capsys.readouterr().err
+    assert not (config.parent / "run" / "model").exists()
+
+
+def test_green_is_compared_with_the_written_answer(config: Path) -> None:
+    folder = config.parent
+    write_groups(folder / "groups.parquet", synthesize(RadCliQSignificance(), 8, 2, seed=1, length="plain"))
+    training = build(
+        config,
+        "criteria=RadCliQSignificance",
+        "data.collator.template=radreward.prompts.green.GreenTemplate",
+        "data.collator.max_length=1200",
+        "data.collator.max_answer=500",
+        "data.groups_per_batch=1",
+    )
+    training.data.setup("fit")
+    module = training.module
+    assert isinstance(module, AnalysisModule)
+    batch = next(iter(training.data.train_dataloader()))
+    collator = responses(training.data)
+    assert _green_difference(batch.answers[0], batch.answers[0], collator) == 0
+    assert torch.isnan(torch.tensor(_green_difference("I cannot.", batch.answers[0], collator)))
+
+
+def test_words_in_common_are_counted_in_order() -> None:
+    assert rouge_l("a b c d", "a c d e f") == pytest.approx(2 * 3 / 9)
+    assert rouge_l("", "") == 1
+    assert rouge_l("a", "") == 0
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*/*.yaml")), ids=lambda path: path.stem)
+def test_experiments_of_analyses_are_read(path: Path) -> None:
+    if "AnalysisModule" not in path.read_text():
+        pytest.skip("another module's")
+    small = (
+        "model.backbone.name=tiny-llama",
+        "model.backbone.lora={r: 2}",
+        "model.backbone.dtype=float32",
+    )
+    training = build(path, *small, "trainer.accelerator=cpu", "trainer.devices=1", "trainer.precision=32-true")
+    assert isinstance(training.module, AnalysisModule)
+    training.module.check(training.data)
