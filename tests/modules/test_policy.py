@@ -299,8 +299,6 @@ def test_settings_that_do_not_go_together_are_refused_before_anything_is_written
     for given, told in (
         ("--data.collator.max_length=5000", "at most 4096"),
         ("--data.collator=PackedGroups", "Expected PolicyPrompts for a policy but got PackedGroups"),
-        ("--model.rollouts.completions=1", "`completions`"),
-        ("--model.rollouts.temperature=0", "`temperature`"),
         ("--data.collator.max_length=8", "at most 8 tokens but the prompt has"),
         ("--model.backbone.name=tiny-bert", "bert is an encoder"),
     ):
@@ -341,6 +339,26 @@ def test_the_policy_before_training_is_a_copy_where_there_are_no_adapters(module
     torch.testing.assert_close(drawn.ref_logps, one._logps(batch, drawn.completions).detach())
     assert (apart - drawn.ref_logps).abs().max() > 1e-4
     assert not any(value.requires_grad for value in one.reference.parameters())
+
+
+def test_training_raises_the_reward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    config = write_settings(tmp_path, backbone=PLAIN, rollouts={"completions": 6, "updates": 3})
+    short = ("trainer.max_steps=12", "trainer.val_check_interval=1.0", "trainer.logger=false", "checkpoint_every=1000")
+    training = build(config, *short, "model.objective.clip=0.2", "model.optimizer.lr=0.02")
+    module, rewards = training.module, []
+    assert isinstance(module, PolicyModule)
+    judge = module.objective.judge
+
+    def watched(completions: Completions) -> Any:
+        judgement = judge(completions)
+        rewards.append(float(judgement.rewards.mean()))
+        return judgement
+
+    monkeypatch.setattr(module.objective, "judge", watched)
+    training.fit()
+    assert len(rewards) == 12  # one judgement a step, however many updates
+    assert sum(rewards[-3:]) > sum(rewards[:3]) + 0.3, rewards
 
 
 def test_updates_and_accumulation_exclude_each_other(module: Callable[..., Any]) -> None:
