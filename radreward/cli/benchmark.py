@@ -48,7 +48,7 @@ def run(options: Namespace) -> int:
         from radreward.evaluation.bench_files import write_bench
         from radreward.evaluation.bench_tables import LEGEND, notes, shown
         from radreward.evaluation.layout import terminal_table
-        from radreward.evaluation.probes import probe, probe_table
+        from radreward.evaluation.probes import probe, probe_tables
         from radreward.evaluation.progress import BenchProgress
         from radreward.scorers import load
 
@@ -78,8 +78,8 @@ def run(options: Namespace) -> int:
     results = bench.as_dict()
     for table in shown(results):
         console.print(terminal_table(*table), "")
-    if probes:
-        console.print(probe_table(probes), "")
+    for table in probe_tables(probes) if probes else ():
+        console.print(table, "")
     for note in (LEGEND, *notes(results)):
         console.print(note, highlight=False, markup=False)
     for path in written:

@@ -165,17 +165,15 @@ def _entry(
     }
 
 
-def probe_table(entries: Sequence[Entry]) -> Table:
-    """Probes by scorers: shares in hundredths, - where there is none."""
-    table = Table(title="Falls with errors, stays with what means nothing (%)", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
-    scorers = list(dict.fromkeys(entry["scorer"] for entry in entries))
-    for name in scorers:
-        table.add_column(name, justify="right", overflow="fold")
+def probe_tables(entries: Sequence[Entry]) -> Iterator[Table]:
+    """Scorers by probes: shares in hundredths, - where there is none."""
     shares = {(entry["scorer"], entry["probe"]): entry["score"] for entry in entries}
-    for kind, names in (("falls", FALLS), ("stays", STAYS)):
+    for title, names in (("Falls with errors (%)", FALLS), ("Stays with what means nothing (%)", STAYS)):
+        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+        table.add_column("")
         for name in names:
-            cells = [shares.get((scorer, name)) for scorer in scorers]
-            table.add_row(f"{kind}: {name}", *("-" if share is None else f"{100 * share:.0f}" for share in cells))
-        table.add_section()
-    return table
+            table.add_column(name, justify="right")
+        for scorer in dict.fromkeys(entry["scorer"] for entry in entries):
+            cells = [shares.get((scorer, name)) for name in names]
+            table.add_row(scorer, *("-" if share is None else f"{100 * share:.0f}" for share in cells))
+        yield table

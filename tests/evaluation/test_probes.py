@@ -20,7 +20,7 @@ from radreward.evaluation.probe_edits import (
     text_of,
     with_errors,
 )
-from radreward.evaluation.probes import probe, probe_table
+from radreward.evaluation.probes import probe, probe_tables
 from radreward.scorers.base import Scorer
 from radreward.scorers.plain import PlainScorer
 from radreward.synthesis.annotate import sentence_facts
@@ -137,7 +137,8 @@ def test_figures_of_scorers_whose_behaviour_is_known(tmp_path: Path) -> None:
         assert found["broken", name]["note"] == "ZeroDivisionError: division by zero"
     assert found["partly", "case"]["note"] == f"{6 - found['partly', 'case']['n']} without a score"
     console = Console(width=300, file=io.StringIO(), record=True)
-    console.print(probe_table(entries))
+    for table in probe_tables(entries):
+        console.print(table)
     assert "broken" in console.export_text()
     asked: list[str] = []
 
