@@ -169,7 +169,7 @@ def probe_tables(entries: Sequence[Entry]) -> Iterator[Table]:
     """Scorers by probes: shares in hundredths, - where there is none."""
     shares = {(entry["scorer"], entry["probe"]): entry["score"] for entry in entries}
     for title, names in (("Falls with errors (%)", FALLS), ("Stays with what means nothing (%)", STAYS)):
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 0, 0, 2), pad_edge=False)
         table.add_column("")
         for name in names:
             table.add_column(name, justify="right")
