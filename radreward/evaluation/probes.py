@@ -169,10 +169,10 @@ def probe_tables(entries: Sequence[Entry]) -> Iterator[Table]:
     """Scorers by probes: shares in hundredths, - where there is none."""
     shares = {(entry["scorer"], entry["probe"]): entry["score"] for entry in entries}
     for title, names in (("Falls with errors (%)", FALLS), ("Stays with what means nothing (%)", STAYS)):
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 0, 0, 2), pad_edge=False)
+        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False)
         table.add_column("")
         for name in names:
-            table.add_column(name, justify="right")
+            table.add_column(name, justify="right", min_width=max(map(len, name.split())))
         for scorer in dict.fromkeys(entry["scorer"] for entry in entries):
             cells = [shares.get((scorer, name)) for name in names]
             table.add_row(scorer, *("-" if share is None else f"{100 * share:.0f}" for share in cells))
