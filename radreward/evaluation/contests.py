@@ -34,9 +34,14 @@ class Contest(NamedTuple):
     p_bootstrap: float = math.nan
     """Twice the share of draws on the far side of 0, two-sided."""
     p_randomised: float = math.nan
-    """Of approximate randomisation, two-sided."""
+    """Of approximate randomisation, two-sided; no less than 1 / (R + 1) with R exchanges."""
+    p_tail: float = math.nan
+    """The same where any exchange reached the difference; else the tail of a normal distribution as wide as theirs.
+
+    Among many contests a correction of 1 / (R + 1) would call nothing significant, however far apart two scorers are.
+    """
     p_holm: float = math.nan
-    """`p_randomised`, corrected for all contests of the target."""
+    """`p_tail`, corrected for all contests of the target."""
 
 
 def contests(x: Floats, y: Floats, case: Ints, counts: Ints, seed: int = 0) -> list[Contest]:
@@ -74,7 +79,7 @@ def contests(x: Floats, y: Floats, case: Ints, counts: Ints, seed: int = 0) -> l
         found.append(_contest(Contest(target, one, other, int(rows.sum())), same[key]))
     for target in range(len(y)):
         places = [place for place, entry in enumerate(found) if entry.target == target]
-        for place, p in zip(places, holm([found[place].p_randomised for place in places]), strict=True):
+        for place, p in zip(places, holm([found[place].p_tail for place in places]), strict=True):
             found[place] = found[place]._replace(p_holm=p)
     return found
 
@@ -87,14 +92,17 @@ def _contest(found: Contest, rows: _SameRows) -> Contest:
     apart = apart[~np.isnan(apart)]
     low, high = interval(apart) if len(apart) else (np.nan, np.nan)
     beyond = int(min((apart <= 0).sum(), (apart >= 0).sum()))
-    exchanged = np.abs(rows.exchanged(found.one, found.other))
-    reached = int((~(exchanged < abs(difference) - _SLACK)).sum())  # not defined is no evidence either
+    exchanged = rows.exchanged(found.one, found.other)
+    reached = int((~(np.abs(exchanged) < abs(difference) - _SLACK)).sum())  # not defined is no evidence either
+    p = (reached + 1) / (len(exchanged) + 1)
+    tail = 2 * float(stats.norm.sf(abs(difference) / np.nanstd(exchanged))) if reached == 0 else p
     return found._replace(
         difference=difference,
         low=float(low),
         high=float(high),
         p_bootstrap=min(1.0, 2 * (beyond + 1) / (len(apart) + 1)),
-        p_randomised=(reached + 1) / (len(exchanged) + 1),
+        p_randomised=p,
+        p_tail=min(p, tail),
     )
 
 

@@ -40,7 +40,7 @@ def test_every_two_scorers_meet_on_every_target() -> None:
         assert entry.difference == pytest.approx(taus[0] - taus[1], abs=1e-12)
     for target in range(2):
         family = [entry for entry in found if entry.target == target]
-        assert [entry.p_holm for entry in family] == holm([entry.p_randomised for entry in family])
+        assert [entry.p_holm for entry in family] == holm([entry.p_tail for entry in family])
 
 
 def test_equal_scorers_do_not_differ_and_a_better_one_does() -> None:
@@ -71,3 +71,16 @@ def test_constant_scores_have_no_contest() -> None:
     x, y = np.stack([np.ones(5), np.arange(5.0)]), np.arange(5.0)
     [found] = contests(x, y[None], np.arange(5), draw_cases(5, 20, 0))
     assert np.isnan([found.difference, found.low, found.p_randomised, found.p_holm]).all()
+
+
+def test_among_many_contests_a_large_difference_is_still_told() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=60)
+    x = np.stack([y + rng.normal(0, 0.2, 60), *rng.normal(size=(11, 60))])
+    found = contests(x, y[None], np.arange(60), np.ones((200, 60), dtype=np.int64))
+    best = [entry for entry in found if entry.one == 0]
+    assert min(entry.p_randomised for entry in best) * len(found) > 0.3  # all that 200 exchanges could say
+    assert max(entry.p_holm for entry in best) < 1e-3
+    equal = [entry for entry in found if entry.one != 0]
+    assert min(entry.p_holm for entry in equal) > 0.05
+    assert all(entry.p_tail <= entry.p_randomised for entry in found)
