@@ -79,8 +79,8 @@ class RandomLlama(Backbone):
         """The given one."""
         return self.given
 
-    def build(self, packed: bool = True) -> nn.Module:
-        """Weights made on the device."""
+    def build(self, packed: bool = True, writes: bool = False) -> nn.Module:
+        """Weights made on the device; it never writes."""
         with self.device:
             return self.prepare(AutoModel.from_config(self.given, dtype=getattr(torch, self.dtype)))
 

@@ -78,8 +78,8 @@ def run(options: Namespace) -> int:
     results = bench.as_dict()
     for table in shown(results):
         console.print(terminal_table(*table), "")
-    for table in probe_tables(probes) if probes else ():
-        console.print(table, "")
+    for probed in probe_tables(probes) if probes else ():
+        console.print(probed, "")
     for note in (LEGEND, *notes(results)):
         console.print(note, highlight=False, markup=False)
     for path in written:

@@ -59,7 +59,7 @@ def test_data_are_split_by_their_first_sentence(tmp_path: Path) -> None:
 def test_data_without_pairs_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     write_relations(path, [RECORDS[1]] * 20)
-    with pytest.raises(InputError, match="expected pairs of sentences for train"):
+    with pytest.raises(InputError, match="expected relations for train but none are left"):
         RelationDataModule(str(path)).setup()
     for settings, message in (
         ({"records_per_batch": 0}, "records_per_batch"),

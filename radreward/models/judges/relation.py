@@ -14,7 +14,7 @@ from radreward.models.judges.saving import SHIPPED, SavedRelations, load_relatio
 from radreward.prompts import SCORES, sentence_ids
 from radreward.types import SentenceJudgement, SentenceScore
 
-EMBEDDED = "embedded"
+EMBEDDED: Literal["embedded"] = "embedded"
 WINDOW = 64
 """Pairs of reports whose sentences are held at a time."""
 _ORDER = [SCORES.index(score) for score in SHARED]
@@ -145,16 +145,15 @@ def _scores(table: Tensor) -> tuple[SentenceScore, ...]:
     """The scores of m sentences; their counterparts are those that are likelier related than not."""
     chances = combined(table)
     best = chances.argmax(1).tolist()
-    related = table.argmax(2) != _NONE
     nearest = table[..., _NONE].argmin(1, keepdim=True)
-    related = related.scatter(1, nearest, True).tolist()  # what has a score has a counterpart
+    related = (table.argmax(2) != _NONE).scatter(1, nearest, True)  # what has a score has a counterpart
     return tuple(
         SentenceScore(
             SHARED[place],
             tuple(at for at, other in enumerate(others) if other) if place != _NONE else (),
             tuple(values),
         )
-        for place, others, values in zip(best, related, chances.tolist(), strict=True)
+        for place, others, values in zip(best, related.tolist(), chances.tolist(), strict=True)
     )
 
 

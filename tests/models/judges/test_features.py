@@ -15,8 +15,8 @@ TEXTS = ("No edema.", "Large pneumothorax.", "Scoliosis.", "Clear lungs.")
 
 
 def judged(original: list[float], predicted: list[float]) -> SentenceJudgement:
-    sides = (tuple(SentenceScore(score, ()) for score in side) for side in (original, predicted))
-    return SentenceJudgement(*sides, None, "", {}, "ok")
+    one, other = (tuple(SentenceScore(score, ()) for score in side) for side in (original, predicted))
+    return SentenceJudgement(one, other, None, "", {}, "ok")
 
 
 @given(SIDES, SIDES)

@@ -58,8 +58,8 @@ def naive(model: RelationModel, one: Tensor, other: Tensor) -> Tensor:
         parts.append(torch.stack(compared))
     mean = parts[0].mean(0) + parts[1].mean(0)
     top = torch.maximum(parts[0].amax(0), parts[1].amax(0))
-    found: Tensor = model.decide(torch.cat([mean, top]))
-    return found
+    decided: Tensor = model.decide(torch.cat([mean, top]))
+    return decided
 
 
 @torch.no_grad()

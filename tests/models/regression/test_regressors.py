@@ -21,7 +21,8 @@ def shares(rows: int = 150, seed: int = 0) -> np.ndarray:
 
 
 def target(x: np.ndarray) -> np.ndarray:
-    return 3 * x[:, 2] - 5 * x[:, 3] * x[:, 7] + x[:, 6]
+    wanted: np.ndarray = 3 * x[:, 2] - 5 * x[:, 3] * x[:, 7] + x[:, 6]
+    return wanted
 
 
 @pytest.mark.filterwarnings("ignore:.*lbfgs failed to converge")
