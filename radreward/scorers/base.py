@@ -56,12 +56,14 @@ class Scorer(ABC):
         title: What it is called in tables and plots; where it is empty, the name by which it was loaded.
         criteria: By what it counts errors, or None for a scorer that counts none.
         higher_is_better: The direction of the total.
+        explains: Whether its evidence, a named tuple, goes with the scores into files.
         range: The lowest and the highest total there can be; None where there is no bound.
     """
 
     title: str = ""
     criteria: Criteria | None = None
     higher_is_better: bool = True
+    explains: bool = False
     range: tuple[float | None, float | None] = (None, None)
 
     @property

@@ -69,7 +69,10 @@ def digest(value: Any) -> int:
 
 
 def lines(scorer: Scorer, entries: list[Entry]) -> str:
-    """A line of JSON for each entry: status, the field that is to blame or null, and the scores or null."""
+    """A line of JSON for each entry: status, the field that is to blame or null, the scores or null.
+
+    Of a scorer that explains, the evidence as a text of JSON besides, where there is any.
+    """
     good = [entry for entry in entries if entry.problem is None]
     scores = scorer.score([entry.reference for entry in good], [entry.candidate for entry in good])
     sign = 1 if scorer.higher_is_better else -1
@@ -77,17 +80,20 @@ def lines(scorer: Scorer, entries: list[Entry]) -> str:
     widths = len(scorer.sub_names), len(scorer.criteria) if scorer.criteria else 0
     for values, width in zip((scores.sub, scores.counts), widths, strict=True):
         columns.append([[None] * width] * len(good) if values is None else values.tolist())
-    rows = iter(zip(scores.status, *columns, strict=True))
+    evidence = (None,) * len(good) if scores.evidence is None or not scorer.explains else scores.evidence
+    rows = iter(zip(scores.status, evidence, *columns, strict=True))
     told: list[list[Any]] = []
     for found in (entry.problem for entry in entries):
         if found is not None:
             told.append([found.reason, found.field, None])
             continue
-        status, *scored = next(rows)
+        status, shown, *scored = next(rows)
         if status in SCORED:
             told.append([status, None, [None if number != number else number for part in scored for number in part]])
         else:
             told.append([status, "reference" if "reference" in status else "candidate", None])
+        if shown is not None:
+            told[-1].append(json.dumps(shown._asdict()))
     return "".join(json.dumps(line) + "\n" for line in told)
 
 

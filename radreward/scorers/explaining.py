@@ -66,6 +66,7 @@ class ExplainingScorer(Scorer):
     """
 
     layout: type[AnswerTemplate]
+    explains = True
 
     def __init__(
         self, explainer: Explainer, too_long: Literal["reject", "truncate"] = "reject", batch_size: int = 64
@@ -131,7 +132,7 @@ class ExplainingScorer(Scorer):
         ]
         return Scores(
             torch.tensor([entry.total for entry in read]),
-            self.judged.quality(counts),
+            self.judged.quality(counts) + 0.0,  # -0 is 0
             counts,
             tuple(status),
             tuple(entry.evidence for entry in read),

@@ -59,8 +59,9 @@ def score_file(
     """Score `reference` against `candidate` in every row of JSONL, CSV or Parquet.
 
     Writes `id`, the other columns as they are, `total` (higher is better), a column per criterion, its
-    `count_<criterion>`, and `status`, in the order of the input. Rows that cannot be scored have no scores, a status
-    that says why, and stand in `<output>.rejects.jsonl` with file, row, field and reason.
+    `count_<criterion>`, of a scorer that explains its `evidence` as JSON, and `status`, in the order of the input.
+    Rows that cannot be scored have no scores, a status that says why, and stand in `<output>.rejects.jsonl` with file,
+    row, field and reason.
 
     Args:
         scorer: What scores.
@@ -157,9 +158,14 @@ def _score_names(scorer: Scorer) -> list[str]:
     return ["total", *scorer.sub_names, *(f"count_{tag}" for tag in tags)]
 
 
+def _told_names(scorer: Scorer) -> list[str]:
+    return ["evidence", "status"] if scorer.explains else ["status"]
+
+
 def _schema(survey: _Survey, scorer: Scorer, source: Path) -> pa.Schema:
     fields = [("id", survey.id), *zip(survey.carried.names, survey.carried.types, strict=True)]
-    fields += [*((name, pa.float32()) for name in _score_names(scorer)), ("status", pa.string())]
+    told = [(name, pa.string()) for name in _told_names(scorer)]
+    fields += [*((name, pa.float32()) for name in _score_names(scorer)), *told]
     if twice := [name for name, count in Counter(name for name, _ in fields).items() if count > 1]:
         raise InputError(f"{source}: Expected no column {twice[0]!r}, which the output gets from the scorer.")
     return pa.schema(fields)
@@ -202,7 +208,7 @@ def _write(
     scorer: Scorer, source: Path, output: Path, rejects: Path, schema: pa.Schema, parts: Path, chunk: int
 ) -> int:
     """Join input and parts; the number of rejected rows."""
-    names, rejected, plain = _score_names(scorer), 0, extension(output) != ".parquet"
+    names, told, rejected, plain = _score_names(scorer), _told_names(scorer), 0, extension(output) != ".parquet"
     reject_schema = pa.schema(
         [("file", pa.string()), ("row", pa.int64()), ("field", pa.string()), ("reason", pa.string())]
     )
@@ -212,11 +218,12 @@ def _write(
                 lines = [json.loads(line) for line in file]
             rows = []
             bad = []
-            for row, (status, field, values) in zip(batch, lines, strict=True):
+            for row, (status, field, values, *shown) in zip(batch, lines, strict=True):
                 scores = dict(zip(names, values or [None] * len(names), strict=True))
-                carried = {name: row.values.get(name) for name in schema.names[1 : -1 - len(names)]}
+                carried = {name: row.values.get(name) for name in schema.names[1 : -len(names) - len(told)]}
                 texts = {"id": row.values.get("id"), **carried}
-                rows.append({**_fitted(texts, schema, plain), **scores, "status": status})
+                said = dict(zip(told, (*(shown or [None]), status) if scorer.explains else (status,), strict=True))
+                rows.append({**_fitted(texts, schema, plain), **scores, **said})
                 if field is not None:
                     bad.append({"file": str(source), "row": row.number, "field": field or None, "reason": status})
             writer.write(rows)

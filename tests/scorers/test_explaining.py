@@ -12,13 +12,14 @@ from safetensors.torch import load_file, save_file
 
 from radreward.criteria import Criteria, RadCliQ, RadCliQSignificance
 from radreward.data.questions import Questions
+from radreward.data.tables import read_rows
 from radreward.errors import InputError
 from radreward.models import Backbone, LoRA
 from radreward.models.explainer import Answer, Explainer, load_explainer
 from radreward.prompts.answer import AnswerTemplate
 from radreward.prompts.green import GreenTemplate
 from radreward.prompts.radreason import RadReasonTemplate
-from radreward.scorers import load
+from radreward.scorers import load, score_file
 from radreward.scorers.explaining import ExplainingScorer, Explanation, GreenScorer, RadReasonScorer
 from radreward.synthesis.analyses import FactAnalyses
 from radreward.synthesis.annotate import annotate
@@ -141,6 +142,33 @@ def test_a_green_score_needs_no_insignificant_errors_but_their_counts_do() -> No
     assert (scores.total.tolist(), scores.status) == ([0.5], ("ok",))
     assert scores.counts is not None
     assert scores.counts.isnan().all()
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.parquet"])
+def test_reasons_go_into_files(tmp_path: Path, name: str) -> None:
+    rows = [{"id": 1, "reference": REFERENCE, "candidate": text, "note": "x"} for text in CANDIDATES]
+    rows = [{**row, "id": number} for number, row in enumerate([*rows, {**rows[0], "candidate": ""}])]
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    scorer = RadReasonScorer(told(RadReasonTemplate(instructed=False), RadCliQ()))
+    score_file(scorer, source, tmp_path / name, chunk=2, progress=False)
+    (found,) = read_rows(tmp_path / name)
+    evidence = [row.values["evidence"] for row in found]
+    assert [row.values["note"] for row in found] == ["x"] * 4
+    assert [row.values["status"] for row in found] == ["ok"] * 3 + ["empty candidate"]
+    assert json.loads(evidence[1])["significant"]["incorrect_location"] == 1
+    assert evidence[3] in (None, "")
+    assert float(found[1].values["total"]) == -2.0
+
+
+def test_an_unreadable_answer_is_in_the_file(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text(json.dumps({"id": 1, "reference": REFERENCE, "candidate": "a"}) + "\n")
+    scorer = GreenScorer(told(GreenTemplate(), RadCliQ(), "I cannot."))
+    score_file(scorer, source, tmp_path / "out.jsonl", progress=False)
+    row = json.loads((tmp_path / "out.jsonl").read_text())
+    assert row["total"] is None
+    assert json.loads(row["evidence"])["answer"] == "I cannot."
 
 
 def test_order_and_length_are_kept_and_bad_rows_told() -> None:
