@@ -90,7 +90,9 @@ class TransformersEngine(RolloutEngine):
             Completion(tuple(ids), tuple(chances), self._text(ids), why)
             for ids, chances, why in zip(tokens, logps, finish, strict=True)
         ]
-        return [tuple(made[begin : begin + sampling.completions]) for begin in range(0, len(made), sampling.completions)]
+        return [
+            tuple(made[begin : begin + sampling.completions]) for begin in range(0, len(made), sampling.completions)
+        ]
 
     def _prefill(self, prompts: list[Prompt], count: int, device: torch.device) -> _State:
         """Keys and values of all prompts but their last tokens, which the first step reads, for each completion."""

@@ -42,7 +42,9 @@ class Sampling(NamedTuple):
         if not 0 < self.top_p <= 1:
             raise ValueError(f"Expected `top_p` to be in (0, 1] but got {self.top_p}.")
         if self.temperature == 0 and self.completions > 1:
-            raise ValueError(f"Expected `completions` to be 1 with `temperature` 0 but got {self.completions}: all are equal.")
+            raise ValueError(
+                f"Expected `completions` to be 1 with `temperature` 0 but got {self.completions}: all are equal."
+            )
         return self
 
 
