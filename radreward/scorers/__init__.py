@@ -162,6 +162,8 @@ def find(name_or_path: str | Path) -> Found:
     if (known := NAMES.get(name)) and (known.takes or not value):
         if known.needs and not value:
             raise InputError(f"{name}: Expected {known.needs} after a colon, as {name}:FOLDER.")
+        if known.folder and not (known.folder / known.kind.settings).is_file():
+            raise InputError(f"{name}: Expected the model in {known.folder} but this installation has none.")
         return Found(known.kind, known.folder, {**known.settings, **({known.takes: value} if value else {})})
     path = Path(name_or_path).expanduser()
     file, _, metric = str(path).rpartition(":")
@@ -179,5 +181,4 @@ def find(name_or_path: str | Path) -> Found:
                 return Found(kind, folder, {})
     if (path / "config.yaml").is_file():
         raise InputError(f"{path}: holds a run without a model; finish it with `radreward fit ... --ckpt_path=last`.")
-    expected = " or ".join(kind.settings for kind in KINDS)
-    raise InputError(f"{path}: Expected a folder with {expected}, or one whose folder model/ has them.")
+    raise InputError(f"{path}: Expected the folder of a saved scorer or of a run, but no {CONFIG} or the like is there.")

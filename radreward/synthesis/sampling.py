@@ -83,7 +83,7 @@ def sample_facts(rng: Random, most: int | None = None, common: bool = False) -> 
     keys += sample_keys(rng, tuple(FINDINGS), rng.choices((0, 1, 2, 3), (4, 4, 2, 1))[0])
     if common:
         keys = [key for key in keys if key in COMMON]
-    if most is not None and keys:
+    if most is not None:
         keys = rng.sample(keys, k=min(len(keys), rng.randint(1, most)))
     kept = distinct(keys)
     return tuple(sample_fact(key, rng) for key in kept) + tuple(_resolved(rng, kept))

@@ -28,7 +28,7 @@ def test_every_name_is_found(name: str) -> None:
 def test_what_holds_no_scorer_says_what_it_holds(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Expected the folder of a model, my_file.py:my_metric, or a name of embedded"):
         find(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="Expected a folder with config.json or ratescore.json"):
+    with pytest.raises(InputError, match="Expected the folder of a saved scorer or of a run"):
         find(tmp_path)
     (tmp_path / "config.yaml").touch()
     with pytest.raises(InputError, match="holds a run without a model; finish it with"):

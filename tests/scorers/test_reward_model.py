@@ -12,7 +12,7 @@ from radreward.criteria import RadCliQ
 from radreward.errors import InputError
 from radreward.models import Backbone, RewardModel, SavedModel
 from radreward.prompts import PairTemplate
-from radreward.scorers import RewardModelScorer
+from radreward.scorers import NAMES, RewardModelScorer
 
 REFERENCES = ["lungs are clear"] * 3 + ["small left effusion"] * 2
 CANDIDATES = ["clear lungs", "right effusion", "no change", "left effusion", "clear lungs"]
@@ -62,7 +62,7 @@ def test_a_name_a_model_and_the_run_around_it_load_alike(tmp_path: Path, monkeyp
     scorer = RewardModelScorer(_saved())
     run = tmp_path / "run"
     scorer.save_pretrained(run / "model")
-    monkeypatch.setattr("radreward.scorers.EMBEDDED", run / "model")
+    monkeypatch.setitem(NAMES, "embedded", NAMES["embedded"]._replace(folder=run / "model"))
     expected = scorer.score(REFERENCES, CANDIDATES).total
     for name in ("embedded", run / "model", run, str(run)):
         loaded = radreward.load(name)
@@ -79,9 +79,9 @@ def test_unknown_names_are_told() -> None:
 
 
 def test_folders_without_a_model_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="config.json or model/config.json"):
+    with pytest.raises(InputError, match="Expected the folder of a saved scorer or of a run"):
         radreward.load(tmp_path)
-    monkeypatch.setattr("radreward.scorers.EMBEDDED", tmp_path / "none")
+    monkeypatch.setitem(NAMES, "embedded", NAMES["embedded"]._replace(folder=tmp_path / "none"))
     with pytest.raises(InputError, match="embedded: Expected the model in .*none"):
         radreward.load("embedded")
 

@@ -59,7 +59,7 @@ def test_repetitions_are_averaged_and_the_order_stays() -> None:
 def test_an_answer_that_is_missing_leaves_the_others() -> None:
     model = Scripted(lambda table, seed: "" if seed == 1 or "gone" in table else rows(table, "0") + "\noverall,2")
     found = ChatJudge(model).judge([["No edema."], ["It is gone."]], [["Edema."], ["Edema."]])
-    assert found[0].original == (SentenceScore(0.0, ()),)
+    assert found[0].original == (SentenceScore(0.0, (), (1.0, 0.0, 0.0, 0.0)),)  # 0 in all that answered
     reason = "no answer: no answer after 6 attempts: the server said 500"
     assert found[0].status == f"partial: 1 of 3 repetitions, the first because of {reason}"
     assert found[1].original == (None,)
@@ -98,7 +98,7 @@ def test_one_repetition_keeps_its_status() -> None:
     }
 
 
-ENTRY = st.none() | st.builds(SentenceScore, st.sampled_from(SCORES), st.sets(st.integers(0, 3)).map(tuple))
+ENTRY = st.none() | st.builds(SentenceScore, st.sampled_from(SCORES), st.sets(st.integers(0, 3)).map(tuple), st.none())
 
 
 @given(st.lists(st.tuples(ENTRY, st.none() | st.floats(0, 5)), min_size=1, max_size=5))
