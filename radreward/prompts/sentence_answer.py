@@ -69,8 +69,8 @@ def read_answer(answer: str, original: Mapping[str, str], predicted: Mapping[str
     >>> answer = 'Sure:\n```csv\nOriginal,a,No edema, no effusion.,"A,B",1,\nOriginal,A,"No edema.",a,0.5\n'
     >>> answer += 'Original,B,"No effusion.",a,half\n```\nOverall score: 4/5'
     >>> found = read_answer(answer, {"a": "No edema, no effusion."}, {"A": "No edema.", "B": "No effusion."})
-    >>> found.original, found.predicted, found.overall
-    ((SentenceScore(score=1.0, matches=(0, 1)),), (SentenceScore(score=0.5, matches=(0,)), None), 4.0)
+    >>> [entry[:2] for entry in found.original], found.predicted[0][:2], found.predicted[1], found.overall
+    ([(1.0, (0, 1))], (0.5, (0,)), None, 4.0)
     >>> found.problems, found.status
     ({'prose': 1, 'no number': 1, 'missing row': 1}, 'partial: 1 of 3 sentences without a score')
     """

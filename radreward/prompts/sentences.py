@@ -90,7 +90,7 @@ class SentencePrompt:
     Predicted,A,"Mild edema."
     >>> answer = 'Original,a,"No edema.",A,-1\nPredicted,A,"Mild edema.",a,-1\noverall,1'
     >>> prompt.parse(answer, ["No edema."], ["Mild edema."]).original
-    (SentenceScore(score=-1.0, matches=(0,)),)
+    (SentenceScore(score=-1.0, matches=(0,), chances=None),)
     """
 
     def __init__(
