@@ -181,4 +181,6 @@ def find(name_or_path: str | Path) -> Found:
                 return Found(kind, folder, {})
     if (path / "config.yaml").is_file():
         raise InputError(f"{path}: holds a run without a model; finish it with `radreward fit ... --ckpt_path=last`.")
-    raise InputError(f"{path}: Expected the folder of a saved scorer or of a run, but no {CONFIG} or the like is there.")
+    raise InputError(
+        f"{path}: Expected the folder of a saved scorer or of a run, but no {CONFIG} or the like is there."
+    )
