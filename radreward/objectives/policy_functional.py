@@ -121,8 +121,9 @@ def majority(values: Tensor) -> Tensor:
     same = (answers.unsqueeze(2) == answers.unsqueeze(1)).all(-1)  # (B, G, G)
     same = same & votes.unsqueeze(1) & votes.unsqueeze(2)
     frequency = same.sum(2)
-    mean = answers.sum(1, keepdim=True) / votes.sum(1).clamp_min(1)[:, None, None]
-    distance = (answers - mean).square().sum(-1).masked_fill(~votes, torch.inf)
+    # From the mean, times the number of votes: whole numbers, so that rounding breaks no tie.
+    apart = answers * votes.sum(1)[:, None, None] - answers.sum(1, keepdim=True)
+    distance = apart.double().square().sum(-1).masked_fill(~votes, torch.inf)
     distance = distance.masked_fill(frequency < frequency.amax(1, keepdim=True), torch.inf)
     nearest = distance == distance.amin(1, keepdim=True)
     rank = torch.unique(answers.flatten(0, 1), dim=0, return_inverse=True)[1].view_as(votes)  # lexicographic

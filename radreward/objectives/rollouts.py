@@ -114,7 +114,9 @@ class GroupRelative(RolloutObjective):
         parts: dict[str, Tensor] = {}
         for name, function in self._functions().items():
             parts[name] = self._call(name, function, completions, terms)
-        rewards = torch.stack([self._functions()[name].weight * part for name, part in parts.items()]).sum(0)
+        weights = {name: function.weight for name, function in self._functions().items()}
+        # One that weighs nothing is logged alone: where it has no number, the completion has its reward all the same.
+        rewards = torch.stack([weights[name] * part for name, part in parts.items() if weights[name]]).sum(0)
         scales = self.scaling(completions, parts["accuracy"])
         advantages = self.advantages(rewards) * scales
         terms |= {f"reward/{name}": part.nanmean() for name, part in parts.items()}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
+from fractions import Fraction
+from itertools import permutations
 
 import pytest
 import torch
@@ -87,7 +89,7 @@ def vote(answers: list[list[float]]) -> list[bool]:
     if not valid:
         return [False] * len(answers)
     counts = Counter(valid)
-    mean = [statistics.fmean(vector[j] for vector in valid) for j in range(len(valid[0]))]
+    mean = [Fraction(sum(vector[j] for vector in valid), len(valid)) for j in range(len(valid[0]))]
     tied = [vector for vector in valid if counts[vector] == max(counts.values())]
     winner = min(tied, key=lambda vector: (sum((v - m) ** 2 for v, m in zip(vector, mean, strict=True)), vector))
     return [vector == winner for vector in vectors]
@@ -101,6 +103,14 @@ def test_the_majority_is_counted_by_hand(answers: list[list[float]]) -> None:
 def test_a_tie_goes_to_the_vector_nearest_to_the_mean() -> None:
     values = torch.tensor([[[0.0], [0.0], [4.0], [4.0], [5.0]]])  # mean 2.6
     assert functional.majority(values)[0].tolist() == [False, False, True, True, False]
+
+
+def test_rounding_breaks_no_tie() -> None:
+    # Three vectors as far from their mean, in thirds: the least in its first number.
+    values = torch.tensor([[[0.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]]])
+    for order in permutations(range(3)):
+        found = functional.majority(values[:, list(order)])[0].tolist()
+        assert found == [place == 0 for place in order]
 
 
 @pytest.mark.parametrize("psi", [0.0, 0.3, 0.5, 1.0])

@@ -200,6 +200,14 @@ def test_completions_without_a_reward_are_left_out_counted_and_told(caplog: pyte
     assert row[3] > 0.7
 
 
+def test_a_reward_that_weighs_nothing_is_logged_and_leaves_no_completion_out() -> None:
+    given = completions([[[1.0]] * 4 + [[0.0]]], [[1.0]])
+    judgement = GroupRelative(rewards=[Odd(weight=0)]).judge(given)
+    assert judgement.terms["completions/unjudged"] == 0
+    assert judgement.terms["reward/Odd"].item() == pytest.approx(3)
+    assert torch.equal(judgement.advantages, GroupRelative(rewards=[]).judge(given).advantages)
+
+
 def test_rewards_that_are_never_numbers_end_the_training() -> None:
     with pytest.raises(InputError, match="Never gave no finite number for any of 15"):
         GroupRelative(rewards=[Never()]).judge(make_completions())
