@@ -146,6 +146,7 @@ def synthesize(options: Namespace) -> int:
             options.reports,
             options.column,
             options.length,
+            options.most,
         )
     print(f"Groups: {path}, with a data card beside them.")
     return 0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rich.progress import track
 
@@ -46,6 +47,7 @@ def synthesize(
     seed: int = 0,
     reports: Sequence[str] | None = None,
     length: Length = "report",
+    most: int | None = None,
 ) -> Iterator[ReportGroup]:
     """Groups of one reference and its candidates, from the grammar or from given reports.
 
@@ -59,14 +61,16 @@ def synthesize(
         seed: Decides everything.
         reports: Real reports to begin from, at least two.
         length: Of what the grammar writes: whole reports, half of them brief, or single statements. A model learns
-            from statements what words mean, many to a batch, before it learns to read reports; and from one to four
+            from statements what words mean, many to a batch, before it learns to read reports; and from a few
             findings in plain words to read at all, where it begins from nothing.
+        most: Most findings of a plain report, 4 where nothing is given. A model that begins from nothing learns many
+            times sooner from one finding first, then two, then all.
 
     Returns:
         Groups with at least two different totals, made one by one.
 
     Raises:
-        ValueError: If `groups` is less than 1 or `per_reference` less than 2.
+        ValueError: If `groups` or `most` is less than 1, or `per_reference` less than 2.
         InputError: If the criteria have a tag that synthesis does not know or need whole reports, in no report can
             errors be made by them, or a given report is too long or has neither findings nor impression.
 
@@ -75,24 +79,45 @@ def synthesize(
     >>> len(group.candidates), set(group.candidates[0].errors) == set(RadCliQ().tags)
     (3, True)
     """
-    for name, value, least in (("groups", groups, 1), ("per_reference", per_reference, 2)):
+    for name, value, least in (("groups", groups, 1), ("per_reference", per_reference, 2), ("most", most or 4, 1)):
         if value < least:
             raise ValueError(f"Expected `{name}` to be >= {least} but got {value}.")
     check_criteria(criteria)
     language = bool(LANGUAGE & set(criteria.tags))
     if length != "report" and (language or reports is not None):
         raise InputError("length: Expected `report` for given reports and for criteria that judge sections.")
+    if most is not None and length != "plain":
+        raise InputError("most: Expected `length` to be plain, whose findings are counted.")
     pool = Pool(_annotated(reports)) if reports is not None else None
-    return _groups(criteria, groups, per_reference, seed, language, length, pool)
+    return _groups(criteria, groups, per_reference, seed, Writing(language, length, most), pool)
+
+
+class Writing(NamedTuple):
+    """What candidates and the grammar's references are to be like."""
+
+    language: bool
+    """Whether history and impression are judged, and have to be there."""
+    length: Length
+    most: int | None
+
+    def styles(self, rng: Random) -> Styles:
+        """How a reference and its candidates are written."""
+        if self.language:
+            return full_style
+        if self.length == "statement":
+            return statement_style
+        if self.length == "plain":
+            return partial(plain_style, most=self.most or 4)
+        return rng.choice((brief_style, sample_style))
 
 
 def _groups(
-    criteria: Criteria, groups: int, per_reference: int, seed: int, language: bool, length: Length, pool: Pool | None
+    criteria: Criteria, groups: int, per_reference: int, seed: int, writing: Writing, pool: Pool | None
 ) -> Iterator[ReportGroup]:
     for number in range(groups):
-        rng = PlainWords(f"{seed}:{number}") if length == "plain" else Random(f"{seed}:{number}")
+        rng = PlainWords(f"{seed}:{number}") if writing.length == "plain" else Random(f"{seed}:{number}")
         index = number % len(pool.reports) if pool else 0
-        yield _group(f"synthetic-{seed}-{number}", criteria, per_reference, language, length, pool, index, rng)
+        yield _group(f"synthetic-{seed}-{number}", criteria, per_reference, writing, pool, index, rng)
 
 
 def _annotated(reports: Sequence[str]) -> list[AnnotatedReport]:
@@ -109,17 +134,16 @@ def _group(
     name: str,
     criteria: Criteria,
     per_reference: int,
-    language: bool,
-    length: Length,
+    writing: Writing,
     pool: Pool | None,
     index: int,
     rng: Random,
 ) -> ReportGroup:
     for _ in range(REFERENCES):  # a normal chest, say, has no place to be wrong about
-        reference, styles = _reference(language, length, pool, index, rng)
+        reference, styles = _reference(writing, pool, index, rng)
         for _ in range(TRIES):
             drafts = _drafts(reference, per_reference, pool, index, styles, rng)
-            if language:
+            if writing.language:
                 drafts = [with_bad_language(entry, rng) for entry in drafts]
             candidates = tuple(_candidate(reference, entry, criteria) for entry in drafts)
             # Equal to six digits is equal: pairs are made of totals in float32.
@@ -132,20 +156,14 @@ def _group(
     )
 
 
-def _reference(
-    language: bool, length: Length, pool: Pool | None, index: int, rng: Random
-) -> tuple[AnnotatedReport, Styles]:
+def _reference(writing: Writing, pool: Pool | None, index: int, rng: Random) -> tuple[AnnotatedReport, Styles]:
     """A report to judge against, and in which styles others are written: for a brief one brief ones."""
     if pool:
         reference = pool.reports[index]
         return reference, brief_style if len(reference.sentences) <= FEW else sample_style
-    if language:  # history and impression are judged: they must be there
-        styles: Styles = full_style
-    else:
-        known = {"statement": statement_style, "plain": plain_style}
-        styles = known[length] if length in known else rng.choice((brief_style, sample_style))
+    styles = writing.styles(rng)
     report = any_report(styles)(rng)
-    while length == "plain" and not any(fact.positive for fact in report.facts):
+    while writing.length == "plain" and not any(fact.positive for fact in report.facts):
         report = any_report(styles)(rng)
     return report, styles
 
@@ -175,6 +193,7 @@ def synthesize_files(
     reports: Path | None = None,
     column: str | None = None,
     length: Length = "report",
+    most: int | None = None,
 ) -> Path:
     """Write `groups.parquet` and a data card into a folder.
 
@@ -186,6 +205,7 @@ def synthesize_files(
         seed: Decides everything.
         reports: CSV, JSONL or Parquet of real reports; the grammar writes references where none are given.
         length: Of what the grammar writes.
+        most: Most findings of a plain report.
         column: Where the text stands; otherwise `report`, `reference`, `text`, or `findings` and `impression`.
 
     Returns:
@@ -198,7 +218,7 @@ def synthesize_files(
     if real and real.empty:
         logger.warning("%s: %d rows without text are left out, first row %d.", reports, len(real.empty), real.empty[0])
     card = Card(criteria, seed, per_reference, reports.name if reports else None, real)
-    stream = card.counted(synthesize(criteria, groups, per_reference, seed, real and real.texts, length))
+    stream = card.counted(synthesize(criteria, groups, per_reference, seed, real and real.texts, length, most))
     output.mkdir(parents=True, exist_ok=True)
     path = output / "groups.parquet"
     write_groups(path, track(stream, "Writing groups", total=groups))

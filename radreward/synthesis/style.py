@@ -37,9 +37,9 @@ def statement_style(rng: Random) -> Style:
     return Style("findings", lower=rng.random() < 0.12, filler=0.0, most=1, negatives=0.1)
 
 
-def plain_style(rng: Random) -> Style:
-    """A style of one to four everyday findings and little else, for models that learn to read from nothing."""
-    return Style("findings", filler=0.0, most=4, negatives=0.02, common=True)
+def plain_style(rng: Random, most: int = 4) -> Style:
+    """A style of one to `most` everyday findings and little else, for models that learn to read from nothing."""
+    return Style("findings", filler=0.0, most=most, negatives=0.02, common=True)
 
 
 class PlainWords(Random):

@@ -166,3 +166,19 @@ def test_rows_without_text_are_told(tmp_path: Path, caplog: pytest.LogCaptureFix
     card = json.loads((tmp_path / "out" / "card.json").read_text(encoding="utf-8"))
     assert (card["source"], card["reports"]) == ("my.csv", {"used": 2, "empty rows": 2})
     assert "- reports: 2; empty rows left out: 2\n" in (tmp_path / "out" / "card.md").read_text(encoding="utf-8")
+
+
+def test_plain_reports_have_no_more_findings_than_wanted() -> None:
+    def findings(most: int) -> set[int]:
+        groups = synthesize(RadCliQ(), 60, seed=3, length="plain", most=most)
+        return {sum(fact.positive for fact in annotate(group.reference).facts) for group in groups}
+
+    assert findings(1) == {1}
+    assert findings(3) == {1, 2, 3}
+
+
+def test_findings_are_counted_in_plain_reports_only() -> None:
+    with pytest.raises(InputError, match="most: Expected `length` to be plain"):
+        synthesize(RadCliQ(), 1, most=1)
+    with pytest.raises(ValueError, match="Expected `most` to be >= 1 but got -1"):
+        synthesize(RadCliQ(), 1, length="plain", most=-1)
