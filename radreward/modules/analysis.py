@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import torch
 from lightning.pytorch import Trainer
@@ -21,36 +20,21 @@ from radreward.models.attention import model_inputs
 from radreward.models.decoding import TransformersEngine
 from radreward.models.explainer import Explainer
 from radreward.models.token_logps import base_model
+from radreward.modules.answers import Likeness, Seen, green_differences, told
 from radreward.modules.base import BaseModule, Figures, OptimizerSettings
 from radreward.modules.export import best_checkpoint, check_whole
 from radreward.modules.policy_figures import agreement_of_values
 from radreward.modules.run import RunFolder, write_json
 from radreward.modules.starting import round_trained, start_from
-from radreward.prompts.green import GreenTemplate, error_types, read_green
+from radreward.prompts.green import GreenTemplate
 from radreward.types import AnswerBatch, PackedBatch
-
-
-class Seen(NamedTuple):
-    """What a model answered to some prompts, against what was written for them."""
-
-    values: Tensor
-    """(C, N) errors that it states, NaN where none can be read."""
-    errors: Tensor
-    """(C, N) known errors."""
-    valid: Tensor
-    """(C,) bool: whether the answer has the form that was asked for."""
-    finished: Tensor
-    """(C,) bool: whether it ended by itself."""
-    overlap: Tensor
-    """(C,) ROUGE-L F1 of its words with those of the written answer."""
-    green: Tensor
-    """(C,) absolute difference of the GREEN scores of both, NaN where one has none."""
 
 
 class AnalysisModule(BaseModule):
     """Trains a model to write analyses by cross-entropy on their tokens (GREEN, section 3.1.2).
 
-    What the candidates of a reference share is read once for all of them, in training and in validation.
+    What the candidates of a reference share is read once for all of them, in training and in validation. BERTScore of
+    the answers, which takes an encoder, is computed after training alone.
 
     Args:
         backbone: What reads the reports and writes.
@@ -86,6 +70,7 @@ class AnalysisModule(BaseModule):
         self.figures: dict[str, dict[str, float | None]] = {}
         self.form: dict[str, float | None] = {}
         self._all = False
+        self._likeness: Likeness | None = None
         self._left = 0
         self._checked = False
 
@@ -173,8 +158,13 @@ class AnalysisModule(BaseModule):
         made = engine.greedy(batch.prompts, questions.max_answer, (end,) if end else ())
         parsed = [template.parse(one.text, questions.criteria) for one in made]
         values = [[torch.nan if value is None else value for value in one.values] for one in parsed]
-        green = [_green_difference(one.text, wanted, collator) for one, wanted in zip(made, batch.answers, strict=True)]
-        overlap = [rouge_l(one.text, wanted) for one, wanted in zip(made, batch.answers, strict=True)]
+        texts, wanted = [one.text for one in made], batch.answers
+        green = torch.full((len(texts), 2), torch.nan)
+        if isinstance(template, GreenTemplate):
+            pairs = zip(texts, wanted, strict=True)
+            green = torch.tensor([green_differences(*pair, questions.criteria) for pair in pairs])
+        self._likeness = self._likeness or Likeness(self.device)
+        likeness, cut = self._likeness(wanted, texts, states=self._all)
         board = self.logger
         if batch_index == 0 and isinstance(board, TensorBoardLogger):
             reports, text = batch.reports[0], made[0].text
@@ -185,8 +175,9 @@ class AnalysisModule(BaseModule):
             batch.errors.cpu(),
             torch.tensor([one.problem is None for one in parsed]),
             torch.tensor([one.finish == "stop" for one in made]),
-            torch.tensor(overlap),
-            torch.tensor(green),
+            likeness,
+            cut,
+            green,
         )
 
     def on_validation_epoch_end(self) -> None:
@@ -199,12 +190,8 @@ class AnalysisModule(BaseModule):
         self.figures = agreement_of_values(criteria, seen.values, seen.errors)
         self.form = {
             "loss": loss,
-            "valid": float(seen.valid.float().mean()),
-            "finished": float(seen.finished.float().mean()),
             "exact": self.figures["total"]["accuracy"],
-            "rouge_l": float(seen.overlap.mean()),
-            "green_difference": _mean(seen.green),
-            "candidates": float(len(seen.valid)),
+            **told(seen, criteria),
         }
         for name, value in self.form.items():
             if value is not None:
@@ -232,14 +219,14 @@ class AnalysisModule(BaseModule):
         self._all = True
         trainer.validate(self, data.val_dataloader(), verbose=False)
         self._all = False
-        told = {
+        about = {
             "steps": trainer.global_step,
             "weights": "last" if best is None else "best",
             "data": data.fingerprint(),
         }
         if trainer.is_global_zero:
-            Explainer(self.backbone, self.model, responses(data).questions, told).save(run.model, half)
-            write_json(run.metrics, {"agreement": self.figures, "answers": self.form, **told})
+            Explainer(self.backbone, self.model, responses(data).questions, about).save(run.model, half)
+            write_json(run.metrics, {"agreement": self.figures, "answers": self.form, **about})
         return self.figures
 
 
@@ -254,33 +241,3 @@ def responses(data: Any) -> Responses:
     if not isinstance(data.collator, Responses):
         raise InputError(f"data.collator: Expected Responses for analyses but got {type(data.collator).__name__}.")
     return data.collator
-
-
-def rouge_l(text: str, wanted: str) -> float:
-    """F1 of the longest common subsequence of words (Lin 2004), without regard to case; 1 where both are empty.
-
-    >>> rouge_l("No edema is seen", "no edema was seen")
-    0.75
-    """
-    ours, theirs = (re.findall(r"\w+", words.lower()) for words in (text, wanted))
-    if not ours or not theirs:
-        return float(ours == theirs)
-    row = [0] * (len(theirs) + 1)
-    for word in ours:
-        diagonal = 0
-        for place, other in enumerate(theirs, 1):
-            diagonal, row[place] = row[place], diagonal + 1 if word == other else max(row[place], row[place - 1])
-    return 2 * row[-1] / (len(ours) + len(theirs))
-
-
-def _green_difference(text: str, wanted: str, collator: Responses) -> float:
-    if not isinstance(collator.template, GreenTemplate):
-        return torch.nan
-    types = error_types(collator.criteria).entries
-    ours, theirs = (read_green(one, types).green for one in (text, wanted))
-    return torch.nan if ours is None or theirs is None else abs(ours - theirs)
-
-
-def _mean(values: Tensor) -> float | None:
-    kept = values[~values.isnan()]
-    return float(kept.mean()) if len(kept) else None

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from radreward.metrics import words
 from radreward.scorers.plain import PlainScorer
 
 ROUGE_VARIANTS = ("1", "2", "l")
 
 
 class BLEU(PlainScorer):
-    """BLEU of single pairs (Papineni et al., 2002), by sacrebleu, in [0, 1].
-
-    BP · exp(Σ_n log p_n / N) over n = 1 … N; BP = min(1, exp(1 - |reference| / |candidate|)). Lower case, tokens "13a",
-    exponential smoothing of counts that are 0, and the effective order, so that a report of three words can equal its
-    reference. Two texts without a word in common have 0.
+    """BLEU of single pairs (Papineni et al., 2002), by sacrebleu, in [0, 1]; see `words.bleu`.
 
     Args:
         order: N, the longest n-gram.
@@ -33,6 +30,7 @@ class BLEU(PlainScorer):
     packages = ("sacrebleu",)
     extra = "lexical"
     range = (0.0, 1.0)
+    uses = (words,)
 
     def __init__(self, order: int = 4) -> None:
         if order not in (1, 2, 3, 4):
@@ -47,18 +45,11 @@ class BLEU(PlainScorer):
 
     def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
         """See `PlainScorer.values`."""
-        from sacrebleu.metrics.bleu import BLEU as SacreBLEU
-
-        metric = SacreBLEU(lowercase=True, effective_order=True, max_ngram_order=self.order)
-        pairs = zip(references, candidates, strict=True)
-        return [min(metric.sentence_score(candidate, [reference]).score / 100, 1.0) for reference, candidate in pairs]
+        return words.bleu(references, candidates, self.order)
 
 
 class ROUGE(PlainScorer):
-    """F1 of the words in common (Lin, 2004), by rouge-score, in [0, 1]: of words, pairs of words, or a subsequence.
-
-    2 P R / (P + R) with P = common / |candidate| and R = common / |reference|. Lower case, letters and digits only, no
-    stemming.
+    """F1 of the words in common (Lin, 2004), by rouge-score, in [0, 1]; see `words.rouge`.
 
     Args:
         variant: "1" or "2" for n-grams, "l" for the longest common subsequence.
@@ -75,6 +66,7 @@ class ROUGE(PlainScorer):
     packages = ("rouge_score",)
     extra = "lexical"
     range = (0.0, 1.0)
+    uses = (words,)
 
     def __init__(self, variant: str = "l") -> None:
         if variant not in ROUGE_VARIANTS:
@@ -89,12 +81,7 @@ class ROUGE(PlainScorer):
 
     def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
         """See `PlainScorer.values`."""
-        from rouge_score.rouge_scorer import RougeScorer
-
-        name = f"rouge{self.variant.upper()}"
-        scorer = RougeScorer([name])
-        pairs = zip(references, candidates, strict=True)
-        return [scorer.score(reference, candidate)[name].fmeasure for reference, candidate in pairs]
+        return words.rouge(references, candidates, self.variant)
 
 
 class ChrF(PlainScorer):

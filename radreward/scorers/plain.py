@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar, Self
 
 import torch
@@ -28,6 +29,7 @@ class PlainScorer(Scorer):
         file: What that JSON is called; by it a saved one is known.
         packages: What it imports that may not be there.
         extra: The extra of this package that installs them.
+        uses: Modules whose code, beside its own, decides the scores.
 
     Raises:
         InputError: If a package is not there; names the extra.
@@ -36,6 +38,7 @@ class PlainScorer(Scorer):
     file: ClassVar[str]
     packages: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[str] = ""
+    uses: ClassVar[tuple[ModuleType, ...]] = ()
 
     def __init__(self) -> None:
         if missing := [name for name in self.packages if importlib.util.find_spec(name) is None]:
@@ -57,11 +60,9 @@ class PlainScorer(Scorer):
 
     def code(self) -> str:
         """What scores depend on beside the settings: this code and the versions of the packages."""
-        parts = [
-            hashlib.sha256(Path(inspect.getfile(kind)).read_bytes()).hexdigest()
-            for kind in type(self).__mro__
-            if issubclass(kind, PlainScorer) and kind is not PlainScorer
-        ]
+        kinds = [kind for kind in type(self).__mro__ if issubclass(kind, PlainScorer) and kind is not PlainScorer]
+        files = [*map(inspect.getfile, kinds), *map(inspect.getfile, self.uses)]
+        parts = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files]
         return " ".join([*parts, *(f"{name} {version(name)}" for name in self.packages)])
 
     def fingerprint(self) -> str:

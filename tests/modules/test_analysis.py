@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch import Tensor
 
 from radreward.cli import build, main
@@ -13,7 +14,8 @@ from radreward.data.records import write_groups
 from radreward.errors import InputError
 from radreward.models import Backbone
 from radreward.modules import AnalysisModule
-from radreward.modules.analysis import _green_difference, responses, rouge_l
+from radreward.modules.analysis import responses
+from radreward.modules.answers import green_differences
 from radreward.scorers import load
 from radreward.synthesis.pipeline import synthesize
 from radreward.types import AnswerBatch
@@ -63,7 +65,18 @@ def test_a_run_leaves_a_scorer_and_figures(config: Path) -> None:
     saved = json.loads(training.run.metrics.read_text())
     assert saved["agreement"] == figures
     assert set(figures) == {*RadCliQ().tags, "total"}
-    assert set(saved["answers"]) == {"loss", "valid", "finished", "exact", "rouge_l", "green_difference", "candidates"}
+    spread = {f"{name}{sd}" for name in ("bleu_4", "rouge_l", "bertscore", "green_difference") for sd in ("", "_sd")}
+    spread |= {f"{name}_{part}" for name in ("significant", "insignificant", "matched") for part in ("mae", "sd")}
+    expected = {"loss", "valid", "finished", "exact", "candidates", "bertscore_cut", *spread}
+    assert set(saved["answers"]) == expected
+    measured = ("bleu_4", "rouge_l", "bertscore")
+    assert all(-1 <= saved["answers"][name] <= 1 for name in measured)
+    assert saved["answers"]["significant_mae"] is None, "the criteria are not by significance"
+    events = EventAccumulator(str(training.run.folder / "logs"))
+    events.Reload()
+    logged = {name: [entry.value for entry in events.Scalars(f"val/{name}")] for name in measured}
+    assert len(logged["bleu_4"]) == len(logged["rouge_l"]) == 2
+    assert logged["bertscore"] == [pytest.approx(saved["answers"]["bertscore"])], "after training alone"
     assert saved["answers"]["candidates"] > 2, "after training all are answered"
     module = training.module
     assert isinstance(module, AnalysisModule)
@@ -164,7 +177,8 @@ def test_a_model_learns_the_answers_of_a_batch(config: Path) -> None:
     assert seen.valid.all()
     assert seen.finished.all()
     assert torch.equal(seen.values, seen.errors)
-    assert float(seen.overlap.mean()) == pytest.approx(1.0)
+    assert seen.likeness[0, :2].tolist() == pytest.approx([1.0, 1.0])
+    assert seen.likeness[:, 2].isnan().all()
 
 
 def test_packing_that_changes_the_loss_ends_the_run(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,14 +229,8 @@ def test_green_is_compared_with_the_written_answer(config: Path) -> None:
     assert isinstance(module, AnalysisModule)
     batch = next(iter(training.data.train_dataloader()))
     collator = responses(training.data)
-    assert _green_difference(batch.answers[0], batch.answers[0], collator) == 0
-    assert torch.isnan(torch.tensor(_green_difference("I cannot.", batch.answers[0], collator)))
-
-
-def test_words_in_common_are_counted_in_order() -> None:
-    assert rouge_l("a b c d", "a c d e f") == pytest.approx(2 * 3 / 9)
-    assert rouge_l("", "") == 1
-    assert rouge_l("a", "") == 0
+    assert green_differences(batch.answers[0], batch.answers[0], collator.criteria) == (0, 0)
+    assert torch.tensor(green_differences("I cannot.", batch.answers[0], collator.criteria)).isnan().all()
 
 
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)

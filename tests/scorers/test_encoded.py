@@ -52,7 +52,7 @@ def test_windows_and_batches_do_not_change_scores(monkeypatch: pytest.MonkeyPatc
     texts = [*REFERENCES, *CANDIDATES] * 2, [*CANDIDATES, *REFERENCES] * 2
     whole = scorer.score(*texts).total
     monkeypatch.setattr("radreward.scorers.encoded.WINDOW", 5)
-    monkeypatch.setattr("radreward.scorers.encoded.BATCH_TOKENS", 1)
+    monkeypatch.setattr("radreward.models.text_states.BATCH_TOKENS", 1)
     torch.testing.assert_close(scorer.score(*texts).total, whole)
 
 
