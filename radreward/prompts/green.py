@@ -25,6 +25,8 @@ _FINDINGS = Criterion("matched findings", "Findings that both reports have.")
 _MARKS = " \t*#>_-•"
 _MARKER = re.compile(r"[\s*_•-]{0,8}(?:\(([a-z]|\d{1,3})\)|([a-z]|\d{1,3})[.)](?=\s))[*_]{0,4}\s*", re.I | re.ASCII)
 _AMOUNT = re.compile(r"\s*[*_]{0,4}([+-]?[A-Za-z0-9.+-]{1,24})")
+_SECOND = re.compile(r"\n[\s*_•-]{0,8}\(?2[.)]\s")
+"""Of a list with numbers: the 1 before it is the first of these and no count."""
 _NOTHING = frozenset({"no", "none", "n/a", "nothing"})
 _OF_NOTHING = _NOTHING | frozenset(
     (
@@ -221,8 +223,8 @@ def read_green(text: str, types: Sequence[Criterion], strict_reference: bool = F
     Headings stand at the beginning of a line. In a section each category has a line with its marker, in letters of any
     case or numbers, or its name, and a count after the first colon that a count follows, with or without a full stop;
     lines between them, blank ones too, belong to the line before. A category that is not listed has no error where
-    others are, or where the section says that there are none. What is stated twice, and a section that is missing or
-    says nothing of this, gives None.
+    others are, or where the section says that there are none. What is stated twice, a list with numbers in place of a
+    count, and a section that is missing or says nothing of this, gives None.
 
     Args:
         text: The answer.
@@ -320,16 +322,16 @@ def _entries(lines: list[str], types: Sequence[Criterion]) -> Iterator[tuple[int
         found = _MARKER.match(line)
         name = line.lstrip(_MARKS).partition(":")[0].strip(" *_").lower() if ":" in line[:120] else ""
         if found and ":" in line:
-            yield key, " ".join(parts)
+            yield key, "\n".join(parts)
             label = (found[1] or found[2]).lower()
             place = int(label) - 1 if label.isdigit() else ord(label) - ord("a")
             key, parts = (place if 0 <= place < len(types) else f"({label})"), [line[found.end() :]]
         elif name in names:
-            yield key, " ".join(parts)
+            yield key, "\n".join(parts)
             key, parts = names[name], [line]
         else:
             parts.append(line.strip())
-    yield key, " ".join(parts)
+    yield key, "\n".join(parts)
 
 
 def _counts(lines: list[str], types: Sequence[Criterion]) -> _Counts:
@@ -374,7 +376,9 @@ def _number_first(text: str, entry: Criterion) -> tuple[float | None, str | None
     value, reason = read_number(found[1].rstrip("."), entry)
     if value is not None and value != int(value):
         value, reason = None, f"no whole number: {found[1].rstrip('.')!r}"
-    words = text[found.end() :].lstrip(" *_.:") if value else ""
+    if value == 1 and _SECOND.search(text, found.end()):
+        value, reason = None, "a numbered list and no count"
+    words = text[found.end() :].lstrip(" *_.:\n") if value else ""
     return value, reason, _items(words)
 
 
@@ -384,14 +388,14 @@ def _is_none(text: str) -> bool:
 
 
 def _items(text: str) -> tuple[str, ...]:
-    parts = (part.strip().removesuffix(".").strip() for part in text.split(";"))
+    parts = (one_line(part).removesuffix(".").strip() for part in text.split(";"))
     return tuple(part for part in parts if part)
 
 
 def _matched(sections: dict[str, list[str]], twice: set[str]) -> tuple[float | None, str | None, tuple[str, ...]]:
     if MATCHED in twice or MATCHED not in sections:
         return None, f"section {'twice' if MATCHED in twice else 'missing'}: {MATCHED}", ()
-    text = " ".join(line.strip() for line in sections[MATCHED]).strip()
+    text = "\n".join(line.strip() for line in sections[MATCHED]).strip()
     if not text:
         return None, "empty section", ()
     value, reason, words = _number_first(text, _FINDINGS)

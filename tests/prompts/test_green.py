@@ -185,6 +185,15 @@ def test_what_cannot_be_read_has_a_reason(line: str, reason: str) -> None:
     assert found.green is None
 
 
+def test_the_first_number_of_a_list_is_no_count() -> None:
+    found = read_green(response("(b) Kind:\n1. Effusion\n2. Edema", matched="1. Heart\n\n 2) Lungs\n3) Tube"), SIX)
+    assert (found.significant, found.matched, found.green) == ((0, None, 0, 0, 0, 0), None, None)
+    assert found.reasons[1] == "a numbered list and no count"
+    listed = read_green(response("(b) Kind: 2.\n1. Effusion\n2. Edema", matched="2.\n1. Heart\n2. Lungs"), SIX)
+    assert (listed.significant[1], listed.matched) == (2.0, 2.0)
+    assert read_green(response("(b) Kind: 1. A nodule of\n3 cm"), SIX).errors[1] == ("A nodule of 3 cm",)
+
+
 def test_names_for_letters_are_read() -> None:
     text = response("**Omission**: 2. X; Y\nIncorrect severity: 1")
     assert read_green(text, SIX).significant == (0.0, 2.0, 0.0, 1.0, 0.0, 0.0)
