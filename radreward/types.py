@@ -217,6 +217,29 @@ class Scores(NamedTuple):
     """Whatever a scorer shows for its score, one entry per row."""
 
 
+class Explanation(NamedTuple):
+    """What a model that explains said of a candidate, as it was read."""
+
+    answer: str
+    """All that it wrote."""
+    finish: str
+    """"stop" where it ended by itself, "length" where the longest answer ended it."""
+    problem: str | None
+    """The first thing about the answer that is not as it was asked for; a score may be read all the same."""
+    explanation: str | None
+    """Its reasons."""
+    significant: dict[str, float | None]
+    """Errors by criterion; those that matter for the patient's care, where the model tells them apart."""
+    insignificant: dict[str, float | None]
+    """Errors that do not matter; empty where the model does not tell them apart."""
+    errors: dict[str, tuple[str, ...]]
+    """The errors in words, by criterion; significant ones first."""
+    matched: float | None
+    """Findings that both reports have; None where the model does not count them."""
+    findings: tuple[str, ...]
+    """These findings, in words."""
+
+
 ENTITY_TYPES = ("Abnormality", "Anatomy", "Disease", "Non-Abnormality", "Non-Disease")
 """What an entity of a report can be (RaTEScore, section 3.1); rows and columns of affinities are in this order."""
 

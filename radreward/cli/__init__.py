@@ -38,7 +38,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             return fit(given[1:])
         options = parse(given)
-        from radreward.cli import benchmark, commands, compare, convert, judge, memory, regress, tune, verify, write
+        from radreward.cli import (
+            benchmark,
+            commands,
+            compare,
+            convert,
+            judge,
+            memory,
+            regress,
+            summarize,
+            tune,
+            verify,
+            write,
+        )
 
         command = {
             "evaluate": commands.evaluate,
@@ -54,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "benchmark": benchmark.run,
             "convert": convert.run,
             "regress": regress.run,
+            "summarize": summarize.run,
         }
         return command[options.command](options)
     except InputError as error:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from radreward.cli import benchmark, compare, convert, judge, memory, regress, tune, verify, write
+from radreward.cli import benchmark, compare, convert, judge, memory, regress, summarize, tune, verify, write
 from radreward.errors import InputError
 
 MODEL = "`embedded`, the folder of a saved model, or the folder of a run"
@@ -35,6 +35,9 @@ def parse(arguments: Sequence[str]) -> Namespace:
     _score(_command(commands, "score", "score candidates in a file against their references"))
     tune.add(_command(commands, "tune", "search settings of fit for those that make a metric best"))
     compare.add(_command(commands, "compare", "show finished runs side by side, over seeds, with a paired test"))
+    summarize.add(
+        _command(commands, "summarize", "tell what errors a report generator makes, of reports scored with reasons")
+    )
     benchmark.add(_command(commands, "benchmark", "compare metrics with what people made of reports"))
     convert.add(_command(commands, "convert", "make rated pairs, the input of benchmark, of published files or groups"))
     regress.add(_command(commands, "regress", "fit the overall score of sentences to known errors or ratings"))
@@ -98,8 +101,9 @@ def _synthesize(parser: ArgumentParser) -> None:
         choices=("report", "statement", "plain"),
         default="report",
         help="of generated texts: whole reports, single statements, from which a model learns "
-        "words faster, or one to four findings in plain words, for a model that learns to read from nothing",
+        "words faster, or a few findings in plain words, for a model that learns to read from nothing",
     )
+    parser.add_argument("--most", type=int, default=None, help="most findings of a plain report; 4 if not given")
     parser.add_argument("--criteria", default="radcliq-significance", help="a preset or a YAML file")
     parser.add_argument("--groups", type=int, default=10_000, help="how many references")
     parser.add_argument("--per-reference", type=int, default=3, help="candidates for each reference")

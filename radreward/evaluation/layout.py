@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -45,15 +45,17 @@ def terminal_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str
     return made
 
 
-def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    r"""A table in Markdown, its text escaped.
+def markdown_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], escape: Callable[[str], str] | None = None
+) -> str:
+    r"""A table in Markdown, its text escaped, by `markdown_text` if not otherwise.
 
     >>> print(markdown_table(["", "n"], [["a_b", "1"]]))
     |  | n |
     | --- | ---: |
     | a\_b | 1 |
     """
-    head, *lines = (f"| {' | '.join(map(markdown_text, line))} |" for line in (heads, *rows))
+    head, *lines = (f"| {' | '.join(map(escape or markdown_text, line))} |" for line in (heads, *rows))
     return "\n".join([head, f"| {' | '.join(['---', *('---:' for _ in heads[1:])])} |", *lines])
 
 

@@ -19,33 +19,12 @@ from radreward.prompts.answer import AnswerTemplate
 from radreward.prompts.green import GreenTemplate, error_types, read_green
 from radreward.prompts.green import parse as parse_green
 from radreward.prompts.radreason import RadReasonTemplate
+from radreward.prompts.steps import errors_in_steps
 from radreward.scorers.base import OK, TRUNCATED, Scorer
+from radreward.types import Explanation as Explanation
 from radreward.types import Scores
 
 UNREADABLE = "unreadable answer"
-
-
-class Explanation(NamedTuple):
-    """What a model said of a candidate, as it was read."""
-
-    answer: str
-    """All that it wrote."""
-    finish: str
-    """"stop" where it ended by itself, "length" where the longest answer ended it."""
-    problem: str | None
-    """The first thing about the answer that is not as it was asked for; a score may be read all the same."""
-    explanation: str | None
-    """Its reasons."""
-    significant: dict[str, float | None]
-    """Errors by criterion; those that matter for the patient's care, where the model tells them apart."""
-    insignificant: dict[str, float | None]
-    """Errors that do not matter; empty where the model does not tell them apart."""
-    errors: dict[str, tuple[str, ...]]
-    """The errors in words, by criterion; significant ones first."""
-    matched: float | None
-    """Findings that both reports have; None where the model does not count them."""
-    findings: tuple[str, ...]
-    """These findings, in words."""
 
 
 class ExplainingScorer(Scorer):
@@ -240,7 +219,9 @@ class RadReasonScorer(ExplainingScorer):
         parsed = self.explainer.template.parse(text, self.judged)
         tags = self.judged.tags
         values = dict(zip(tags, parsed.values, strict=True))
-        evidence = Explanation(text, answer.finish, parsed.problem, parsed.reasoning, values, {}, {}, None, ())
+        named = zip(tags, errors_in_steps(parsed.reasoning, self.judged), strict=True)
+        errors = {tag: words for tag, words in named if words and values[tag]}
+        evidence = Explanation(text, answer.finish, parsed.problem, parsed.reasoning, values, {}, errors, None, ())
         counts = _counts(parsed.values)
         total = float(self.judged.total(self.judged.quality(torch.tensor(counts))))
         missing = next((f"{tag}: {why}" for tag, why in zip(tags, parsed.reasons, strict=True) if why), None)
