@@ -126,11 +126,9 @@ class TransformersEngine(RolloutEngine):
         return logits
 
     def _stopped(self, tokens: list[int], stop: tuple[str, ...]) -> bool:
-        for text in stop:
-            tail = self.tokenizer.decode(tokens[-len(text) - TAIL :], skip_special_tokens=True)
-            if text in tail and text not in self.tokenizer.decode(tokens[-len(text) - TAIL : -1]):
-                return True
-        return False
+        return any(
+            text in self.tokenizer.decode(tokens[-len(text) - TAIL :], skip_special_tokens=True) for text in stop
+        )
 
     def _text(self, tokens: list[int]) -> str:
         return str(self.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False))
