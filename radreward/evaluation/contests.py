@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from itertools import combinations, product
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from radreward.evaluation.draws import Block, added_up, blocks, drawn_tau, interval, signs
+from radreward.evaluation.concordance import Rows, SignForm, differing
+from radreward.evaluation.draws import drawn_tau, interval, weighed
 from radreward.evaluation.paired import holm
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_AT_ONCE = 50
+"""Exchanges that are drawn together."""
 _SLACK = 1e-9
 """Differences in another order of adding up differ by rounding."""
 
@@ -68,27 +71,33 @@ def contests(x: Floats, y: Floats, case: Ints, counts: Ints, seed: int = 0) -> l
     >>> found.difference > 0.5, found.low > 0, found.p_randomised
     (True, True, 0.004975124378109453)
     """
-    swaps = np.random.default_rng(seed).integers(0, 2, counts.shape).astype(np.float32)
-    same: dict[tuple[int, bytes], _SameRows] = {}
-    found = []
-    for (one, other), target in product(combinations(range(len(x)), 2), range(len(y))):
-        rows = ~(np.isnan(x[one]) | np.isnan(x[other]) | np.isnan(y[target]))
-        key = target, rows.tobytes()
-        if key not in same:
-            same[key] = _SameRows(x[:, rows], y[target][rows], case[rows], counts, swaps)
-        found.append(_contest(Contest(target, one, other, int(rows.sum())), same[key]))
+    rng = np.random.default_rng(seed)
+    swaps = np.empty(counts.shape, dtype=np.uint8)
+    for begin in range(0, len(counts), _AT_ONCE):  # what is drawn takes eight times as much
+        swaps[begin : begin + _AT_ONCE] = rng.integers(0, 2, swaps[begin : begin + _AT_ONCE].shape)
+    met = [Contest(target, *two, 0) for two, target in product(combinations(range(len(x)), 2), range(len(y)))]
+    alike: dict[tuple[int, bytes], list[int]] = {}
+    for place, entry in enumerate(met):
+        known = ~(np.isnan(x[entry.one]) | np.isnan(x[entry.other]) | np.isnan(y[entry.target]))
+        alike.setdefault((entry.target, known.tobytes()), []).append(place)
+    for (target, known), places in alike.items():
+        rows = np.frombuffer(known, np.bool_)
+        same = _SameRows(x[:, rows], y[target][rows], case[rows], counts, swaps)
+        for place in places:
+            met[place] = _contest(met[place]._replace(n=int(rows.sum())), same)
     for target in range(len(y)):
-        places = [place for place, entry in enumerate(found) if entry.target == target]
-        for place, p in zip(places, holm([found[place].p_tail for place in places]), strict=True):
-            found[place] = found[place]._replace(p_holm=p)
-    return found
+        places = [place for place, entry in enumerate(met) if entry.target == target]
+        for place, p in zip(places, holm([met[place].p_tail for place in places]), strict=True):
+            met[place] = met[place]._replace(p_holm=p)
+    return met
 
 
 def _contest(found: Contest, rows: _SameRows) -> Contest:
     if rows.constant(found.one) or rows.constant(found.other):
         return found
-    difference = rows.tau(found.one) - rows.tau(found.other)
-    apart = rows.drawn(found.one) - rows.drawn(found.other)
+    one, other = rows.own(found.one), rows.own(found.other)
+    difference = one.tau - other.tau
+    apart = one.drawn - other.drawn
     apart = apart[~np.isnan(apart)]
     low, high = interval(apart) if len(apart) else (np.nan, np.nan)
     beyond = int(min((apart <= 0).sum(), (apart >= 0).sum()))
@@ -106,7 +115,7 @@ def _contest(found: Contest, rows: _SameRows) -> Contest:
     )
 
 
-class _Forms(NamedTuple):
+class _Swapped(NamedTuple):
     """Of a matrix M and every exchange k, with l = 1 - k: (R,) each."""
 
     kept: Floats
@@ -117,6 +126,22 @@ class _Forms(NamedTuple):
     """lᵀMk."""
     taken: Floats
     """lᵀMl."""
+
+    @classmethod
+    def of(cls, form: SignForm, swaps: NDArray[np.uint8]) -> Self:
+        """Of k as columns of (G, R)."""
+        kept, down, across = form.of(swaps), weighed(form.down, swaps), weighed(form.across, swaps)
+        return cls(kept, down - kept, across - kept, form.down.sum() - down - across + kept)
+
+
+class _Own(NamedTuple):
+    """What is of one scorer alone."""
+
+    tau: float
+    """As observed."""
+    drawn: Floats
+    """(B,) in every draw."""
+    swapped: _Swapped
 
 
 class _SameRows:
@@ -130,64 +155,47 @@ class _SameRows:
         swaps: (R, G) exchanges: 1 where a case keeps its scores.
     """
 
-    def __init__(self, x: Floats, y: Floats, case: Ints, counts: Ints, swaps: NDArray[np.float32]) -> None:
-        order = np.argsort(case, kind="stable")
-        some, self._case = np.unique(case[order], return_inverse=True)
-        self._x, self._y = x[:, order], y[order]
-        self._counts, self._swaps = counts[:, some], swaps[:, some]
-        parts = (signs(self._y[block.rows], self._y) for block in blocks(self._case))
-        self._differ = float(sum(np.count_nonzero(part) for part in parts))  # pairs that differ in y, twice
-        self._drawn: dict[int, Floats] = {}
-        self._own: dict[int, tuple[_Forms, _Forms]] = {}
+    def __init__(self, x: Floats, y: Floats, case: Ints, counts: Ints, swaps: NDArray[np.uint8]) -> None:
+        some, self._case = np.unique(case, return_inverse=True)
+        self._x, self._y, self._cases = x, y, len(some)
+        self._counts = counts if len(some) == counts.shape[1] else counts[:, some]
+        keep = swaps.T[some]
+        self._swaps = np.concatenate([keep, 1 - keep])  # (2 G, R)
+        self._differ = float(differing(y, self._case, np.ones((len(some), 1)))[0]) if len(y) else 0.0
+        self._own: dict[int, _Own] = {}
 
     def constant(self, scorer: int) -> bool:
         """Whether there is no τ-b."""
         return len(self._y) < 2 or any(bool((values == values[0]).all()) for values in (self._x[scorer], self._y))
 
-    def tau(self, scorer: int) -> float:
-        """As observed."""
-        return float(stats.kendalltau(self._x[scorer], self._y).statistic)
-
-    def drawn(self, scorer: int) -> Floats:
-        """(B,) in every draw."""
-        if scorer not in self._drawn:
-            self._drawn[scorer] = drawn_tau(self._x[[scorer]], self._y[None], self._case, self._counts)[:, 0, 0]
-        return self._drawn[scorer]
+    def own(self, scorer: int) -> _Own:
+        """See `_Own`."""
+        if scorer not in self._own:
+            x, y, case = self._x[scorer], self._y, self._case
+            self._own[scorer] = _Own(
+                float(stats.kendalltau(x, y).statistic),
+                drawn_tau(x[None], y[None], case, self._counts)[:, 0, 0],
+                self._swapped(x, x),
+            )
+        return self._own[scorer]
 
     def exchanged(self, one: int, other: int) -> Floats:
         """(R,) difference of the two τ-b after each exchange.
 
         The sum over all pairs of rows of sign(mᵢ - mⱼ) sign(yᵢ - yⱼ), for scores m mixed of a and b, is
         kᵀAk + 2 kᵀXl + lᵀBl, with A, X and B the products of signs between a and a, a and b, b and b, added up by
-        cases; the pairs that differ in m are told by the same of the signs' absolute values.
+        cases.
         """
-        for scorer in (one, other):
-            if scorer not in self._own:
-                self._own[scorer] = self._both_forms(self._x[scorer], self._x[scorer])
-        between = self._both_forms(*(stats.rankdata(self._x[scorer]) for scorer in (one, other)))
-        above, differ = (
-            (a.kept + 2 * x.first + b.taken, b.kept + 2 * x.second + a.taken)
-            for a, x, b in zip(self._own[one], between, self._own[other], strict=True)
-        )
+        ranks = [stats.rankdata(self._x[scorer]) for scorer in (one, other)]
+        a, b, x = self.own(one).swapped, self.own(other).swapped, self._swapped(*ranks)
+        above = a.kept + 2 * x.first + b.taken, b.kept + 2 * x.second + a.taken
+        apart = self._case + self._cases  # whose weights are those of the other metric's scores
+        cases = np.concatenate([self._case, apart]), np.concatenate([apart, self._case])
+        under = [differing(np.concatenate(ranks), of_both, self._swaps) for of_both in cases]
         with np.errstate(invalid="ignore", divide="ignore"):
-            tau = [over / np.sqrt(under * self._differ) for over, under in zip(above, differ, strict=True)]
+            tau = [over / np.sqrt(pairs * self._differ) for over, pairs in zip(above, under, strict=True)]
         return tau[0] - tau[1]
 
-    def _both_forms(self, left: Floats, right: Floats) -> tuple[_Forms, _Forms]:
-        """Of the products of signs with the target's, and of the signs' absolute values."""
-        sums = np.zeros((2, len(_Forms._fields), len(self._swaps)))
-        for block in blocks(self._case):
-            between = signs(left[block.rows], right)
-            told = signs(self._y[block.rows], self._y)
-            for into, matrix in zip(sums, (between * told, np.abs(between)), strict=True):
-                into += _forms(self._swaps, added_up(matrix, block), block)
-        return _Forms(*sums[0]), _Forms(*sums[1])
-
-
-def _forms(k: NDArray[np.float32], matrix: NDArray[np.float32], block: Block) -> _Forms:
-    """As far as the (g, G) rows of a block go."""
-    part = k[:, block.cases]
-    kept = ((part @ matrix) * k).sum(1, dtype=np.float64)
-    down = (part @ matrix.sum(1)).astype(np.float64)  # kᵀM1
-    across = (k @ matrix.sum(0)).astype(np.float64)  # 1ᵀMk
-    return _Forms(kept, down - kept, across - kept, float(matrix.sum(dtype=np.float64)) - down - across + kept)
+    def _swapped(self, left: Floats, right: Floats) -> _Swapped:
+        first, second = (Rows(values, self._y, self._case) for values in (left, right))
+        return _Swapped.of(SignForm(first, second, self._cases), self._swaps[: self._cases])

@@ -2,23 +2,24 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from radreward.evaluation import draws
+from radreward.evaluation import concordance
 from radreward.evaluation.contests import _SameRows, contests
 from radreward.evaluation.draws import draw_cases
 from radreward.evaluation.paired import holm
 
 
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("cells", [4_000_000, 100])
+@pytest.mark.parametrize(("whole", "side"), [(2_000, 256), (0, 6)])
 def test_exchanged_is_what_scipy_says_after_the_ranks_are_swapped(
-    seed: int, cells: int, monkeypatch: pytest.MonkeyPatch
+    seed: int, whole: int, side: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(draws, "_CELLS", cells)
+    monkeypatch.setattr(concordance, "_WHOLE", whole)
+    monkeypatch.setattr(concordance, "_SIDE", side)
     rng = np.random.default_rng(seed)
     a, b, y = rng.integers(0, 6, 30).astype(float), rng.normal(size=30), rng.integers(0, 4, 30).astype(float)
     case = np.unique(rng.integers(0, 12, 30), return_inverse=True)[1]
     swaps = rng.integers(0, 2, (15, int(case.max()) + 1))
-    rows = _SameRows(np.stack([a, b]), y, case, swaps, swaps.astype(np.float32))
+    rows = _SameRows(np.stack([a, b]), y, case, swaps, swaps.astype(np.uint8))
     for keeps, found in zip(swaps, rows.exchanged(0, 1), strict=True):
         keep = keeps[case] == 1
         one = np.where(keep, stats.rankdata(a), stats.rankdata(b))

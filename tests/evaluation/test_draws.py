@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from radreward.evaluation import draws
+from radreward.evaluation import concordance, draws
 from radreward.evaluation.draws import draw_cases, drawn_correlations, interval
 
 
@@ -51,7 +51,10 @@ def test_rows_in_blocks_and_draws_in_parts_change_nothing(monkeypatch: pytest.Mo
     case = np.unique(case, return_inverse=True)[1]
     counts = draw_cases(int(case.max()) + 1, 50, 1)
     whole = drawn_correlations(x, y, case, counts)
-    monkeypatch.setattr(draws, "_CELLS", 700)
+    for module in (draws, concordance):
+        monkeypatch.setattr(module, "CELLS", 700)
+    monkeypatch.setattr(concordance, "_WHOLE", 0)
+    monkeypatch.setattr(concordance, "_SIDE", 8)
     for value, expected in zip(drawn_correlations(x, y, case, counts), whole, strict=True):
         np.testing.assert_allclose(value, expected, rtol=0, atol=1e-12)
 
