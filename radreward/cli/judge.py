@@ -26,6 +26,8 @@ class Pairs(NamedTuple):
     ids: list[Any]
     references: list[Any]
     candidates: list[Any]
+    problems: list[str | None]
+    """Why a row cannot be judged; None where it can."""
 
 
 def add(parser: ArgumentParser) -> None:
@@ -65,20 +67,17 @@ def run(options: Namespace) -> int:
         from radreward.data.sentences import split_sentences
         from radreward.data.tables import extension
         from radreward.models.judges import tally
-        from radreward.scorers.base import problem
 
         extension(options.output)
         pairs = read_pairs(options.input)
         if options.dry_run:
             return tell(options, pairs)
-        bad = [problem(*pair) for pair in zip(pairs.references, pairs.candidates, strict=True)]
-        good = [place for place, found in enumerate(bad) if found is None]
+        good = [place for place, found in enumerate(pairs.problems) if found is None]
         sides = [[split_sentences(side[place]) for place in good] for side in (pairs.references, pairs.candidates)]
         model = asked(options) if options.judge == CHAT else None
         judgements = make_judge(options, model).judge(*sides)
         rows = [
-            _row(identity, [], [], None, found.reason if found else "")
-            for identity, found in zip(pairs.ids, bad, strict=True)
+            _row(identity, [], [], None, found or "") for identity, found in zip(pairs.ids, pairs.problems, strict=True)
         ]
         for place, ours, theirs, judgement in zip(good, *sides, judgements, strict=True):
             rows[place] = _row(pairs.ids[place], ours, theirs, judgement, judgement.status)
@@ -136,8 +135,9 @@ def read_pairs(path: Path) -> Pairs:
         InputError: If the file cannot be read, has no row, or lacks a column.
     """
     from radreward.data.tables import read_rows
+    from radreward.scorers.base import problem
 
-    pairs = Pairs([], [], [])
+    pairs = Pairs([], [], [], [])
     for row in (row for batch in read_rows(path) for row in batch):
         for name in ("id", "reference", "candidate"):
             if not row.problem and name not in row.values:
@@ -145,6 +145,8 @@ def read_pairs(path: Path) -> Pairs:
         pairs.ids.append(row.values.get("id", f"row {row.number}"))
         for side, name in ((pairs.references, "reference"), (pairs.candidates, "candidate")):
             side.append(None if row.problem else row.values[name])
+        found = problem(pairs.references[-1], pairs.candidates[-1])
+        pairs.problems.append(row.problem or (found.reason if found else None))
     if not pairs.ids:
         raise InputError(f"{path}: Expected at least one row but there is none.")
     return pairs
@@ -160,8 +162,11 @@ def make_judge(options: Namespace, model: ChatModel | None) -> SentenceJudge:
     if model is not None:
         return _chat_judge(options, model)
     from radreward.models.judges import RelationJudge
+    from radreward.models.judges.relation import EMBEDDED
     from radreward.models.judges.saving import CONFIG
 
+    if options.judge != EMBEDDED and not Path(options.judge).is_dir():
+        raise InputError(f"--judge: Expected {EMBEDDED}, {CHAT} or the folder of a judge but got {options.judge!r}.")
     inside = Path(options.judge, "model")  # of a run
     return RelationJudge.from_pretrained(inside if (inside / CONFIG).is_file() else options.judge)
 
@@ -187,12 +192,11 @@ def tell(options: Namespace, pairs: Pairs) -> int:
     """
     from radreward.data.sentences import split_sentences
     from radreward.models.chat import Unasked, size
-    from radreward.scorers.base import problem
 
     if options.judge != CHAT:
         raise InputError("--dry-run: Expected --judge chat: no other judge asks a language model.")
-    good = [pair for pair in zip(pairs.references, pairs.candidates, strict=True) if problem(*pair) is None]
-    sides = [[split_sentences(pair[side]) for pair in good] for side in (0, 1)]
+    good = [place for place, found in enumerate(pairs.problems) if found is None]
+    sides = [[split_sentences(side[place]) for place in good] for side in (pairs.references, pairs.candidates)]
     print(size(_chat_judge(options, Unasked()).requests(*sides)))
     print("Dry run: nothing was sent. Every request holds two whole reports.")
     return 0

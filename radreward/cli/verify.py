@@ -55,6 +55,7 @@ def run(options: Namespace) -> int:
         reviser: Reviser = ChatReviser(model, options.max_tokens) if model else RuleReviser()
         scorers = {name: load(name) for name in options.scorers}
         found = verify(pairs.references, pairs.candidates, judge, reviser, scorers)
+        found = [entry._replace(status=why) if why else entry for entry, why in zip(found, pairs.problems, strict=True)]
         rows = changes(found, scorers, options.seed)
         _write(options.output, pairs, found, options.scorers)
         written = write_changes(rows, options.output.with_suffix(""))
@@ -81,7 +82,7 @@ def _write(path: Path, pairs: Pairs, found: Sequence[Verified], scorers: Sequenc
     columns = [f"{when}_{name}" for name in (JUDGE, *scorers) for when in ("before", "after")]
     schema = pa.schema({**text, "corrections": pa.list_(change), **dict.fromkeys(columns, pa.float64())})
     rows: list[dict[str, Any]] = []
-    for identity, reference, candidate, entry in zip(*pairs, found, strict=True):
+    for identity, reference, candidate, _, entry in zip(*pairs, found, strict=True):
         row: dict[str, Any] = {"id": None if identity is None else str(identity)}
         for name, value in (("reference", reference), ("candidate", candidate)):
             row[name] = value if value is None or isinstance(value, str) else str(value)

@@ -160,6 +160,28 @@ def test_what_cannot_be_verified_is_told_in_one_line(
     assert not server.asked
 
 
+def test_rows_that_cannot_be_read_say_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_bytes(f"id,reference,candidate\na,{REST},{REST}\nb,Caf\xe9.,Clear.\nc,Clear.\n".encode("latin-1"))
+    reasons = ["field 'reference': expected UTF-8 text", "expected as many fields as the header has"]
+    for command in ("judge", "verify"):
+        out = tmp_path / f"{command}.jsonl"
+        assert main([command, f"--input={path}", f"--output={out}", *(["--scorers", "bleu-1"] * (command == "verify"))])
+        read = [row["status"] for row in rows(out)]
+        assert read == ["ok" if command == "judge" else read[0], *reasons]
+        assert reasons[0] in capsys.readouterr().err or command == "verify"
+
+
+@pytest.mark.parametrize("command", ["judge", "verify"])
+def test_a_judge_that_is_none_is_told_in_one_line(
+    command: str, pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--scorers", "bleu-1"] * (command == "verify")
+    assert main([command, f"--input={pairs}", "--judge=embeded", f"--output={tmp_path / 'a.jsonl'}", *options]) == 2
+    told = "radreward: --judge: Expected embedded, chat or the folder of a judge but got 'embeded'.\n"
+    assert capsys.readouterr().err == told
+
+
 def test_a_file_without_a_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("id,reference\n1,Clear.\n")
