@@ -20,12 +20,13 @@ from radreward.models.attention import model_inputs
 from radreward.models.decoding import TransformersEngine
 from radreward.models.explainer import Explainer
 from radreward.models.token_logps import base_model
-from radreward.modules.answers import Likeness, Seen, green_differences, told
+from radreward.modules.answers import Likeness, Seen, figures_of, green_differences
 from radreward.modules.base import BaseModule, Figures, OptimizerSettings
 from radreward.modules.export import best_checkpoint, check_whole
 from radreward.modules.policy_figures import agreement_of_values
 from radreward.modules.run import RunFolder, write_json
 from radreward.modules.starting import round_trained, start_from
+from radreward.objectives import processes
 from radreward.prompts.green import GreenTemplate
 from radreward.types import AnswerBatch, PackedBatch
 
@@ -105,12 +106,17 @@ class AnalysisModule(BaseModule):
             FloatingPointError: If it is not finite; names the groups of the batch.
             InputError: If packing gives another loss than rows.
         """
-        loss = self._loss(batch.packed, batch.labels)
+        own = self._loss(batch.packed, batch.labels)
         if not self._checked:
-            self._check_packing(batch, float(loss.detach()))
+            with processes.failing_together(self.device):
+                self._check_packing(batch, float(own.detach()))
             self._checked = True
+        tokens = int((batch.labels != IGNORED).sum())
+        loss = own * (tokens / processes.mean_number(tokens, self.device))  # of the answers of all processes
         self.refuse_not_finite(loss.detach(), f"The loss is {loss.item()} in", batch.ids)
-        self.log("train/loss", loss.detach(), prog_bar=True, batch_size=len(batch.ids))
+        self.log(
+            "train/loss", processes.mean({"loss": loss})["loss"].detach(), prog_bar=True, batch_size=len(batch.ids)
+        )
         return loss
 
     def _loss(self, packed: PackedBatch, labels: Tensor) -> Tensor:
@@ -147,7 +153,8 @@ class AnalysisModule(BaseModule):
         self.refuse_not_finite(loss, f"The loss is {loss.item()} in validation,", batch.ids)
         self.losses.append((float(loss), int((batch.labels != IGNORED).sum())))
         if self._all or self._left > 0:
-            self._left -= len(batch.prompts)
+            # All processes count alike: they have to answer equally many batches.
+            self._left -= int(processes.total(torch.tensor(len(batch.prompts), device=self.device)))
             self.seen.append(self._answered(batch, batch_index))
 
     def _answered(self, batch: AnswerBatch, batch_index: int) -> Seen:
@@ -191,7 +198,7 @@ class AnalysisModule(BaseModule):
         self.form = {
             "loss": loss,
             "exact": self.figures["total"]["accuracy"],
-            **told(seen, criteria),
+            **figures_of(seen, criteria),
         }
         for name, value in self.form.items():
             if value is not None:
@@ -219,14 +226,14 @@ class AnalysisModule(BaseModule):
         self._all = True
         trainer.validate(self, data.val_dataloader(), verbose=False)
         self._all = False
-        about = {
+        told = {
             "steps": trainer.global_step,
             "weights": "last" if best is None else "best",
             "data": data.fingerprint(),
         }
         if trainer.is_global_zero:
-            Explainer(self.backbone, self.model, responses(data).questions, about).save(run.model, half)
-            write_json(run.metrics, {"agreement": self.figures, "answers": self.form, **about})
+            Explainer(self.backbone, self.model, responses(data).questions, told).save(run.model, half)
+            write_json(run.metrics, {"agreement": self.figures, "answers": self.form, **told})
         return self.figures
 
 

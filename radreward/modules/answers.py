@@ -96,7 +96,7 @@ def _apart(ours: float | None, theirs: float | None) -> float:
     return torch.nan if ours is None or theirs is None else abs(ours - theirs)
 
 
-def told(seen: Seen, criteria: Criteria) -> dict[str, float | None]:
+def figures_of(seen: Seen, criteria: Criteria) -> dict[str, float | None]:
     """Figures of answers beside their agreement (GREEN, Tables 2 and 3); None where one is not defined.
 
     Differences of counts are of the sums of significant, of insignificant errors, where the criteria are such twice.

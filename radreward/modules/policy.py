@@ -241,7 +241,8 @@ class PolicyModule(BaseModule):
         logps = self._logps(batch, drawn.completions)
         if first:
             if not self._checked:
-                self._check_packing(batch, drawn.completions, logps.detach())
+                with processes.failing_together(self.device):
+                    self._check_packing(batch, drawn.completions, logps.detach())
             drawn = drawn._replace(old_logps=logps.detach())
             self._drawn = drawn
         mask = token_mask(drawn.completions).to(self.device)
@@ -346,9 +347,10 @@ class PolicyModule(BaseModule):
             mask = token_mask(drawn.completions)
             apart = (drawn.old_logps.cpu()[mask] - torch.cat([row for group in sampled for row in group])).abs()
             terms["completions/engine_apart"] = apart.mean().to(self.device)
-        means = processes.mean(terms)
+        loss = processes.mean({"loss": terms.pop("loss")})["loss"]
+        means = processes.mean(terms, weight=len(everything))
         size = len(batch.ids)
-        self.log("train/loss", means.pop("loss"), prog_bar=True, batch_size=size)
+        self.log("train/loss", loss, prog_bar=True, batch_size=size)
         self.log("train/reward", means["reward/total"], prog_bar=True, logger=False, batch_size=size)
         self.log_dict(
             {f"train/{term_name(key, self.criteria)}": value for key, value in means.items()}, batch_size=size

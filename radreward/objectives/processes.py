@@ -7,8 +7,13 @@ mean over all losses. Every function here has to be called by all processes equa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor, distributed
+
+from radreward.errors import InputError
 
 
 def world_size() -> int:
@@ -38,9 +43,34 @@ def mean_number(number: int, device: torch.device) -> Tensor:
     return total(torch.tensor(float(number), device=device)).clamp(min=1.0) / world_size()
 
 
-def mean(scalars: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Mean of each () value over the processes; all of them have the same names in the same order."""
+def mean(scalars: dict[str, Tensor], weight: float = 1.0) -> dict[str, Tensor]:
+    """Mean of each () value over the processes; all of them have the same names in the same order.
+
+    Args:
+        scalars: Values by name, each over what this process has.
+        weight: How much that is, where processes have unlike amounts.
+
+    >>> mean({"length": torch.tensor(3.0)}, weight=8)
+    {'length': tensor(3.)}
+    """
     if world_size() == 1:
         return scalars
-    means = total(torch.stack([value.detach().double() for value in scalars.values()])) / world_size()
-    return dict(zip(scalars, means.float(), strict=True))
+    values = torch.stack([value.detach().double() for value in scalars.values()])
+    *sums, amount = total(torch.cat([values * weight, values.new_tensor([weight])]))
+    return {name: (value / amount).float() for name, value in zip(scalars, sums, strict=True)}
+
+
+@contextmanager
+def failing_together(device: torch.device) -> Iterator[None]:
+    """Where one process finds that it cannot go on, none does: the others would wait for it for ever.
+
+    Raises:
+        InputError: Of this process, or that another has one.
+    """
+    try:
+        yield
+    except InputError:
+        total(torch.ones((), device=device))
+        raise
+    if total(torch.zeros((), device=device)):
+        raise InputError("Another process cannot go on: what is wrong stands in its own message.")

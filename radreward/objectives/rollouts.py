@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from radreward.errors import InputError
 from radreward.objectives import policy_functional as functional
-from radreward.objectives.processes import mean_number
+from radreward.objectives.processes import failing_together, mean_number
 from radreward.objectives.rewards import FormatReward, GaussianAccuracy, ReasoningReward, RewardFunction
 from radreward.objectives.scaling import AdvantageScaling, Identity
 from radreward.objectives.weighting import SubScoreWeighting, Uniform
@@ -112,8 +112,9 @@ class GroupRelative(RolloutObjective):
         """
         terms = self.weighting.terms()
         parts: dict[str, Tensor] = {}
-        for name, function in self._functions().items():
-            parts[name] = self._call(name, function, completions, terms)
+        with failing_together(completions.values.device):
+            for name, function in self._functions().items():
+                parts[name] = self._call(name, function, completions, terms)
         weights = {name: function.weight for name, function in self._functions().items()}
         # One that weighs nothing is logged alone: where it has no number, the completion has its reward all the same.
         rewards = torch.stack([weights[name] * part for name, part in parts.items() if weights[name]]).sum(0)

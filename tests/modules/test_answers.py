@@ -8,7 +8,7 @@ import torch
 from radreward.criteria import RadCliQ, RadCliQSignificance
 from radreward.errors import InputError
 from radreward.modules import answers
-from radreward.modules.answers import LIKENESS, Likeness, Seen, green_differences, told
+from radreward.modules.answers import LIKENESS, Likeness, Seen, figures_of, green_differences
 from radreward.prompts.green import GreenTemplate
 from radreward.scorers import load
 from radreward.types import Analysis
@@ -59,7 +59,7 @@ def test_what_is_not_installed_is_left_out_and_told_once(
         "BERTScore of answers is left out. No encoder.",
     ]
     zero = torch.zeros(3, 12)
-    figures = told(seen(zero, zero, found), RadCliQSignificance())
+    figures = figures_of(seen(zero, zero, found), RadCliQSignificance())
     assert all(figures[name] is None and figures[f"{name}_sd"] is None for name in LIKENESS)
 
 
@@ -69,7 +69,7 @@ def test_errors_that_matter_and_those_that_do_not_are_counted_apart() -> None:
     values[0, [0, 5]], values[0, 6] = 2, 1  # 4 and 1 too many
     values[1, 0], errors[1, 1] = 1, 1  # another category, the same sum
     values[2, 0], values[2, 11] = torch.nan, 3
-    figures = told(seen(values, errors, torch.full((3, 3), torch.nan)), RadCliQSignificance())
+    figures = figures_of(seen(values, errors, torch.full((3, 3), torch.nan)), RadCliQSignificance())
     assert (figures["significant_mae"], figures["significant_sd"]) == (2, 2)
     assert figures["insignificant_mae"] == pytest.approx(4 / 3)
     assert figures["insignificant_sd"] == pytest.approx(
@@ -79,7 +79,9 @@ def test_errors_that_matter_and_those_that_do_not_are_counted_apart() -> None:
 
 
 def test_criteria_without_significance_have_no_such_sums() -> None:
-    figures = told(seen(torch.zeros(2, 6), torch.zeros(2, 6), torch.tensor([[0.5, 1, 0], [1, 1, 0.0]])), RadCliQ())
+    figures = figures_of(
+        seen(torch.zeros(2, 6), torch.zeros(2, 6), torch.tensor([[0.5, 1, 0], [1, 1, 0.0]])), RadCliQ()
+    )
     assert figures["significant_mae"] is None
     assert figures["insignificant_sd"] is None
     assert (figures["bleu_4"], figures["bleu_4_sd"], figures["rouge_l_sd"]) == (0.75, 0.25, 0)
