@@ -23,7 +23,7 @@ class Quote(NamedTuple):
     """A sentence of the answers, as it stands there."""
 
     sentence: str
-    count: int
+    times: int
     """How often it stands there."""
     id: str
     """The first report of which it was said."""
@@ -58,7 +58,7 @@ def find_clusters(said: Sequence[tuple[str, str]], vectors: Mapping[str, Floats]
     >>> said = [("r1", "Effusion"), ("r2", "Effusion"), ("r3", "Rib fracture")]
     >>> found = find_clusters(said, {"Effusion": near, "Rib fracture": far})
     >>> found[0].size, found[0].quotes[0]
-    (2, Quote(sentence='Effusion', count=2, id='r1'))
+    (2, Quote(sentence='Effusion', times=2, id='r1'))
     """
     if not said:
         return []

@@ -34,7 +34,7 @@ def safe(text: str) -> str:
     escaped = re.sub(r"[&~#$!^=]", r"\\\g<0>", markdown_text(one_line(text)))
     # Bare addresses become links in many dialects, and a mark at the start of a line begins a list.
     escaped = re.sub(r":(?=//)|(?<=www)\.|(?<=\w)@", r"\\\g<0>", escaped, flags=re.IGNORECASE)
-    return re.sub(r"^(\d{1,9}(?=[.)](?:\s|$))|(?=[-+](?:\s|$)))", r"\1\\", escaped)
+    return re.sub(r"^(\d{1,9}(?=[.)](?:\s|$))|(?=[-+]))", r"\1\\", escaped)
 
 
 def _lines(summary: Summary, row: tuple[Category, ...]) -> list[str]:

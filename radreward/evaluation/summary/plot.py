@@ -20,12 +20,12 @@ def panels(summary: Summary, tags: Sequence[str]) -> Markup:
     figures = []
     for system in summary.systems:
         points = [point for point in summary.points if point.system == system.system]
-        errors = sum(point.count for point in points)
+        errors = sum(point.times for point in points)
         name = system_name(system)
         drawn = element(
             "svg",
             element("rect", width=SIZE, height=SIZE, class_="plane"),
-            *(_point(point, tags.index(point.tag)) for point in sorted(points, key=lambda point: -point.count)),
+            *(_point(point, tags.index(point.tag)) for point in sorted(points, key=lambda point: -point.times)),
             viewBox=f"0 0 {SIZE:g} {SIZE:g}",
             class_="chart",
             role="img",
@@ -55,9 +55,9 @@ def legend(summary: Summary, tags: Sequence[str]) -> Markup:
 def _point(point: Point, place: int) -> Markup:
     inner = SIZE - 2 * EDGE
     x, y = EDGE + inner * point.x, EDGE + inner * (1 - point.y)
-    often = f", {point.count} times, first in report {point.id}" if point.count > 1 else f", report {point.id}"
+    often = f", {point.times} times, first in report {point.id}" if point.times > 1 else f", report {point.id}"
     told = element("title", f"{point.tag.replace('_', ' ')}: {point.sentence}{often}")
-    return element("g", told, _mark(place, x, y, 3.0 + 1.5 * math.log2(point.count)))
+    return element("g", told, _mark(place, x, y, 3.0 + 1.5 * math.log2(point.times)))
 
 
 def _mark(place: int, x: float, y: float, r: float) -> Markup:

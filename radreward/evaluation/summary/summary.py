@@ -76,7 +76,7 @@ class Point(NamedTuple):
     tag: str
     system: str | None
     sentence: str
-    count: int
+    times: int
     id: str
     """The first report of which it was said."""
 
@@ -251,5 +251,5 @@ def _points(said: Sequence[tuple[str | None, str, str, str]], plot: Layout) -> l
         if sentence in plot.places:
             key = system, tag, sentence
             before = points.get(key) or Point(*plot.places[sentence], tag, system, sentence, 0, id_)
-            points[key] = before._replace(count=before.count + 1)
+            points[key] = before._replace(times=before.times + 1)
     return list(points.values())

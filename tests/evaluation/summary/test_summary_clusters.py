@@ -56,7 +56,7 @@ def test_two_errors_are_one_cluster_whose_first_in_the_alphabet_is_shown() -> No
 def test_equal_sentences_are_one_cluster() -> None:
     [only] = find_clusters([(f"r{n}", "a") for n in range(7)], VECTORS)
     assert (only.size, only.share) == (7, 1.0)
-    assert only.quotes == ((only.quotes[0]._replace(sentence="a", count=7, id="r0")),)
+    assert only.quotes == ((only.quotes[0]._replace(sentence="a", times=7, id="r0")),)
 
 
 def test_sentences_that_mean_the_same_are_one_cluster_without_a_warning() -> None:
@@ -97,7 +97,7 @@ def test_every_error_is_in_one_cluster_and_the_largest_comes_first(said: list[tu
     for cluster in found:
         assert 1 <= len(cluster.quotes) <= SHOWN
         for quote in cluster.quotes:
-            assert quote.count == sum(sentence == quote.sentence for _, sentence in said)
+            assert quote.times == sum(sentence == quote.sentence for _, sentence in said)
             assert quote.id == next(id_ for id_, sentence in said if sentence == quote.sentence)
     assert found == find_clusters(said, VECTORS, seed)
     backwards = find_clusters(said[::-1], VECTORS, seed)

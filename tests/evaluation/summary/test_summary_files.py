@@ -37,7 +37,13 @@ from tests.evaluation.summary.conftest import green_answer
 
 Write = Callable[..., Path]
 ATTACK = "</style></title><script>document.title = 'hurt'</script><img src=x onerror=alert(1)> [a](javascript:b) | `c`"
-WORDS = ["The nodule is left out", "A nodule is not said", "No word of the effusion", "Edema is lost", "No rib fracture"]
+WORDS = [
+    "The nodule is left out",
+    "A nodule is not said",
+    "No word of the effusion",
+    "Edema is lost",
+    "No rib fracture",
+]
 ANSWERS = [green_answer({"significant_omission": [word]}) for word in (*WORDS, ATTACK)]
 
 
@@ -130,11 +136,14 @@ def test_markdown_shows_any_text_as_it_stands(text: str) -> None:
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(f"x {safe(text)}")
     assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
     children = tokens[1].children or []
+    text = text.replace("\0", "\ufffd")  # as Markdown has it
     assert {child.type for child in children} <= {"text", "text_special"}
     assert "".join(child.content for child in children) == f"x {' '.join(text.split())}".rstrip()
 
 
-@pytest.mark.parametrize("text", ["1. One", "- two", "+ three", "# four", "> five", "---", "===", "0.5 mm", "www.x.org"])
+@pytest.mark.parametrize(
+    "text", ["1. One", "- two", "+ three", "# four", "> five", "---", "===", "0.5 mm", "www.x.org"]
+)
 def test_a_line_of_text_begins_nothing(text: str) -> None:
     tokens = MarkdownIt("commonmark").parse(safe(text))
     assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
@@ -225,7 +234,10 @@ def row(**changed: Any) -> dict[str, Any]:
         ([row(system=[1])], "field 'system': expected a text"),
         ([row(status=None)], "field 'status'"),
         ([row(id=None)], "field 'id'"),
-        ([row(), row(evidence={"significant": {"b": 0}, "errors": {}})], "row 2, field 'evidence': Expected errors of a"),
+        (
+            [row(), row(evidence={"significant": {"b": 0}, "errors": {}})],
+            "row 2, field 'evidence': Expected errors of a",
+        ),
         ([{**row(), "evidence": None, "total": None, "status": "empty candidate"}], "answered but there is none"),
     ],
 )
@@ -245,9 +257,7 @@ def test_a_rejected_row_needs_no_id(tmp_path: Path) -> None:
     assert summarize_files([path]).systems[0].readings.unscored == {"missing id": 1}
 
 
-def test_the_command_tells_bad_input_and_leaves_files_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_tells_bad_input_and_leaves_files_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     taken = tmp_path / "file"
     taken.write_text("mine")
     assert main(["summarize", "--input=nowhere.jsonl", f"--output={taken}"]) == 2
@@ -288,7 +298,7 @@ def test_a_category_without_a_sentence_says_why(errors: dict[str, float | None],
 
 
 def test_there_may_be_many_systems(green: ExplainingScorer) -> None:
-    answers: Sequence[str] = ANSWERS[:3] * 4
+    answers: Sequence[str] = ANSWERS * 2
     found = summarize(green.score(["Clear."] * 12, answers), list("abcdefghijkl"), [f"s{n}" for n in range(12)])
     assert "Errors of s0, s1, s2" in markdown(found)
-    assert html_page(found).count("<figcaption>") == (12 if found.points else 0)
+    assert html_page(found).count("<figcaption>") == 12
