@@ -14,7 +14,7 @@ from radreward.errors import InputError
 
 if TYPE_CHECKING:
     from radreward.models.chat import ChatModel
-    from radreward.models.judges import ChatJudge, SentenceJudge
+    from radreward.models.judges import ChatJudge, RelationJudge, SentenceJudge
     from radreward.types import SentenceJudgement
 
 CHAT = "chat"
@@ -161,14 +161,28 @@ def make_judge(options: Namespace, model: ChatModel | None) -> SentenceJudge:
     """
     if model is not None:
         return _chat_judge(options, model)
+    return trained_judge(options.judge, CHAT)
+
+
+def trained_judge(name: str, *others: str) -> RelationJudge:
+    """A judge that needs no language model.
+
+    Args:
+        name: `embedded`, or the folder of a judge or of a run.
+        others: What might have been asked for besides.
+
+    Raises:
+        InputError: If there is none such.
+    """
     from radreward.models.judges import RelationJudge
     from radreward.models.judges.relation import EMBEDDED
     from radreward.models.judges.saving import CONFIG
 
-    if options.judge != EMBEDDED and not Path(options.judge).is_dir():
-        raise InputError(f"--judge: Expected {EMBEDDED}, {CHAT} or the folder of a judge but got {options.judge!r}.")
-    inside = Path(options.judge, "model")  # of a run
-    return RelationJudge.from_pretrained(inside if (inside / CONFIG).is_file() else options.judge)
+    if name != EMBEDDED and not Path(name).is_dir():
+        expected = ", ".join((EMBEDDED, *others))
+        raise InputError(f"--judge: Expected {expected} or the folder of a judge but got {name!r}.")
+    inside = Path(name, "model")  # of a run
+    return RelationJudge.from_pretrained(inside if (inside / CONFIG).is_file() else name)
 
 
 def asked(options: Namespace) -> ChatModel:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from radreward.cli.judge import trained_judge
 from radreward.cli.messages import quiet, readable
 from radreward.errors import InputError
 
@@ -59,8 +60,8 @@ def run(options: Namespace) -> int:
             raise InputError(
                 f"--regressor: Expected best or one of {', '.join(REGRESSORS)} but got {options.regressor}."
             )
-        options.output.mkdir(parents=True, exist_ok=True)
         scorer = _unregressed(options)
+        options.output.mkdir(parents=True, exist_ok=True)
         left_out = _judge(options, criteria, scorer)
         pairs = _judged(options.output / JUDGED, scorer.names)
         found = _fit(options, criteria, scorer, pairs)
@@ -71,13 +72,9 @@ def run(options: Namespace) -> int:
 
 
 def _unregressed(options: Namespace) -> SentenceScorer:
-    from radreward.models.judges import RelationJudge
-    from radreward.models.judges.saving import CONFIG
     from radreward.scorers.sentences import SentenceScorer
 
-    inside = Path(options.judge, "model")
-    judge = RelationJudge.from_pretrained(inside if (inside / CONFIG).is_file() else options.judge)
-    return SentenceScorer(judge, features=options.features)
+    return SentenceScorer(trained_judge(options.judge), features=options.features)
 
 
 def _judge(options: Namespace, criteria: Criteria, scorer: SentenceScorer) -> int:

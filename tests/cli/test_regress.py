@@ -67,7 +67,7 @@ def test_leaves_a_scorer_and_judges_once(
     [
         (["--data=nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
         (["--regressor=ridge"], "--regressor: Expected best or one of decision-tree"),
-        (["--judge=nowhere"], "Expected a file of a judge"),
+        (["--judge=nowhere"], "--judge: Expected embedded or the folder of a judge but got 'nowhere'"),
         (["--criteria=nothing"], "nothing"),
     ],
 )
