@@ -16,8 +16,6 @@ from radreward.evaluation.paired import holm
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_AT_ONCE = 50
-"""Exchanges that are drawn together."""
 _SLACK = 1e-9
 """Differences in another order of adding up differ by rounding."""
 
@@ -47,7 +45,7 @@ class Contest(NamedTuple):
     """`p_tail`, corrected for all contests of the target."""
 
 
-def contests(x: Floats, y: Floats, case: Ints, counts: Ints, seed: int = 0) -> list[Contest]:
+def contests(x: Floats, y: Floats, case: Ints, counts: NDArray[np.integer], seed: int = 0) -> list[Contest]:
     """Every two scorers against every target.
 
     Approximate randomisation (Noreen 1989): if two metrics are worth the same, it does not matter whose score a case
@@ -73,8 +71,8 @@ def contests(x: Floats, y: Floats, case: Ints, counts: Ints, seed: int = 0) -> l
     """
     rng = np.random.default_rng(seed)
     swaps = np.empty(counts.shape, dtype=np.uint8)
-    for begin in range(0, len(counts), _AT_ONCE):  # what is drawn takes eight times as much
-        swaps[begin : begin + _AT_ONCE] = rng.integers(0, 2, swaps[begin : begin + _AT_ONCE].shape)
+    for draw in swaps:  # one after the other, for what is drawn takes eight times as much
+        draw[:] = rng.integers(0, 2, len(draw))
     met = [Contest(target, *two, 0) for two, target in product(combinations(range(len(x)), 2), range(len(y)))]
     alike: dict[tuple[int, bytes], list[int]] = {}
     for place, entry in enumerate(met):
@@ -155,7 +153,7 @@ class _SameRows:
         swaps: (R, G) exchanges: 1 where a case keeps its scores.
     """
 
-    def __init__(self, x: Floats, y: Floats, case: Ints, counts: Ints, swaps: NDArray[np.uint8]) -> None:
+    def __init__(self, x: Floats, y: Floats, case: Ints, counts: NDArray[np.integer], swaps: NDArray[np.uint8]) -> None:
         some, self._case = np.unique(case, return_inverse=True)
         self._x, self._y, self._cases = x, y, len(some)
         self._counts = counts if len(some) == counts.shape[1] else counts[:, some]

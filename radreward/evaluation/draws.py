@@ -27,10 +27,14 @@ class Drawn(NamedTuple):
     pearson: Floats
 
 
-def draw_cases(cases: int, draws: int, seed: int) -> Ints:
-    """How often each of G cases is in each of B draws of G with replacement, (B, G)."""
-    each = np.full(cases, 1 / max(1, cases))
-    return np.random.default_rng(seed).multinomial(cases, each, draws) if cases else np.zeros((draws, 0), np.int64)
+def draw_cases(cases: int, draws: int, seed: int) -> NDArray[np.uint16]:
+    """How often each of G cases is in each of B draws of G with replacement, (B, G); two bytes each, as B G is much."""
+    rng, each = np.random.default_rng(seed), np.full(cases, 1 / max(1, cases))
+    found = np.zeros((draws, cases), dtype=np.uint16)
+    step = max(1, CELLS // max(1, cases))
+    for begin in range(0, draws if cases else 0, step):
+        found[begin : begin + step] = rng.multinomial(cases, each, min(step, draws - begin))
+    return found
 
 
 def weighed(values: Floats, weights: NDArray[np.generic]) -> Floats:
@@ -57,7 +61,7 @@ def interval(samples: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
-def drawn_correlations(x: Floats, y: Floats, case: Ints, counts: Ints) -> Drawn:
+def drawn_correlations(x: Floats, y: Floats, case: Ints, counts: NDArray[np.integer]) -> Drawn:
     """τ-b, ρ and r of every x with every y in every draw, as scipy has them of the rows repeated.
 
     Args:
@@ -121,7 +125,7 @@ def _standard(values: Floats, weights: Floats, ties: Floats) -> Floats:
     return standard
 
 
-def drawn_tau(x: Floats, y: Floats, case: Ints, counts: Ints) -> Floats:
+def drawn_tau(x: Floats, y: Floats, case: Ints, counts: NDArray[np.integer]) -> Floats:
     """τ-b alone, (B, S, T): (concordant - discordant) / √(pairs that differ in x · pairs that differ in y).
 
     Arguments as of `drawn_correlations`.

@@ -39,7 +39,7 @@ class Table(NamedTuple):
     """(n,)."""
     system: Ints
     """(n,) place among the systems, -1 for none."""
-    counts: Ints
+    counts: NDArray[np.integer]
     """(B, G) draws of cases."""
     seed: int
 

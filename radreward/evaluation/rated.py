@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +36,14 @@ def read_rated(path: str | Path) -> RatedPairs:
     rows: list[RatedPair] = []
     notes: list[str] = []
     first: dict[str, int] = {}
-    texts: dict[str, str] = {}
+    texts: dict[Hashable, Any] = {}
     own: dict[str, str] = {}
-    for number, row in read_checked(path, _pair):
+    for number, row in read_checked(path, lambda values: _held_once(_pair(values), texts)):
         if row.id in first:
             notes.append(f"id {row.id!r} is in row {first[row.id]} and in row {number}; both are kept")
             row = row._replace(id=f"{row.id}#{number}")
         first[row.id] = number
-        reference = texts.setdefault(row.reference, row.reference)  # held once for all its rows
-        group = row.group or own.setdefault(reference, row.id)
-        rows.append(row._replace(reference=reference, group=group))
+        rows.append(row if row.group else row._replace(group=own.setdefault(row.reference, row.id)))
     if problems := _other_criteria(rows, first):
         refuse(path, problems)
     return RatedPairs(rows, _few(notes))
@@ -73,6 +71,21 @@ def _without_nan(value: Mapping[str, Any]) -> dict[str, Any] | None:
         for key, entry in value.items()
     }
     return found or None
+
+
+def _held_once(row: RatedPair, held: dict[Hashable, Any]) -> RatedPair:
+    """The same row, of which what is equal in many rows is held once: references, names, and what raters said."""
+
+    def once(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            entries = {once(key): once(entry) for key, entry in value.items()}
+            if any(isinstance(entry, Mapping) for entry in value.values()):
+                return entries
+            return held.setdefault((once(tuple(entries)), *entries.values()), entries)
+        return held.setdefault(value, value) if value == value else value
+
+    names = ("reference", "group", "system", "ratings", "errors", "significant")
+    return row._replace(**{name: once(getattr(row, name)) for name in names})
 
 
 def _pair(values: Mapping[str, Any]) -> RatedPair:

@@ -65,7 +65,7 @@ def correlations(x: Floats, y: Floats) -> dict[str, Estimate]:
     return {name: Estimate(float(one.statistic), p=float(one.pvalue)) for name, one in zip(NAMES, found, strict=True)}
 
 
-def agreements(x: Floats, y: Floats, case: Ints, counts: Ints) -> list[list[Agreement]]:
+def agreements(x: Floats, y: Floats, case: Ints, counts: NDArray[np.integer]) -> list[list[Agreement]]:
     """Agreement of every scorer with every target, each over the rows in which both are known.
 
     Args:
@@ -98,7 +98,9 @@ def agreements(x: Floats, y: Floats, case: Ints, counts: Ints) -> list[list[Agre
     return found
 
 
-def agreements_within(x: Floats, y: Floats, case: Ints, system: Ints, counts: Ints) -> list[list[Agreement]]:
+def agreements_within(
+    x: Floats, y: Floats, case: Ints, system: Ints, counts: NDArray[np.integer]
+) -> list[list[Agreement]]:
     """Agreement within systems: the mean over systems of each one's correlation, weighed by its rows.
 
     Who wrote a candidate is no part of it: candidates of a good and of a bad system are told apart by style alone.

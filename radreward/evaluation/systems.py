@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from radreward.evaluation.draws import interval
+from radreward.evaluation.draws import interval, weighed
 from radreward.evaluation.paired import holm, sign_flip_test
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,9 @@ class SystemDifference(NamedTuple):
     p_holm: float
 
 
-def system_means(scores: Floats, case: Ints, system: Ints, names: Sequence[str], counts: Ints) -> list[SystemMean]:
+def system_means(
+    scores: Floats, case: Ints, system: Ints, names: Sequence[str], counts: NDArray[np.integer]
+) -> list[SystemMean]:
     """Mean score of each system.
 
     Args:
@@ -63,14 +65,18 @@ def system_means(scores: Floats, case: Ints, system: Ints, names: Sequence[str],
         rows = (system == number) & ~np.isnan(scores)
         sums, sizes = _by_case(scores[rows], case[rows], counts.shape[1])
         with np.errstate(invalid="ignore"):
-            low, high = interval((counts @ sums) / (counts @ sizes)) if len(counts) and rows.any() else (np.nan,) * 2
+            low, high = (
+                interval(weighed(sums, counts.T) / weighed(sizes, counts.T))
+                if len(counts) and rows.any()
+                else (np.nan,) * 2
+            )
         mean = float(scores[rows].mean()) if rows.any() else math.nan
         found.append(SystemMean(name, int(rows.sum()), mean, float(low), float(high)))
     return found
 
 
 def system_differences(
-    scores: Floats, case: Ints, system: Ints, names: Sequence[str], counts: Ints, seed: int = 0
+    scores: Floats, case: Ints, system: Ints, names: Sequence[str], counts: NDArray[np.integer], seed: int = 0
 ) -> list[SystemDifference]:
     """Every two systems, paired by cases; arguments as of `system_means`, `seed` of the tests.
 
@@ -94,7 +100,7 @@ def system_differences(
             continue
         drawn = counts[:, both]
         with np.errstate(invalid="ignore"):
-            low, high = interval((drawn @ apart[both]) / drawn.sum(1)) if len(counts) else (np.nan,) * 2
+            low, high = interval(weighed(apart[both], drawn.T) / drawn.sum(1)) if len(counts) else (np.nan,) * 2
         p = float(sign_flip_test(apart[both][:, None], seed)[0])
         mean = float(apart[both].mean())
         found.append(SystemDifference(names[one], names[other], int(both.sum()), mean, float(low), float(high), p, p))

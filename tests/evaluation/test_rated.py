@@ -1,6 +1,7 @@
 import csv
 import json
 import math
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -208,3 +209,30 @@ def test_whatever_is_in_a_file_it_is_read_or_refused(
 
 def test_no_pairs_have_no_targets() -> None:
     assert RatedPairs([]).targets == ()
+
+
+def test_what_many_rows_say_is_held_once(tmp_path: Path) -> None:
+    def held(number: int) -> int:
+        entries = [
+            RatedPair(
+                f"{n}",
+                "r" * 2_000,
+                "c",
+                f"g{n}",
+                None,
+                {},
+                {one: {"omission": n % 3, "addition": 1.0} for one in "abcdef"},
+            )
+            for n in range(number)
+        ]
+        write_rated(tmp_path / "rated.jsonl", entries)
+        tracemalloc.start()
+        try:
+            pairs = read_rated(tmp_path / "rated.jsonl")
+            assert pairs.rows == entries
+            return tracemalloc.get_traced_memory()[0]
+        finally:
+            tracemalloc.stop()
+
+    held(10)  # what is imported and remembered at the first time
+    assert (held(500) - held(100)) / 400 < 1_500  # 2,000 is a reference, 3,000 are six raters' counts
