@@ -12,7 +12,8 @@ HEADS = {"tau_b": "τ-b", "spearman": "ρ", "pearson": "r"}
 LEGEND = (
     "τ-b, ρ and r: Kendall's, Spearman's and Pearson's correlation with what people say, turned so that more is more "
     "agreement; p: of no correlation, as if pairs were independent; 95 %: bootstrap over cases, which pairs of one "
-    "case are not."
+    "case are not. Holm: of p (randomisation); where no exchange of scores reaches the difference, of the tail of a "
+    "normal distribution as wide as the exchanges' (`p_tail`), which is an approximation."
 )
 Results = Mapping[str, Any]
 

@@ -7,7 +7,8 @@ const significance = {
   none: () => (results.paired.length ? null : "No two metrics were tested against each other."),
   lead: () =>
     `Kendall’s τ-b with “${targetTitle(state.target)}” of the metric on the left less that of the metric above, over the same pairs. ` +
-    `Shaded: p < ${ALPHA} by approximate randomisation, Holm-corrected for all the tests of this table. Blue: the left one agrees better.`,
+    `Shaded: p < ${ALPHA} by approximate randomisation, Holm-corrected for all the tests of this table; ` +
+    `where no exchange reaches the difference, p is approximated by the tail of a normal distribution. Blue: the left one agrees better.`,
   draw(node) {
     const order = ranked(state.target).map((entry) => [entry.name, entry.title]);
     const most = Math.max(
@@ -36,6 +37,7 @@ function testTold(found, what) {
   const p = [
     ["Holm", found.p_holm],
     ["randomisation", found.p_randomised],
+    ["normal tail, an approximation", found.p_tail < found.p_randomised ? found.p_tail : null],
     ["bootstrap", found.p_bootstrap],
     ["uncorrected", found.p],
   ];
