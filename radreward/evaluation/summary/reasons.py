@@ -105,8 +105,10 @@ def _categories(said: Explanation) -> tuple[frozenset[str], frozenset[str]]:
 
 def _reasons(values: Mapping[str, Any], system: str | None) -> Reasons:
     if missing := [name for name in COLUMNS if name not in values]:
-        hint = "; score the reports with a model that explains" if missing[0] == "evidence" else ""
-        raise RowError(f"field {missing[0]!r}: expected a column of this name{hint}")
+        raise RowError(
+            f"field {missing[0]!r}: expected a column of this name, "
+            "as `radreward score` writes for a model that explains"
+        )
     status = text_field(values, "status")
     total, said = _total(values["total"]), _said(values["evidence"])
     if status in SCORED and (total is None or said is None):

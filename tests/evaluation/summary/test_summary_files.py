@@ -213,7 +213,10 @@ def row(**changed: Any) -> dict[str, Any]:
     ("rows", "message"),
     [
         ([], "Expected at least one row"),
-        ([{"id": "r", "total": 1.0, "status": "ok"}], "row 1: field 'evidence': expected a column of this name; score"),
+        (
+            [{"id": "r", "total": 1.0, "status": "ok"}],
+            "row 1: field 'evidence': expected a column of this name, as `radreward score`",
+        ),
         ([row(), row(total="many")], "row 2: field 'total': expected a finite number but got 'many'"),
         ([row(total=None)], "row 1: field 'total': expected a finite number, since the status is 'ok'"),
         ([row(total=1e999)], "row 1: field 'total': expected a finite number but got inf"),
