@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 Prompt = Sequence[Sequence[int]]
@@ -101,13 +102,26 @@ def drawn(logits: Tensor, uniform: Tensor, temperature: float, top_p: float) -> 
     logps = (logits / (temperature or 1.0)).log_softmax(-1)
     if temperature == 0:
         tokens = logps.argmax(-1)
+    elif top_p == 1:  # no order is needed: sorting a vocabulary for every token would take longest
+        tokens = _first_above(logps.exp().cumsum(-1), uniform)
     else:
         ordered, places = logps.sort(dim=-1, descending=True, stable=True)
         mass = ordered.exp().cumsum(-1)
         kept = mass - ordered.exp() < top_p  # the first token that reaches top_p is kept
-        mass = mass.masked_fill(~kept, 0.0)
-        total = mass.max(-1, keepdim=True).values
-        chosen = ((mass <= uniform.unsqueeze(-1) * total) & kept).sum(-1)
-        chosen = chosen.minimum(kept.sum(-1) - 1)
-        tokens = places.gather(-1, chosen.unsqueeze(-1)).squeeze(-1)
+        total = mass.masked_fill(~kept, 0.0).max(-1, keepdim=True).values
+        tokens = places.gather(-1, _first_above(mass.clamp_max(total), uniform).unsqueeze(-1)).squeeze(-1)
     return tokens, logps.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
+
+
+def _first_above(mass: Tensor, uniform: Tensor) -> Tensor:
+    """The first place of each row where its rising mass (B, V) is above a share, uniform (B,), of the whole.
+
+    Never one that adds nothing, though a share just below 1 rounds to the whole.
+
+    >>> import torch
+    >>> _first_above(torch.tensor([[0.0, 0.5, 1.0, 1.0]] * 3), torch.tensor([0.0, 0.5, 1.0])).tolist()
+    [1, 2, 2]
+    """
+    whole = mass[:, -1:]
+    above = torch.searchsorted(mass, uniform.unsqueeze(-1) * whole, right=True)
+    return above.minimum((mass < whole).sum(-1, keepdim=True)).squeeze(-1)
