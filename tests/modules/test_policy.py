@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -23,8 +23,9 @@ from radreward.models.explainer import load_explainer
 from radreward.models.generation import Completion, Prompt, RolloutEngine, Sampling
 from radreward.modules.policy import PolicyModule, RolloutSettings, problem_kind
 from radreward.objectives import RewardFunction
+from radreward.prompts.green import GreenTemplate
 from radreward.prompts.radreason import RadReasonTemplate, answer, parse
-from radreward.types import Candidate, Completions, ReportGroup
+from radreward.types import Analysis, Candidate, Completions, ReportGroup
 
 CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long."}])
 PLAIN = {"class_path": "Backbone", "init_args": {"name": "tiny-llama", "lora": None}}
@@ -37,12 +38,17 @@ from radreward.objectives import RewardFunction
 torch.set_num_threads(1)  # as in the process that continues
 
 class Killer(Callback):
-    def __init__(self, step: int) -> None:
-        self.step = step
+    '''Ends the process in so many-th call of a hook after so many steps.'''
 
-    def on_train_batch_end(self, trainer, *_):
-        if trainer.global_step == self.step:
-            os.kill(os.getpid(), signal.SIGKILL)
+    def __init__(self, hook: str, step: int, call: int) -> None:
+        self.left = call
+
+        def kill(trainer, *_):
+            self.left -= trainer.global_step == step
+            if self.left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        setattr(self, hook, kill)
 
 class Letters(RewardFunction):
     def forward(self, completions):
@@ -64,7 +70,7 @@ def write_settings(folder: Path, **model: Any) -> Path:
     objective = {
         "rewards": [{"class_path": "policy_parts.Letters"}],
         "clip": 0.001,
-        "weighting": {"class_path": "Dynamic", "init_args": {"every": 2}},
+        "weighting": {"class_path": "Dynamic", "init_args": {"every": 3}},
         "scaling": {"class_path": "MajorityGuided"},
     }
     settings = {
@@ -163,35 +169,46 @@ def test_a_run_learns_and_logs_all_that_is_asked_for(whole: Path) -> None:
     assert any((whole / "run" / "model").glob("*.safetensors"))
 
 
+@pytest.mark.parametrize(
+    ("hook", "step", "call", "last"),
+    [
+        pytest.param("on_before_optimizer_step", 4, 2, 4, id="between two updates on the same rollouts"),
+        pytest.param("on_validation_start", 3, 1, 2, id="in a validation"),
+    ],
+)
 def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str, step: int, call: int, last: int
 ) -> None:
     context = get_context("forkserver")
     context.set_forkserver_preload(["radreward.cli.fit"])
     command = ["fit", f"--config={whole / 'config.yaml'}", f"--run={tmp_path / 'run'}"]
     monkeypatch.chdir(whole)
-    killer = ["--trainer.callbacks=policy_parts.Killer", "--trainer.callbacks.step=5"]
-    run = context.Process(target=main, args=([*command, *killer],))
+    entries = ("=policy_parts.Killer", f".hook={hook}", f".step={step}", f".call={call}")
+    run = context.Process(target=main, args=([*command, *(f"--trainer.callbacks{entry}" for entry in entries)],))
     run.start()
     run.join()
     assert run.exitcode == -signal.SIGKILL
-    assert state(tmp_path / "run")["step"] == 4
+    kept = state(tmp_path / "run")
+    assert kept["step"] == last
+    assert kept["weights"]["objective.weighting.counts"].sum() > 0, "it has counted outcomes that it has not yet used"
     assert main([*command, "--ckpt_path=last"]) == 0
     torch.testing.assert_close(state(tmp_path / "run"), state(whole / "run"), rtol=0, atol=0, equal_nan=True)
+    models = [(run / "model" / "model.safetensors").read_bytes() for run in (tmp_path / "run", whole / "run")]
+    assert models[0] == models[1]
 
 
 class Told(RolloutEngine):
     """Says what it is told to."""
 
-    def __init__(self, texts: list[str]) -> None:
-        self.texts = texts
+    def __init__(self, texts: list[str], finish: Literal["stop", "length"] = "stop") -> None:
+        self.texts, self.finish = texts, finish
 
     def sample(self, prompts: Any, sampling: Sampling) -> list[tuple[Completion, ...]]:
         group = []
         for number in range(sampling.completions):
             text = self.texts[number % len(self.texts)]
             tokens = tuple(3 + byte % 250 for byte in text.encode()[:40]) or (2,)
-            group.append(Completion(tokens, (0.0,) * len(tokens), text, "stop"))
+            group.append(Completion(tokens, (0.0,) * len(tokens), text, self.finish))
         return [tuple(group) for _ in prompts]
 
 
@@ -239,6 +256,18 @@ def test_one_row_for_a_prompt_gives_the_loss_and_gradients_of_separate_rows(modu
         torch.testing.assert_close(found[name], value, rtol=1e-3, atol=1e-4 * float(value.abs().max()) + 1e-9)
 
 
+def test_each_process_draws_its_own_and_the_same_again(
+    module: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, batch = module()
+    drawn = []
+    for rank in (0, 1, 0):
+        monkeypatch.setattr(PolicyModule, "global_rank", rank)
+        drawn.append([completion.tokens for group in one._draw(batch, 0).completions for completion in group])
+    assert drawn[0] == drawn[2]
+    assert not set(drawn[0]) & set(drawn[1])
+
+
 def test_numbers_in_completions_become_rewards(module: Callable[..., Any]) -> None:
     right = answer([0, 1], "Tone is fine. Length is not.", CRITERIA)
     wrong = answer([1, 1], "Tone.", CRITERIA)
@@ -268,6 +297,7 @@ UNREADABLE = [
     ("<think></think><tone><tone>1</tone></tone><length>0</length>", "numbers"),
     ("<think></think><tone>1<length>0</length>", "numbers"),
     ("<think></think><tone>1</tone>" * 3000, "think"),
+    ("<think>The report says </length>", "think"),  # where it ends: nothing is drawn behind the last tag
 ]
 
 
@@ -280,6 +310,36 @@ def test_completions_that_cannot_be_read_get_nothing_for_it_and_are_counted(modu
         one.engine, one._drawn = Told([text, answer([0, 0], "", CRITERIA)]), None
         assert one.training_step(batch, 0).isfinite()
         assert float(logged[f"train/problem/{kind}"]) == pytest.approx(2 / 3)  # the first and the third of three
+        assert float(logged["train/completions/valid"]) == pytest.approx(1 / 3)
+
+
+def test_completions_without_an_end_are_counted(module: Callable[..., Any]) -> None:
+    one, batch = module()
+    logged: dict[str, Any] = {}
+    one.log_dict = lambda values, **_: logged.update(values)
+    one.engine = Told(["and so on " * 9], "length")
+    assert one.training_step(batch, 0).isfinite()
+    assert float(logged["train/completions/unfinished"]) == 1
+    assert float(logged["train/completions/length"]) == 40
+
+
+def test_completions_in_another_layout_are_read_and_counted_alike(module: Callable[..., Any]) -> None:
+    one, batch = module("data.collator.template=radreward.prompts.green.GreenTemplate", "data.collator.max_length=1800")
+    logged: dict[str, Any] = {}
+    one.log_dict = lambda values, **_: logged.update(values)
+    good = GreenTemplate().render_answer(Analysis((1.0, 0.0), "Rude.", (("b",), ()), ()), CRITERIA)
+    for text, kind in (
+        ("", "empty"),
+        ("x" * 100_001, "too long"),
+        (good.replace("(a) tone: 1.", "(a) tone: two."), "numbers"),
+        (good.replace("(a) tone: 1.", "(a) tone: 1e999."), "numbers"),
+        (good.replace("(a) tone: 1.", "(a) tone: -3."), "numbers"),
+        (f"{good}\n\n[Matched Findings]:\n9. X", "numbers"),
+        ("[Clinically Significant Errors]:\n" * 400, "numbers"),
+    ):
+        one.engine, one._drawn = Told([text, good]), None
+        assert one.training_step(batch, 0).isfinite()
+        assert float(logged[f"train/problem/{kind}"]) == pytest.approx(2 / 3), text[:40]
         assert float(logged["train/completions/valid"]) == pytest.approx(1 / 3)
 
 
