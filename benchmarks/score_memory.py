@@ -63,7 +63,11 @@ def write_model(folder: Path) -> Path:
 
 def peak(model: Path, source: Path, output: Path) -> int:
     """Score a file in a process of its own; its peak of resident memory in bytes."""
-    arguments = ["score", f"--model={model}", f"--input={source}", f"--output={output}"]
+    return peak_of(["score", f"--model={model}", f"--input={source}", f"--output={output}"])
+
+
+def peak_of(arguments: Sequence[str]) -> int:
+    """Run a command of ours in a process of its own; its peak of resident memory in bytes."""
     done = subprocess.run([sys.executable, "-c", CHILD, *arguments], check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own code and files
     return 1024 * int(done.stdout.splitlines()[-1])
 
