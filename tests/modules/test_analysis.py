@@ -1,24 +1,28 @@
 """AnalysisModule: it learns answers, the packed way as the separate way, and what it saves is what was measured."""
 
 import json
+import signal
+from itertools import cycle
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from torch import Tensor
 
 from radreward.cli import build, main
 from radreward.criteria import RadCliQ, RadCliQSignificance
 from radreward.data.records import write_groups
 from radreward.errors import InputError
 from radreward.models import Backbone
+from radreward.models.decoding import TransformersEngine
+from radreward.models.generation import Completion
 from radreward.modules import AnalysisModule
 from radreward.modules.analysis import responses
 from radreward.modules.answers import green_differences
 from radreward.scorers import load
 from radreward.synthesis.pipeline import synthesize
-from radreward.types import AnswerBatch
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = [path for path in sorted(ROOT.glob("experiments/*/*.yaml")) if "AnalysisModule" in path.read_text("utf-8")]
@@ -48,6 +52,23 @@ trainer: {{max_steps: 3, val_check_interval: 3, accelerator: cpu, enable_progres
 """
 
 LONG = ("data.collator.max_length=900", "data.collator.max_answer=900")  # in bytes, which most tiny backbones read
+QUICK = (
+    "model.backbone.name=tiny-llama",
+    "data.collator.writer=radreward.data.responses.CountsOnly",
+    "data.collator.max_length=900",
+    "data.collator.max_answer=600",
+)
+KILLER = """
+import os, signal
+import torch
+from lightning.pytorch import Callback
+
+torch.set_num_threads(1)  # as in the process that continues
+
+class Killer(Callback):
+    def __init__(self, hook: str, step: int) -> None:
+        setattr(self, hook, lambda trainer, *_: trainer.global_step == step and os.kill(os.getpid(), signal.SIGKILL))
+"""
 
 
 @pytest.fixture
@@ -90,22 +111,47 @@ def test_a_run_leaves_a_scorer_and_figures(config: Path) -> None:
     assert {name: value.tolist() for name, value in again.items()} == {n: v.tolist() for n, v in kept.items()}
 
 
-def test_a_run_that_was_stopped_and_continued_is_the_same_run(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = build(config).fit()
-    weights = load(config.parent / "run").fingerprint()
-    step = AnalysisModule.training_step
+def state(run: Path) -> dict[str, Any]:
+    """All of the last checkpoint that decides what comes next."""
+    found = torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)
+    return {
+        "weights": found["state_dict"],
+        "optimizer": found["optimizer_states"][0]["state"],
+        "rates": found["lr_schedulers"][0]["_last_lr"],
+        "step": found["global_step"],
+    }
 
-    def stopped(module: AnalysisModule, batch: AnswerBatch, batch_index: int) -> Tensor:
-        if module.global_step == 2:
-            raise KeyboardInterrupt
-        return step(module, batch, batch_index)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(AnalysisModule, "training_step", stopped)
-        with pytest.raises(KeyboardInterrupt):
-            build(config, "overwrite=true").fit()
-    assert build(config, "ckpt_path=last").fit() == whole
-    assert load(config.parent / "run").fingerprint() == weights
+@pytest.mark.parametrize(
+    ("hook", "step", "last"),
+    [
+        pytest.param("on_train_batch_end", 3, 2, id="between two checkpoints"),
+        pytest.param("on_validation_start", 4, 2, id="in a validation"),
+    ],
+)
+@pytest.mark.parametrize("config", ["{r: 2}"], indirect=True, ids=[""])
+def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
+    config: Path, monkeypatch: pytest.MonkeyPatch, hook: str, step: int, last: int
+) -> None:
+    folder = config.parent
+    (folder / "killing.py").write_text(KILLER)
+    monkeypatch.chdir(folder)
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["radreward.cli.fit"])
+    # Six groups in batches of two: an epoch ends within.
+    settings = ("trainer.max_steps=5", "trainer.val_check_interval=4", "checkpoint_every=2", *QUICK)
+    command = ["fit", f"--config={config}", *(f"--{entry}" for entry in settings)]
+    killer = [f"--trainer.callbacks{entry}" for entry in ("=killing.Killer", f".hook={hook}", f".step={step}")]
+    run = context.Process(target=main, args=([*command, f"--run={folder / 'killed'}", *killer],))
+    run.start()
+    assert main([*command, f"--run={folder / 'whole'}"]) == 0
+    run.join()
+    assert run.exitcode == -signal.SIGKILL
+    assert state(folder / "killed")["step"] == last
+    assert main([*command, f"--run={folder / 'killed'}", "--ckpt_path=last"]) == 0
+    torch.testing.assert_close(state(folder / "killed"), state(folder / "whole"), rtol=0, atol=0)
+    for file in ("metrics.json", "model/model.safetensors"):
+        assert (folder / "killed" / file).read_bytes() == (folder / "whole" / file).read_bytes(), file
 
 
 def test_a_run_begins_with_a_saved_model(config: Path) -> None:
@@ -179,6 +225,26 @@ def test_a_model_learns_the_answers_of_a_batch(config: Path) -> None:
     assert torch.equal(seen.values, seen.errors)
     assert seen.likeness[0, :2].tolist() == pytest.approx([1.0, 1.0])
     assert seen.likeness[:, 2].isnan().all()
+
+
+def test_answers_that_cannot_be_read_count_as_wrong_and_end_nothing(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = cycle(
+        ["", "x" * 100_001, "<think>" * 9_000, "<think> endless", "<think></think><omission>1e999</omission>"]
+        + ["<think></think>" + f"<{tag}>NaN</{tag}>" * 2 for tag in RadCliQ().tags]
+    )
+
+    def greedy(engine: object, prompts: Any, *_: object) -> list[Completion]:
+        return [Completion((3,), (0.0,), next(texts), "length") for _ in prompts]
+
+    monkeypatch.setattr(TransformersEngine, "greedy", greedy)
+    training = build(config, *QUICK, "trainer.max_steps=1", "trainer.val_check_interval=1")
+    figures = training.fit()
+    assert all(row["read"] == row["accuracy"] == 0 for row in figures.values())
+    assert figures["total"]["mae"] is None
+    told = json.loads(training.run.metrics.read_text())["answers"]
+    assert (told["valid"], told["finished"], told["exact"]) == (0, 0, 0)
 
 
 def test_packing_that_changes_the_loss_ends_the_run(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
