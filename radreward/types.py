@@ -120,7 +120,9 @@ class PromptBatch(NamedTuple):
     reports: tuple[tuple[str, str], ...]
     """(B,) reference and candidate."""
     ids: tuple[str, ...]
-    """Ids of the groups, for messages."""
+    """Ids of the groups."""
+    group: Tensor
+    """(B,) int64: which of `ids` a prompt is of."""
     truncated: int
     """How many prompts were cut to fit, by the policy that was chosen."""
 
@@ -184,7 +186,9 @@ class AnswerBatch(NamedTuple):
     reports: tuple[tuple[str, str], ...]
     """(C,) reference and candidate."""
     ids: tuple[str, ...]
-    """Ids of the groups, for messages."""
+    """Ids of the groups."""
+    group: Tensor
+    """(C,) int64: which of `ids` a candidate is of."""
 
 
 class Rollouts(NamedTuple):

@@ -68,7 +68,7 @@ def judged(explainer: Explainer, groups: list[ReportGroup], completions: int) ->
         for candidate in group.candidates
     ]
     target = known(groups, questions.criteria)  # (n, N)
-    engine = TransformersEngine(explainer.model, questions.tokenizer, 64)
+    engine = TransformersEngine(explainer.model, questions.tokenizer, 256)
     stop = (explainer.template.ends(questions.criteria) or "",)
     found: Figures = {}
     for name, sampling in (

@@ -53,8 +53,8 @@ class PolicyPrompts(Collator):
             InputError: If a candidate's errors are not stated by the criteria, or a prompt is too long; names the
                 group and the candidate.
         """
-        prompts, target, reports, truncated = [], [], [], 0
-        for group in groups:
+        prompts, target, reports, places, truncated = [], [], [], [], 0
+        for place, group in enumerate(groups):
             for number, candidate in enumerate(group.candidates, 1):
                 where = f"group {group.id!r}, candidate {number}"
                 path, was_cut = self._fit(group.reference, candidate.text, where)
@@ -62,8 +62,9 @@ class PolicyPrompts(Collator):
                 prompts.append(tuple(map(tuple, path)))
                 target.append(known_errors(candidate, self.criteria, where))
                 reports.append((group.reference, candidate.text))
+                places.append(place)
         ids = tuple(group.id for group in groups)
-        return PromptBatch(tuple(prompts), torch.stack(target), tuple(reports), ids, truncated)
+        return PromptBatch(tuple(prompts), torch.stack(target), tuple(reports), ids, torch.tensor(places), truncated)
 
     def length(self, group: ReportGroup) -> int:
         """Tokens of all prompts of a group.

@@ -88,8 +88,8 @@ class Responses(Collator):
             InputError: If errors are not stated by the criteria, or a prompt or an answer is too long; names the group
                 and the candidate.
         """
-        prompts, starts, paths, errors, answers, reports = [], [], [], [], [], []
-        for group in groups:
+        prompts, starts, paths, errors, answers, reports, places = [], [], [], [], [], [], []
+        for place, group in enumerate(groups):
             for number, candidate in enumerate(group.candidates, 1):
                 where = f"group {group.id!r}, candidate {number}"
                 known = known_errors(candidate, self.criteria, where)
@@ -101,6 +101,7 @@ class Responses(Collator):
                 errors.append(known)
                 answers.append(text)
                 reports.append((group.reference, candidate.text))
+                places.append(place)
         packed = pack(paths, self.packing)
         return AnswerBatch(
             packed,
@@ -110,6 +111,7 @@ class Responses(Collator):
             tuple(answers),
             tuple(reports),
             tuple(group.id for group in groups),
+            torch.tensor(places),
         )
 
     def separate(self, batch: AnswerBatch) -> tuple[PackedBatch, Tensor]:

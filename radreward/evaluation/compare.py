@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from radreward.errors import InputError
 from radreward.evaluation.arms import Arm, arms_by, arms_of
 from radreward.evaluation.paired import differences, holm, ordered_pairs
-from radreward.evaluation.runs import MODEL, VALIDATION, Run
+from radreward.evaluation.runs import VALIDATION, Run
 
 MEASURES = ("tau_b", "spearman", "pair_accuracy", "count_mae")
 """What `fit` measured of every run: see `radreward.modules.agreement`."""
@@ -107,7 +107,7 @@ def check_same(one: Run, other: Run) -> None:
         InputError: If they have other criteria or were validated on other candidates; names both files and what
             differs.
     """
-    files = [run.folder / MODEL for run in (one, other)]
+    files = [run.model for run in (one, other)]
     ours, theirs = one.criteria, other.criteria
     if ours.tags != theirs.tags:
         raise _different(

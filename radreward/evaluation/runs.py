@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from radreward.modules import Agreement  # all that trains comes with it
 
 CONFIG, DATA, METRICS, VALIDATION = "config.yaml", "data.json", "metrics.json", "validation.parquet"
-MODEL = "model/config.json"
-"""What `fit` leaves in the folder of a run, see `radreward.modules.run`."""
+MODELS = ("model/config.json", "model/green.json", "model/radreason.json")
+"""What `fit` leaves in the folder of a run, see `radreward.modules.run`; its model has one of these settings."""
 
 Settings = Mapping[str, str]
 """Dotted key, as given to `fit`, to the value as text."""
@@ -37,7 +37,7 @@ class Validated(NamedTuple):
     Attributes:
         group: (n,) id of the reference.
         candidate: (n,) place among the candidates of its reference.
-        rewards: (n, N) float64.
+        rewards: (n, N) float64; NaN where a model wrote what cannot be read.
         errors: (n, N) float64, known.
     """
 
@@ -52,6 +52,7 @@ class Run(NamedTuple):
 
     Attributes:
         folder: Where it lies.
+        model: The settings of its model.
         seed: What it was seeded with.
         settings: All others, without what does not change a run.
         params: What a study chose for it, without the seed; empty for a run of its own.
@@ -61,6 +62,7 @@ class Run(NamedTuple):
     """
 
     folder: Path
+    model: Path
     seed: str
     settings: Settings
     params: Settings
@@ -107,15 +109,20 @@ def read_run(path: Path) -> Run:
             f"{path}: the run is not finished, it has no {METRICS}; "
             "finish it with `radreward fit ... --ckpt_path=last`."
         )
-    for name in (VALIDATION, MODEL, DATA):
-        if not (path / name).is_file():
-            raise InputError(f"{path}: Expected a finished run of a reward model but it has no {name}.")
+    model = next((path / name for name in MODELS if (path / name).is_file()), path / MODELS[0])
+    for file in (path / VALIDATION, model, path / DATA):
+        if not file.is_file():
+            raise InputError(
+                f"{path}: Expected a finished run of a model that judges by criteria but it has no "
+                f"{file.relative_to(path)}."
+            )
     config, fingerprint, trial = _yaml(path / CONFIG), _json(path / DATA), path / "trial.json"
-    criteria = _criteria(path / MODEL)
+    criteria = _criteria(model)
     settings = dict(_flat(config, fingerprint))
     params = _json(trial).get("params", {}) if trial.is_file() else {}
     return Run(
         path,
+        model,
         settings.get(SEED, ""),
         {key: value for key, value in settings.items() if key not in _NO_DIFFERENCE},
         {str(key): _text(value) for key, value in params.items() if key != SEED},
@@ -168,7 +175,7 @@ def read_validated(path: Path, criteria: Criteria) -> Validated:
         np.stack([table[f"{kind}/{tag}"].to_numpy().astype(np.float64) for tag in criteria.tags], 1)
         for kind in ("reward", "errors")
     )
-    broken = ~(np.isfinite(rewards) & np.isfinite(errors)).all(1)
+    broken = (np.isinf(rewards) | ~np.isfinite(errors)).any(1)
     if broken.any():
         at = int(broken.argmax())
         raise InputError(

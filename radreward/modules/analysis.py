@@ -20,12 +20,12 @@ from radreward.models.attention import model_inputs
 from radreward.models.decoding import TransformersEngine
 from radreward.models.explainer import Explainer
 from radreward.models.token_logps import base_model
-from radreward.modules.answers import Likeness, Seen, figures_of, green_differences
+from radreward.modules.answers import Likeness, Seen, all_of, figures_of, green_differences
 from radreward.modules.base import BaseModule, Figures, OptimizerSettings
 from radreward.modules.export import best_checkpoint, check_whole
-from radreward.modules.policy_figures import agreement_of_values
 from radreward.modules.run import RunFolder, write_json
 from radreward.modules.starting import round_trained, start_from
+from radreward.modules.stated import Stated, agreement_of_values
 from radreward.objectives import processes
 from radreward.prompts.green import GreenTemplate
 from radreward.types import AnswerBatch, PackedBatch
@@ -67,8 +67,9 @@ class AnalysisModule(BaseModule):
         self.decoded, self.batch_size = decoded, batch_size
         self.mask_dtype = getattr(torch, self.backbone.dtype)
         self.seen: list[Seen] = []
+        self.stated: Stated | None = None
         self.losses: list[tuple[float, int]] = []
-        self.figures: dict[str, dict[str, float | None]] = {}
+        self.figures: Figures = {}
         self.form: dict[str, float | None] = {}
         self._all = False
         self._likeness: Likeness | None = None
@@ -164,6 +165,7 @@ class AnalysisModule(BaseModule):
         end = template.ends(questions.criteria)
         made = engine.greedy(batch.prompts, questions.max_answer, (end,) if end else ())
         parsed = [template.parse(one.text, questions.criteria) for one in made]
+        ids = tuple(batch.ids[place] for place in batch.group.tolist())
         values = [[torch.nan if value is None else value for value in one.values] for one in parsed]
         texts, wanted = [one.text for one in made], batch.answers
         green = torch.full((len(texts), 2), torch.nan)
@@ -178,8 +180,7 @@ class AnalysisModule(BaseModule):
             shown = "\n\n".join((*reports, "answered:", text, "written:", batch.answers[0]))
             board.experiment.add_text("val/answer", "    " + shown.replace("\n", "\n    "), self.global_step)
         return Seen(
-            torch.tensor(values).reshape(len(made), -1),
-            batch.errors.cpu(),
+            Stated(torch.tensor(values).reshape(len(made), -1), batch.errors.cpu(), ids),
             torch.tensor([one.problem is None for one in parsed]),
             torch.tensor([one.finish == "stop" for one in made]),
             likeness,
@@ -191,10 +192,10 @@ class AnalysisModule(BaseModule):
         """Log loss, form and agreement; what cannot be read counts as wrong, and is left out of correlations."""
         losses = collected(self.losses)
         loss = sum(value * count for value, count in losses) / max(1, sum(count for _, count in losses))
-        parts = collected(self.seen)
-        seen = Seen(*(torch.cat([part[field] for part in parts]) for field in range(len(Seen._fields))))
+        seen = all_of(collected(self.seen))
         criteria = responses(self.trainer.datamodule).criteria  # type: ignore[attr-defined]  # it is trained on it
-        self.figures = agreement_of_values(criteria, seen.values, seen.errors)
+        self.stated = seen.stated
+        self.figures = agreement_of_values(criteria, self.stated)
         self.form = {
             "loss": loss,
             "exact": self.figures["total"]["accuracy"],
@@ -231,7 +232,8 @@ class AnalysisModule(BaseModule):
             "weights": "last" if best is None else "best",
             "data": data.fingerprint(),
         }
-        if trainer.is_global_zero:
+        if trainer.is_global_zero and self.stated is not None:
+            self.stated.write(run.validation, responses(data).criteria)
             Explainer(self.backbone, self.model, responses(data).questions, told).save(run.model, half)
             write_json(run.metrics, {"agreement": self.figures, "answers": self.form, **told})
         return self.figures

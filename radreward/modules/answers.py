@@ -14,6 +14,7 @@ from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.metrics import words
 from radreward.models.text_states import TextEncoder, bertscore
+from radreward.modules.stated import Stated, joined
 from radreward.prompts.green import error_types, read_green
 
 LIKENESS = ("bleu_4", "rouge_l", "bertscore")
@@ -23,10 +24,8 @@ logger = logging.getLogger(__name__)
 class Seen(NamedTuple):
     """What a model answered to some prompts, against what was written for them."""
 
-    values: Tensor
-    """(C, N) errors that it states, NaN where none can be read."""
-    errors: Tensor
-    """(C, N) known errors."""
+    stated: Stated
+    """Errors that it states, and known ones."""
     valid: Tensor
     """(C,) bool: whether the answer has the form that was asked for."""
     finished: Tensor
@@ -37,6 +36,12 @@ class Seen(NamedTuple):
     """(C,) bool: whether BERTScore has read the beginnings only."""
     green: Tensor
     """(C, 2) absolute differences of matched findings and of the GREEN scores of both, NaN where one has none."""
+
+
+def all_of(parts: Sequence[Seen]) -> Seen:
+    """All of several parts, one behind the other."""
+    stated, *others = zip(*parts, strict=True)
+    return Seen(joined(stated), *(torch.cat(values) for values in others))
 
 
 class Likeness:
@@ -110,7 +115,8 @@ def figures_of(seen: Seen, criteria: Criteria) -> dict[str, float | None]:
     columns |= {"matched_mae": seen.green[:, 0], "green_difference": seen.green[:, 1]}
     columns |= dict.fromkeys(("significant_mae", "insignificant_mae"), torch.empty(0))
     if error_types(criteria).paired:
-        apart = (seen.values - seen.errors.to(seen.values)).reshape(len(seen.valid), 2, -1).sum(2).abs()
+        values, target, _ = seen.stated
+        apart = (values - target.to(values)).reshape(len(values), 2, -1).sum(2).abs()
         columns |= {"significant_mae": apart[:, 0], "insignificant_mae": apart[:, 1]}
     figures: dict[str, float | None] = {}
     for name, values in columns.items():

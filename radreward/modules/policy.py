@@ -28,9 +28,9 @@ from radreward.models.token_logps import CompletionPacking, base_model, completi
 from radreward.models.vllm_engine import VLLMEngine, check_vllm
 from radreward.modules.base import BaseModule, Figures, OptimizerSettings, term_name
 from radreward.modules.export import best_checkpoint, check_whole
-from radreward.modules.policy_figures import agreement_of_values
 from radreward.modules.run import RunFolder, write_json
 from radreward.modules.starting import round_trained, start_from
+from radreward.modules.stated import Stated, agreement_of_values, joined
 from radreward.objectives import GroupRelative, RolloutObjective, processes
 from radreward.prompts.discussed import discussed
 from radreward.prompts.parsed import Parsed
@@ -48,7 +48,6 @@ class RolloutSettings:
         updates: Steps of the optimizer on each batch of rollouts.
         temperature: By which logits are divided, in drawing and in training.
         top_p: Draws are from the likeliest tokens that have this probability together.
-        seed: With step, batch and process decides what is drawn.
         batch_size: Most completions that are drawn together.
         engine: What draws them: the model itself, or vLLM, an extra.
 
@@ -62,7 +61,6 @@ class RolloutSettings:
         updates: int = 1,
         temperature: float = 1.0,
         top_p: float = 1.0,
-        seed: int = 0,
         batch_size: int = 64,
         engine: Literal["transformers", "vllm"] = "transformers",
     ) -> None:
@@ -74,7 +72,7 @@ class RolloutSettings:
         if not temperature > 0:
             raise ValueError(f"Expected `temperature` to be > 0, so that completions differ, but got {temperature}.")
         self.sampling = Sampling(completions, temperature=temperature, top_p=top_p).check()
-        self.updates, self.seed, self.batch_size, self.engine = updates, seed, batch_size, engine
+        self.updates, self.batch_size, self.engine = updates, batch_size, engine
 
 
 class Drawn(NamedTuple):
@@ -125,8 +123,9 @@ class PolicyModule(BaseModule):
         self.rollouts = rollouts or RolloutSettings()
         self.packing: CompletionPacking = packing
         self.engine: RolloutEngine | None = None
-        self.seen: list[tuple[Tensor, Tensor, Tensor]] = []
-        self.figures: dict[str, dict[str, float | None]] = {}
+        self.seen: list[tuple[Stated, Tensor]] = []
+        self.stated: Stated | None = None
+        self.figures: Figures = {}
         self.truncated = 0
         self._drawn: Drawn | None = None
         self._checked = False
@@ -178,7 +177,8 @@ class PolicyModule(BaseModule):
             "weights": "last" if best is None else "best",
             "data": data.fingerprint(),
         }
-        if trainer.is_global_zero:
+        if trainer.is_global_zero and self.stated is not None:
+            self.stated.write(run.validation, self.criteria)
             Explainer(self.backbone, self.model, policy_prompts(data).questions, told).save(run.model, half)
             write_json(run.metrics, {"agreement": self.figures, **told})
         return self.figures
@@ -257,8 +257,8 @@ class PolicyModule(BaseModule):
 
     @torch.no_grad()
     def _draw(self, batch: PromptBatch, batch_index: int) -> Drawn:
-        """Completions and what they are worth."""
-        place = (self.rollouts.seed, self.global_step, batch_index, self.global_rank)
+        """Completions and what they are worth; the run's seed, step, batch and process decide what is drawn."""
+        place = (torch.initial_seed(), self.global_step, batch_index, self.global_rank)
         completions = self._sample(
             batch,
             self.rollouts.sampling._replace(
@@ -369,7 +369,8 @@ class PolicyModule(BaseModule):
         made = [one for (one,) in self._sample(batch, sampling)]
         completions = self._read(batch, [(one,) for one in made])
         values, target = completions.values.squeeze(1), completions.target
-        self.seen.append((values.cpu(), target.cpu(), completions.valid.flatten().cpu()))
+        ids = tuple(batch.ids[place] for place in batch.group.tolist())
+        self.seen.append((Stated(values.cpu(), target.cpu(), ids), completions.valid.flatten().cpu()))
         board = self.logger
         if batch_index == 0 and isinstance(board, TensorBoardLogger):
             text = as_markdown(batch.reports[0], [(made[0].text, f"known: {batch.target[0].tolist()}")])
@@ -377,10 +378,11 @@ class PolicyModule(BaseModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log how far judgements agree; what cannot be read counts as wrong, and is left out of correlations."""
-        values, target, valid = (torch.cat(part) for part in zip(*collected(self.seen), strict=True))
+        parts, valid = zip(*collected(self.seen), strict=True)
         self.seen.clear()
-        self.figures = agreement_of_values(self.criteria, values, target)
-        self.log("val/valid", float(valid.float().mean()))
+        self.stated = joined(parts)
+        self.figures = agreement_of_values(self.criteria, self.stated)
+        self.log("val/valid", float(torch.cat(valid).float().mean()))
         for row, measures in self.figures.items():
             named = {f"val/{name}_{row}": value for name, value in measures.items() if value is not None}
             self.log_dict(named, sync_dist=False)

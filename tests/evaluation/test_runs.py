@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -49,8 +50,8 @@ def test_a_run_is_given_twice(make_run: Make) -> None:
     ("file", "told"),
     [
         ("metrics.json", "the run is not finished, it has no metrics.json; finish it with"),
-        ("model/config.json", "Expected a finished run of a reward model but it has no model/config.json"),
-        ("validation.parquet", "Expected a finished run of a reward model but it has no validation.parquet"),
+        ("model/config.json", "Expected a finished run of a model that judges by criteria but it has no model/config.json"),
+        ("validation.parquet", "Expected a finished run of a model that judges by criteria but it has no validation.parquet"),
     ],
 )
 def test_a_file_is_missing(make_run: Make, file: str, told: str) -> None:
@@ -80,7 +81,7 @@ def test_rows_that_cannot_be_used(make_run: Make) -> None:
     folder = make_run("a", references=2)
     path = folder / "validation.parquet"
     table = pq.read_table(path)
-    change(path, "reward/tone", pc.divide(table["reward/tone"], pa.scalar(0.0)))
+    change(path, "reward/tone", pa.array([np.inf] * len(table)))
     with pytest.raises(
         InputError, match=r"validation\.parquet: candidate 0 of reference 'r0' has a value that is no number"
     ):

@@ -15,6 +15,7 @@ from radreward.cli import build, main
 from radreward.criteria import RadCliQ, RadCliQSignificance
 from radreward.data.records import write_groups
 from radreward.errors import InputError
+from radreward.evaluation import compare, read_run
 from radreward.models import Backbone
 from radreward.models.decoding import TransformersEngine
 from radreward.models.generation import Completion
@@ -99,6 +100,10 @@ def test_a_run_leaves_a_scorer_and_figures(config: Path) -> None:
     assert len(logged["bleu_4"]) == len(logged["rouge_l"]) == 2
     assert logged["bertscore"] == [pytest.approx(saved["answers"]["bertscore"])], "after training alone"
     assert saved["answers"]["candidates"] > 2, "after training all are answered"
+    run = read_run(training.run.folder)
+    assert len(run.validated.group) == saved["answers"]["candidates"]
+    compared = compare([run, run._replace(folder=Path("other"), seed="1")])
+    assert compared.figures["total"][0]["count_mae"].mean == figures["total"]["count_mae"]
     module = training.module
     assert isinstance(module, AnalysisModule)
     scorer = load(training.run.folder)
@@ -222,7 +227,7 @@ def test_a_model_learns_the_answers_of_a_batch(config: Path) -> None:
     seen = module._answered(batch, 1)
     assert seen.valid.all()
     assert seen.finished.all()
-    assert torch.equal(seen.values, seen.errors)
+    assert torch.equal(seen.stated.values, seen.stated.target)
     assert seen.likeness[0, :2].tolist() == pytest.approx([1.0, 1.0])
     assert seen.likeness[:, 2].isnan().all()
 
@@ -242,7 +247,7 @@ def test_answers_that_cannot_be_read_count_as_wrong_and_end_nothing(
     training = build(config, *QUICK, "trainer.max_steps=1", "trainer.val_check_interval=1")
     figures = training.fit()
     assert all(row["read"] == row["accuracy"] == 0 for row in figures.values())
-    assert figures["total"]["mae"] is None
+    assert figures["total"]["count_mae"] is None
     told = json.loads(training.run.metrics.read_text())["answers"]
     assert (told["valid"], told["finished"], told["exact"]) == (0, 0, 0)
 
@@ -305,6 +310,7 @@ def test_experiments_of_analyses_are_read(path: Path) -> None:
         "model.backbone.name=tiny-llama",
         "model.backbone.lora={r: 2}",
         "model.backbone.dtype=float32",
+        "start=null",
     )
     training = build(path, *small, "trainer.accelerator=cpu", "trainer.devices=1", "trainer.precision=32-true")
     assert isinstance(training.module, AnalysisModule)

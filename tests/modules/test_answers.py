@@ -9,6 +9,7 @@ from radreward.criteria import RadCliQ, RadCliQSignificance
 from radreward.errors import InputError
 from radreward.modules import answers
 from radreward.modules.answers import LIKENESS, Likeness, Seen, figures_of, green_differences
+from radreward.modules.stated import Stated
 from radreward.prompts.green import GreenTemplate
 from radreward.scorers import load
 from radreward.types import Analysis
@@ -20,7 +21,14 @@ NONE = torch.full((2, 3), torch.nan)
 
 def seen(values: torch.Tensor, errors: torch.Tensor, likeness: torch.Tensor = NONE) -> Seen:
     rows = torch.ones(len(values), dtype=torch.bool)
-    return Seen(values, errors, rows, ~rows, likeness, rows, torch.full((len(values), 2), torch.nan))
+    return Seen(
+        Stated(values, errors, ("a",) * len(values)),
+        rows,
+        ~rows,
+        likeness,
+        rows,
+        torch.full((len(values), 2), torch.nan),
+    )
 
 
 def test_likeness_is_that_of_the_scorers_of_the_same_names() -> None:

@@ -9,6 +9,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pytest
 import torch
 import yaml
@@ -19,6 +20,7 @@ from radreward.cli import build, main
 from radreward.criteria import Criteria
 from radreward.data.policy_prompts import PolicyPrompts
 from radreward.errors import InputError
+from radreward.evaluation import read_run
 from radreward.models.explainer import load_explainer
 from radreward.models.generation import Completion, Prompt, RolloutEngine, Sampling
 from radreward.modules.policy import PolicyModule, RolloutSettings, problem_kind
@@ -167,6 +169,10 @@ def test_a_run_learns_and_logs_all_that_is_asked_for(whole: Path) -> None:
     assert set(metrics["agreement"]) == {"tone", "length", "total"}
     assert metrics["agreement"]["total"]["read"] == 0
     assert any((whole / "run" / "model").glob("*.safetensors"))
+    judged = read_run(whole / "run").validated
+    assert len(judged.group) == len(judged.rewards) > 2
+    assert np.isnan(judged.rewards).all(), "nothing can be read: no pair is ordered right, and nothing is made up"
+    assert metrics["agreement"]["total"]["pair_accuracy"] == 0
 
 
 @pytest.mark.parametrize(
@@ -261,11 +267,14 @@ def test_each_process_draws_its_own_and_the_same_again(
 ) -> None:
     one, batch = module()
     drawn = []
-    for rank in (0, 1, 0):
-        monkeypatch.setattr(PolicyModule, "global_rank", rank)
-        drawn.append([completion.tokens for group in one._draw(batch, 0).completions for completion in group])
+    with torch.random.fork_rng(devices=[]):
+        for seed, rank in ((0, 0), (0, 1), (0, 0), (1, 0)):
+            torch.manual_seed(seed)
+            monkeypatch.setattr(PolicyModule, "global_rank", rank)
+            drawn.append([completion.tokens for group in one._draw(batch, 0).completions for completion in group])
     assert drawn[0] == drawn[2]
     assert not set(drawn[0]) & set(drawn[1])
+    assert not set(drawn[0]) & set(drawn[3]), "another seed draws others"
 
 
 def test_numbers_in_completions_become_rewards(module: Callable[..., Any]) -> None:
