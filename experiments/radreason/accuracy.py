@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
+from math import isnan
 from pathlib import Path
 from statistics import mean, stdev
 
@@ -93,11 +94,13 @@ def known(groups: list[ReportGroup], criteria: Criteria) -> Tensor:
 
 
 def spread(values: list[float]) -> str:
-    """Mean and SD over seeds.
+    """Mean and SD over seeds; a dash where a figure is not defined, as a correlation with what never varies.
 
     >>> spread([0.5, 0.7]), spread([0.5])
     ('0.600 ± 0.141', '0.500')
     """
+    if any(map(isnan, values)):
+        return "–"
     return f"{mean(values):.3f}" + (f" ± {stdev(values):.3f}" if len(values) > 1 else "")
 
 
