@@ -3,10 +3,11 @@
 from radreward.modules.agreement import Agreement, Judged, agreement, agreement_of_totals, table
 from radreward.modules.analysis import AnalysisModule
 from radreward.modules.base import BaseModule, Figures, OptimizerSettings
+from radreward.modules.completions import RolloutSettings
 from radreward.modules.entities import EntityModule
 from radreward.modules.export import check_exportable, export
 from radreward.modules.figures import log_settings
-from radreward.modules.policy import PolicyModule, RolloutSettings
+from radreward.modules.policy import PolicyModule
 from radreward.modules.progress import ProgressBar, ProgressLines
 from radreward.modules.reward import RewardModule
 from radreward.modules.run import RunFolder, write_json

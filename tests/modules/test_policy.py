@@ -23,7 +23,8 @@ from radreward.errors import InputError
 from radreward.evaluation import read_run
 from radreward.models.explainer import load_explainer
 from radreward.models.generation import Completion, Prompt, RolloutEngine, Sampling
-from radreward.modules.policy import PolicyModule, RolloutSettings, problem_kind
+from radreward.modules.completions import RolloutSettings, problem_kind
+from radreward.modules.policy import PolicyModule
 from radreward.objectives import RewardFunction
 from radreward.prompts.green import GreenTemplate
 from radreward.prompts.radreason import RadReasonTemplate, answer, parse
