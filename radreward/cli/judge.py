@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from radreward.cli.chat import add_chat, chat_model
 from radreward.cli.messages import quiet, readable
 from radreward.errors import InputError
+from radreward.types import SentenceJudgement
 
 if TYPE_CHECKING:
+    from pyarrow import Schema
+
+    from radreward.data.tables import TableWriter
     from radreward.models.chat import ChatModel
     from radreward.models.judges import ChatJudge, RelationJudge, SentenceJudge
-    from radreward.types import SentenceJudgement
 
 CHAT = "chat"
+CHUNK = 256
+"""Pairs that are judged together and kept."""
 
 
 class Pairs(NamedTuple):
@@ -64,44 +71,90 @@ def add_judge(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Judge the pairs of a file; 1 where some could not be judged, or not wholly."""
     with quiet(), readable(building=True):
-        from radreward.data.sentences import split_sentences
-        from radreward.data.tables import extension
+        from radreward.data.tables import TableWriter
         from radreward.models.judges import tally
+        from radreward.scorers.parts import check_output
 
-        extension(options.output)
+        check_output(options.output, options.input)
         pairs = read_pairs(options.input)
         if options.dry_run:
             return tell(options, pairs)
-        good = [place for place, found in enumerate(pairs.problems) if found is None]
-        sides = [[split_sentences(side[place]) for place in good] for side in (pairs.references, pairs.candidates)]
-        model = asked(options) if options.judge == CHAT else None
-        judgements = make_judge(options, model).judge(*sides)
-        rows = [
-            _row(identity, [], [], None, found or "") for identity, found in zip(pairs.ids, pairs.problems, strict=True)
-        ]
-        for place, ours, theirs, judgement in zip(good, *sides, judgements, strict=True):
-            rows[place] = _row(pairs.ids[place], ours, theirs, judgement, judgement.status)
-        _write(options.output, rows)
+        judge = make_judge(options, asked(options) if options.judge == CHAT else None)
+        judgements: list[SentenceJudgement] = []
+        lacking: list[str] = []
+        made = made_rows(options, pairs, {"judge": judge.fingerprint()}, partial(_judged, judge, pairs))
+        with made as chunks, TableWriter(options.output, _schema()) as writer:
+            for place, row in enumerate(written(writer, chunks)):
+                if pairs.problems[place] is None:
+                    judgements.append(SentenceJudgement((), (), None, "", row["problems"], row["status"]))
+                if row["status"] != "ok":
+                    lacking.append(f"{row['id']}: {row['status']}")
     for name, count in tally(judgements).items():
         print(f"{name}: {count}")
     print(f"Judgements: {options.output}")
-    lacking = [row for row in rows if row["status"] != "ok"]
     if lacking:
-        first = f"first {lacking[0]['id']}: {lacking[0]['status']}"
-        print(f"Not or not wholly judged: {len(lacking)} of {len(rows)} pairs; {first}", file=sys.stderr)
+        told = f"{len(lacking)} of {len(pairs.ids)} pairs; first {lacking[0]}"
+        print(f"Not or not wholly judged: {told}", file=sys.stderr)
     return 1 if lacking else 0
 
 
-def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    import pyarrow as pa
+@contextmanager
+def made_rows(
+    options: Namespace, pairs: Pairs, made_of: Mapping[str, Any], make: Callable[[slice], list[dict[str, Any]]]
+) -> Iterator[Iterable[list[dict[str, Any]]]]:
+    """The rows of the output, chunk by chunk; those that a run that was killed had made are not made again.
 
-    from radreward.data.tables import TableWriter
+    A language model is asked about all pairs at once: its answers are kept one by one.
+
+    Args:
+        options: Of the command.
+        pairs: What the rows are of.
+        made_of: What they depend on beside the input.
+        make: Makes those of a slice of the pairs.
+    """
+    if options.judge == CHAT:
+        yield [make(slice(0, len(pairs.ids)))]
+        return
+    from radreward.data.records import fingerprint
+    from radreward.scorers.parts import Parts, finish
+
+    parts = Parts(options.output, {"input": fingerprint(options.input), **made_of, "chunk": CHUNK})
+    yield finish(parts, options.output, len(pairs.ids), CHUNK, "judged", make)
+    parts.remove()  # the block has written the output
+
+
+def written(writer: TableWriter, chunks: Iterable[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """The rows, once they are written."""
+    for rows in chunks:
+        writer.write(rows)
+        yield from rows
+
+
+def _judged(judge: SentenceJudge, pairs: Pairs, part: slice) -> list[dict[str, Any]]:
+    """Rows of some pairs."""
+    from radreward.data.sentences import split_sentences
+
+    ids, references, candidates, problems = (
+        pairs.ids[part],
+        pairs.references[part],
+        pairs.candidates[part],
+        pairs.problems[part],
+    )
+    good = [place for place, found in enumerate(problems) if found is None]
+    sides = [[split_sentences(side[place]) for place in good] for side in (references, candidates)]
+    rows = [_row(identity, [], [], None, found or "") for identity, found in zip(ids, problems, strict=True)]
+    for place, ours, theirs, judgement in zip(good, *sides, judge.judge(*sides), strict=True):
+        rows[place] = _row(ids[place], ours, theirs, judgement, judgement.status)
+    return rows
+
+
+def _schema() -> Schema:
+    import pyarrow as pa
 
     sentence = {"id": pa.string(), "sentence": pa.string(), "score": pa.float64(), "match": pa.list_(pa.string())}
     sides = dict.fromkeys(("original", "predicted"), pa.list_(pa.struct(sentence)))
     whole = {"id": pa.string(), "overall": pa.float64(), "status": pa.string(), "explanation": pa.string()}
-    with TableWriter(path, pa.schema({**whole, **sides, "problems": pa.map_(pa.string(), pa.int64())})) as writer:
-        writer.write(rows)
+    return pa.schema({**whole, **sides, "problems": pa.map_(pa.string(), pa.int64())})
 
 
 def _row(
@@ -132,16 +185,17 @@ def read_pairs(path: Path) -> Pairs:
     """The pairs of a file; a row that cannot be read has neither report.
 
     Raises:
-        InputError: If the file cannot be read, has no row, or lacks a column.
+        InputError: If the file cannot be read, has no row that can be, or lacks a column.
     """
     from radreward.data.tables import read_rows
     from radreward.scorers.base import problem
 
-    pairs = Pairs([], [], [], [])
+    pairs, usable = Pairs([], [], [], []), False
     for row in (row for batch in read_rows(path) for row in batch):
         for name in ("id", "reference", "candidate"):
             if not row.problem and name not in row.values:
                 raise InputError(f"{path}, row {row.number}: Expected a column {name!r}.")
+        usable = usable or row.problem is None
         pairs.ids.append(row.values.get("id", f"row {row.number}"))
         for side, name in ((pairs.references, "reference"), (pairs.candidates, "candidate")):
             side.append(None if row.problem else row.values[name])
@@ -149,6 +203,10 @@ def read_pairs(path: Path) -> Pairs:
         pairs.problems.append(row.problem or (found.reason if found else None))
     if not pairs.ids:
         raise InputError(f"{path}: Expected at least one row but there is none.")
+    if not usable:
+        raise InputError(
+            f"{path}: Expected at least one row that can be read but there is none; row 1: {pairs.problems[0]}."
+        )
     return pairs
 
 

@@ -152,17 +152,19 @@ def _scored(
     }
 
 
-def changes(found: Sequence[Verified], scorers: Mapping[str, Scorer], seed: int = 0) -> list[Change]:
+def changes(
+    scores: Sequence[Mapping[str, tuple[float, float]]], scorers: Mapping[str, Scorer], seed: int = 0
+) -> list[Change]:
     """The table: the judge and every scorer, before and after.
 
     Args:
-        found: What `verify` gave.
+        scores: The `scores` of what `verify` gave.
         scorers: Those that it was given.
         seed: Of the bootstrap.
     """
     rows = []
     for name in (JUDGE, *scorers):
-        pairs = np.array([entry.scores[name] for entry in found if name in entry.scores], dtype=np.float64)
+        pairs = np.array([entry[name] for entry in scores if name in entry], dtype=np.float64)
         if not len(pairs):
             rows.append(Change(name, 0, *[None] * 6))
             continue

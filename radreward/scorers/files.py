@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from radreward.data.tables import TableWriter, extension, read_rows
 from radreward.errors import InputError
 from radreward.scorers.base import Scorer, problem
 from radreward.scorers.chunks import Chunk, Engine, Here, digest, entry
+from radreward.scorers.parts import Parts, check_output
 from radreward.scorers.progress import RowProgress
 
 COLUMNS = ("id", "reference", "candidate")
@@ -80,28 +80,23 @@ def score_file(
     if chunk < 1:
         raise ValueError(f"Expected `chunk` to be >= 1 but got {chunk}.")
     start, source, output = time.monotonic(), Path(source), Path(output)
-    extension(output)
-    if output.is_dir():
-        raise InputError(f"{output}: Expected a file to write but it is a folder.")
-    if output.resolve() == source.resolve():
-        raise InputError(f"{output}: Expected an output that is not the input.")
+    check_output(output, source)
     survey = _survey(source, chunk)
     fitted = scorer.for_run(_references(source))
     if engine and fitted is not scorer:
         raise InputError(f"{scorer.title}: needs all references of a run, which workers do not have; score it here.")
     scorer = fitted
     schema = _schema(survey, scorer, source)
-    parts = output.with_name(f"{output.name}.parts")
-    _resume(parts, {"input": fingerprint(source), "scorer": scorer.fingerprint(), "chunk": chunk})
+    parts = Parts(output, {"input": fingerprint(source), "scorer": scorer.fingerprint(), "chunk": chunk})
     sizes = [min(chunk, survey.rows - begin) for begin in range(0, survey.rows, chunk)]
-    resumed = sum(size for number, size in enumerate(sizes) if _part(parts, number).is_file())
+    resumed = sum(size for number, size in enumerate(sizes) if number in parts)
     with RowProgress(survey.rows, output, resumed, progress) as told:
-        for number, text in (engine or Here(scorer))(_unscored(source, chunk, survey, parts), parts):
-            _replace(_part(parts, number), text)
+        for number, text in (engine or Here(scorer))(_unscored(source, chunk, survey, parts), parts.folder):
+            parts.put(number, text)
             told.advance(sizes[number])
     rejects = output.with_name(f"{output.name}.rejects.jsonl")
     rejected = _write(scorer, source, output, rejects, schema, parts, chunk)
-    shutil.rmtree(parts)
+    parts.remove()
     seconds = time.monotonic() - start
     return Summary(survey.rows, rejected, seconds, output, rejects if rejected else None, resumed)
 
@@ -171,41 +166,17 @@ def _schema(survey: _Survey, scorer: Scorer, source: Path) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _resume(parts: Path, manifest: dict[str, Any]) -> None:
-    """Begin the folder of the parts, or refuse one that was begun for something else."""
-    path = parts / "manifest.json"
-    if path.is_file():
-        before = json.loads(path.read_text(encoding="utf-8"))
-        if changed := [key for key in manifest if before.get(key) != manifest[key]]:
-            raise InputError(
-                f"{parts}: the {changed[0]} changed since the run that began here; delete the folder to start anew."
-            )
-    else:
-        parts.mkdir(parents=True, exist_ok=True)
-        _replace(path, json.dumps(manifest))
-
-
-def _part(parts: Path, number: int) -> Path:
-    return parts / f"{number:08d}.jsonl"
-
-
-def _replace(path: Path, text: str) -> None:
-    scratch = path.with_suffix(".new")
-    scratch.write_text(text, encoding="utf-8")
-    scratch.replace(path)
-
-
-def _unscored(source: Path, chunk: int, survey: _Survey, parts: Path) -> Iterator[Chunk]:
+def _unscored(source: Path, chunk: int, survey: _Survey, parts: Parts) -> Iterator[Chunk]:
     """The chunks whose parts are missing, one at a time."""
     first: dict[str, int] = {}
     for number, batch in enumerate(read_rows(source, chunk)):
         entries = [entry(row, survey.repeated, first) for row in batch]
-        if not _part(parts, number).is_file():
+        if number not in parts:
             yield Chunk(number, entries)
 
 
 def _write(
-    scorer: Scorer, source: Path, output: Path, rejects: Path, schema: pa.Schema, parts: Path, chunk: int
+    scorer: Scorer, source: Path, output: Path, rejects: Path, schema: pa.Schema, parts: Parts, chunk: int
 ) -> int:
     """Join input and parts; the number of rejected rows."""
     names, told, rejected, plain = _score_names(scorer), _told_names(scorer), 0, extension(output) != ".parquet"
@@ -214,11 +185,9 @@ def _write(
     )
     with TableWriter(rejects, reject_schema) as side, TableWriter(output, schema) as writer:
         for number, batch in enumerate(read_rows(source, chunk)):
-            with _part(parts, number).open(encoding="utf-8") as file:
-                lines = [json.loads(line) for line in file]
             rows = []
             bad = []
-            for row, (status, field, values, *shown) in zip(batch, lines, strict=True):
+            for row, (status, field, values, *shown) in zip(batch, parts.lines(number), strict=True):
                 scores = dict(zip(names, values or [None] * len(names), strict=True))
                 carried = {name: row.values.get(name) for name in schema.names[1 : -len(names) - len(told)]}
                 texts = {"id": row.values.get("id"), **carried}

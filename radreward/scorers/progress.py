@@ -1,4 +1,4 @@
-"""How far a scoring run is: a bar where there is a terminal, elsewhere a line now and then."""
+"""How far a run over a file is: a bar where there is a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
@@ -17,20 +17,23 @@ class RowProgress:
 
     Args:
         rows: How many there are.
-        output: Where the scores go; told at the start.
-        done: Rows that an earlier run had scored.
+        output: Where they go; told at the start.
+        done: Rows that an earlier run had done.
         show: Whether anything is shown.
         every: Seconds between two lines.
+        word: What is done with the rows.
     """
 
-    def __init__(self, rows: int, output: Path, done: int = 0, show: bool = True, every: float = 60.0) -> None:
-        self.rows, self.output, self.done, self.every = rows, output, done, every
+    def __init__(
+        self, rows: int, output: Path, done: int = 0, show: bool = True, every: float = 60.0, word: str = "scored"
+    ) -> None:
+        self.rows, self.output, self.done, self.every, self.word = rows, output, done, every, word
         console = Console(stderr=True)
         bar = console.is_terminal or console.is_jupyter
         self._lines = show and not bar
-        columns = (TextColumn("scoring"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[speed]} rows/s"))
+        columns = (TextColumn(word), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[speed]} rows/s"))
         self._bar = Progress(*columns, TimeRemainingColumn(), console=console, disable=not (show and bar))
-        self._task = self._bar.add_task("scoring", total=rows, completed=done, speed="-")
+        self._task = self._bar.add_task(word, total=rows, completed=done, speed="-")
 
     def __enter__(self) -> Self:
         self._began = self._told = time.monotonic()
@@ -41,7 +44,7 @@ class RowProgress:
         return self
 
     def advance(self, rows: int) -> None:
-        """Rows were scored."""
+        """Rows were done."""
         self._fresh += rows
         now = time.monotonic()
         speed = self._fresh / (now - self._began)
@@ -52,7 +55,7 @@ class RowProgress:
 
     def _tell(self, text: str) -> None:
         self._told = time.monotonic()
-        print(f"scored {self.done + self._fresh} of {self.rows} rows: {text}", file=sys.stderr, flush=True)
+        print(f"{self.word} {self.done + self._fresh} of {self.rows} rows: {text}", file=sys.stderr, flush=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

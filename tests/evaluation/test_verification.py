@@ -77,7 +77,7 @@ def test_a_judge_that_is_right_raises_every_metric() -> None:
     found = verify(REFERENCES, CANDIDATES, Exact(), RuleReviser(), SCORERS)
     assert [entry.refined for entry in found] == ["No edema. Large heart.", "Clear.", "One. Two. Three.", "Same. Same."]
     assert [entry.status for entry in found] == ["ok", "ok", "ok", "unchanged"]
-    judge, words, rate = changes(found, SCORERS)
+    judge, words, rate = changes([entry.scores for entry in found], SCORERS)
     assert (judge.scorer, words.scorer, rate.scorer) == (JUDGE, "words", "rate")
     assert (judge.after, words.after, rate.after) == (5.0, 1.0, 0.0)
     assert words.before == pytest.approx(np.mean([3 / 4, 0, 1 / 3, 1]))
@@ -90,7 +90,7 @@ def test_a_judge_that_is_wrong_does_not() -> None:
     found = verify(
         REFERENCES[:3], ["No edema. Opaque.", "Clear. Opaque.", "One. Two. Vier."], Exact(True), RuleReviser(), SCORERS
     )
-    _, words, rate = changes(found, SCORERS)
+    _, words, rate = changes([entry.scores for entry in found], SCORERS)
     assert words.difference == 0.0
     assert words.better == rate.better == 0.0
 
@@ -105,7 +105,7 @@ def test_pairs_that_cannot_be_verified_keep_their_places() -> None:
         "expected UTF-8 text as candidate",
     ]
     assert [sorted(entry.scores) for entry in found] == [["judge", "rate", "words"], [], [], []]
-    assert [row.pairs for row in changes(found, SCORERS)] == [1, 1, 1]
+    assert [row.pairs for row in changes([entry.scores for entry in found], SCORERS)] == [1, 1, 1]
     with pytest.raises(ValueError, match="as many references as candidates"):
         verify(["A."], [], Exact(), RuleReviser(), SCORERS)
 
@@ -114,7 +114,7 @@ def test_interval_by_a_loop() -> None:
     rng = np.random.default_rng(3)
     pairs = rng.normal(size=(60, 2))
     found = [Verified("a", (), None, None, {"words": (one, other)}, "ok") for one, other in pairs.tolist()]
-    row = changes(found, {"words": Words()}, seed=1)[1]
+    row = changes([entry.scores for entry in found], {"words": Words()}, seed=1)[1]
     gain = pairs[:, 1] - pairs[:, 0]
     means = [rng.choice(gain, len(gain)).mean() for _ in range(4_000)]
     assert row.low == pytest.approx(np.percentile(means, 2.5), abs=0.03)
@@ -123,7 +123,7 @@ def test_interval_by_a_loop() -> None:
 
 def test_the_table_is_written(tmp_path: Path) -> None:
     found = verify(REFERENCES, CANDIDATES, Exact(), RuleReviser(), SCORERS)
-    rows = [*changes(found, SCORERS), changes([], {"none": Words()})[1]]
+    rows = [*changes([entry.scores for entry in found], SCORERS), changes([], {"none": Words()})[1]]
     written = write_changes(rows, tmp_path / "table")
     with written.csv.open(newline="") as file:
         entries = list(csv.DictReader(file))
