@@ -72,8 +72,8 @@ class SignForm:
         whole = most <= _WHOLE and cases**2 <= _SIDE * most
         size = 2 * most if whole else max(_SIDE, 2 * int(np.sqrt(most)))
         (x, u), (y, v) = _cut(left.x, right.x, size), _cut(left.y, right.y, size)
-        turned = (Rows(side.y, side.x, side.case) for side in (left, right))
-        self._pieces = [*_pieces(left, right, x, u), *_pieces(*turned, y, v, (x, u))]
+        one, other = (Rows(side.y, side.x, side.case) for side in (left, right))  # turned
+        self._pieces = [*_pieces(left, right, x, u), *_pieces(one, other, y, v, (x, u))]
         for piece in self._pieces:
             self.down[piece.left] += piece.matrix.sum(1, dtype=np.float64)
             self.across[piece.right] += piece.matrix.sum(0, dtype=np.float64)
