@@ -66,6 +66,10 @@ class CustomScorer(Scorer):
                 raise InputError(f"{folder}: cannot be made ({type(error).__name__}: {error}).") from error
         if isinstance(value, Scorer):
             return value
+        if isinstance(value, type):
+            raise InputError(
+                f"{folder}: Expected a function of that name, or a Scorer, but it is a class that is none."
+            )
         if not callable(value):
             there = "there is none" if value is None else f"it is of type {type(value).__name__}"
             raise InputError(f"{folder}: Expected a function of that name, or a Scorer, but {there}.")

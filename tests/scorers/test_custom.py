@@ -124,6 +124,7 @@ def test_the_fingerprint_is_that_of_the_file(file: Path, tmp_path: Path) -> None
         ("none.py:metric", r"none\.py: Expected a Python file with a metric but there is none"),
         ("my_file.py:gone", r"my_file\.py:gone: Expected a function of that name, or a Scorer, but there is none"),
         ("my_file.py:number", "or a Scorer, but it is of type int"),
+        ("my_file.py:Counter", r"my_file\.py:Counter: Expected a function .* but it is a class that is none"),
         ("my_file.py:Picky", r"my_file\.py:Picky: cannot be made \(TypeError: .*needed"),
         ("my_file.py:a-b", r"my_file\.py:a-b: Expected a metric as my_file\.py:my_metric"),
         ("broken.py:metric", r"broken\.py: cannot be imported \(ZeroDivisionError: division by zero\)"),
