@@ -47,8 +47,11 @@ class TransformersEngine(RolloutEngine):
         for prompt in prompts:
             if sum(map(len, prompt)) < 2:
                 raise ValueError("Expected prompts of at least two tokens.")
-        generator = torch.Generator().manual_seed(sampling.seed)
-        uniform = torch.rand(len(prompts), sampling.completions, sampling.max_new_tokens, generator=generator)
+        shape = len(prompts), sampling.completions, sampling.max_new_tokens
+        if sampling.temperature == 0:  # nothing is drawn
+            uniform = torch.zeros(()).expand(shape)
+        else:
+            uniform = torch.rand(shape, generator=torch.Generator().manual_seed(sampling.seed))
         found: list[tuple[Completion, ...]] = [()] * len(prompts)
         each = max(1, self.batch_size // sampling.completions)
         order = _neighbours(prompts)

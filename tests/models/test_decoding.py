@@ -59,6 +59,15 @@ def test_the_likeliest_token_is_taken_each_time(family: str) -> None:
         assert completion.finish == ("stop" if completion.tokens[-1] == 2 else "length")
 
 
+def test_no_number_is_drawn_for_the_likeliest_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = engine("llama")
+    expected = made.greedy(prompts(), 4)
+    monkeypatch.setattr(torch, "rand", None)
+    assert made.greedy(prompts(), 4) == expected
+    with pytest.raises(TypeError):
+        made.sample(prompts(), Sampling(2, 4))
+
+
 def test_adapters_take_part() -> None:
     with_adapters, without = engine("llama", lora=True), engine("llama")
     completion = with_adapters.greedy(prompts()[:1], 5)[0]
