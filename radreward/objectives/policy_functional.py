@@ -53,7 +53,8 @@ def kl_estimate(logps: Tensor, ref_logps: Tensor) -> Tensor:
     Schulman (2020), "Approximating KL divergence", k3; GRPO, Eq. 4.
 
     Args:
-        logps: p, log-probability of the token by the policy that drew it.
+        logps: p, log-probability of the token by the policy as it is now; unbiased where that policy drew it,
+            in the first of the updates that take the same draws.
         ref_logps: q, by the reference.
 
     >>> kl_estimate(torch.tensor([0.0, -1.0]), torch.tensor([0.0, -2.0]))

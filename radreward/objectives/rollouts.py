@@ -218,6 +218,10 @@ def _token_mean(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def _deviation(rewards: Tensor) -> Tensor:
-    """(B,) of the rewards that are there."""
-    centred = rewards - rewards.nanmean(1, keepdim=True)
-    return centred.square().nan_to_num(0.0).mean(1).sqrt()
+    """(B,) of the rewards that are there, as a sample, as advantages take it; 0 where there are less than two.
+
+    >>> _deviation(torch.tensor([[1.0, 3.0, torch.nan], [1.0, torch.nan, torch.nan]])).tolist()
+    [1.4142135381698608, 0.0]
+    """
+    squares = (rewards - rewards.nanmean(1, keepdim=True)).square().nansum(1)
+    return (squares / (rewards.isfinite().sum(1) - 1).clamp_min(1)).sqrt()
