@@ -169,6 +169,8 @@ def find(name_or_path: str | Path) -> Found:
     file, _, metric = str(path).rpartition(":")
     if file.endswith(".py") and metric:
         return Found(CUSTOM, path, {})
+    if not path.is_dir() and (str(name_or_path).startswith((".", "~")) or len(path.parts) > 1):
+        raise InputError(f"{path}: Expected the folder of a model or of a run but there is no such folder.")
     if not path.is_dir():
         near = get_close_matches(str(name_or_path).lower(), NAMES, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""

@@ -27,7 +27,10 @@ def test_every_name_is_found(name: str) -> None:
 
 def test_what_holds_no_scorer_says_what_it_holds(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Expected the folder of a model, my_file.py:my_metric, or a name of embedded"):
-        find(tmp_path / "nowhere")
+        find("nowhere")
+    for path in (tmp_path / "nowhere", "./nowhere/", "~/nowhere", "runs/nowhere"):
+        with pytest.raises(InputError, match="of a model or of a run but there is no such folder.$"):
+            find(path)
     with pytest.raises(InputError, match="Expected the folder of a saved scorer or of a run"):
         find(tmp_path)
     (tmp_path / "config.yaml").touch()
