@@ -37,7 +37,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("command", [(), ("score",), ("evaluate",), ("synthesize",), ("memory",)])
+@pytest.mark.parametrize("command", [(), ("score",), ("evaluate",), ("synthesize",), ("memory",), ("summarize",)])
 def test_help_imports_nothing_heavy(command: tuple[str, ...]) -> None:
     assert _imported(MODEL | TRAINING | TABLES | {"numpy", "pyarrow"}, *command, "--help") == (0, set())
 
