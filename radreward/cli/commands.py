@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from radreward.cli.messages import quiet, readable
+from radreward.cli.messages import quiet, readable, tell_replaced
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
@@ -115,10 +115,15 @@ def score(options: Namespace) -> int:
     """Score a file; 1 where rows were rejected."""
     with quiet(), readable():
         from radreward.scorers import score_file
+        from radreward.scorers.parts import check_output, parts_folder
 
         _check_input(options.input)
+        check_output(options.output, options.input)
         engine = _on_ray(options) if options.engine == "ray" else None
-        summary = score_file(_scorer(options), options.input, options.output, engine=engine)
+        scorer = _scorer(options)
+        if not parts_folder(options.output).exists():  # no run that was killed goes on
+            tell_replaced(options.output)
+        summary = score_file(scorer, options.input, options.output, engine=engine)
     print(
         f"{summary.rows - summary.rejected} of {summary.rows} rows scored in {summary.seconds:.1f} s: {summary.output}"
     )
@@ -137,6 +142,7 @@ def synthesize(options: Namespace) -> int:
         from radreward.criteria import load_criteria
         from radreward.synthesis import synthesize_files
 
+        tell_replaced(options.output / "groups.parquet")
         path = synthesize_files(
             options.output,
             load_criteria(options.criteria),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
 import warnings
 from argparse import ArgumentError
 from collections.abc import Iterator, Sequence
@@ -61,6 +62,12 @@ def readable(building: bool = False) -> Iterator[None]:
         if isinstance(error, kinds) or type(error).__name__ == "MisconfigurationException":
             raise InputError(explain(str(error))) from error
         raise
+
+
+def tell_replaced(path: Path) -> None:
+    """One line, where a run that begins will replace what another has written."""
+    if path.exists():
+        print(f"Will be replaced by this run: {path}", file=sys.stderr)
 
 
 def check_configs(arguments: Sequence[str]) -> None:

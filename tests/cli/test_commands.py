@@ -64,6 +64,31 @@ def test_score_writes_every_row_and_ends_with_1_where_one_was_rejected(trained: 
     assert main(command) == 0
 
 
+def test_an_older_output_is_named_before_it_is_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, output = tmp_path / "pairs.jsonl", tmp_path / "scores.jsonl"
+    source.write_text(json.dumps({"id": "a", "reference": "lamp", "candidate": "stair"}) + "\n")
+    score = ["score", f"--input={source}", f"--output={output}", "--model"]
+    synthesize = ["synthesize", "--groups=2", f"--output={tmp_path / 'data'}"]
+    for first, second, path in (
+        ([*score, "bleu-1"], [*score, "bleu-2"], output),
+        (synthesize, [*synthesize, "--seed=1"], tmp_path / "data" / "groups.parquet"),
+    ):
+        told = f"Will be replaced by this run: {path}\n"
+        assert main(first) == 0
+        assert told not in capsys.readouterr().err
+        assert main(second) == 0
+        assert capsys.readouterr().err.count(told) == 1
+    (tmp_path / "scores.jsonl.parts").mkdir()  # a run that was killed goes on
+    assert main([*score, "bleu-1"]) == 0
+    assert "replaced" not in capsys.readouterr().err
+
+
+def test_a_published_layout_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    absent = tmp_path / "nothere"
+    assert main(["convert", "--from=groups", str(absent), f"--output={tmp_path / 'a.jsonl'}"]) == 2
+    assert capsys.readouterr().err == f"radreward: {absent}: Expected a published file or folder but there is none.\n"
+
+
 def test_evaluate_names_what_it_leaves_out(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second, *_ = read_groups(trained.parent / "groups.jsonl")
     long = first.candidates[1]._replace(text="lamp " * 200)

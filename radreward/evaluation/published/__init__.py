@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from radreward.data.tables import extension
+from radreward.errors import InputError
 from radreward.evaluation.preferences import Preference, write_preferences
 from radreward.evaluation.published.green_preferences import read_green_preferences
 from radreward.evaluation.published.groups import read_as_rated
@@ -39,6 +40,8 @@ def convert(layout: str, source: Path, output: Path) -> str:
             expected.
     """
     extension(output)
+    if not source.exists() and not str(source).startswith("hf:"):
+        raise InputError(f"{source}: Expected a published file or folder but there is none.")
     rows = list(LAYOUTS[layout](source))
     cases = len({row.group for row in rows})
     preferences = [row for row in rows if isinstance(row, Preference)]
