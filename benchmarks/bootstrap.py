@@ -57,7 +57,7 @@ def data(case: Case, seed: int = 0) -> tuple[Floats, Floats, NDArray[np.int64]]:
     return scores, targets, np.repeat(np.arange(case.cases), case.per_case)
 
 
-def by_scipy(x: Floats, y: Floats, case: NDArray[np.int64], counts: NDArray[np.int64]) -> Floats:
+def by_scipy(x: Floats, y: Floats, case: NDArray[np.int64], counts: NDArray[np.integer]) -> Floats:
     """(B, 3) correlations of one scorer and target in every draw."""
     found = []
     for draw in counts:
