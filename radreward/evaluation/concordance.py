@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -102,6 +104,8 @@ class SignForm:
         """(K L, G) how many rows of each case are in each cell of the grid."""
         across, down = self._shape
         ones = np.ones(len(case), dtype=np.float32)
+        from scipy import sparse  # here: commands that draw nothing start without it
+
         return sparse.csr_array((ones, (x * down + y, case)), shape=(across * down, cases))
 
     def _signed(self, cells: Singles) -> Singles:
@@ -118,6 +122,8 @@ def differing(values: Floats, case: Ints, weights: NDArray[np.generic]) -> Float
     >>> differing(np.array([1.0, 1, 2]), np.arange(3), np.ones((3, 1))).tolist()
     [4.0]
     """
+    from scipy import sparse
+
     number = np.unique(values, return_inverse=True)[1]
     ones = np.ones(len(case), dtype=np.float32)
     table = sparse.csr_array((ones, (number, case)), shape=(int(number.max(initial=0)) + 1, len(weights)))

@@ -85,7 +85,10 @@ def test_killed_and_resumed_without_judging_a_finished_part_twice(
 def test_another_input_does_not_go_on_with_the_parts_of_a_killed_run(
     pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(RelationJudge, "judge", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RelationJudge, "judge", interrupted)
     arguments = ["judge", f"--input={pairs}", f"--output={tmp_path / 'out.jsonl'}"]
     assert main(arguments) == 130
     with pairs.open("a") as file:
