@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from radreward.criteria import Criteria
+from radreward.data.folders import new_folder
 from radreward.data.packed_groups import TooLong
 from radreward.data.questions import Questions
 from radreward.errors import InputError
@@ -135,23 +134,14 @@ class Explainer:
         if name is None:
             expected = ", ".join(kind.__name__ for kind in TEMPLATES.values())
             raise InputError(f"{folder}: Expected a template of {expected} but got {type(self.template).__name__}.")
-        known = any((folder / settings).is_file() for settings in TEMPLATES)
-        if folder.exists() and not known and (folder.is_file() or any(folder.iterdir())):
-            raise InputError(f"{folder}: Expected a folder that is new, empty or holds a model that explains.")
         state = {key: value.half() if half else value for key, value in self.trained_state().items()}
         if broken := next((key for key, value in state.items() if not torch.isfinite(value).all()), None):
             raise InputError(f"{folder}: Expected {broken!r} to hold finite numbers only, as {state[broken].dtype}.")
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
-            new, old = Path(scratch, "new"), Path(scratch, "old")
-            new.mkdir()
+        with new_folder(folder, TEMPLATES, "a model that explains") as new:
             save_file(state, new / WEIGHTS)
             self.questions.tokenizer.save_pretrained(new / TOKENIZER)
             text = json.dumps(self._config(bool(state)), indent=2)
             (new / name).write_text(text + "\n", encoding="utf-8")
-            if folder.exists():
-                os.replace(folder, old)
-            os.replace(new, folder)
 
     def _config(self, trained: bool) -> dict[str, Any]:
         lora, questions = self.backbone.lora, self.questions

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from radreward.criteria import Criteria
+from radreward.data.folders import new_folder
 from radreward.errors import InputError
 from radreward.models import CONFIG
 from radreward.models.attention import check_length
@@ -61,15 +60,10 @@ def save_model(saved: SavedModel, folder: str | Path, half: bool = False) -> Non
             not finite (or too large for `half`).
     """
     folder = Path(folder)
-    if folder.exists() and not (folder / CONFIG).is_file() and (folder.is_file() or any(folder.iterdir())):
-        raise InputError(f"{folder}: Expected a folder that is new, empty or holds a model.")
     name = type(saved.template).__name__
     if TEMPLATES.get(name) is not type(saved.template):
         raise InputError(f"{folder}: Expected a template of {', '.join(TEMPLATES)} but got {name}.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
-        new, old = Path(scratch, "new"), Path(scratch, "old")
-        new.mkdir()
+    with new_folder(folder, {CONFIG}, "a model") as new:
         state = {key: value.detach().cpu().contiguous() for key, value in saved.state().items()}
         if half:
             state = {key: value.half() for key, value in state.items()}
@@ -79,9 +73,6 @@ def save_model(saved: SavedModel, folder: str | Path, half: bool = False) -> Non
         _write(new / CONFIG, _config(saved, name))
         if saved.calibration:
             _write(new / CALIBRATION, saved.calibration.to_dict())
-        if folder.exists():
-            os.replace(folder, old)
-        os.replace(new, folder)
 
 
 def load_model(folder: str | Path, device: str = "cpu", download: bool = False, merged: bool = False) -> SavedModel:

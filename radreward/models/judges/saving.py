@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from radreward.data.folders import new_folder
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
 from radreward.models.backbone import Backbone
@@ -69,19 +70,18 @@ def saved_relations(
 
 
 def save_relations(saved: SavedRelations, folder: str | Path) -> None:
-    """Write a model of relations; of the backbone its name is kept, not its weights.
+    """Write a model of relations; the folder appears whole or not at all.
+
+    Of the backbone its name is kept, not its weights.
 
     Raises:
         InputError: If the folder holds something else, or a weight is not finite.
     """
-    folder = Path(folder)
-    if folder.exists() and not (folder / CONFIG).is_file() and (folder.is_file() or any(folder.iterdir())):
-        raise InputError(f"{folder}: Expected a folder that is new, empty or holds a judge.")
     if broken := next((key for key, value in saved.state.items() if not torch.isfinite(value).all()), None):
         raise InputError(f"{folder}: Expected {broken!r} to hold finite numbers only.")
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file(dict(saved.state), folder / WEIGHTS)
-    (folder / CONFIG).write_text(json.dumps(dict(saved.config), indent=2) + "\n", encoding="utf-8")
+    with new_folder(folder, {CONFIG}, "a judge") as new:
+        save_file(dict(saved.state), new / WEIGHTS)
+        (new / CONFIG).write_text(json.dumps(dict(saved.config), indent=2) + "\n", encoding="utf-8")
 
 
 def load_relations(folder: str | Path = SHIPPED, device: str = "cpu", download: bool = False) -> SavedRelations:

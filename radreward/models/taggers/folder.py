@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from radreward.data.folders import new_folder
 from radreward.errors import InputError
 
 FORMAT = 1
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 
 
-@contextmanager
-def new_folder(folder: str | Path) -> Iterator[Path]:
-    """A scratch folder that takes the place of `folder`, and of an older tagger in it, when the block ends.
+def tagger_folder(folder: str | Path) -> AbstractContextManager[Path]:
+    """A scratch folder for a tagger, see `new_folder`.
 
     Raises:
         InputError: If the folder holds something else than a model.
     """
-    folder = Path(folder)
-    if folder.exists() and not (folder / CONFIG).is_file() and (folder.is_file() or any(folder.iterdir())):
-        raise InputError(f"{folder}: Expected a folder that is new, empty or holds a tagger.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
-        new, old = Path(scratch, "new"), Path(scratch, "old")
-        new.mkdir()
-        yield new
-        if folder.exists():
-            os.replace(folder, old)
-        os.replace(new, folder)
+    return new_folder(folder, {CONFIG}, "a tagger")
 
 
 def read_config(folder: str | Path) -> dict[str, Any]:

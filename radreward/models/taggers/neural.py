@@ -17,7 +17,7 @@ from radreward.errors import InputError
 from radreward.models.backbone import Backbone
 from radreward.models.taggers.base import Tagger
 from radreward.models.taggers.encoding import Piece, SentenceTokens, TokenBatch, by_length, positions
-from radreward.models.taggers.folder import CONFIG, FORMAT, WEIGHTS, new_folder, write_json
+from radreward.models.taggers.folder import CONFIG, FORMAT, WEIGHTS, tagger_folder, write_json
 from radreward.types import Entity
 
 TokenSpan = tuple[int, int, str]
@@ -136,7 +136,7 @@ class NeuralTagger(BatchTagger):
             state = {key: value.half() for key, value in state.items()}
         if broken := next((key for key, value in state.items() if not torch.isfinite(value).all()), None):
             raise InputError(f"{folder}: Expected {broken!r} to hold finite numbers only, as {state[broken].dtype}.")
-        with new_folder(folder) as new:
+        with tagger_folder(folder) as new:
             save_file(state, new / WEIGHTS)
             config = {
                 "format": FORMAT,

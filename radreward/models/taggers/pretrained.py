@@ -11,7 +11,7 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, PreTrai
 from radreward.data.entities import spans_of_tags, tag_type
 from radreward.errors import InputError
 from radreward.models.taggers.encoding import Piece, TokenBatch
-from radreward.models.taggers.folder import new_folder
+from radreward.models.taggers.folder import tagger_folder
 from radreward.models.taggers.neural import BatchTagger, Decoder, TokenSpan
 
 
@@ -84,7 +84,7 @@ class PretrainedTagger(BatchTagger):
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write model and tokenizer as transformers does, as safetensors."""
-        with new_folder(folder) as new:
+        with tagger_folder(folder) as new:
             self.model.model.save_pretrained(new, safe_serialization=True)
             self.tokens.tokenizer.save_pretrained(new)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from radreward.models.taggers.base import Tagger
 from radreward.models.taggers.denial import denied
-from radreward.models.taggers.folder import CONFIG, FORMAT, new_folder, write_json
+from radreward.models.taggers.folder import CONFIG, FORMAT, tagger_folder, write_json
 from radreward.synthesis.lexicon import LexicalPhrase, lowered, phrases
 from radreward.types import Entity
 
@@ -41,7 +41,7 @@ class RuleTagger(Tagger):
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the kind of the tagger; its rules are code."""
-        with new_folder(folder) as scratch:
+        with tagger_folder(folder) as scratch:
             write_json(scratch / CONFIG, {"format": FORMAT, "kind": "rules"})
 
 
