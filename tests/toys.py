@@ -5,6 +5,8 @@ import random
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from radreward.criteria import RadCliQ
 
 WORDS = ("lamp", "kettle", "stair", "window", "carpet", "drawer")
@@ -41,4 +43,15 @@ def settings(folder: Path, **trainer: Any) -> dict[str, Any]:
             "enable_progress_bar": False,
             **trainer,
         },
+    }
+
+
+def saved_state(run: Path) -> dict[str, Any]:
+    """All of a run's last checkpoint that decides what comes next."""
+    found = torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)
+    return {
+        "weights": found["state_dict"],
+        "optimizer": found["optimizer_states"][0]["state"],
+        "rates": found["lr_schedulers"][0]["_last_lr"],
+        "step": found["global_step"],
     }

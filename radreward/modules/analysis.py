@@ -232,7 +232,9 @@ class AnalysisModule(BaseModule):
             "weights": "last" if best is None else "best",
             "data": data.fingerprint(),
         }
-        if trainer.is_global_zero and self.stated is not None:
+        if self.stated is None:
+            raise RuntimeError("Expected the validation part to have been judged.")
+        if trainer.is_global_zero:
             self.stated.write(run.validation, responses(data).criteria)
             Explainer(self.backbone, self.model, responses(data).questions, told).save(run.model, half)
             write_json(run.metrics, {"agreement": self.figures, "answers": self.form, **told})

@@ -137,7 +137,9 @@ class PolicyModule(BaseModule):
             "weights": "last" if best is None else "best",
             "data": data.fingerprint(),
         }
-        if trainer.is_global_zero and self.stated is not None:
+        if self.stated is None:
+            raise RuntimeError("Expected the validation part to have been judged.")
+        if trainer.is_global_zero:
             self.stated.write(run.validation, self.criteria)
             Explainer(self.backbone, self.model, policy_prompts(data).questions, told).save(run.model, half)
             write_json(run.metrics, {"agreement": self.figures, **told})

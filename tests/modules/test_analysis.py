@@ -24,6 +24,7 @@ from radreward.modules.analysis import responses
 from radreward.modules.answers import green_differences
 from radreward.scorers import load
 from radreward.synthesis.pipeline import synthesize
+from tests.toys import saved_state
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = [path for path in sorted(ROOT.glob("experiments/*/*.yaml")) if "AnalysisModule" in path.read_text("utf-8")]
@@ -116,17 +117,6 @@ def test_a_run_leaves_a_scorer_and_figures(config: Path) -> None:
     assert {name: value.tolist() for name, value in again.items()} == {n: v.tolist() for n, v in kept.items()}
 
 
-def state(run: Path) -> dict[str, Any]:
-    """All of the last checkpoint that decides what comes next."""
-    found = torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)
-    return {
-        "weights": found["state_dict"],
-        "optimizer": found["optimizer_states"][0]["state"],
-        "rates": found["lr_schedulers"][0]["_last_lr"],
-        "step": found["global_step"],
-    }
-
-
 @pytest.mark.parametrize(
     ("hook", "step", "last"),
     [
@@ -152,9 +142,9 @@ def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
     assert main([*command, f"--run={folder / 'whole'}"]) == 0
     run.join()
     assert run.exitcode == -signal.SIGKILL
-    assert state(folder / "killed")["step"] == last
+    assert saved_state(folder / "killed")["step"] == last
     assert main([*command, f"--run={folder / 'killed'}", "--ckpt_path=last"]) == 0
-    torch.testing.assert_close(state(folder / "killed"), state(folder / "whole"), rtol=0, atol=0)
+    torch.testing.assert_close(saved_state(folder / "killed"), saved_state(folder / "whole"), rtol=0, atol=0)
     for file in ("metrics.json", "model/model.safetensors"):
         assert (folder / "killed" / file).read_bytes() == (folder / "whole" / file).read_bytes(), file
 

@@ -29,6 +29,7 @@ from radreward.objectives import RewardFunction
 from radreward.prompts.green import GreenTemplate
 from radreward.prompts.radreason import RadReasonTemplate, answer, parse
 from radreward.types import Analysis, Candidate, Completions, ReportGroup
+from tests.toys import saved_state
 
 CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long."}])
 PLAIN = {"class_path": "Backbone", "init_args": {"name": "tiny-llama", "lora": None}}
@@ -132,16 +133,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def state(run: Path) -> dict[str, Any]:
-    found = torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)
-    return {
-        "weights": found["state_dict"],
-        "optimizer": found["optimizer_states"][0]["state"],
-        "rates": found["lr_schedulers"][0]["_last_lr"],
-        "step": found["global_step"],
-    }
-
-
 def scalars(run: Path) -> dict[str, list[float]]:
     events = EventAccumulator(str(run / "logs"))
     events.Reload()
@@ -160,7 +151,7 @@ def test_a_run_learns_and_logs_all_that_is_asked_for(whole: Path) -> None:
     assert max(logged["train/completions/engine_apart"]) < 1e-4
     assert max(logged["train/kl"]) > 0
     assert any(value > 0 for value in logged["train/clipped"])
-    weights = {name: value for name, value in state(whole / "run")["weights"].items() if "lora_B" in name}
+    weights = {name: value for name, value in saved_state(whole / "run")["weights"].items() if "lora_B" in name}
     assert all(value.abs().max() > 0 for value in weights.values())
     events = EventAccumulator(str(whole / "run" / "logs"), {"tensors": 0})
     events.Reload()
@@ -195,11 +186,13 @@ def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
     run.start()
     run.join()
     assert run.exitcode == -signal.SIGKILL
-    kept = state(tmp_path / "run")
+    kept = saved_state(tmp_path / "run")
     assert kept["step"] == last
     assert kept["weights"]["objective.weighting.counts"].sum() > 0, "it has counted outcomes that it has not yet used"
     assert main([*command, "--ckpt_path=last"]) == 0
-    torch.testing.assert_close(state(tmp_path / "run"), state(whole / "run"), rtol=0, atol=0, equal_nan=True)
+    torch.testing.assert_close(
+        saved_state(tmp_path / "run"), saved_state(whole / "run"), rtol=0, atol=0, equal_nan=True
+    )
     models = [(run / "model" / "model.safetensors").read_bytes() for run in (tmp_path / "run", whole / "run")]
     assert models[0] == models[1]
 
