@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 from scipy import stats
 
-from radreward.evaluation.contests import contests
-from radreward.evaluation.draws import draw_cases, drawn_correlations, interval
+from radreward.meta_evaluation.statistics.scorer_comparisons import contests
+from radreward.statistics.cluster_bootstrap import draw_cases, drawn_correlations, interval
 
 Floats = NDArray[np.float64]
 TARGET = 10.0

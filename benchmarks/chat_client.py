@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from radreward.models.chat import AnswerCache, ServerChat
+from radreward.llm import AnswerCache, ServerChat
 from radreward.types import ChatRequest, Message
 
 REQUESTS = 2000

@@ -28,9 +28,9 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerFast
 
 from radreward.models import Backbone, tree_attention
-from radreward.models.decoding import TransformersEngine
-from radreward.models.generation import Sampling
-from radreward.models.token_logps import CompletionPacking, completion_logps
+from radreward.models.log_probs import CompletionPacking, completion_logps
+from radreward.models.rollout_engine import Sampling
+from radreward.models.transformers_engine import TransformersEngine
 from radreward.objectives import GroupRelative
 from radreward.types import Rollouts
 

@@ -34,8 +34,8 @@ from benchmarks.training_speed import PATHS, Case, draw, pairs_of
 from radreward.criteria import Criteria, Criterion
 from radreward.data.packing import Packing, pack
 from radreward.models import Backbone, LoRA, RewardModel
-from radreward.models.architectures import published
 from radreward.models.backbone import DType
+from radreward.models.published_configs import published
 from radreward.types import PackedBatch
 
 NAME = "meta-llama/Meta-Llama-3-8B"

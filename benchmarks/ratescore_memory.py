@@ -13,14 +13,14 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.score_memory import SCHEMA, peak
-from radreward.affinity import AffinityWeights
-from radreward.affinity.encoder import EntityEncoder
-from radreward.data.tables import write_table
-from radreward.models.taggers import RuleTagger
-from radreward.scorers.ratescore import RaTEScore
+from radreward.io.tables import write_table
+from radreward.synthesis.fact_sampling import sample_fact, sample_keys
 from radreward.synthesis.grammar import sentence
-from radreward.synthesis.sampling import sample_fact, sample_keys
-from radreward.synthesis.vocabulary import FINDINGS
+from radreward.systems.ratescore import AffinityWeights
+from radreward.systems.ratescore.encoder import EntityEncoder
+from radreward.systems.ratescore.scorer import RaTEScore
+from radreward.systems.ratescore.taggers import RuleTagger
+from radreward.text.findings import FINDINGS
 
 
 def rows(number: int) -> Iterator[dict[str, str]]:

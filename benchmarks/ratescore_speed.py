@@ -35,17 +35,17 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from radreward.affinity import AffinityWeights
-from radreward.affinity.encoder import EntityEncoder
 from radreward.criteria import RadCliQ
-from radreward.data.entities import spans_of_tags
-from radreward.data.sentences import sentences
+from radreward.data.entity_io import spans_of_tags
 from radreward.data.tokenizer import resolve_backbone
-from radreward.models.taggers import Tagger
-from radreward.models.taggers.encoding import SentenceTokens, TokenBatch, by_length
-from radreward.scorers.ratescore import RaTEScore
+from radreward.models.sentence_tokenizer import SentenceTokens, TokenBatch, by_length
 from radreward.synthesis.pipeline import synthesize
-from radreward.synthesis.reports import read_reports
+from radreward.synthesis.report_reader import read_reports
+from radreward.systems.ratescore import AffinityWeights
+from radreward.systems.ratescore.encoder import EntityEncoder
+from radreward.systems.ratescore.scorer import RaTEScore
+from radreward.systems.ratescore.taggers import Tagger
+from radreward.text.sentence_splitter import sentences
 from radreward.types import ENTITY_TYPES, Entity
 
 FOLDER = Path("runs/ratescore-peer")

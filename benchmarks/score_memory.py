@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from radreward.criteria import RadCliQ
-from radreward.data.tables import write_table
+from radreward.io.tables import write_table
 from radreward.models import Backbone, RewardModel, SavedModel, save_model
 from radreward.prompts import PairTemplate
 

@@ -23,12 +23,12 @@ from torch import Tensor
 
 import radreward
 from radreward.criteria import RadCliQ
-from radreward.data.packed_groups import Prompts
+from radreward.data.collators.reward import Prompts
 from radreward.data.packing import pack
 from radreward.models import Backbone, RewardModel, SavedModel
 from radreward.prompts import PairTemplate
-from radreward.scorers import EMBEDDED, RewardModelScorer
-from radreward.scorers.reward_model import for_inference
+from radreward.scorers import EMBEDDED
+from radreward.systems.er2score.scorer import RewardModelScorer, for_inference
 
 VOCABULARY = (
     "the a of is are no with and left right lung heart effusion small large mild severe stable clear new pleural basal "

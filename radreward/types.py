@@ -324,6 +324,6 @@ class SentenceJudgement(NamedTuple):
     explanation: str
     """Why, in words; may be empty."""
     problems: dict[str, int]
-    """What was wrong with the answer, counted, by the names in `radreward.prompts.PROBLEMS`."""
+    """What was wrong with the answer, counted, by the names in `radreward.systems.sentence_eval.parser.PROBLEMS`."""
     status: str
     """"ok", "partial: " and what is missing, or why there is no judgement."""

@@ -123,7 +123,7 @@ def test_a_loss_outside_the_package_is_trained_from_the_command_line(
     tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
-    path = Path("experiments/ablations/small.yaml")
+    path = Path("experiments/ablations/base_small.yaml")
     given = small(yaml.safe_load(path.read_text(encoding="utf-8")), tmp_path, tiny_llama)
     given.append("--model.objective=experiments.ablations.custom_loss.SmoothMargin")
     assert main(["fit", "--config", str(path), *given, "--trainer.max_steps=2"]) == 0

@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from radreward.models.token_logps import completion_logps
+from radreward.models.log_probs import completion_logps
 from radreward.objectives import GroupRelative
-from radreward.objectives.policy_functional import group_advantages
+from radreward.objectives.functional.policy import group_advantages
 from radreward.types import Rollouts
 
 ROOT = Path(__file__).resolve().parents[1]

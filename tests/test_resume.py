@@ -15,7 +15,7 @@ import yaml
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from radreward.cli import main
-from tests.toys import settings
+from tests.tiny_run import settings
 
 STEPS = 12  # two epochs of 5 batches and a part of the third
 
@@ -96,7 +96,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[float, int], Pat
 def processes() -> ForkServerContext:
     """Starts processes that have imported everything."""
     context = get_context("forkserver")
-    context.set_forkserver_preload(["radreward.cli.fit"])
+    context.set_forkserver_preload(["radreward.cli.build"])
     return context
 
 

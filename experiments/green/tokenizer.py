@@ -15,10 +15,10 @@ from random import Random
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from radreward.criteria import RadCliQ
-from radreward.prompts.green import EXPLANATION, HEADINGS, marker
-from radreward.synthesis.analyses import FactAnalyses
+from radreward.synthesis.fact_analysis_writer import FactAnalyses
 from radreward.synthesis.pipeline import synthesize
-from radreward.synthesis.vocabulary import FINDINGS
+from radreward.systems.green.prompt import EXPLANATION, HEADINGS, marker
+from radreward.text.findings import FINDINGS
 
 TARGET = Path(__file__).parents[2] / "radreward" / "data" / "small_tokenizer.json"
 VOCABULARY = 2048

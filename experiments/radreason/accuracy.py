@@ -1,7 +1,7 @@
 """Rewards of policies on held-out prompts, before and after GRPO, over the seeds of a study.
 
 radreward synthesize --length plain --criteria radcliq --groups 100 --seed 9 --output runs/plain-test
-radreward tune --config experiments/radreason/parts.yaml
+radreward tune --config experiments/radreason/grpo_components.yaml
 python experiments/radreason/accuracy.py --start runs/radreason-under --study runs/radreason-parts
 """
 
@@ -21,11 +21,11 @@ from torch import Tensor
 from radreward.criteria import Criteria
 from radreward.data.records import read_groups
 from radreward.data.split import normalised
+from radreward.generative.evaluator import Explainer, load_explainer
 from radreward.metrics.functional import kendall_tau_b
-from radreward.models.decoding import TransformersEngine
-from radreward.models.explainer import Explainer, load_explainer
-from radreward.models.generation import Sampling
-from radreward.objectives.policy_functional import gaussian_accuracy
+from radreward.models.rollout_engine import Sampling
+from radreward.models.transformers_engine import TransformersEngine
+from radreward.objectives.functional.policy import gaussian_accuracy
 from radreward.types import ReportGroup
 
 SIGMA = 0.5

@@ -13,11 +13,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from radreward.data.entities import LabelledSentence, read_sentences
-from radreward.data.openi import read_openi
-from radreward.data.sentences import sentences
-from radreward.metrics.entities import EntityScores
-from radreward.models.taggers import load_tagger
+from radreward.data.entity_io import LabelledSentence, read_sentences
+from radreward.data.readers.openi import read_openi
+from radreward.metrics.entity_f1 import EntityScores
+from radreward.systems.ratescore.taggers import load_tagger
+from radreward.text.sentence_splitter import sentences
 from radreward.types import Entity
 
 LABELS = Path(__file__).resolve().parents[2] / "tests" / "data" / "openi_entities.json"

@@ -11,18 +11,18 @@ from itertools import chain
 from pathlib import Path
 from random import Random
 
-from radreward.affinity.encoder import EntityEncoder
-from radreward.affinity.entities import MAX_LENGTH
-from radreward.affinity.head import fit_head
-from radreward.affinity.reading import readings
-from radreward.affinity.roles import PRESENT, known, role
 from radreward.criteria import RadCliQ
-from radreward.data.sentences import split_sentences
-from radreward.models.taggers import RuleTagger
+from radreward.synthesis.fact_sampling import sample_fact, sample_keys
 from radreward.synthesis.grammar import sentence
 from radreward.synthesis.pipeline import synthesize
-from radreward.synthesis.sampling import sample_fact, sample_keys
-from radreward.synthesis.vocabulary import FINDINGS
+from radreward.systems.ratescore.collator import MAX_LENGTH
+from radreward.systems.ratescore.encoder import EntityEncoder
+from radreward.systems.ratescore.entity_context import readings
+from radreward.systems.ratescore.entity_head import fit_head
+from radreward.systems.ratescore.role_similarity import PRESENT, known, role
+from radreward.systems.ratescore.taggers import RuleTagger
+from radreward.text.findings import FINDINGS
+from radreward.text.sentence_splitter import split_sentences
 from radreward.types import Entity
 
 DENIED = 900

@@ -12,10 +12,10 @@ import json
 from pathlib import Path
 
 import radreward
-from radreward.data.sentences import split_sentences
-from radreward.evaluation.rate_eval import rating_figures, read_rated, read_sentences, read_triads, triad_figures
-from radreward.synthesis.reports import read_reports
+from radreward.meta_evaluation.rate_eval import rating_figures, read_rated, read_sentences, read_triads, triad_figures
+from radreward.synthesis.report_reader import read_reports
 from radreward.synthesis.triads import triads, triads_of
+from radreward.text.sentence_splitter import split_sentences
 
 
 def main() -> None:

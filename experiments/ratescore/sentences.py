@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from radreward.data.entities import write_sentences
-from radreward.synthesis.entities import labelled_sentences
+from radreward.data.entity_io import write_sentences
+from radreward.synthesis.entity_generator import labelled_sentences
 
 
 def main() -> None:

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from radreward.cli.arguments import parse
+from radreward.cli.parser import parse
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
-    from radreward.cli.fit import Training as Training
-    from radreward.cli.fit import build as build
+    from radreward.cli.build import Training as Training
+    from radreward.cli.build import build as build
 
 __all__ = ["build", "main"]
 
@@ -19,7 +19,7 @@ __all__ = ["build", "main"]
 def __getattr__(name: str) -> Any:
     """`build`, imported when it is first asked for: `radreward --help` stays fast."""
     if name == "build":
-        from radreward.cli.fit import build
+        from radreward.cli.build import build
 
         return build
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -43,13 +43,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             commands,
             compare,
             convert,
-            judge,
-            memory,
-            regress,
             summarize,
             tune,
-            verify,
-            write,
+        )
+        from radreward.cli import (
+            estimate_memory as memory,
+        )
+        from radreward.cli import (
+            fit_regressor as regress,
+        )
+        from radreward.cli import (
+            judge_sentences as judge,
+        )
+        from radreward.cli import (
+            refine as verify,
+        )
+        from radreward.cli import (
+            synthesize_llm as write,
         )
 
         command = {
@@ -70,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         }
         return command[options.command](options)
     except InputError as error:
-        from radreward.cli.messages import one_line
+        from radreward.cli.errors import one_line
 
         print(f"radreward: {one_line(error)}", file=sys.stderr)
         return 2

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from radreward.cli.messages import quiet, readable
+from radreward.cli.errors import quiet, readable
 from radreward.errors import InputError
 
 WIDTH = 100
@@ -38,19 +38,19 @@ def run(options: Namespace) -> int:
     """Score, compare, show and write; 1 where a scorer failed or a pair has no score."""
     with quiet(), readable():
         _check(options)
-        from radreward.evaluation.preferences import read_preferences
-        from radreward.evaluation.rated import RatedPairs, read_rated
+        from radreward.meta_evaluation.preferences import read_preferences
+        from radreward.meta_evaluation.rated_pairs_io import RatedPairs, read_rated
 
         pairs = read_rated(options.data) if options.data else RatedPairs([])
         preferences = read_preferences(options.preferences) if options.preferences else []
         options.output.mkdir(parents=True, exist_ok=True)
-        from radreward.evaluation.bench import Settings, benchmark
-        from radreward.evaluation.bench_files import write_bench
-        from radreward.evaluation.bench_tables import LEGEND, notes, shown
-        from radreward.evaluation.layout import terminal_table
-        from radreward.evaluation.probes import probe, probe_tables
-        from radreward.evaluation.progress import BenchProgress
+        from radreward.io.text_tables import terminal_table
+        from radreward.meta_evaluation.benchmark import Settings, benchmark
+        from radreward.meta_evaluation.benchmark_files import write_bench
+        from radreward.meta_evaluation.benchmark_tables import LEGEND, notes, shown
+        from radreward.meta_evaluation.progress import BenchProgress
         from radreward.scorers import load
+        from radreward.sensitivity.run import probe, probe_tables
 
         files = [path for path in (options.data, options.preferences) if path]
         scorers = {name: partial(load, name) for name in options.scorers}

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from radreward.cli.messages import quiet, readable, tell_replaced
+from radreward.cli.errors import quiet, readable, tell_replaced
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
     from radreward.criteria import Criteria
     from radreward.scorers import Scorer
-    from radreward.scorers.distributed import OnRay
+    from radreward.scoring.ray_backend import OnRay
 
 
 def fit(arguments: Sequence[str]) -> int:
     """Train, then show agreement and where everything lies."""
     with quiet():
-        from radreward.cli.fit import build_from_arguments
+        from radreward.cli.build import build_from_arguments
         from radreward.modules import table
 
         with readable(building=True):
@@ -81,7 +81,8 @@ def evaluate(options: Namespace) -> int:
             raise InputError(f"{options.data}: Expected candidates that can be scored but there is {found}.")
         import torch
 
-        from radreward.modules import Judged, agreement, agreement_of_totals, table, write_json
+        from radreward.modules import Judged, agreement_of_totals, table, write_json
+        from radreward.modules.agreement_metrics import agreement
 
         errors = torch.stack([criteria.vector(known[index][2].errors or {}) for index in kept])
         group = torch.tensor([known[index][0] for index in kept])
@@ -114,8 +115,8 @@ def evaluate(options: Namespace) -> int:
 def score(options: Namespace) -> int:
     """Score a file; 1 where rows were rejected."""
     with quiet(), readable():
-        from radreward.scorers import score_file
-        from radreward.scorers.parts import check_output, parts_folder
+        from radreward.scoring.resume import check_output, parts_folder
+        from radreward.scoring.score_file import score_file
 
         _check_input(options.input)
         check_output(options.output, options.input)
@@ -160,7 +161,7 @@ def synthesize(options: Namespace) -> int:
 
 def _check_input(path: Path) -> None:
     """Read its first rows: a file that cannot be used is told before a model is loaded."""
-    from radreward.data.tables import read_rows
+    from radreward.io.tables import read_rows
 
     if not path.is_dir() and not str(path).startswith("hf:"):
         next(read_rows(path), None)
@@ -197,7 +198,7 @@ def _scorer(options: Namespace) -> Scorer:
 
 def _on_ray(options: Namespace) -> OnRay:
     from radreward.scorers import NAMES, load
-    from radreward.scorers.distributed import OnRay
+    from radreward.scoring.ray_backend import OnRay
 
     # Workers stand in folders of their own.
     model = options.model if options.model in NAMES else str(Path(options.model).expanduser().resolve())

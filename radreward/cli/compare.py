@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from radreward.cli.messages import quiet, readable
+from radreward.cli.errors import quiet, readable
 
 WIDTH = 100
 
@@ -27,8 +27,9 @@ def add(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Show runs side by side, and write the tables where a folder is given."""
     with quiet(), readable():
-        from radreward.evaluation import compare, difference_table, figure_table, find_runs, write_comparison
-        from radreward.evaluation.tables import legend
+        from radreward.comparison import compare
+        from radreward.comparison.runs import find_runs
+        from radreward.comparison.tables import difference_table, figure_table, legend, write_comparison
 
         runs, left_out = find_runs(options.runs)
         found = compare(runs, options.by, options.baseline)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from radreward.cli.messages import quiet, readable
+from radreward.cli.errors import quiet, readable
 
 LAYOUTS = (
     "rexval",
@@ -30,7 +30,7 @@ def add(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Read a published layout and write rated pairs."""
     with quiet(), readable():
-        from radreward.evaluation.published import convert
+        from radreward.meta_evaluation.converters import convert
 
         found = convert(options.layout, options.source, options.output)
     print(f"{found}: {options.output}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from radreward.cli.messages import quiet, readable
+from radreward.cli.errors import quiet, readable
 from radreward.errors import InputError
 
 EVERY = 10.0
@@ -45,8 +45,9 @@ def run(options: Namespace) -> int:
     with quiet(), readable():
         if options.output.exists() and not options.output.is_dir():
             raise InputError(f"{options.output}: Expected a folder to write into but it is a file.")
-        from radreward.evaluation.layout import terminal_table
-        from radreward.evaluation.summary import summarize_files, told, write_summary
+        from radreward.io.text_tables import terminal_table
+        from radreward.systems.green.summary import captions as told
+        from radreward.systems.green.summary import summarize_files, write_summary
 
         with _progress(options.output) as tell:
             found = summarize_files(options.input, options.encoder, options.seed, tell)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from radreward.cli.messages import quiet, readable
+from radreward.cli.errors import quiet, readable
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
-    from radreward.cli.fit import Training
+    from radreward.cli.build import Training
     from radreward.tuning import Runner
 
 
@@ -70,7 +70,7 @@ def fit_runner() -> Runner:
 
 
 def _build(base: Path, settings: Sequence[str]) -> Training:
-    from radreward.cli.fit import build
+    from radreward.cli.build import build
 
     with readable(building=True):
         return build(base, *settings)
@@ -78,7 +78,7 @@ def _build(base: Path, settings: Sequence[str]) -> Training:
 
 def _describe(base: Path, settings: Sequence[str]) -> str:
     """All settings as YAML, from parsing alone: a backbone of billions of weights is not made to check its name."""
-    from radreward.cli.fit import build
+    from radreward.cli.build import build
 
     printed = io.StringIO()
     with readable(building=True):

@@ -18,10 +18,10 @@ from lightning.pytorch import LightningDataModule
 from torch.utils.data import Dataset
 
 from radreward.criteria import Criteria
-from radreward.data.collate import Collator
+from radreward.data.collators.base import Collator
+from radreward.data.length_buckets import LengthBuckets, ResumableLoader
 from radreward.data.pairing import pairs
 from radreward.data.records import SCHEMA, fingerprint, read_groups
-from radreward.data.sampler import LengthBuckets, ResumableLoader
 from radreward.data.split import held_out, normalised
 from radreward.errors import InputError
 from radreward.types import Candidate, ReportGroup

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from radreward.criteria import Criteria, CriteriaError
-from radreward.data.tables import Row, arrow_rows, is_text, read_rows, write_table
 from radreward.errors import InputError
+from radreward.io.tables import Row, arrow_rows, is_text, read_rows, write_table
 from radreward.types import Candidate, ReportGroup
 
 SCHEMA = pa.schema(

@@ -86,7 +86,7 @@ def word_tokenizer() -> PreTrainedTokenizerFast:
     >>> tokenizer.tokenize("Mild pleural effusion")
     ['Ġmild', 'Ġpleural', 'Ġeffusion']
     """
-    path = Path(__file__).parent / "small_tokenizer.json"
+    path = Path(__file__).parent / "generator_tokenizer.json"
     roles = {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"}
     return PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_file(str(path)), **roles)
 

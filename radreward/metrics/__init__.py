@@ -1,11 +1,11 @@
 """Metrics of predicted against known quality, by criterion and in total."""
 
-from radreward.metrics.agreement import CohenKappa, class_counts, cohen_kappa, kappa_matrix, tau_matrix
-from radreward.metrics.base import SubScoreMetric
 from radreward.metrics.correlation import KendallTauB, RankCorrelation, Spearman
-from radreward.metrics.counts import CountError
-from radreward.metrics.heatmap import heatmap
-from radreward.metrics.pairs import PairwiseAccuracy, WithinGroupTau
+from radreward.metrics.count_error import CountError
+from radreward.metrics.kappa import CohenKappa, class_counts, cohen_kappa, kappa_matrix, tau_matrix
+from radreward.metrics.plotting import heatmap
+from radreward.metrics.ranking import PairwiseAccuracy, WithinGroupTau
+from radreward.metrics.sub_score_metric import SubScoreMetric
 
 __all__ = [
     "CohenKappa",

@@ -11,7 +11,7 @@ from torch import Tensor
 from torchmetrics.utilities.data import dim_zero_cat
 
 from radreward.metrics import functional
-from radreward.metrics.base import SubScoreMetric
+from radreward.metrics.sub_score_metric import SubScoreMetric
 
 
 class RankCorrelation(SubScoreMetric):

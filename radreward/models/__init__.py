@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from radreward.lazy import lazy
+from radreward._lazy_imports import lazy
 
 if TYPE_CHECKING:
     from radreward.models.attention import check_length
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from radreward.models.heads import MultiRewardHead
     from radreward.models.lora import LoRA
     from radreward.models.pooling import POOLINGS, Pooling
+    from radreward.models.reward_artifact import SavedModel, load_model, save_model, start_from
     from radreward.models.reward_model import PackingError, RewardModel, check_packing
-    from radreward.models.saving import SavedModel, load_model, save_model, start_from
 
 __all__ = [
     "CONFIG",

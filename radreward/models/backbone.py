@@ -20,7 +20,7 @@ from radreward.data.tokenizer import TINY, resolve_backbone
 from radreward.errors import InputError
 from radreward.models.attention import ENCODERS, is_encoder
 from radreward.models.lora import LoRA
-from radreward.models.tiny import tiny_config, tiny_model
+from radreward.models.tiny_backbones import tiny_config, tiny_model
 
 DType = Literal["float32", "bfloat16", "float16"]
 

@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerBase
 from radreward.data.tokenizer import TINY, resolve_backbone
 from radreward.errors import InputError
 from radreward.models.backbone import Backbone
-from radreward.models.generation import Completion, Prompt, RolloutEngine, Sampling
+from radreward.models.rollout_engine import Completion, Prompt, RolloutEngine, Sampling
 
 HOW = "pip install 'radreward[vllm]', in an environment of its own: it needs the torch it was built for"
 

@@ -15,11 +15,11 @@ from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 
+from radreward import distributed as processes
 from radreward.criteria import Criteria
 from radreward.data.datamodule import TrainingData
 from radreward.errors import InputError
-from radreward.modules.run import RunFolder
-from radreward.objectives import processes
+from radreward.modules.run_folder import RunFolder
 
 Figures = Mapping[str, Mapping[str, float | None]]
 """What a run achieved: rows of measures by name, the last row "total"; None where one is not defined."""

@@ -13,14 +13,14 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.strategies import FSDPStrategy, ModelParallelStrategy
 
 from radreward.criteria import Criteria
+from radreward.data.collators.reward import PackedGroups
 from radreward.data.datamodule import PairedReportDataModule, TrainingData
-from radreward.data.packed_groups import PackedGroups
-from radreward.data.sampler import collected
+from radreward.data.length_buckets import collected
 from radreward.errors import InputError
 from radreward.models import Calibration, SavedModel, save_model
-from radreward.modules.agreement import Agreement, Judged, agreement, held_out_counts
-from radreward.modules.run import RunFolder, write_json
-from radreward.prompts import TEMPLATES
+from radreward.modules.agreement_metrics import Agreement, Judged, agreement, held_out_counts
+from radreward.modules.run_folder import RunFolder, write_json
+from radreward.prompts.template import TEMPLATES, template_class
 
 if TYPE_CHECKING:
     from radreward.modules.reward import RewardModule
@@ -38,7 +38,7 @@ def check_exportable(data: TrainingData) -> PackedGroups:
     if not isinstance(collator, PackedGroups):
         raise InputError(f"data.collator: Expected PackedGroups for a reward model but got {type(collator).__name__}.")
     template = type(collator.prompts.template)
-    if TEMPLATES.get(template.__name__) is not template:
+    if template.__name__ not in TEMPLATES or template_class(template.__name__) is not template:
         raise InputError(
             f"data.collator.template: Expected one of {', '.join(TEMPLATES)} but got {template.__name__}: "
             "a saved model names its template."

@@ -13,18 +13,19 @@ from lightning.pytorch.loggers import TensorBoardLogger
 from torch import Tensor, nn
 from torchmetrics import MetricCollection
 
+from radreward import distributed as processes
 from radreward.criteria import Criteria
 from radreward.data.datamodule import TrainingData
-from radreward.data.sampler import collected
+from radreward.data.length_buckets import collected
 from radreward.errors import InputError
 from radreward.metrics import KendallTauB, PairwiseAccuracy, Spearman
 from radreward.models import Backbone, RewardModel, check_length, check_packing, start_from
-from radreward.modules.agreement import Agreement
+from radreward.modules.agreement_metrics import Agreement
 from radreward.modules.base import BaseModule, OptimizerSettings, term_name
 from radreward.modules.export import check_exportable, export
-from radreward.modules.figures import learning_curves, log_layout, log_rewards, margins
-from radreward.modules.run import RunFolder
-from radreward.objectives import Dynamic, MarginRewardEnforcement, Objective, processes
+from radreward.modules.run_folder import RunFolder
+from radreward.modules.tensorboard import learning_curves, log_layout, log_rewards, margins
+from radreward.objectives import Dynamic, MarginRewardEnforcement, Objective
 from radreward.types import PackedBatch, RewardBatch, TrainingBatch
 
 logger = logging.getLogger(__name__)
@@ -170,7 +171,7 @@ class RewardModule(BaseModule):
         return rewards.cpu(), batch.targets.quality.cpu(), batch.targets.group.cpu(), batch.ids
 
     def on_validation_epoch_end(self) -> None:
-        """Log agreement by criterion and in total, and how rewards separate, see `radreward.modules.figures`."""
+        """Log agreement by criterion and in total, and how rewards separate, see `radreward.modules.tensorboard`."""
         values = {key: value.float() for key, value in self.metrics.compute().items()}
         # A criterion that never varies has no correlation: nothing is logged for it.
         self.log_dict({key: value for key, value in values.items() if not value.isnan()}, sync_dist=True)

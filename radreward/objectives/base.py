@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor, nn
 
+from radreward.distributed import mean_number, world_size
 from radreward.errors import InputError
-from radreward.objectives import functional
-from radreward.objectives.processes import mean_number, world_size
+from radreward.objectives.functional import rewards as functional
 from radreward.objectives.weighting import SubScoreWeighting, Uniform
 from radreward.types import ObjectiveOutput, RewardBatch
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from radreward.objectives import functional
 from radreward.objectives.base import PairObjective, Reduction, TwoLevelObjective
+from radreward.objectives.functional import rewards as functional
 from radreward.objectives.weighting import SubScoreWeighting
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from radreward.distributed import total
 from radreward.errors import InputError
-from radreward.objectives.processes import total
 
 
 class SubScoreWeighting(nn.Module, ABC):

@@ -1,17 +1,5 @@
-"""Layouts of prompts."""
+"""Prompt templates: render two reports to segments, and parse what a model answers."""
 
-from radreward.prompts.examples import SCORES
-from radreward.prompts.sentence_answer import PROBLEMS
-from radreward.prompts.sentences import SentencePrompt, sentence_ids
-from radreward.prompts.template import TEMPLATES, InstructionTemplate, PairTemplate, PromptTemplate
+from radreward.prompts.template import TEMPLATES, PairTemplate, PromptTemplate
 
-__all__ = [
-    "PROBLEMS",
-    "SCORES",
-    "TEMPLATES",
-    "InstructionTemplate",
-    "PairTemplate",
-    "PromptTemplate",
-    "SentencePrompt",
-    "sentence_ids",
-]
+__all__ = ["TEMPLATES", "PairTemplate", "PromptTemplate"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from radreward._lazy_imports import import_object
 from radreward.criteria import Criteria
 from radreward.types import Segments
 
@@ -29,24 +30,21 @@ class PairTemplate(PromptTemplate):
         return Segments("", reference, candidate)
 
 
-class InstructionTemplate(PromptTemplate):
-    """An instruction with the criteria, then both reports: for decoders.
+TEMPLATES = {
+    "PairTemplate": "radreward.prompts.template.PairTemplate",
+    "InstructionTemplate": "radreward.systems.er2score.prompt.InstructionTemplate",
+}
+"""Templates that a saved model may name, and their import paths; code is never loaded from a model's folder."""
 
-    >>> from radreward.criteria import RadCliQ
-    >>> print(InstructionTemplate().render("Clear lungs.", "No effusion.", RadCliQ()).instruction[:52])
-    Compare a candidate radiology report with its refere
+
+def template_class(name: str) -> type[PromptTemplate]:
+    """Return the class of a template in `TEMPLATES`.
+
+    Raises:
+        KeyError: If there is no template of that name.
+
+    >>> template_class("InstructionTemplate").__module__
+    'radreward.systems.er2score.prompt'
     """
-
-    def render(self, reference: str, candidate: str, criteria: Criteria) -> Segments:
-        """See `PromptTemplate.render`."""
-        items = "\n".join(f"- {criterion.name}: {criterion.description}" for criterion in criteria.criteria)
-        return Segments(
-            "Compare a candidate radiology report with its reference. Judge the candidate by these criteria:\n"
-            f"{items}\n\nReference report:\n",
-            f"{reference}\n\nCandidate report:\n",
-            f"{candidate}\n\nJudgement:",
-        )
-
-
-TEMPLATES: dict[str, type[PromptTemplate]] = {entry.__name__: entry for entry in (PairTemplate, InstructionTemplate)}
-"""Those that a saved model may name; code is never loaded from a model's folder."""
+    found: type[PromptTemplate] = import_object(TEMPLATES[name])
+    return found

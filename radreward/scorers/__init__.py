@@ -7,16 +7,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from radreward._lazy_imports import lazy
 from radreward.errors import InputError
-from radreward.lazy import lazy
 from radreward.models import CONFIG
 
 if TYPE_CHECKING:
     from radreward.scorers.base import Scorer
-    from radreward.scorers.files import Summary, score_file
-    from radreward.scorers.reward_model import RewardModelScorer
 
-EMBEDDED = Path(__file__).parent / "embedded"
+SYSTEMS = Path(__file__).parents[1] / "systems"
+EMBEDDED = SYSTEMS / "er2score" / "embedded"
 
 
 class Kind(NamedTuple):
@@ -44,25 +43,25 @@ class Name(NamedTuple):
     """What that is, where it has to be given."""
 
 
-REWARD_MODEL = Kind(CONFIG, "radreward.scorers.reward_model", "RewardModelScorer")
-RATESCORE = Kind("ratescore.json", "radreward.scorers.ratescore", "RaTEScore")
+REWARD_MODEL = Kind(CONFIG, "radreward.systems.er2score.scorer", "RewardModelScorer")
+RATESCORE = Kind("ratescore.json", "radreward.systems.ratescore.scorer", "RaTEScore")
 BLEU = Kind("bleu.json", "radreward.scorers.lexical", "BLEU")
 ROUGE = Kind("rouge.json", "radreward.scorers.lexical", "ROUGE")
 CHRF = Kind("chrf.json", "radreward.scorers.lexical", "ChrF")
-SENTENCES = Kind("sentences.json", "radreward.scorers.sentences", "SentenceScorer")
+SENTENCES = Kind("sentences.json", "radreward.systems.sentence_eval.scorer", "SentenceScorer")
 METEOR = Kind("meteor.json", "radreward.scorers.meteor", "METEOR")
 CIDER = Kind("cider.json", "radreward.scorers.cider", "CIDEr")
-ENTITIES = Kind("entities.json", "radreward.scorers.entities", "EntityF1")
-LABELS = Kind("labels.json", "radreward.scorers.labels", "Labels14")
-BERTSCORE = Kind("bertscore.json", "radreward.scorers.encoded", "BERTScore")
-CHEXBERT = Kind("chexbert.json", "radreward.scorers.encoded", "EmbeddingCosine")
+ENTITIES = Kind("entities.json", "radreward.scorers.entity_f1", "EntityF1")
+LABELS = Kind("labels.json", "radreward.scorers.chexpert_labels", "Labels14")
+BERTSCORE = Kind("bertscore.json", "radreward.scorers.embedding", "BERTScore")
+CHEXBERT = Kind("chexbert.json", "radreward.scorers.embedding", "EmbeddingCosine")
 RADGRAPH = Kind("radgraph.json", "radreward.scorers.radgraph", "RadGraphF1")
 RADCLIQ_BLEU = Kind("bleu_radcliq.json", "radreward.scorers.radcliq", "RadCliQBLEU2")
 RADCLIQ = Kind("radcliq.json", "radreward.scorers.radcliq", "RadCliQ")
-GREEN = Kind("green.json", "radreward.scorers.explaining", "GreenScorer")
-RADREASON = Kind("radreason.json", "radreward.scorers.explaining", "RadReasonScorer")
-ERROR_JUDGE = Kind("error_judge.json", "radreward.scorers.judged", "ErrorJudge")
-LINE_JUDGE = Kind("line_judge.json", "radreward.scorers.judged", "LineJudge")
+GREEN = Kind("green.json", "radreward.systems.green.scorer", "GreenScorer")
+RADREASON = Kind("radreason.json", "radreward.systems.radreason.scorer", "RadReasonScorer")
+ERROR_JUDGE = Kind("error_judge.json", "radreward.scorers.llm_judge", "ErrorJudge")
+LINE_JUDGE = Kind("line_judge.json", "radreward.scorers.llm_judge", "LineJudge")
 CUSTOM = Kind("", "radreward.scorers.custom", "CustomScorer")
 """Of `my_file.py:my_metric`; never saved."""
 KINDS = (
@@ -89,7 +88,7 @@ KINDS = (
 NAMES = {
     "embedded": Name("Reward model (embedded)", REWARD_MODEL, {}, EMBEDDED),
     "ratescore": Name("RaTEScore", RATESCORE, {}),
-    "sentences": Name("Sentences", SENTENCES, {}, Path(__file__).parent / "sentences_embedded"),
+    "sentences": Name("Sentences", SENTENCES, {}, SYSTEMS / "sentence_eval" / "embedded" / "scorer"),
     "bleu-1": Name("BLEU-1", BLEU, {"order": 1}),
     "bleu-2": Name("BLEU-2", BLEU, {"order": 2}),
     "bleu-3": Name("BLEU-3", BLEU, {"order": 3}),
@@ -121,7 +120,7 @@ NAMES = {
 }
 """What is in the package."""
 
-__all__ = ["KINDS", "NAMES", "RewardModelScorer", "Scorer", "Summary", "find", "load", "score_file"]
+__all__ = ["KINDS", "NAMES", "Scorer", "find", "load"]
 
 __getattr__ = lazy(__name__)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from radreward.criteria import Criteria
-from radreward.data.tables import is_text
 from radreward.errors import InputError
+from radreward.io.tables import is_text
 from radreward.types import Scores
 
 if TYPE_CHECKING:

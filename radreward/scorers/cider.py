@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from radreward.scorers.plain import PlainScorer
+from radreward.scorers.stateless import PlainScorer
 
 ORDERS = (1, 2, 3, 4)
 SIGMA = 6.0

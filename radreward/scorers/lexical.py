@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from radreward.metrics import words
-from radreward.scorers.plain import PlainScorer
+from radreward.metrics import text_overlap as words
+from radreward.scorers.stateless import PlainScorer
 
 ROUGE_VARIANTS = ("1", "2", "l")
 

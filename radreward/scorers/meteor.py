@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from radreward.scorers.plain import PlainScorer
+from radreward.scorers.stateless import PlainScorer
 
 _WORD = re.compile(r"\w+")
 

@@ -12,9 +12,9 @@ import torch
 
 from radreward.errors import InputError
 from radreward.scorers.base import OK, SCORED, Scorer
-from radreward.scorers.encoded import BERTScore, EmbeddingCosine
-from radreward.scorers.plain import FORMAT, PlainScorer
+from radreward.scorers.embedding import BERTScore, EmbeddingCosine
 from radreward.scorers.radgraph import RadGraphF1
+from radreward.scorers.stateless import FORMAT, PlainScorer
 from radreward.types import Scores
 
 COMPONENTS = ("radgraph", "bertscore", "chexbert", "bleu_2")

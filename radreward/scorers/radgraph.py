@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from radreward.scorers.base import OK
-from radreward.scorers.plain import PlainScorer
+from radreward.scorers.stateless import PlainScorer
 from radreward.types import Scores
 
 

@@ -8,15 +8,20 @@ from typing import NamedTuple
 
 from radreward.criteria import Criteria, MRScore, RadCliQ, RadCliQSignificance
 from radreward.errors import InputError
-from radreward.synthesis.annotate import wholly_read
-from radreward.synthesis.differences import FALSE, MISSING, count_errors, radcliq_errors
-from radreward.synthesis.facts import AnnotatedReport, Fact
+from radreward.synthesis.candidate_pairing import removed_and_shuffled
+from radreward.synthesis.error_counting import FALSE, MISSING, count_errors, radcliq_errors
+from radreward.synthesis.fact_sampling import sample_facts
 from radreward.synthesis.grammar import render
-from radreward.synthesis.language import bad_grammar, bad_terminology, mrscore_errors, other_history
-from radreward.synthesis.operators import OPERATORS, paraphrase
-from radreward.synthesis.pairings import removed_and_shuffled
-from radreward.synthesis.sampling import sample_facts
-from radreward.synthesis.style import Style
+from radreward.synthesis.perturbations.error_operators import OPERATORS, paraphrase
+from radreward.synthesis.perturbations.language_errors import (
+    bad_grammar,
+    bad_terminology,
+    mrscore_errors,
+    other_history,
+)
+from radreward.synthesis.report_styles import Style
+from radreward.text.facts import AnnotatedReport, Fact
+from radreward.text.report_parser import wholly_read
 
 TIERS = ((0, 2), (3, 4), (5, 6))
 """Errors of a good, a fair and a bad candidate (ER²Score, section 3.1); fewer where there is little to say."""

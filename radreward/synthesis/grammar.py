@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from radreward.synthesis.facts import AnnotatedReport, Fact, Section, Sentence
-from radreward.synthesis.phrases import Phrase, capital, fill, noun_phrase
-from radreward.synthesis.style import Style, sample_style
-from radreward.synthesis.vocabulary import FINDINGS, URGENCIES, ancestry
-from radreward.synthesis.wordings import (
+from radreward.synthesis.noun_phrases import Phrase, capital, fill, noun_phrase
+from radreward.synthesis.report_styles import Style, sample_style
+from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
+from radreward.text.findings import FINDINGS, URGENCIES, ancestry
+from radreward.text.sentence_templates import (
     ABSENT,
     ALL_CLEAR,
     CHANGED,

@@ -14,6 +14,7 @@ from rich.progress import track
 from radreward.criteria import Criteria
 from radreward.data.records import write_groups
 from radreward.errors import InputError
+from radreward.synthesis.candidate_pairing import Pool
 from radreward.synthesis.candidates import (
     FEW,
     Draft,
@@ -26,11 +27,17 @@ from radreward.synthesis.candidates import (
     like_report,
     with_bad_language,
 )
-from radreward.synthesis.card import Card
-from radreward.synthesis.facts import AnnotatedReport
-from radreward.synthesis.pairings import Pool
-from radreward.synthesis.reports import editable, read_reports
-from radreward.synthesis.style import PlainWords, brief_style, full_style, plain_style, sample_style, statement_style
+from radreward.synthesis.data_card import Card
+from radreward.synthesis.report_reader import editable, read_reports
+from radreward.synthesis.report_styles import (
+    PlainWords,
+    brief_style,
+    full_style,
+    plain_style,
+    sample_style,
+    statement_style,
+)
+from radreward.text.facts import AnnotatedReport
 from radreward.types import Candidate, ReportGroup
 
 logger = logging.getLogger(__name__)

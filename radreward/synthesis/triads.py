@@ -12,12 +12,12 @@ from functools import partial
 from random import Random
 from typing import NamedTuple
 
-from radreward.synthesis.annotate import Excerpt, Reading, read
-from radreward.synthesis.excerpts import exchanged
-from radreward.synthesis.facts import Fact, Sentence
+from radreward.synthesis.fact_sampling import sample_fact, sample_keys
 from radreward.synthesis.grammar import joint_sentence, sentence
-from radreward.synthesis.sampling import sample_fact, sample_keys
-from radreward.synthesis.vocabulary import FINDINGS, PLACES, related
+from radreward.synthesis.perturbations.word_substitution import exchanged
+from radreward.text.facts import Fact, Sentence
+from radreward.text.findings import FINDINGS, PLACES, related
+from radreward.text.report_parser import Excerpt, Reading, read
 
 OPERATORS = ("negation", "laterality", "severity", "synonym")
 """What makes the opposite: a denial or its lack, the other side, another degree, another finding of like name."""

@@ -13,12 +13,12 @@ from optuna.trial import FrozenTrial, TrialState
 from rich.table import Table
 
 from radreward.errors import InputError
-from radreward.modules.run import write_json
+from radreward.modules.run_folder import write_json
+from radreward.tuning.heartbeat import FOLDER, MARK, me
 from radreward.tuning.plots import write_plots
-from radreward.tuning.settings import StudySettings
-from radreward.tuning.space import Label
+from radreward.tuning.search_space import Label
+from radreward.tuning.study_config import StudySettings
 from radreward.tuning.trial import STATES, Runner
-from radreward.tuning.workers import FOLDER, MARK, me
 
 
 class Results(NamedTuple):

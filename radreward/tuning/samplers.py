@@ -13,7 +13,7 @@ from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from radreward.tuning.settings import StudySettings
+from radreward.tuning.study_config import StudySettings
 
 
 def make_sampler(settings: StudySettings) -> BaseSampler:

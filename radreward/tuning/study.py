@@ -18,11 +18,11 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 from radreward.errors import InputError
-from radreward.tuning import workers
+from radreward.tuning import heartbeat as workers
 from radreward.tuning.samplers import make_sampler
-from radreward.tuning.settings import StudySettings
-from radreward.tuning.space import Label
+from radreward.tuning.search_space import Label
 from radreward.tuning.storage import exclusive, open_storage, shown
+from radreward.tuning.study_config import StudySettings
 from radreward.tuning.trial import Outcome, Runner, StudyError, run_trial, tell
 
 IDENTITY = "settings"

@@ -20,9 +20,9 @@ from optuna.trial import Trial, TrialState
 from optuna_integration import PyTorchLightningPruningCallback
 
 from radreward.errors import InputError
-from radreward.modules.run import RunFolder, write_json
-from radreward.tuning.settings import StudySettings
-from radreward.tuning.space import Label
+from radreward.modules.run_folder import RunFolder, write_json
+from radreward.tuning.search_space import Label
+from radreward.tuning.study_config import StudySettings
 
 
 class StudyError(InputError):

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from radreward.cli import main
-from tests.toys import settings
+from tests.tiny_run import settings
 
 
 @pytest.fixture

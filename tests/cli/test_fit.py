@@ -27,7 +27,7 @@ from radreward.data.tokenizer import byte_tokenizer
 from radreward.errors import InputError
 from radreward.models import load_model
 from radreward.modules import ProgressBar, RewardModule
-from tests.toys import TAGS
+from tests.tiny_run import TAGS
 
 
 def test_a_run_leaves_everything_that_it_was_made_of(trained: Path) -> None:
@@ -304,7 +304,7 @@ def test_on_a_terminal_there_is_a_bar(config: Path, monkeypatch: pytest.MonkeyPa
 
     from radreward.cli import build
 
-    monkeypatch.setattr("radreward.cli.fit.get_console", lambda: Console(force_terminal=True))
+    monkeypatch.setattr("radreward.cli.build.get_console", lambda: Console(force_terminal=True))
     for given, expected in (([], ProgressBar), (["trainer.callbacks=TQDMProgressBar"], TQDMProgressBar)):
         training = build(config, "trainer.enable_progress_bar=true", *given)
         assert type(training.trainer.progress_bar_callback) is expected

@@ -11,9 +11,9 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
 
 from radreward.criteria import RadCliQ
-from radreward.data.collate import Collator
+from radreward.data.collators.base import Collator
+from radreward.data.collators.reward import PackedGroups
 from radreward.data.datamodule import PairedReportDataModule
-from radreward.data.packed_groups import PackedGroups
 from radreward.data.records import write_groups
 from radreward.errors import InputError
 from radreward.types import Candidate, ReportGroup

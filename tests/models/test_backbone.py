@@ -11,7 +11,7 @@ from radreward.criteria import RadCliQ
 from radreward.data.packing import pack
 from radreward.errors import InputError
 from radreward.models import Backbone, LoRA, RewardModel
-from radreward.models.tiny import tiny_model
+from radreward.models.tiny_backbones import tiny_model
 
 PACKED = pack([[[1, 2, 8, 9], [3, 7]], [[1, 2, 8, 9], [4, 5]]], "tree")
 

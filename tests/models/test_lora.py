@@ -6,7 +6,7 @@ from transformers import AutoModel, GemmaConfig, LlamaConfig, PhiConfig, PreTrai
 
 from radreward.errors import InputError
 from radreward.models import LoRA
-from radreward.models.tiny import tiny_model
+from radreward.models.tiny_backbones import tiny_model
 
 # Published sizes; the vocabulary has no adapters, so it is small here.
 PUBLISHED: dict[str, tuple[PreTrainedConfig, int]] = {

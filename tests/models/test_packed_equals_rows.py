@@ -11,7 +11,7 @@ from radreward.data.packing import Packing, as_rows, pack
 from radreward.models import Backbone, PackingError, RewardModel, attention, check_packing
 from radreward.models import reward_model as module
 from radreward.models.pooling import POOLINGS
-from radreward.models.tiny import FAMILIES
+from radreward.models.tiny_backbones import FAMILIES
 from radreward.types import PackedBatch
 
 PATHS = [

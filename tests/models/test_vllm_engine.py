@@ -15,9 +15,9 @@ from safetensors.torch import load_file
 from radreward.data.tokenizer import byte_tokenizer
 from radreward.errors import InputError
 from radreward.models import Backbone, LoRA
-from radreward.models.decoding import TransformersEngine
-from radreward.models.generation import Sampling
-from radreward.models.tiny import tiny_model
+from radreward.models.rollout_engine import Sampling
+from radreward.models.tiny_backbones import tiny_model
+from radreward.models.transformers_engine import TransformersEngine
 from radreward.models.vllm_engine import VLLMEngine
 
 TEXTS = ("<a>1</a>", "endless")

@@ -8,7 +8,7 @@ import torch
 from transformers import AutoModel, LlamaConfig
 
 from radreward.criteria import Criteria
-from radreward.data.packed_groups import PackedGroups
+from radreward.data.collators.reward import PackedGroups
 from radreward.data.tokenizer import byte_tokenizer
 from radreward.models import Backbone, LoRA
 from radreward.modules import RewardModule

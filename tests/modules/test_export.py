@@ -9,9 +9,9 @@ import pytest
 import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 
-from radreward.data.collate import Collator
+from radreward.data.collators.base import Collator
+from radreward.data.collators.reward import PackedGroups
 from radreward.data.datamodule import PairedReportDataModule
-from radreward.data.packed_groups import PackedGroups
 from radreward.errors import InputError
 from radreward.modules import RewardModule, check_exportable
 from radreward.modules.export import best_checkpoint, judge, load_weights, round_weights

@@ -20,8 +20,8 @@ from radreward.objectives import (
     PairObjective,
     SubScoreWeighting,
     SumOfObjectives,
-    functional,
 )
+from radreward.objectives.functional import rewards as functional
 from radreward.testing import make_reward_batch
 from radreward.types import RewardBatch
 

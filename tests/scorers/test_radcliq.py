@@ -12,11 +12,11 @@ import torch
 from radreward.errors import InputError
 from radreward.scorers import load
 from radreward.scorers.base import Scorer
-from radreward.scorers.encoded import BERTScore, EmbeddingCosine
-from radreward.scorers.entities import EntityF1
-from radreward.scorers.plain import PlainScorer
+from radreward.scorers.embedding import BERTScore, EmbeddingCosine
+from radreward.scorers.entity_f1 import EntityF1
 from radreward.scorers.radcliq import COMPONENTS, PUBLISHED, RadCliQ, RadCliQBLEU2, Version
 from radreward.scorers.radgraph import RadGraphF1
+from radreward.scorers.stateless import PlainScorer
 from radreward.testing import ScorerConformance
 from radreward.types import Scores
 

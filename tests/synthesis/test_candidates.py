@@ -5,7 +5,6 @@ import pytest
 
 from radreward.criteria import Criteria, Criterion, MRScore, RadCliQ, RadCliQSignificance
 from radreward.errors import InputError
-from radreward.synthesis.annotate import annotate
 from radreward.synthesis.candidates import (
     TIERS,
     all_errors,
@@ -17,10 +16,11 @@ from radreward.synthesis.candidates import (
     like_report,
     rewritten,
 )
-from radreward.synthesis.facts import AnnotatedReport
+from radreward.synthesis.fact_sampling import sample_facts
 from radreward.synthesis.grammar import render
-from radreward.synthesis.sampling import sample_facts
-from radreward.synthesis.style import brief_style, sample_style
+from radreward.synthesis.report_styles import brief_style, sample_style
+from radreward.text.facts import AnnotatedReport
+from radreward.text.report_parser import annotate
 
 random_report = any_report(sample_style)
 

@@ -4,14 +4,14 @@ from random import Random
 
 import pytest
 
-from radreward.synthesis.annotate import annotate, sentence_facts
-from radreward.synthesis.facts import Change, Fact, Section
+from radreward.synthesis.fact_sampling import sample_facts
 from radreward.synthesis.grammar import MOST_CONCLUSIONS, body, joint_sentence, normal_sentence, render, restate
-from radreward.synthesis.phrases import fill, noun_phrase
-from radreward.synthesis.sampling import sample_facts
-from radreward.synthesis.style import Style, sample_style
-from radreward.synthesis.vocabulary import FINDINGS, URGENCIES, ancestry
-from radreward.synthesis.wordings import (
+from radreward.synthesis.noun_phrases import fill, noun_phrase
+from radreward.synthesis.report_styles import Style, sample_style
+from radreward.text.facts import Change, Fact, Section
+from radreward.text.findings import FINDINGS, URGENCIES, ancestry
+from radreward.text.report_parser import annotate, sentence_facts
+from radreward.text.sentence_templates import (
     ABSENT,
     ALL_CLEAR,
     CHANGED,

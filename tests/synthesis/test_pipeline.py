@@ -13,9 +13,9 @@ from radreward.criteria import Criteria, Criterion, MRScore, RadCliQ, RadCliQSig
 from radreward.data.records import read_groups
 from radreward.errors import InputError
 from radreward.synthesis import synthesize, synthesize_files
-from radreward.synthesis.annotate import LONGEST, annotate
-from radreward.synthesis.differences import count_errors, radcliq_errors
+from radreward.synthesis.error_counting import count_errors, radcliq_errors
 from radreward.synthesis.pipeline import Length
+from radreward.text.report_parser import LONGEST, annotate
 
 ALL = [RadCliQ(), RadCliQSignificance(), MRScore()]
 DIGEST = """

@@ -1,7 +1,7 @@
 import pytest
 
-from radreward.synthesis.annotate import read
 from radreward.synthesis.triads import OPERATORS, triads, triads_of
+from radreward.text.report_parser import read
 
 
 def test_the_rewrite_states_the_same_and_the_opposite_does_not() -> None:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from radreward.tuning import StudySettings, read_settings
-from tests import toys
+from tests import tiny_run as toys
 
 
 @pytest.fixture

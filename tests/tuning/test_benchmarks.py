@@ -9,7 +9,7 @@ import optuna
 import pytest
 from optuna.trial import TrialState, create_trial
 
-from tests.tuning.pretended import parabola, pretend
+from tests.tuning.fake_training import parabola, pretend
 
 
 def test_the_course_of_a_study() -> None:

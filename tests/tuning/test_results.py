@@ -14,9 +14,9 @@ from rich.console import Console
 
 from radreward.errors import InputError
 from radreward.tuning import StudySettings, best_model, run_study, table, write_results
+from radreward.tuning.heartbeat import me
 from radreward.tuning.results import ranked
-from radreward.tuning.workers import me
-from tests.tuning.pretended import parabola, pretend
+from tests.tuning.fake_training import parabola, pretend
 
 Read = Callable[..., StudySettings]
 

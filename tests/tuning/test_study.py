@@ -14,10 +14,11 @@ from optuna.study import Study
 from optuna.trial import TrialState
 
 from radreward.errors import InputError
-from radreward.tuning import Runner, StudyError, StudySettings, run_study, workers
+from radreward.tuning import Runner, StudyError, StudySettings, run_study
+from radreward.tuning import heartbeat as workers
 from radreward.tuning.storage import open_storage
 from radreward.tuning.study import join
-from tests.tuning.pretended import parabola, pretend
+from tests.tuning.fake_training import parabola, pretend
 
 Read = Callable[..., StudySettings]
 ROOT = Path(__file__).resolve().parents[2]
@@ -225,7 +226,7 @@ def test_workers_share_a_study_without_a_trial_too_many(
         (
             "import sys, time; from pathlib import Path;"
             "from radreward.tuning import read_settings, run_study, workers;"
-            "from tests.tuning.pretended import parabola, pretend; workers.BEAT = 0.2;"
+            "from tests.tuning.fake_training import parabola, pretend; workers.BEAT = 0.2;"
             "slow = lambda chosen, step: time.sleep(0.03) or parabola(chosen, step);"
             "run_study(read_settings(Path(sys.argv[1])), pretend(slow), Path(sys.argv[2]), sys.argv[3])"
         ),

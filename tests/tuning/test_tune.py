@@ -16,7 +16,7 @@ import yaml
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from radreward.cli import build, tune
-from radreward.cli.arguments import parse
+from radreward.cli.parser import parse
 from radreward.errors import InputError
 from radreward.tuning import read_settings
 from radreward.tuning.study import check
@@ -82,7 +82,7 @@ def test_the_best_settings_train_to_the_best_result(whole: Path) -> None:
 
 def test_a_killed_study_ends_as_one_that_was_not(whole: Path, base: Path, tmp_path: Path) -> None:
     config, folder = write(tmp_path / "study.yaml", base), tmp_path / "run"
-    script = "import sys; from radreward.cli import tune; from radreward.cli.arguments import parse; "
+    script = "import sys; from radreward.cli import tune; from radreward.cli.parser import parse; "
     script += "tune.run(parse(['tune', *sys.argv[1:]]))"
     process = subprocess.Popen(
         [sys.executable, "-c", script, "--config", str(config), "--run", str(folder)],

@@ -1,0 +1,29 @@
+"""Write sentences whose relations are known, to train a judge of sentences on and to test it on.
+
+python experiments/sentence_eval/relations.py --output runs/relations
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from radreward.data.relation_io import write_relations
+from radreward.synthesis.relation_generator import related_sentences
+
+
+def main() -> None:
+    """Write train.jsonl and test.jsonl, whose wordings no sentence of train.jsonl has."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=Path, required=True, help="folder of the two files")
+    parser.add_argument("--train", type=int, default=6_000, help="records to train on, of eight sentences each")
+    parser.add_argument("--test", type=int, default=300, help="records to test on")
+    parser.add_argument("--seed", type=int, default=0, help="decides everything")
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    write_relations(options.output / "train.jsonl", related_sentences(options.train, options.seed, "train"))
+    write_relations(options.output / "test.jsonl", related_sentences(options.test, options.seed, "test"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Packages whose members are imported when they are first asked for: a command loads what it uses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def lazy(package: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a package: its members are the imports under its `if TYPE_CHECKING:`.
+
+    So every name is written once, and type checkers see it.
+
+    Args:
+        package: The `__name__` of the package.
+
+    >>> lazy("radreward.models")("LoRA").__module__
+    'radreward.models.lora'
+    """
+    module = import_module(package)
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    blocks = [node for node in tree.body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom) and node.module]
+    sources = {alias.asname or alias.name: str(node.module) for node in imports for alias in node.names}
+
+    def load(name: str) -> Any:
+        if name not in sources:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(sources[name]), name)
+        setattr(module, name, value)
+        return value
+
+    return load
+
+
+def import_object(path: str) -> Any:
+    """Return the object with this import path, such as a class of a system that the core must not import.
+
+    >>> import_object("radreward.models.lora.LoRA").__name__
+    'LoRA'
+    """
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)

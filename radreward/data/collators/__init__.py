@@ -1,0 +1,1 @@
+"""Collators: groups of reports to the batches of each LightningModule."""

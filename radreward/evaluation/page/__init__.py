@@ -1,5 +1,0 @@
-"""What a benchmark found, as one HTML file: ranking, tests, charts, and where metrics and people differ most."""
-
-from radreward.evaluation.page.page import write_page
-
-__all__ = ["write_page"]

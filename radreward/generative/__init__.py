@@ -1,0 +1,1 @@
+"""Evaluators that answer in text: the saved evaluator and the base class of their scorers."""

@@ -1,0 +1,1 @@
+"""Reading and writing files: tables, folders, row validation, progress, text tables."""

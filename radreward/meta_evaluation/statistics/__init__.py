@@ -1,0 +1,1 @@
+"""Statistics of agreement between metrics and radiologists."""

@@ -1,0 +1,60 @@
+"""How far predicted error counts are from those counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from radreward.metrics.sub_score_metric import SubScoreMetric
+
+
+class CountError(SubScoreMetric):
+    """Absolute error of predicted counts, mean and standard deviation, and how often the rounded count is exact.
+
+    By criterion and for the sum of the counts. The deviation is that of the absolute errors seen (divided by n).
+    Halves are rounded to even.
+
+    >>> metric = CountError()
+    >>> metric.update(torch.tensor([1.2, 0.0]), torch.tensor([1.0, 2.0]))
+    >>> {name: round(float(value), 4) for name, value in metric.compute().items()}
+    {'total/mae': 1.1, 'total/sd': 0.9, 'total/accuracy': 0.5}
+    """
+
+    higher_is_better = None
+    seen: Tensor
+    sums: Tensor
+    squares: Tensor
+    exact: Tensor
+
+    def __init__(self, tags: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(tags, **kwargs)
+        self.add_state("seen", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("exact", torch.zeros(len(self.names), dtype=torch.int64), dist_reduce_fx="sum")
+        for name in ("sums", "squares"):
+            self.add_state(name, torch.zeros(len(self.names), dtype=torch.float64), dist_reduce_fx="sum")
+
+    def update(self, preds: Tensor, target: Tensor) -> None:
+        """Add a batch.
+
+        Args:
+            preds: (n, N) predicted counts, or (n,) sums where there are no tags.
+            target: Counts, likewise.
+        """
+        preds, target = self.columns(preds, target)
+        error = (preds - target).abs()
+        self.seen = self.seen + len(error)
+        self.sums = self.sums + error.sum(0)
+        self.squares = self.squares + error.square().sum(0)
+        self.exact = self.exact + (preds.round() == target).sum(0)
+
+    def compute(self) -> dict[str, Tensor]:
+        """() float64 as "tag/mae", "tag/sd", "tag/accuracy", and "total/..."; NaN before the first update."""
+        mean = self.sums / self.seen
+        variance = (self.squares / self.seen - mean.square()).clamp_min(0)
+        statistics = {"mae": mean, "sd": variance.sqrt(), "accuracy": self.exact.double() / self.seen}
+        return {
+            f"{tag}/{name}": value for name, values in statistics.items() for tag, value in self.named(values).items()
+        }

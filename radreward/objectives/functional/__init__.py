@@ -1,0 +1,1 @@
+"""Pure functions behind the objectives: tensors in, tensors out."""

@@ -1,0 +1,1 @@
+"""Statistics shared by all comparisons: paired tests, cluster bootstrap, weighted concordance."""

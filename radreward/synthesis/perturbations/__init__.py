@@ -1,0 +1,1 @@
+"""Edits of reports: one library for training data, sensitivity tests and triads."""

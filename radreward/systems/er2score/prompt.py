@@ -1,0 +1,26 @@
+"""ER²Score's prompt: an instruction with the criteria, then both reports."""
+
+from __future__ import annotations
+
+from radreward.criteria import Criteria
+from radreward.prompts.template import PromptTemplate
+from radreward.types import Segments
+
+
+class InstructionTemplate(PromptTemplate):
+    """An instruction with the criteria, then both reports: for decoders.
+
+    >>> from radreward.criteria import RadCliQ
+    >>> print(InstructionTemplate().render("Clear lungs.", "No effusion.", RadCliQ()).instruction[:52])
+    Compare a candidate radiology report with its refere
+    """
+
+    def render(self, reference: str, candidate: str, criteria: Criteria) -> Segments:
+        """See `PromptTemplate.render`."""
+        items = "\n".join(f"- {criterion.name}: {criterion.description}" for criterion in criteria.criteria)
+        return Segments(
+            "Compare a candidate radiology report with its reference. Judge the candidate by these criteria:\n"
+            f"{items}\n\nReference report:\n",
+            f"{reference}\n\nCandidate report:\n",
+            f"{candidate}\n\nJudgement:",
+        )

@@ -1,0 +1,1 @@
+"""GREEN: a language model that lists errors; the score counts matched findings and significant errors."""

@@ -1,0 +1,1 @@
+"""Sentence evaluation: judge each sentence of two reports, then regress the overall score."""

@@ -1,0 +1,1 @@
+"""The language of chest radiology: findings, lexicon, sentences, negation, report parser."""

@@ -1,0 +1,125 @@
+"""`radreward judge` and `radreward verify` with the judge of the package: killed at any moment, they go on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from radreward.cli import judge_sentences as command
+from radreward.cli import main
+from radreward.systems.sentence_eval.judges import RelationJudge
+
+ROWS, CHUNK = 12, 2
+SLOW = f"""
+import sys, time
+from radreward.cli import judge, main
+from radreward.systems.sentence_eval.judges import RelationJudge
+judged, judge.CHUNK = RelationJudge.judge, {CHUNK}
+def slowly(self, *sides):
+    time.sleep(0.2)
+    return judged(self, *sides)
+RelationJudge.judge = slowly
+main(sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.jsonl"
+    rows: list[dict[str, Any]] = [
+        {"id": f"r{n}", "reference": f"Nodule of {n} mm. Clear lungs.", "candidate": "Small nodule. Large heart."}
+        for n in range(ROWS - 1)
+    ]
+    rows.insert(4, {"id": "empty", "reference": "", "candidate": "Clear."})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize(("name", "more"), [("judge", ()), ("verify", ("--scorers", "bleu-1", "cider"))])
+def test_killed_and_resumed_without_judging_a_finished_part_twice(
+    name: str,
+    more: tuple[str, ...],
+    pairs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(command, "CHUNK", CHUNK)
+    output, parts = tmp_path / "out.jsonl", tmp_path / "out.jsonl.parts"
+    arguments = [name, f"--input={pairs}", *more, "--output"]
+    process = subprocess.Popen([sys.executable, "-c", SLOW, *arguments, str(output)], stdout=subprocess.DEVNULL)
+    while len(list(parts.glob("0*.jsonl"))) < 3:
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not output.exists()
+    left = ROWS // CHUNK - len(list(parts.glob("0*.jsonl")))
+    assert left > 0
+
+    calls = []
+    judged = RelationJudge.judge
+
+    def counted(self: RelationJudge, *sides: Any) -> Any:
+        calls.append(len(sides[0]))
+        return judged(self, *sides)
+
+    monkeypatch.setattr(RelationJudge, "judge", counted)
+    assert main([*arguments, str(output)]) == 1  # of the row that is empty
+    assert len(calls) == left * (2 if name == "verify" else 1)
+    assert f"judged {ROWS - left * CHUNK} of {ROWS} rows: into {output}" in capsys.readouterr().err
+    assert not parts.exists()
+    whole = tmp_path / "whole.jsonl"
+    assert main([*arguments, str(whole)]) == 1
+    assert output.read_bytes() == whole.read_bytes()
+    given = [json.loads(line)["id"] for line in pairs.read_text().splitlines()]
+    assert [json.loads(line)["id"] for line in output.read_text().splitlines()] == given
+
+
+def test_another_input_does_not_go_on_with_the_parts_of_a_killed_run(
+    pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RelationJudge, "judge", interrupted)
+    arguments = ["judge", f"--input={pairs}", f"--output={tmp_path / 'out.jsonl'}"]
+    assert main(arguments) == 130
+    with pairs.open("a") as file:
+        file.write(json.dumps({"id": "more", "reference": "Clear.", "candidate": "Clear."}) + "\n")
+    assert main(arguments) == 2
+    assert "out.jsonl.parts: the input changed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["judge", "verify"])
+def test_an_output_that_cannot_be_written_is_told_at_once(
+    name: str, pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for output, told in ((pairs, "Expected an output that is not the input."), (tmp_path / "a.csv", "it is a folder")):
+        (tmp_path / "a.csv").mkdir(exist_ok=True)
+        assert main([name, f"--input={pairs}", f"--output={output}"]) == 2
+        error = capsys.readouterr().err
+        assert told in error
+        assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["judge", "verify"])
+def test_a_file_without_a_row_that_can_be_read_ends_before_a_model_is_loaded(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_model(*_: Any) -> None:
+        raise AssertionError("loaded")
+
+    monkeypatch.setattr(command, "make_judge", no_model)
+    source, output = tmp_path / "bad.jsonl", tmp_path / "out.jsonl"
+    source.write_text("{half\n[1]\n")
+    assert main([name, f"--input={source}", f"--output={output}"]) == 2
+    told = f"radreward: {source}: Expected at least one row that can be read but there is none; row 1: expected a JSON"
+    assert capsys.readouterr().err.startswith(told)
+    assert not output.exists()

@@ -1,0 +1,73 @@
+"""Folders as `fit` leaves them, without training."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+import yaml
+
+from radreward.criteria import Criteria
+from radreward.modules import Judged
+from radreward.modules.agreement_metrics import agreement
+
+CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long."}])
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> Callable[..., Path]:
+    """Makes a finished run; the noise of its rewards says how good it is."""
+
+    def make(
+        name: str,
+        seed: int = 0,
+        noise: float = 1.0,
+        criteria: Criteria = CRITERIA,
+        references: int = 12,
+        errors_seed: int = 0,
+        records: str = "aaaabbbb",
+        **objective: Any,
+    ) -> Path:
+        folder = tmp_path / name
+        (folder / "model").mkdir(parents=True)
+        rng = np.random.default_rng(errors_seed)
+        group = np.repeat(np.arange(references), 4)
+        errors = torch.from_numpy(rng.integers(0, 3, (4 * references, len(criteria.tags)))).float()
+        blur = np.random.default_rng([seed, round(100 * noise)]).normal(0, noise, errors.shape)
+        rewards = criteria.quality(errors) + torch.from_numpy(blur).float()
+        judged = Judged(rewards, errors, torch.from_numpy(group))
+        columns: dict[str, Any] = {
+            "group": [f"r{number}" for number in group],
+            "candidate": np.tile(np.arange(4), references),
+        }
+        for place, tag in enumerate(criteria.tags):
+            columns |= {f"reward/{tag}": rewards[:, place].numpy(), f"errors/{tag}": errors[:, place].numpy()}
+        pq.write_table(pa.table(columns), folder / "validation.parquet")
+        config = {
+            "run": str(folder),
+            "seed_everything": seed,
+            "model": {
+                "class_path": "radreward.modules.RewardModule",
+                "init_args": {
+                    "pooling": "mean",
+                    "objective": {
+                        "class_path": objective.pop("loss", "radreward.objectives.MarginRewardEnforcement"),
+                        "init_args": objective,
+                    },
+                },
+            },
+            "data": {"class_path": "radreward.data.datamodule.PairedReportDataModule", "init_args": {"records": "g"}},
+        }
+        (folder / "config.yaml").write_text(yaml.safe_dump(config))
+        (folder / "data.json").write_text(json.dumps({"g": records}))
+        (folder / "model" / "config.json").write_text(json.dumps({"criteria": criteria.to_dict()}))
+        figures = agreement(criteria, judged, errors.abs() + 0.5)
+        (folder / "metrics.json").write_text(json.dumps({"agreement": figures}))
+        return folder
+
+    return make

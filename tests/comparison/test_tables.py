@@ -1,0 +1,109 @@
+"""The tables hold what the comparison says, escaped for where they go, and fit where they are shown."""
+
+import csv
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from radreward.cli import main
+from radreward.comparison import compare
+from radreward.comparison.compare import Comparison
+from radreward.comparison.runs import read_run
+from radreward.comparison.tables import write_comparison
+
+Make = Callable[..., Path]
+AWKWARD = "50%_&{x}^~\\$#|[1]*<y>"
+
+
+@pytest.fixture
+def found(make_run: Make) -> Comparison:
+    runs = [read_run(make_run(f"{lam}-{seed}", seed, 1.0, lambda_=lam)) for lam in (1.0, AWKWARD) for seed in (0, 1)]
+    return compare(runs)
+
+
+def test_csv_has_every_number(found: Comparison, tmp_path: Path) -> None:
+    with write_comparison(found, tmp_path / "new" / "out").csv.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["criterion"], row["arm"]) for row in rows] == [
+        (tag, arm.name) for tag in ("tone", "length", "total") for arm in found.arms
+    ]
+    for row in rows:
+        place = [arm.name for arm in found.arms].index(row["arm"])
+        spread = found.figures[row["criterion"]][place]["tau_b"]
+        assert (float(row["tau_b_mean"]), float(row["tau_b_sd"])) == spread
+        difference = found.differences[row["criterion"]][place]
+        assert row["difference_holm"] == ("" if difference is None else str(difference.holm))
+        assert len(row["folders"].split()) == int(row["runs"]) == 2
+
+
+def test_markdown_tables_are_whole(found: Comparison, tmp_path: Path) -> None:
+    text = write_comparison(found, tmp_path).markdown.read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
+    assert cells == {7, 6}
+    assert "$#\\|\\[1\\]\\*\\<y\\>" in text
+    assert text.index("## Total") < text.index("## Tone")
+    assert all(str(run.folder) in text for arm in found.arms for run in arm.runs)
+
+
+def test_latex_is_escaped(found: Comparison, tmp_path: Path) -> None:
+    text = write_comparison(found, tmp_path).latex.read_text(encoding="utf-8")
+    assert r"lambda\_=50\%\_\&\{x\}\textasciicircum{}\textasciitilde{}\textbackslash{}\$\#\textbar{}{[}1]*" in text
+    for table in re.findall(r"\\begin\{tabular\}\{l(r+)\}(.*?)\\end\{tabular\}", text, re.DOTALL):
+        rows = [line for line in table[1].splitlines() if line.endswith(r"\\")]
+        assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {len(table[0])}
+    body = text.split("\n", 1)[1]  # after the comment
+    assert not re.search(r"(?<!\\)[%#~]", body)
+    assert body.count("{") == body.count("}")
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_latex_compiles(found: Comparison, tmp_path: Path) -> None:
+    write_comparison(found, tmp_path)
+    (tmp_path / "page.tex").write_text(
+        "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\\input{comparison}\\end{document}"
+    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_the_terminal_is_not_wider_than_100(make_run: Make, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folders = [
+        str(make_run(f"{lam}-{seed}", seed, 1.0, lambda_=lam, a_setting_with_a_long_name=f"{'long' * 12}{lam}"))
+        for lam in (1.0, 2.0)
+        for seed in (0, 1)
+    ]
+    assert main(["compare", *folders, "--criteria", "--output", str(tmp_path / "out")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    tables = [line for line in lines if str(tmp_path) not in line]
+    assert max(map(len, tables)) <= 100
+    assert sum(line.startswith("Tone") for line in lines) == 2
+    assert sum(str(tmp_path / "out" / "comparison.") in line for line in lines) == 3
+
+
+def test_nothing_that_trains_is_imported(make_run: Make) -> None:
+    code = "import sys; from radreward.cli import main; code = main(['compare', sys.argv[1]]); print(*sys.modules)"
+    command = [sys.executable, "-c", f"{code}; sys.exit(code)", str(make_run("a"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    imported = done.stdout.splitlines()[-1].split()
+    assert "radreward.meta_evaluation" in imported
+    assert not {"torch", "lightning", "transformers", "scipy"} & set(imported)
+
+
+@pytest.mark.parametrize("arguments", [["runs/none"], [], ["--by", "x"]])
+def test_what_cannot_be_compared_ends_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", *arguments]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_written(make_run: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_run("a")
+    (tmp_path / "file").write_text("")
+    assert main(["compare", str(folder), "--output", str(tmp_path / "file")]) == 2
+    assert "file: cannot be" in capsys.readouterr().err

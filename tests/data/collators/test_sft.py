@@ -1,0 +1,97 @@
+"""Prompts with answers: the loss is on the answers, packed as well as apart."""
+
+import pytest
+import torch
+
+from radreward.criteria import RadCliQ
+from radreward.data.collators.sft import IGNORED, CountsOnly, Responses
+from radreward.data.packing import unpack
+from radreward.errors import InputError
+from radreward.synthesis.fact_analysis_writer import FactAnalyses
+from radreward.synthesis.pipeline import synthesize
+from radreward.systems.radreason.prompt import RadReasonTemplate
+from radreward.types import Candidate, ReportGroup
+
+GROUPS = list(synthesize(RadCliQ(), 4, seed=3, length="plain"))
+
+
+def collator(**settings: object) -> Responses:
+    given = {"template": RadReasonTemplate(instructed=False), "writer": FactAnalyses(varied=False), **settings}
+    return Responses(RadCliQ(), "tiny-generator", **given)  # type: ignore[arg-type]
+
+
+def test_labels_are_the_answers_and_nothing_else() -> None:
+    made = collator()
+    batch = made.collate(GROUPS)
+    wanted = {tuple(made.questions.answer(answer)) for answer in batch.answers}
+    found = set()
+    for row, leaf in batch.packed.leaves.tolist():
+        own = batch.labels[row][batch.packed.nodes[row] == leaf]
+        found.add(tuple(own[own != IGNORED].tolist()))
+    assert found == wanted
+    assert int((batch.labels != IGNORED).sum()) == sum(len(made.questions.answer(answer)) for answer in batch.answers)
+
+
+def test_a_label_is_the_token_behind() -> None:
+    batch = collator().collate(GROUPS[:1])
+    for row, leaf in batch.packed.leaves.tolist():
+        columns = (batch.packed.nodes[row] == leaf).nonzero().flatten()
+        tokens, labels = batch.packed.input_ids[row, columns], batch.labels[row, columns]
+        at = (labels != IGNORED).nonzero().flatten()
+        assert labels[at].tolist() == tokens[at + 1].tolist()
+        assert int(at[-1]) == len(columns) - 2
+
+
+def test_separate_rows_hold_the_same_tokens_and_labels() -> None:
+    made = collator()
+    batch = made.collate(GROUPS)
+    apart, labels = made.separate(batch)
+    assert len(apart.input_ids) == len(batch.prompts)
+    assert len(batch.packed.input_ids) == len(GROUPS)
+    assert unpack(apart) == unpack(batch.packed)
+    assert torch.equal(labels[labels != IGNORED].sort().values, batch.labels[batch.labels != IGNORED].sort().values)
+
+
+def test_answers_state_the_known_errors() -> None:
+    made = collator()
+    batch = made.collate(GROUPS)
+    for answer, errors in zip(batch.answers, batch.errors.tolist(), strict=True):
+        assert made.template.parse(answer, RadCliQ()).values == tuple(errors)
+
+
+def test_the_same_reports_have_the_same_answer() -> None:
+    varied = collator(writer=FactAnalyses())
+    assert varied.collate(GROUPS).answers == collator(writer=FactAnalyses()).collate(GROUPS).answers
+    assert varied.collate(GROUPS).answers != collator(writer=FactAnalyses(), seed=1).collate(GROUPS).answers
+
+
+def test_numbers_alone_are_an_answer_too() -> None:
+    group = ReportGroup("g", "a", (Candidate("b", dict.fromkeys(RadCliQ().tags, 1.0)),))
+    batch = collator(writer=CountsOnly()).collate([group])
+    assert RadReasonTemplate().parse(batch.answers[0], RadCliQ()).values == (1.0,) * 6
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_length": 5}, r"candidate 1: expected at most 5 tokens.*Set a larger max_length"),
+        ({"max_answer": 5}, r"candidate 1: expected an answer of at most 5 tokens.*Set a larger max_answer"),
+    ],
+)
+def test_what_is_too_long_is_named(settings: dict[str, int], message: str) -> None:
+    made = collator(**settings)
+    for use in (made.length, lambda group: made.collate([group])):
+        with pytest.raises(InputError, match=f"group '{GROUPS[0].id}', {message}"):
+            use(GROUPS[0])
+
+
+def test_unknown_errors_are_refused() -> None:
+    with pytest.raises(InputError, match="group 'g', candidate 1"):
+        collator().collate([ReportGroup("g", "a", (Candidate("b"),))])
+
+
+def test_the_length_is_what_a_row_holds() -> None:
+    made = collator()
+    assert [made.length(group) for group in GROUPS] == [
+        int((made.collate([group]).packed.nodes >= 0).sum()) for group in GROUPS
+    ]

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.criteria import Criteria, Criterion, RadCliQ, RadCliQSignificance
+from radreward.data.readers.openi import (
+    Code,
+    Study,
+    coded_errors,
+    coded_groups,
+    read_openi,
+    split_studies,
+    write_coded,
+)
+from radreward.data.records import read_groups
+from radreward.data.split import held_out
+from radreward.errors import InputError
+
+HEADER = "uid,MeSH,Problems,findings,impression\n"
+SMALL = (
+    HEADER
+    + "1,normal,normal,Clear  lungs.,Nothing new.\n"
+    + "2,Pleural Effusion/left/small;Cardiomegaly/mild,x,Fluid on the left.,\n"
+    + "3,Technical Quality of Image Unsatisfactory ;No Indexing,x,,Poor film.\n"
+    + "4,normal,normal, ,\n"
+)
+EFFUSION = ("pleural effusion", "left", "small")
+
+
+def study(*paths: tuple[str, ...], name: str = "1") -> Study:
+    return Study(name, f"Report {name}.", paths)
+
+
+def made(errors: Mapping[str, float]) -> dict[str, float]:
+    return {tag: count for tag, count in errors.items() if count and not tag.startswith(("sig", "insig"))}
+
+
+def many(count: int = 60) -> list[Study]:
+    heads = ["opacity", "cardiomegaly", "scoliosis"]
+    return [
+        study(*((head, "left") for at, head in enumerate(heads) if index % 4 > at), name=str(index))
+        for index in range(count)
+    ]
+
+
+def test_reads_text_and_codes_and_says_what_it_skips(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "reports.csv"
+    path.write_text(SMALL)
+    with caplog.at_level(logging.WARNING):
+        found = list(read_openi(path))
+    assert found == [
+        Study("1", "Clear lungs. Nothing new.", ()),
+        Study("2", "Fluid on the left.", (("pleural effusion", "left", "small"), ("cardiomegaly", "mild"))),
+        Study("3", "Poor film.", ()),
+    ]
+    assert "Skipped 1 studies" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("uid,MeSH,findings\n1,normal,Clear.\n", "row 1: field 'impression': expected a column of texts"),
+        ("MeSH,findings,impression\nnormal,Clear.,\n", "row 1: field 'uid'"),
+        (HEADER + ",normal,,Clear.,\n", "row 1: field 'uid'"),
+        (HEADER + "1,normal,,Clear.,\n1,normal,,Clear.,\n", "row 2: field 'uid': expected a new uid"),
+        (HEADER + "1,normal,,Clear.\n", "row 1: expected as many fields"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_named(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "reports.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=rf"reports\.csv, {problem}"):
+        list(read_openi(path))
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate", "expected"),
+    [
+        ([EFFUSION], [EFFUSION], {}),
+        ([EFFUSION], [], {"omission": 1}),
+        ([], [EFFUSION, EFFUSION], {"false_prediction": 2}),
+        ([EFFUSION], [("pleural effusion", "right", "small")], {"incorrect_location": 1}),
+        ([EFFUSION], [("pleural effusion", "right", "large")], {"incorrect_location": 1, "incorrect_severity": 1}),
+        # The second code of the reference fits exactly; the first is the one that is missing.
+        ([("opacity", "right"), ("opacity", "left")], [("opacity", "left")], {"omission": 1}),
+    ],
+)
+def test_counts(reference: list[tuple[str, ...]], candidate: list[tuple[str, ...]], expected: dict[str, float]) -> None:
+    assert made(coded_errors(study(*reference), study(*candidate))) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "significant"),
+    [
+        (("pneumothorax", "left"), True),
+        (("calcified granuloma", "lung"), False),
+        (("fractures, bone", "ribs"), True),
+        (("fractures, bone", "ribs", "healed"), False),
+        (("aorta", "tortuous"), False),
+    ],
+)
+def test_significance(path: tuple[str, ...], significant: bool) -> None:
+    errors = coded_errors(study(path), study())
+    assert errors["significant_omission"] == significant
+    assert errors["insignificant_omission"] == (not significant)
+
+
+PATHS = st.lists(
+    st.tuples(
+        st.sampled_from(["opacity", "scoliosis", "nodule"]),
+        st.sampled_from(["left", "right", "base"]),
+        st.sampled_from(["mild", "severe", "lung"]),
+    ),
+    max_size=4,
+)
+
+
+@given(PATHS, PATHS)
+def test_counts_hold_together(first: list[tuple[str, ...]], second: list[tuple[str, ...]]) -> None:
+    there, back = (coded_errors(study(*a), study(*b)) for a, b in ((first, second), (second, first)))
+    assert there["false_prediction"] - there["omission"] == len(second) - len(first)
+    assert (there["false_prediction"], there["omission"]) == (back["omission"], back["false_prediction"])
+    for tag in RadCliQ().tags:
+        assert there[tag] == there[f"significant_{tag}"] + there[f"insignificant_{tag}"]
+    assert there["incorrect_comparison"] == there["omission_of_comparison"] == 0
+    assert not any(coded_errors(study(*first), study(*first)).values())
+    heads, others = (Counter(head for head, *_ in paths) for paths in (first, second))
+    assert there["omission"] == (heads - others).total()
+
+
+def test_codes_tell_place_from_degree() -> None:
+    assert study(EFFUSION).codes == {
+        "pleural effusion": [Code("pleural effusion", frozenset({"left"}), frozenset({"small"}))]
+    }
+
+
+@pytest.mark.parametrize("criteria", [RadCliQ(), RadCliQSignificance()])
+def test_groups(criteria: Criteria) -> None:
+    studies = many()
+    groups = list(coded_groups(studies, criteria, 4, 50, seed=3))
+    assert groups == list(coded_groups(studies, criteria, 4, 50, seed=3))
+    assert groups != list(coded_groups(studies, criteria, 4, 50, seed=4))
+    assert len({group.id for group in groups}) == 50
+    by_text = {entry.text: entry for entry in studies}
+    systems = set()
+    for group in groups:
+        texts = [entry.text for entry in group.candidates]
+        assert len(set(texts) - {group.reference}) == 4
+        totals = set()
+        for entry in group.candidates:
+            assert entry.errors is not None
+            known = coded_errors(by_text[group.reference], by_text[entry.text])
+            assert entry.errors == {tag: known[tag] for tag in criteria.tags}
+            totals.add(criteria.total(criteria.quality(criteria.vector(entry.errors))).item())
+            if entry.system == "shared head":
+                assert by_text[group.reference].codes.keys() & by_text[entry.text].codes.keys()
+            if entry.system == "normal":
+                assert not by_text[entry.text].codes
+            systems.add(entry.system)
+        assert len(totals) > 1
+    assert systems == {"shared head", "normal", "random"}
+
+
+def test_studies_too_alike_or_criteria_that_codes_cannot_count() -> None:
+    with pytest.raises(InputError, match="studies that differ enough"):
+        list(coded_groups([study(name=str(index)) for index in range(20)], RadCliQ()))
+    with pytest.raises(InputError, match="0 studies gave none"):
+        list(coded_groups([], RadCliQ()))
+    with pytest.raises(InputError, match="but got 'grammar'"):
+        coded_groups(many(), Criteria("own", [Criterion("grammar", "Bad.")]))
+    with pytest.raises(ValueError, match="`per_reference` to be >= 2"):
+        coded_groups(many(), RadCliQ(), 1)
+    with pytest.raises(ValueError, match="`groups` to be >= 1"):
+        coded_groups(many(), RadCliQ(), groups=0)
+
+
+def test_split_keeps_equal_texts_together_whatever_the_order() -> None:
+    studies = many(200) + [entry._replace(id=f"again {entry.id}") for entry in many(200)]
+    train, test = split_studies(studies, 0.25, seed=1)
+    assert not {entry.text for entry in train} & {entry.text for entry in test}
+    assert len(train) + len(test) == 400
+    assert 60 < len(test) < 140
+    assert {entry.id for entry in split_studies(studies[::-1], 0.25, seed=1)[1]} == {entry.id for entry in test}
+
+
+def write_csv(path: Path, studies: list[Study]) -> None:
+    rows = (f"{s.id},{';'.join('/'.join(p) for p in s.paths)},,{s.text},\n" for s in studies)
+    path.write_text(HEADER + "".join(rows))
+
+
+def test_written_files_share_no_text(tmp_path: Path) -> None:
+    write_csv(tmp_path / "reports.csv", many(200))
+    paths = write_coded(tmp_path / "reports.csv", tmp_path / "out", RadCliQ(), 50, 3)
+    train, test = ([*read_groups(path, RadCliQ())] for path in paths)
+    assert [path.name for path in paths] == ["train.parquet", "test.parquet"]
+    assert (len(train), len(test)) == (40, 10)
+    texts = [{text for g in part for text in (g.reference, *(c.text for c in g.candidates))} for part in (train, test)]
+    assert not texts[0] & texts[1]
+    with pytest.raises(ValueError, match="`groups` to be >= 2"):
+        write_coded(tmp_path / "reports.csv", tmp_path / "out", RadCliQ(), 1, 3)
+
+
+@pytest.mark.data
+def test_the_real_reports(openi_csv: Path) -> None:
+    studies = list(read_openi(openi_csv))
+    assert len(studies) > 2000
+    assert all(entry.text == " ".join(entry.text.split()) for entry in studies)
+    assert not any(head.startswith(("normal", "technical", "no ind")) for entry in studies for head in entry.codes)
+    train, test = split_studies(studies, 0.2)
+    for part in (train, test):
+        assert len(list(coded_groups(part, RadCliQSignificance(), 4, 100))) == 100
+
+
+def test_the_train_part_can_be_split_again_with_the_same_seed() -> None:
+    train, _ = split_studies([Study(str(n), f"Report {n}.") for n in range(400)], 0.2, 0)
+    assert sum(held_out(study.text, 0.1, 0) for study in train) > 10

@@ -1,0 +1,56 @@
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from radreward.data.entity_datamodule import EntityDataModule
+from radreward.data.entity_io import LabelledSentence, write_sentences
+from radreward.errors import InputError
+
+
+def write(path: Path, texts: list[str]) -> str:
+    write_sentences(path, [LabelledSentence(text, ()) for text in texts])
+    return str(path)
+
+
+def texts_of(loader: Any) -> list[str]:
+    return [sentence.text for batch in loader for sentence in batch]
+
+
+def test_every_sentence_is_on_one_side(tmp_path: Path) -> None:
+    texts = [f"No nodule of {number} mm." for number in range(50)]
+    files = [write(tmp_path / "a.jsonl", texts[:30]), write(tmp_path / "b.jsonl", texts[30:])]
+    data = EntityDataModule(files, validation=0.3, sentences_per_batch=4)
+    data.setup()
+    train, held = texts_of(data.train_dataloader()), texts_of(data.val_dataloader())
+    assert set(train) | set(held) == set(texts)
+    assert not set(train) & set(held)
+    assert held == [text for text in texts if text in held], "validation keeps the order of the files"
+    assert set(data.fingerprint()) == set(files)
+
+
+def test_a_validation_file_is_read_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    data = EntityDataModule(write(tmp_path / "a.jsonl", ["One.", "Two."]), write(tmp_path / "b.jsonl", ["TWO."]))
+    with caplog.at_level(logging.WARNING):
+        data.setup()
+    assert texts_of(data.val_dataloader()) == ["TWO."]
+    assert "1 of the 1 validation sentences are training sentences too" in caplog.text
+
+
+def test_a_part_without_sentences_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"b\.jsonl: expected sentences for validation but none are left"):
+        EntityDataModule(write(tmp_path / "a.jsonl", ["One."]), write(tmp_path / "b.jsonl", [])).setup()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"sentences_per_batch": 0}, "Expected `sentences_per_batch` to be >= 1 but got 0"),
+        ({"validation": 1.0}, r"Expected `validation` to be a file or in \(0, 1\) but got 1.0"),
+        ({"sentences": []}, "Expected `sentences` to name a file but got none"),
+    ],
+)
+def test_settings_are_checked(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        EntityDataModule(**{"sentences": "a.jsonl", **settings})

@@ -1,0 +1,163 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.data.entity_io import LabelledSentence, from_tokens, read_sentences, spans_of_tags, write_sentences
+from radreward.errors import InputError
+from radreward.types import ENTITY_TYPES, Entity
+
+TOKENS = ["No", "left", "effusion", "."]
+SENTENCE = LabelledSentence(
+    "No left effusion .", (Entity("left", "Anatomy", 3, 7), Entity("effusion", "Non-Abnormality", 8, 16))
+)
+
+
+def write(path: Path, *rows: Any) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_all_layouts_say_the_same(tmp_path: Path) -> None:
+    offsets = [{"start": e.start, "end": e.end, "type": e.type} for e in SENTENCE.entities]
+    (tmp_path / "idx2label.json").write_text('{"0": "O", "1": "B-ANATOMY", "2": "B-NON-ABNORMALITY"}')
+    (tmp_path / "all").mkdir()
+    files = [
+        write(tmp_path / "a.jsonl", {"text": SENTENCE.text, "entities": offsets[::-1]}),
+        write(tmp_path / "b.json", {"tokens": TOKENS, "ner_tags": ["O", "B-ANATOMY", "B-NON-ABNORMALITY", "O"]}),
+        write(tmp_path / "all" / "train_IOB.json", {"tokens": TOKENS, "ner_tags": [0, 1, 2, 0]}),
+        write(
+            tmp_path / "train_span.json",
+            {"sentences": [TOKENS], "ner": [[[1, 1, "ANATOMY"], [2, 2, "NON-ABNORMALITY"]]]},
+        ),
+    ]
+    conll = tmp_path / "c.conll"
+    conll.write_text("-DOCSTART- O\n\nNo\tO\nleft\tB-ANATOMY\neffusion\tB-NON-ABNORMALITY\n.\tO\n\n\n")
+    for path in [*files, conll]:
+        assert list(read_sentences(path)) == [SENTENCE], path
+
+
+def test_spans_count_over_the_document(tmp_path: Path) -> None:
+    row = {"sentences": [["Clear", "."], ["No", "edema"]], "ner": [[], [[3, 3, "NON-DISEASE"]]]}
+    found = list(read_sentences(write(tmp_path / "a.json", row)))
+    assert [sentence.entities for sentence in found] == [(), (Entity("edema", "Non-Disease", 3, 8),)]
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        (["B-Disease"], [(0, 1, "Disease")]),
+        (["O", "B-Disease", "I-Disease"], [(1, 3, "Disease")]),  # the span that ends with the sentence
+        (["B-Disease", "O", "B-Anatomy", "I-Anatomy"], [(0, 1, "Disease"), (2, 4, "Anatomy")]),
+        (["B-Disease", "I-Anatomy", "O"], [(0, 2, "Disease")]),  # the type is that of B
+        (["O", "I-Disease", "I-Disease", "O"], [(1, 3, "Disease")]),
+        (["B-Disease", "B-Disease"], [(0, 1, "Disease"), (1, 2, "Disease")]),
+        ([], []),
+    ],
+)
+def test_spans_of_tags(tags: list[str], expected: list[tuple[int, int, str]]) -> None:
+    assert spans_of_tags(tags) == expected
+
+
+def test_stray_tags_can_be_left_out() -> None:
+    assert spans_of_tags(["I-Disease", "I-Disease", "B-Anatomy", "O", "I-Anatomy"], stray=False) == [(2, 3, "Anatomy")]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"text": "x"}, "field 'entities': expected a list but got None"),
+        ({"text": "", "entities": []}, "field 'text': expected a text that is not empty"),
+        ({"text": "x", "entities": [{"start": 0, "end": 2, "type": "Disease"}]}, "start and end within the text"),
+        ({"text": "x", "entities": [{"start": 0, "end": 1, "type": "Gene"}]}, "expected a type of Abnormality"),
+        ({"text": "x", "entities": [{"start": True, "end": 1, "type": "Disease"}]}, "start and end within the text"),
+        ({"text": "x", "entities": [[0, 1, "Disease"]]}, "expected objects with start, end and type"),
+        (
+            {"text": "abc", "entities": [{"start": s, "end": s + 2, "type": "Disease"} for s in (0, 1)]},
+            "expected entities without overlap",
+        ),
+        ({"tokens": ["a"], "ner_tags": ["O", "O"]}, "field 'ner_tags': expected 1 tags, one a token, but got 2"),
+        ({"tokens": ["a"], "ner_tags": ["X-DISEASE"]}, "expected a tag O, B-TYPE or I-TYPE but got 'X-DISEASE'"),
+        ({"tokens": [""], "ner_tags": ["O"]}, "field 'tokens': expected tokens that are not empty"),
+        ({"tokens": "a", "ner_tags": ["O"]}, "field 'tokens': expected a list of tokens"),
+        ({"sentences": [["a"]], "ner": []}, "field 'ner': expected 1 lists, one a sentence, but got 0"),
+        ({"sentences": [["a"]], "ner": [[[0, 1, "DISEASE"]]]}, "expected tokens 0 to 0 of the sentence"),
+        ({"sentences": [["a"]], "ner": [[[0, 0]]]}, "expected first token, last token and type"),
+        ([1], "expected a JSON object but got list"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, row: Any, message: str) -> None:
+    path = write(tmp_path / "a.jsonl", {"text": "x", "entities": []}, row)
+    with pytest.raises(InputError) as error:
+        list(read_sentences(path))
+    assert str(error.value).startswith(f"{path}, line 2: ")
+    assert message in str(error.value)
+
+
+def test_numbers_need_names(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.json", {"tokens": ["a"], "ner_tags": [7]})
+    with pytest.raises(InputError, match=r"its tags are numbers; expected idx2label\.json"):
+        list(read_sentences(path))
+    (tmp_path / "idx2label.json").write_text('{"0": "O"}')
+    with pytest.raises(InputError, match="line 1: field 'ner_tags': expected one of the tags O but got 7"):
+        list(read_sentences(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a O\nb\n", "line 2: expected a token and its tag but got 'b'"),
+        ("a O\nb B-GENE\n", "line 2: expected a type of Abnormality"),
+    ],
+)
+def test_a_bad_line_of_conll_is_named(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        list(read_sentences(path))
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="expected a name that ends with"):
+        list(read_sentences(tmp_path / "a.csv"))
+    with pytest.raises(InputError, match="cannot be read"):
+        list(read_sentences(tmp_path / "a.jsonl"))
+    (tmp_path / "b.jsonl").write_bytes(b'{"text": "\xff"}\n')
+    with pytest.raises(InputError, match="line 1: expected UTF-8 text"):
+        list(read_sentences(tmp_path / "b.jsonl"))
+    with pytest.raises(InputError, match="ends with .jsonl"):
+        write_sentences(tmp_path / "a.conll", [])
+
+
+@st.composite
+def _sentences(draw: st.DrawFn) -> tuple[list[str], list[tuple[int, int, str]]]:
+    tokens = draw(st.lists(st.text("aB1é-/", min_size=1, max_size=4), min_size=1, max_size=8))
+    spans, at = [], 0
+    while at < len(tokens):
+        size = draw(st.integers(0, len(tokens) - at))
+        if size:
+            spans.append((at, at + size, draw(st.sampled_from(ENTITY_TYPES))))
+        at += size or 1
+    return tokens, spans
+
+
+@given(st.lists(_sentences(), min_size=1, max_size=4))
+def test_what_is_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, found: list[tuple[list[str], list[tuple[int, int, str]]]]
+) -> None:
+    folder = tmp_path_factory.mktemp("entities")
+    sentences = [from_tokens(tokens, spans) for tokens, spans in found]
+    write_sentences(folder / "a.jsonl", sentences)
+    assert list(read_sentences(folder / "a.jsonl")) == sentences
+    lines = []
+    for tokens, spans in found:
+        tags = ["O"] * len(tokens)
+        for first, behind, kind in spans:
+            tags[first:behind] = [f"B-{kind.upper()}", *[f"I-{kind.upper()}"] * (behind - first - 1)]
+        assert spans_of_tags(tags) == spans
+        lines += [f"{token} {tag}\n" for token, tag in zip(tokens, tags, strict=True)] + ["\n"]
+    (folder / "a.conll").write_text("".join(lines), encoding="utf-8")
+    assert list(read_sentences(folder / "a.conll")) == sentences

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from radreward.data.length_buckets import WINDOW, LengthBuckets
+from radreward.errors import InputError
+
+sizes = st.tuples(st.integers(1, 120), st.integers(1, 7), st.integers(1, 4))
+
+
+def dealt(count: int, size: int, world: int, shuffle: bool, epoch: int = 0) -> list[list[list[int]]]:
+    """Batches by process."""
+    found = []
+    for rank in range(world):
+        sampler = LengthBuckets([7 * n % 13 for n in range(count)], size, 1, shuffle, rank, world)
+        sampler.set_epoch(epoch)
+        found.append(list(sampler))
+        assert len(found[-1]) == len(sampler)
+    return found
+
+
+@given(sizes, st.integers(0, 3))
+def test_training_loses_and_splits_no_group(sizes: tuple[int, int, int], epoch: int) -> None:
+    count, size, world = sizes
+    assume(count >= world)
+    parts = dealt(count, size, world, True, epoch)
+    assert len({len(part) for part in parts}) == 1
+    batches = [batch for part in parts for batch in part]
+    assert {index for batch in batches for index in batch} == set(range(count))
+    assert all(1 <= len(batch) <= size for batch in batches)
+    # Only whole batches are dealt again, and fewer than there are processes.
+    again = Counter(tuple(batch) for batch in batches)
+    assert Counter(index for batch in again for index in batch) == Counter(range(count))
+    assert len(batches) - len(again) < max(world, 2)
+
+
+@given(sizes)
+def test_evaluation_counts_every_group_once(sizes: tuple[int, int, int]) -> None:
+    count, size, world = sizes
+    assume(count >= world)
+    parts = dealt(count, size, world, False)
+    assert len({len(part) for part in parts}) == 1
+    batches = [batch for part in parts for batch in part]
+    assert sorted(index for batch in batches for index in batch) == list(range(count))
+    assert max(map(len, batches)) <= max(size, 2)
+    assert min(map(len, batches)) >= 1
+    if world == 1:
+        assert [index for batch in batches for index in batch] == list(range(count))
+
+
+def test_two_processes_share_what_one_does() -> None:
+    (alone,) = dealt(100, 4, 1, True)
+    first, second = dealt(100, 4, 2, True)
+    together = [batch for both in zip(first, second, strict=True) for batch in both]
+    assert together == [*alone, alone[0]]  # 25 batches do not divide
+
+
+def test_the_epoch_and_the_seed_change_the_order_and_nothing_else_does() -> None:
+    assert dealt(50, 4, 2, True) == dealt(50, 4, 2, True)
+    assert dealt(50, 4, 2, True) != dealt(50, 4, 2, True, epoch=1)
+    assert list(LengthBuckets(range(50), 4, seed=0)) != list(LengthBuckets(range(50), 4, seed=1))
+
+
+def test_batches_are_of_like_length() -> None:
+    lengths = [7919 * n % 1009 for n in range(8 * WINDOW)]
+    padding = sum(
+        max(lengths[index] for index in batch) - lengths[index]
+        for batch in LengthBuckets(lengths, 8)
+        for index in batch
+    )
+    assert padding < 0.02 * sum(lengths)
+
+
+def test_what_cannot_be_dealt() -> None:
+    with pytest.raises(ValueError, match="`batch_size` to be >= 1 but got 0"):
+        LengthBuckets([1], 0)
+    with pytest.raises(InputError, match="Expected at least 2 groups for 2 processes but got 1"):
+        LengthBuckets([1], 1, world_size=2)

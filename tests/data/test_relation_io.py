@@ -1,0 +1,70 @@
+"""Files of related sentences: read as they were written; rows that cannot be used are named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from radreward.data.relation_datamodule import RelationDataModule
+from radreward.data.relation_io import RelatedSentences, read_relations, write_relations
+from radreward.errors import InputError
+
+RECORDS = [
+    RelatedSentences(("No edema.", 'Mild "edema", left.', "Clear."), ((0, 1, -1.0), (0, 2, 0.5))),
+    RelatedSentences(("Alone.",), ()),
+]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+def test_are_read_as_they_were_written(name: str, tmp_path: Path) -> None:
+    write_relations(tmp_path / name, RECORDS)
+    assert list(read_relations(tmp_path / name)) == RECORDS
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"pairs": []}, "field 'sentences': expected a list"),
+        ({"sentences": ["a"]}, "field 'pairs': expected a list"),
+        ({"sentences": ["a", " "], "pairs": []}, "expected texts that are not empty"),
+        ({"sentences": ["a", 3], "pairs": []}, "expected texts"),
+        ({"sentences": ["a"], "pairs": [{"one": 0, "other": 1, "score": 1}]}, "places from 0 to 0 but got 1"),
+        ({"sentences": ["a", "b"], "pairs": [{"one": 0, "other": 1, "score": 0.7}]}, "a score of -1, 0, 0.5, 1"),
+        ({"sentences": ["a", "b"], "pairs": [{"one": 0, "other": 1}]}, "objects with one, other and score"),
+        ({"sentences": "[1", "pairs": []}, "expected JSON"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_named(row: dict[str, object], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"sentences": ["a", "b"], "pairs": []}) + "\n" + json.dumps(row) + "\n")
+    with pytest.raises(InputError, match=f"a.jsonl, row 2: .*{message}"):
+        list(read_relations(path))
+
+
+def test_data_are_split_by_their_first_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    write_relations(path, (RelatedSentences((f"Text {i}.", "b"), ((0, 1, 0.0),)) for i in range(40)))
+    data = RelationDataModule(str(path), 0.3, records_per_batch=7)
+    data.setup()
+    parts = [
+        {record.sentences[0] for batch in loader for record in batch}
+        for loader in (data.train_dataloader(), data.val_dataloader())
+    ]
+    assert len(parts[0]) + len(parts[1]) == 40
+    assert not parts[0] & parts[1]
+
+
+def test_data_without_pairs_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    write_relations(path, [RECORDS[1]] * 20)
+    with pytest.raises(InputError, match="expected relations for train but none are left"):
+        RelationDataModule(str(path)).setup()
+    for settings, message in (
+        ({"records_per_batch": 0}, "records_per_batch"),
+        ({"validation": 1.5}, "validation"),
+        ({"relations": []}, "name a file"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            RelationDataModule(**{"relations": str(path), **settings})  # type: ignore[arg-type]  # that is the test

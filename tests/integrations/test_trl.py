@@ -1,0 +1,108 @@
+"""A scorer rewards a generator, in TRL's own trainer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from radreward.data.tokenizer import byte_tokenizer
+from radreward.errors import InputError
+from radreward.integrations.trl import reward_function
+from radreward.models.tiny_backbones import tiny_model
+from radreward.scorers.stateless import PlainScorer
+
+
+class Letters(PlainScorer):
+    """Errors: letters of the reference that the candidate does not have."""
+
+    title = "letters"
+    higher_is_better = False
+
+    file = ""
+
+    def values(self, references: Sequence[str], candidates: Sequence[str]) -> Sequence[float]:
+        pairs = zip(references, candidates, strict=True)
+        return [float(len(set(reference) - set(candidate))) for reference, candidate in pairs]
+
+
+def test_rewards_are_totals_in_their_order_turned_where_lower_is_better() -> None:
+    reward = reward_function(Letters())
+    chat = [{"role": "assistant", "content": "abc"}]
+    found = reward(prompts=[""] * 3, completions=["ab", chat, "x"], reference=["abc"] * 3, trainer_state=None)
+    assert found == [-1.0, 0.0, -3.0]
+    assert getattr(reward, "__name__", "") == "letters"
+
+
+@pytest.mark.parametrize("unscored", [None, -9.0])
+def test_what_cannot_be_scored_is_told_and_has_the_reward_that_was_chosen(
+    unscored: float | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        found = reward_function(Letters(), unscored=unscored)(
+            prompts=["", ""], completions=["", "a"], reference=["a"] * 2
+        )
+    assert found == [unscored, 0.0]
+    assert "1 of 2 completions have no score: empty candidate" in caplog.text
+
+
+def test_a_missing_column_is_told() -> None:
+    reward = reward_function(Letters(), column="report")
+    with pytest.raises(InputError, match="the column 'report'"):
+        reward(prompts=[""], completions=["a"], reference=["a"])
+    with pytest.raises(InputError, match="a text for each"):
+        reward(prompts=[""], completions=["a"], report=[None])
+
+
+def test_a_scorer_by_name() -> None:
+    reward = reward_function("bleu-4")
+    same, other = reward(
+        prompts=["", ""],
+        completions=["no pleural effusion is seen", "a lamp"],
+        reference=["no pleural effusion is seen"] * 2,
+    )
+    assert same is not None
+    assert other is not None
+    assert same > other
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
+def test_a_generator_is_trained_against_a_scorer_in_trl(tmp_path: Path) -> None:
+    pytest.importorskip("trl")
+    from datasets import Dataset
+    from trl.trainer.grpo_config import GRPOConfig
+    from trl.trainer.grpo_trainer import GRPOTrainer
+
+    model = tiny_model("llama", writes=True)
+    before = {name: value.clone() for name, value in model.named_parameters()}
+    references = ["abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"] * 4  # a random model hits some
+    trainer: Any = GRPOTrainer(
+        model=model,
+        reward_funcs=reward_function(Letters(), unscored=-62.0),
+        args=GRPOConfig(
+            output_dir=str(tmp_path),
+            max_steps=3,
+            num_generations=8,
+            per_device_train_batch_size=8,
+            max_completion_length=8,
+            learning_rate=1e-2,
+            logging_steps=1,
+            use_cpu=True,
+            bf16=False,
+            activation_checkpointing=False,
+            report_to="none",
+            disable_tqdm=True,
+            save_strategy="no",
+        ),
+        train_dataset=Dataset.from_dict({"prompt": ["Write: "] * 4, "reference": references}),
+        processing_class=byte_tokenizer(encoder=False),
+    )
+    trainer.train()
+    logged = [entry for entry in trainer.state.log_history if "rewards/letters/mean" in entry]
+    assert len(logged) == 3
+    assert all(-62 <= entry["rewards/letters/mean"] <= 0 for entry in logged)
+    assert any(not torch.equal(before[name], value) for name, value in model.named_parameters())

@@ -1,0 +1,37 @@
+from pathlib import Path
+
+import pytest
+
+from radreward.errors import InputError
+from radreward.io.atomic import new_folder
+
+
+def write(folder: Path, content: str, fail: bool = False) -> None:
+    with new_folder(folder, {"config.json"}, "a judge") as new:
+        (new / "config.json").write_text(content)
+        if fail:
+            raise KeyboardInterrupt
+
+
+def test_an_older_folder_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    for content in ("one", "two"):
+        write(tmp_path / "model", content)
+        assert (tmp_path / "model" / "config.json").read_text() == content
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
+
+
+def test_what_is_interrupted_leaves_what_was_there(tmp_path: Path) -> None:
+    write(tmp_path / "model", "one")
+    for name in ("model", "other"):
+        with pytest.raises(KeyboardInterrupt):
+            write(tmp_path / name, "two", fail=True)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
+    assert (tmp_path / "model" / "config.json").read_text() == "one"
+
+
+def test_something_else_is_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    for folder in (tmp_path, tmp_path / "thesis.txt"):
+        with pytest.raises(InputError, match="Expected a folder that is new, empty or holds a judge"):
+            write(folder, "one")
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"

@@ -1,0 +1,89 @@
+"""The client against `transformers serve`, a real server, with a tiny model."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+import pytest
+
+from radreward.llm import AnswerCache, LocalChat, ServerChat
+from radreward.types import ChatRequest, Message
+
+
+def ask(text: str, max_tokens: int = 12) -> ChatRequest:
+    return ChatRequest((Message("system", "Be brief."), Message("user", text)), max_tokens=max_tokens)
+
+
+@pytest.fixture(scope="module")
+def url(tiny_folder: Path) -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [str(Path(sys.executable).with_name("transformers")), "serve", str(tiny_folder), "--device", "cpu"]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [*command, "--host", "127.0.0.1", "--port", str(port)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        for _ in range(1200):
+            if process.poll() is not None:
+                out, _ = process.communicate()
+                pytest.fail(f"transformers serve ended: {out.decode()[-2000:]}")
+            if _healthy(port):
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail("transformers serve did not start in two minutes")
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def _healthy(port: int) -> bool:
+    connection = HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == 200
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+@pytest.fixture(autouse=True)
+def environment(url: str, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    monkeypatch.setenv("OPENAI_MODEL", str(tiny_folder))
+    monkeypatch.setenv("OPENAI_API_KEY", "not-needed")
+
+
+def test_both_engines_answer_alike(tiny_folder: Path, tmp_path: Path) -> None:
+    requests = [ask(f"question {index}", max_tokens=4 + index) for index in range(6)]
+    model = ServerChat(concurrency=3, cache=AnswerCache(tmp_path / "answers.sqlite"))
+    answers = model.complete(requests)
+    local = LocalChat(str(tiny_folder), batch_size=4).complete(requests)
+    assert [answer.status for answer in answers] == ["ok"] * 6
+    for served, own in zip(answers, local, strict=True):
+        # Greedy both, with the same layout; the server may decode bytes that are no character otherwise.
+        assert (served.prompt_tokens, served.finish) == (own.prompt_tokens, own.finish)
+        assert served.text.strip("\ufffd") == own.text.strip("\ufffd")
+    assert model.budget.spent > 0
+    assert ServerChat(cache=AnswerCache(tmp_path / "answers.sqlite")).complete(requests) == answers
+
+
+def test_a_model_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_MODEL", "another")
+    [answer] = ServerChat(attempts=1).complete([ask("a")])
+    assert answer.status.startswith("refused (400): ")

@@ -1,0 +1,241 @@
+"""Converters on small files in the published layouts; every text is made up."""
+
+import csv
+import json
+from collections.abc import Callable, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from radreward.cli import convert as command
+from radreward.cli import main
+from radreward.criteria import RadCliQ
+from radreward.errors import InputError
+from radreward.meta_evaluation.converters import LAYOUTS, convert
+from radreward.meta_evaluation.converters.rexval import COUNTS, REPORTS, SYSTEMS, TAGS
+from radreward.meta_evaluation.preferences import read_preferences
+from radreward.meta_evaluation.rated_pairs_io import MEAN, read_rated
+
+Rows = list[dict[str, Any]]
+
+
+def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def rexval(folder: Path, change: Callable[[Rows, Rows], Any] = lambda reports, counts: None) -> Path:
+    """Two studies, two raters; the number of errors tells where it belongs."""
+    reports: Rows = [
+        {"study_id": 10 + study, "gt_report": f"Reference {study}.", **{name: f"{name} {study}." for name in SYSTEMS}}
+        for study in range(2)
+    ]
+    counts: Rows = [
+        {
+            "study_number": study,
+            "candidate_type": system,
+            "error_category": category,
+            "rater_index": rater,
+            "clinically_significant": significant,
+            "num_errors": category + 10 * rater + 100 * study if significant else 1,
+        }
+        for study, system, category, rater, significant in product(
+            range(2), SYSTEMS, range(1, 7), range(2), (True, False)
+        )
+    ]
+    change(reports, counts)
+    write(folder / REPORTS, reports)
+    write(folder / COUNTS, counts)
+    return folder
+
+
+def test_rexval(tmp_path: Path) -> None:
+    assert convert("rexval", rexval(tmp_path), tmp_path / "a.jsonl") == "8 rated pairs of 2 cases"
+    pairs = read_rated(tmp_path / "a.jsonl")
+    assert RadCliQ().tags == TAGS
+    assert pairs.raters == ("0", "1")
+    assert pairs.systems == tuple(sorted(SYSTEMS))
+    row = pairs.rows[5]
+    assert row[:5] == ("11/bertscore", "Reference 1.", "bertscore 1.", "11", "bertscore")
+    assert row.significant["1"]["omission"] == 112
+    assert row.errors["1"]["omission"] == 113
+    by_name = {target.name: target.values for target in pairs.targets}
+    assert by_name["errors"][5] == np.mean([21 + 6 + 600, 21 + 6 + 660])  # summed by rater, mean over raters
+    assert by_name["errors_significant"][0] == np.mean([21, 81])
+
+
+def test_rexval_counts_that_are_not_there_are_no_zeros(tmp_path: Path) -> None:
+    pairs = list(LAYOUTS["rexval"](rexval(tmp_path, lambda reports, counts: counts.pop(0))))
+    assert np.isnan(pairs[0].errors["0"]["false_prediction"])
+    assert pairs[0].errors["0"]["omission"] == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"candidate_type": "meteor"}, "field 'candidate_type': expected one of radgraph, bertscore, s_emb, bleu"),
+        ({"study_number": 2}, "field 'study_number': expected a row of .*, 0 to 1, but got 2"),
+        ({"error_category": 7}, "field 'error_category': expected a number from 1 to 6 but got '7'"),
+        ({"error_category": 1.5}, "field 'error_category': expected a whole number from 1 to 6 but got '1.5'"),
+        ({"clinically_significant": "maybe"}, "field 'clinically_significant': expected true or false"),
+        ({"num_errors": "many"}, "field 'num_errors': expected a number from 0 to 1000 but got 'many'"),
+        ({"rater_index": 1, "error_category": 2}, "expected no second count of this rater, category and significance"),
+    ],
+)
+def test_rexval_bad_rows_are_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    folder = rexval(tmp_path, lambda reports, counts: counts[3].update({"clinically_significant": False} | change))
+    with pytest.raises(InputError, match=rf"{COUNTS}, row \d+: {message}"):
+        convert("rexval", folder, tmp_path / "a.jsonl")
+
+
+def test_rexval_without_a_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read as csv"):
+        convert("rexval", tmp_path, tmp_path / "a.jsonl")
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_rate_eval(tmp_path: Path) -> None:
+    rows = [{"gt_report": "a", "similar_report": text, "Score": 0.25} for text in "xy"]
+    path = write(tmp_path / "task.csv", rows)
+    assert [row.ratings for row in LAYOUTS["rate-eval-sentences"](path)] == [{MEAN: 0.75}] * 2
+    paragraphs = list(LAYOUTS["rate-eval-paragraphs"](path))
+    assert [row.ratings for row in paragraphs] == [{MEAN: 0.25}] * 2
+    assert [(row.id, row.group) for row in paragraphs] == [("1", "1"), ("2", "1")]
+    triads = write(tmp_path / "triads.csv", [{"original": "a", "rewrite": "b", "opposite": "c"}])
+    assert convert("rate-eval-triads", triads, tmp_path / "b.jsonl") == "1 preferences of 1 cases"
+    [entry] = read_preferences(tmp_path / "b.jsonl")
+    assert entry[:5] == ("1", "a", "b", "c", "one")
+
+
+ITEMS = {
+    "impression_consistency": 1,
+    "impression_organs": 0,
+    "description_of_lesions": 0,
+    "clinical_history": 0,
+    "completeness": 1,
+    "grammar": 1,
+    "medical_terminology": 0,
+}
+
+
+def test_rad100(tmp_path: Path) -> None:
+    rows = [{"reference": "a", "candidate": "b", **ITEMS}, {"reference": "a", "candidate": "c", **ITEMS, "grammar": 0}]
+    convert("rad100", write(tmp_path / "rad.csv", rows), tmp_path / "a.jsonl")
+    pairs = read_rated(tmp_path / "a.jsonl")
+    assert [row.ratings[MEAN] for row in pairs.rows] == [55, 60]
+    assert [row.group for row in pairs.rows] == ["1", "1"]
+    assert pairs.criteria == tuple(ITEMS)
+    rows[1]["grammar"] = 2
+    with pytest.raises(InputError, match="row 2: field 'grammar': expected a number from 0 to 1 but got '2'"):
+        convert("rad100", write(tmp_path / "rad.csv", rows), tmp_path / "a.jsonl")
+    with pytest.raises(InputError, match="row 1: field 'impression_consistency': expected a column of this name"):
+        convert("rad100", write(tmp_path / "b.csv", [{"reference": "a", "candidate": "b"}]), tmp_path / "a.jsonl")
+
+
+def sentences() -> Rows:
+    told = [
+        ("1", "Original", "a", "Lungs clear.", "A", 1, ""),
+        ("1", "Original", "A", "Clear lungs.", "a", 1, ""),  # the published template calls both sides original
+        ("1", "Predicted", "B", "Heart big.", "", 0, 3.5),
+        ("2", "Original", "a", "Effusion.", "", 0, 0),
+        ("2", "Original", "b", "No edema.", "", 0, ""),
+    ]
+    names = ("Case", "Type", "ID", "Sentence", "Match ID", "Sentence Score", "Overall Score")
+    return [dict(zip(names, row, strict=True)) for row in told]
+
+
+def test_sentences(tmp_path: Path) -> None:
+    convert("sentences", write(tmp_path / "a.csv", sentences()), tmp_path / "a.jsonl")
+    one, two = read_rated(tmp_path / "a.jsonl").rows
+    assert (one.reference, one.candidate, one.ratings) == ("Lungs clear.", "Clear lungs. Heart big.", {MEAN: 3.5})
+    assert (two.reference, two.candidate, two.ratings) == ("Effusion. No edema.", "", {MEAN: 0})
+
+
+def test_sentences_of_several_raters(tmp_path: Path) -> None:
+    rows = [row | {"Rater": rater} for rater in "xy" for row in sentences()]
+    rows[-2]["Overall Score"] = 1
+    one, two = LAYOUTS["sentences"](write(tmp_path / "a.csv", rows))
+    assert (one.ratings, two.ratings) == ({"x": 3.5, "y": 3.5}, {"x": 0, "y": 1})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"Overall Score": ""}, "case '1', rater 'mean': expected one overall score but got none"),
+        ({"Overall Score": 6}, "row 3: field 'overall score': expected a number from 0 to 5 but got '6'"),
+        ({"ID": "3", "Type": "both"}, "row 3: field 'Type': expected Original or Predicted but got 'both'"),
+    ],
+)
+def test_bad_sentences_are_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    rows = sentences()
+    rows[2].update(change)
+    with pytest.raises(InputError, match=message):
+        convert("sentences", write(tmp_path / "a.csv", rows), tmp_path / "a.jsonl")
+
+
+def test_green_preferences(tmp_path: Path) -> None:
+    row = {"id": "p", "reference": "r", "candidate1": "x", "candidate2": "y", "preference": 2, "confidence": 8}
+    rows = [row, row | {"confidence": 6}, row | {"id": "q"}, row | {"id": "q", "preference": "candidate1"}]
+    agreed, differ = LAYOUTS["green-preferences"](write(tmp_path / "a.csv", rows))
+    assert agreed == ("p", "r", "x", "y", "other", "r", 7)
+    assert differ.preferred == "neither"  # experts who differ
+    with pytest.raises(InputError, match="row 1: field 'preference': expected 1 or 2, or 0 for neither, but got '3'"):
+        list(LAYOUTS["green-preferences"](write(tmp_path / "b.csv", [row | {"preference": 3}])))
+    with pytest.raises(InputError, match="row 2: field 'id': expected the texts of 'p' as in its first row"):
+        list(LAYOUTS["green-preferences"](write(tmp_path / "c.csv", [row, row | {"candidate1": "z"}])))
+
+
+def test_nested_counts(tmp_path: Path) -> None:
+    apart = {"omission": {"significant": 1, "insignificant": 2}, "addition": {"significant": 0, "insignificant": 0}}
+    turned = {"significant": {"omission": 1, "addition": 0}, "insignificant": {"omission": 2, "addition": 0}}
+    row = {"id": "a", "reference": "r", "candidate": "c", "raters": {"x": apart, "y": turned}}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n")
+    convert("nested", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    [found] = read_rated(tmp_path / "b.jsonl").rows
+    assert found.errors == {"x": {"omission": 3, "addition": 0}, "y": {"omission": 3, "addition": 0}}
+    assert found.significant == {"x": {"omission": 1, "addition": 0}, "y": {"omission": 1, "addition": 0}}
+    (plain,) = LAYOUTS["nested"](write(tmp_path / "a.csv", [row | {"raters": json.dumps({"x": {"omission": 2}})}]))
+    assert (plain.errors, plain.significant, plain.group) == ({"x": {"omission": 2}}, {}, "a")
+
+
+@pytest.mark.parametrize(
+    ("raters", "message"),
+    [
+        ({}, "field 'raters': expected a mapping from rater to counts but got {}"),
+        ({"x": 3}, "field 'raters.x': expected a mapping from criterion to count but got 3"),
+        ({"x": {"omission": -1}}, "field 'raters.x.omission': expected a number from 0 to 1000 but got -1"),
+        ({"x": {"omission": {"significant": 1}}}, "field 'raters.x.omission': expected significant and insignificant"),
+        ({"x": {"significant": {"a": 1}, "insignificant": {}}}, "field 'raters.x': expected the same criteria"),
+        (
+            {"x": {"a": 1, "b": {"significant": 1, "insignificant": 0}}},
+            "field 'raters.x': expected all criteria, or none, to tell significant errors apart",
+        ),
+    ],
+)
+def test_bad_nested_counts_are_named(tmp_path: Path, raters: Any, message: str) -> None:
+    row = {"id": "a", "reference": "r", "candidate": "c", "raters": raters}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n")
+    with pytest.raises(InputError, match=f"row 1: {message}"):
+        convert("nested", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+
+
+def test_groups_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["synthesize", "--groups=5", "--per-reference=4", f"--output={tmp_path / 'data'}"]) == 0
+    output = tmp_path / "rated.parquet"
+    assert main(["convert", "--from", "groups", str(tmp_path / "data"), f"--output={output}"]) == 0
+    assert "20 rated pairs of 5 cases" in capsys.readouterr().out
+    pairs = read_rated(output)
+    assert pairs.criteria == RadCliQ().tags
+    assert [target.name for target in pairs.targets][:2] == ["errors", "errors_significant"]
+    assert all(row.synthetic for row in pairs.rows)
+    assert any("SYNTHETIC" in note for note in pairs.notes)
+
+
+def test_the_command_lists_every_layout() -> None:
+    assert set(command.LAYOUTS) == set(LAYOUTS)

@@ -1,0 +1,238 @@
+import csv
+import json
+import math
+import tracemalloc
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.errors import InputError
+from radreward.meta_evaluation.rated_pairs import RatedPairs
+from radreward.meta_evaluation.rated_pairs_io import MEAN, RatedPair, read_rated, write_rated
+
+ROW: dict[str, Any] = {"id": "a", "reference": "Clear lungs.", "candidate": "Left effusion."}
+
+
+def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    if path.suffix == ".csv":
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            cells = [
+                {key: json.dumps(value) if isinstance(value, dict | list) else value for key, value in row.items()}
+                for row in rows
+            ]
+            writer.writerows(cells)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+@pytest.mark.parametrize(
+    ("given_", "ratings", "errors"),
+    [
+        ({"rating": 4}, {MEAN: 4}, {}),
+        ({"rating": [4, 2.5]}, {"1": 4, "2": 2.5}, {}),
+        ({"rating": {"x": 4, "y": 2}}, {"x": 4, "y": 2}, {}),
+        ({"errors": {"omission": 2}}, {}, {MEAN: {"omission": 2}}),
+        ({"errors": {"x": {"omission": 2}, "y": {"omission": 1}}}, {}, {"x": {"omission": 2}, "y": {"omission": 1}}),
+    ],
+)
+def test_numbers_in_every_form(
+    tmp_path: Path, name: str, given_: dict[str, Any], ratings: dict[str, float], errors: dict[str, Any]
+) -> None:
+    [row] = read_rated(write(tmp_path / name, [ROW | given_])).rows
+    assert (row.ratings, row.errors, row.group) == (ratings, errors, "a")
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
+    counts = {"r1": {"omission": 2.0, "addition": 0.0}, "r2": {"omission": 1.0, "addition": 1.0}}
+    rows = [
+        RatedPair("a", "Clear.", "Clear, both.", "g", "model", {"r1": 3.0}, counts, counts, True),
+        RatedPair("b", "Clear.", "", "g", None, {"r1": 2.0, "r2": 1.0}, counts),
+    ]
+    write_rated(tmp_path / name, rows)
+    assert read_rated(tmp_path / name).rows == rows
+
+
+def test_numbers_that_nobody_gave_are_no_numbers(tmp_path: Path) -> None:
+    rows = [ROW | {"rating": [None, 2]}, ROW | {"id": "b", "rating": [math.nan, 3]}, ROW | {"id": "c"}]
+    pairs = read_rated(write(tmp_path / "a.jsonl", rows))
+    [target] = pairs.targets
+    assert target.values[:2].tolist() == [2, 3]
+    assert math.isnan(target.values[2])
+    assert target.notes == (
+        "1 of 3 pairs have no value, and are left out",
+        "not every rater judged every pair; the mean is over those who did",
+    )
+
+
+def test_targets_are_means_of_raters(tmp_path: Path) -> None:
+    errors = {"x": {"omission": 1, "addition": 2}, "y": {"omission": 0, "addition": 1}}
+    significant = {"x": {"omission": 1, "addition": 0}, "y": {"omission": 0, "addition": 0}}
+    pairs = read_rated(write(tmp_path / "a.jsonl", [ROW | {"errors": errors, "errors_significant": significant}]))
+    told = {target.name: (target.values.tolist(), target.higher_is_better) for target in pairs.targets}
+    assert told == {
+        "errors": ([2.0], False),
+        "errors_significant": ([0.5], False),
+        "criterion:omission": ([0.5], False),
+        "criterion:addition": ([1.5], False),
+    }
+    assert pairs.counts("omission", significant=True).tolist() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"reference": None}, "field 'reference': expected a text but got None"),
+        ({"candidate": 3}, "field 'candidate': expected a text but got 3"),
+        ({"id": " "}, "field 'id': expected a text that is not empty"),
+        ({"rating": "good"}, "field 'rating': expected a number or JSON but got 'good'"),
+        ({"rating": True}, None),
+        ({"rating": [1e400]}, "field 'rating': expected a finite number but got inf"),
+        ({"rating": {"x": []}}, r"field 'rating': expected a finite number but got \[\]"),
+        ({"errors": 3}, "field 'errors': expected a mapping from criterion to count, or from rater to such a mapping"),
+        ({"errors": {"omission": -1}}, "field 'errors.omission': expected a finite number >= 0 but got -1"),
+        ({"errors": {"x": {"omission": 1}, "y": 2}}, "field 'errors': expected a mapping for each rater but got 2"),
+        ({"system": 3}, "field 'system': expected a text but got 3"),
+        ({"synthetic": "perhaps"}, "field 'synthetic': expected a number or JSON but got 'perhaps'"),
+        (
+            {"errors": {"omission": 1}, "errors_significant": {"omission": 2}},
+            "field 'errors_significant': expected no more than all errors by 'omission' but got 2",
+        ),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path: Path, change: dict[str, Any], message: str | None) -> None:
+    path = write(tmp_path / "a.jsonl", [ROW | {"id": "z"}, ROW | change])
+    if message is None:
+        assert read_rated(path).rows[1].ratings == {MEAN: 1.0}
+    else:
+        with pytest.raises(InputError, match=rf"a\.jsonl, row 2: {message}\.$"):
+            read_rated(path)
+
+
+def test_every_bad_row_is_told_and_of_many_the_first(tmp_path: Path) -> None:
+    rows = [ROW | {"id": str(number), "rating": "x" if number % 2 else 1} for number in range(20)]
+    with pytest.raises(InputError) as raised:
+        read_rated(write(tmp_path / "a.jsonl", rows))
+    assert str(raised.value).count("row ") == 5
+    assert "row 2: " in str(raised.value)
+    assert str(raised.value).endswith("; and 5 more.")
+
+
+def test_counts_by_other_criteria_are_refused(tmp_path: Path) -> None:
+    rows = [ROW | {"errors": {"a": 1, "b": 0}}, ROW | {"id": "b", "errors": {"a": 1}}]
+    with pytest.raises(InputError, match="row 2: field 'errors': expected a count by 'b', as in rows before; 0 says"):
+        read_rated(write(tmp_path / "a.jsonl", rows))
+    rows[1]["errors"] = {"a": 1, "b": 0, "c": 0}
+    with pytest.raises(InputError, match="row 2: field 'errors': expected no count by 'c'"):
+        read_rated(write(tmp_path / "a.jsonl", rows))
+
+
+def test_a_file_without_rows_or_columns_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("")
+    with pytest.raises(InputError, match="Expected at least one row"):
+        read_rated(tmp_path / "a.jsonl")
+    with pytest.raises(InputError, match="row 1: field 'candidate': expected a column of this name"):
+        read_rated(write(tmp_path / "b.jsonl", [{"id": "a", "reference": "x"}]))
+
+
+def notes(tmp_path: Path, *changes: dict[str, Any]) -> str:
+    rows = [ROW | {"id": str(number)} | change for number, change in enumerate(changes)]
+    pairs = read_rated(write(tmp_path / "a.jsonl", rows))
+    return "; ".join([*pairs.notes, *(note for target in pairs.targets for note in target.notes)])
+
+
+def test_a_duplicated_id_is_told_and_both_rows_stay(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", [ROW | {"rating": 1}, ROW | {"rating": 2}])
+    pairs = read_rated(path)
+    assert [row.id for row in pairs.rows] == ["a", "a#2"]
+    assert pairs.notes[0] == "id 'a' is in row 1 and in row 2; both are kept"
+    many = read_rated(write(tmp_path / "b.jsonl", [ROW] * 9))
+    assert "3 more ids are there twice" in many.notes
+
+
+def test_one_rater_only_is_told(tmp_path: Path) -> None:
+    assert "one rater only" in notes(tmp_path, {"rating": {"x": 1}}, {"rating": {"x": 2}})
+    assert "one rater only" not in notes(tmp_path, {"rating": [1, 2]}, {"rating": [2, 3]})
+
+
+def test_constant_ratings_are_told(tmp_path: Path) -> None:
+    assert "all values are 3: no correlation is defined" in notes(tmp_path, {"rating": 3}, {"rating": 3})
+
+
+def test_ratings_of_mixed_scale_are_told(tmp_path: Path) -> None:
+    raters = [{"rating": [value, 20 * value]} for value in (1, 2, 3, 5)]
+    assert "mixed scale: the raters use different ranges ('1' 1 to 5, '2' 20 to 100)" in notes(tmp_path, *raters)
+    rows = [{"rating": value} for value in (0.2, 0.5, 0.9, 40, 60, 80, 90)]
+    assert "mixed scale: the ratings of 'mean' are 0.2 to 90 with a gap between" in notes(tmp_path, *rows)
+    assert "mixed" not in notes(tmp_path, *({"rating": [value, value + 1]} for value in range(6)))
+
+
+def test_missing_candidates_of_a_case_are_told(tmp_path: Path) -> None:
+    rows = [{"group": case, "system": system} for case in "abcd" for system in ("x", "y")][:-1]
+    assert "1 of 4 cases have no candidate of y" in notes(tmp_path, *rows)
+    assert "1 pairs have no candidate, or an empty one" in notes(tmp_path, {"candidate": None}, {})
+
+
+def test_nobody_rated(tmp_path: Path) -> None:
+    assert "nobody rated these pairs" in notes(tmp_path, {})
+
+
+def test_synthetic_pairs_say_so(tmp_path: Path) -> None:
+    assert "2 pairs are SYNTHETIC" in notes(tmp_path, {"synthetic": True}, {"synthetic": True}, {})
+
+
+counts = st.dictionaries(st.sampled_from("abc"), st.integers(0, 9), min_size=1)
+values = st.none() | st.integers() | st.floats() | st.text() | st.lists(st.integers()) | counts
+fields = st.sampled_from(["id", "reference", "candidate", "group", "system", "rating", "errors", "errors_significant"])
+
+
+@given(st.lists(st.dictionaries(fields, values | st.dictionaries(st.text(), counts)), max_size=4))
+def test_whatever_is_in_a_file_it_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[dict[str, Any]]
+) -> None:
+    rows = [ROW | {"id": str(number)} | change for number, change in enumerate(changes)]
+    try:
+        pairs = read_rated(write(tmp_path_factory.mktemp("rated") / "a.jsonl", rows))
+    except InputError:
+        return
+    assert len(pairs) == len(rows)
+    assert len({row.id for row in pairs.rows}) == len(rows)
+
+
+def test_no_pairs_have_no_targets() -> None:
+    assert RatedPairs([]).targets == ()
+
+
+def test_what_many_rows_say_is_held_once(tmp_path: Path) -> None:
+    def held(number: int) -> int:
+        entries = [
+            RatedPair(
+                f"{n}",
+                "r" * 2_000,
+                "c",
+                f"g{n}",
+                None,
+                {},
+                {one: {"omission": n % 3, "addition": 1.0} for one in "abcdef"},
+            )
+            for n in range(number)
+        ]
+        write_rated(tmp_path / "rated.jsonl", entries)
+        tracemalloc.start()
+        try:
+            pairs = read_rated(tmp_path / "rated.jsonl")
+            assert pairs.rows == entries
+            return tracemalloc.get_traced_memory()[0]
+        finally:
+            tracemalloc.stop()
+
+    held(10)  # what is imported and remembered at the first time
+    assert (held(500) - held(100)) / 400 < 1_500  # 2,000 is a reference, 3,000 are six raters' counts

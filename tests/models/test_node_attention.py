@@ -1,0 +1,104 @@
+"""Encoders node by node are encoders under the mask over trees."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoConfig, AutoModel, PreTrainedModel
+
+from radreward.criteria import RadCliQ
+from radreward.data.packing import Packing, pack
+from radreward.models import Backbone, RewardModel, SavedModel
+from radreward.models import node_attention as nodewise
+from radreward.models.attention import ENCODERS, model_inputs
+from radreward.prompts import PairTemplate
+from radreward.systems.er2score.prompt import InstructionTemplate
+from radreward.systems.er2score.scorer import RewardModelScorer
+
+SIZES: dict[str, Any] = {
+    "vocab_size": 100,
+    "hidden_size": 32,
+    "embedding_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 64,
+    "pad_token_id": 1,
+}
+PIECE = st.lists(st.integers(3, 99), min_size=1, max_size=12)
+
+
+def _encoder(kind: str) -> PreTrainedModel:
+    torch.manual_seed(0)
+    model: PreTrainedModel = AutoModel.from_config(AutoConfig.for_model(kind, **SIZES))
+    model.eval()
+    return model
+
+
+@torch.inference_mode()
+def _compare(kind: str, paths: list[list[list[int]]], packing: Packing) -> None:
+    model = _encoder(kind)
+    packed = pack(paths, packing, pad=1)
+    expected = model(**model_inputs(packed, model.config, torch.float32)).last_hidden_state
+    encoder = nodewise.prepare(model)
+    assert encoder is not None
+    states = nodewise.states(encoder, packed)
+    real = packed.nodes >= 0
+    torch.testing.assert_close(states[real], expected[real], rtol=1e-5, atol=1e-5)
+    assert not states[~real].any()
+
+
+@pytest.mark.parametrize("kind", sorted(ENCODERS))
+@pytest.mark.parametrize("packing", ["rows", "tree", "batch"])
+def test_states_are_those_under_the_mask(kind: str, packing: Packing) -> None:
+    instruction, first, second = [2, 9, 9], [3, 4, 5, 6, 7], [8, 9]
+    paths = [[instruction, first, [10]], [instruction, second, [11, 12, 13]], [instruction, first, [14] * 9]]
+    _compare(kind, [*paths, [[50, 51], [52]], [[60]]], packing)
+
+
+@given(st.lists(st.lists(PIECE, min_size=1, max_size=3), min_size=1, max_size=6), st.sampled_from(["tree", "batch"]))
+def test_any_tree(paths: list[list[list[int]]], packing: Packing) -> None:
+    _compare("bert", paths, packing)
+
+
+def test_blocks_cover_every_token_once() -> None:
+    packed = pack([[[7, 8], [1]], [[7, 8], [2, 3]], [[4], [5, 6], [7]]], "tree")
+    found = nodewise.blocks(packed)
+    covered = [column for block in found for column in range(block.queries.start, block.queries.stop)]
+    assert covered == list(range(int((packed.nodes >= 0).sum())))
+    assert [len(block.keys) for block in found] == [1, 2, 2, 1, 2, 3]
+
+
+def test_attention_without_blocks_or_with_a_mask_is_refused() -> None:
+    model = _encoder("bert")
+    nodewise.prepare(model)
+    with pytest.raises(ValueError, match="node_blocks"):
+        model(input_ids=torch.ones(1, 3, dtype=torch.int64))
+    packed = pack([[[7, 8], [1]]], "tree")
+    with pytest.raises(ValueError, match="no `attention_mask`"):
+        model(**model_inputs(packed, model.config, torch.float32), node_blocks=nodewise.blocks(packed))
+
+
+@pytest.mark.parametrize("backbone", ["tiny-bert", "tiny-llama"])
+def test_the_scorer_gives_the_rewards_of_the_model(backbone: str) -> None:
+    torch.manual_seed(0)
+    template = PairTemplate() if backbone == "tiny-bert" else InstructionTemplate()
+    saved = SavedModel(RewardModel(Backbone(backbone), RadCliQ()).eval(), template, 4000)
+    scorer = RewardModelScorer(saved)
+    prompts = [("clear lungs", "no effusion"), ("clear lungs", "a large effusion on the left"), ("heart", "size")]
+    paths = [scorer._prompts.path(*pair) for pair in prompts]
+    with torch.inference_mode():
+        expected = saved.model(pack(paths, "rows"))
+    scores = scorer.score(*zip(*prompts, strict=True))
+    assert scores.sub is not None
+    torch.testing.assert_close(scores.sub, expected, rtol=1e-4, atol=1e-5)
+    with torch.inference_mode():  # the model itself is left as it was
+        assert torch.equal(saved.model(pack(paths, "rows")), expected)
+
+
+def test_decoders_and_adapted_encoders_do_without() -> None:
+    assert nodewise.prepare(Backbone("tiny-llama", lora=None).build()) is None
+    assert nodewise.prepare(Backbone("tiny-bert").build()) is None
+    assert nodewise.prepare(Backbone("tiny-bert", lora=None).build()) is not None

@@ -1,0 +1,16 @@
+"""Tiny backbones are the same at every call, whatever was made of others before."""
+
+import pytest
+import torch
+from transformers import AutoModel
+
+from radreward.models.tiny_backbones import FAMILIES, tiny_config, tiny_model
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_made_of_a_configuration_changes_no_other(family: str) -> None:
+    before = tiny_model(family)
+    AutoModel.from_config(tiny_config(family), dtype=torch.bfloat16, attn_implementation="eager")
+    after = tiny_model(family)
+    assert after.config._attn_implementation == before.config._attn_implementation
+    torch.testing.assert_close(after.state_dict(), before.state_dict(), rtol=0, atol=0)

@@ -1,0 +1,124 @@
+"""What TensorBoard is given."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from lightning.pytorch.loggers import TensorBoardLogger
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.custom_scalar import layout_pb2
+from tensorboard.plugins.hparams import plugin_data_pb2
+
+from radreward.modules import log_settings
+from radreward.modules.tensorboard import POINTS, calibration_curve, flat, learning_curves, log_layout, margins
+
+
+def test_margins_are_those_of_a_naive_loop() -> None:
+    torch.manual_seed(0)
+    rewards, quality = torch.randn(9, 2), -torch.randint(0, 3, (9, 2)).float()
+    group = torch.tensor([0, 0, 0, 1, 1, 2, 2, 2, 2])
+    expected = []
+    for i in range(9):
+        for j in range(i + 1, 9):
+            if group[i] == group[j]:
+                row = []
+                for k in range(2):
+                    better, worse = (i, j) if quality[i, k] > quality[j, k] else (j, i)
+                    equal = quality[i, k] == quality[j, k]
+                    row.append(float("nan") if equal else float(rewards[better, k] - rewards[worse, k]))
+                expected.append(row)
+    torch.testing.assert_close(margins(rewards, quality, group), torch.tensor(expected), equal_nan=True)
+
+
+def test_a_calibration_curve_shows_the_candidates_the_curve_and_means() -> None:
+    torch.manual_seed(0)
+    rewards = torch.randn(50)
+    errors = (rewards < 0).float()
+    axis = calibration_curve(rewards, errors).axes[0]
+    points = torch.from_numpy(np.asarray(axis.collections[0].get_offsets()))
+    torch.testing.assert_close(points[:, 0].float(), rewards)
+    assert (points[:, 1] - errors).abs().max() <= 0.15
+    expected, means, *_ = axis.lines
+    assert np.asarray(expected.get_ydata()).tolist()[0] == 1
+    assert np.asarray(means.get_ydata()).mean() == pytest.approx(float(errors.mean()))
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("reward", "errors")
+
+
+def test_one_candidate_has_a_curve() -> None:
+    assert calibration_curve(torch.zeros(1), torch.ones(1)).axes
+
+
+def test_of_many_points_an_even_share_is_drawn() -> None:
+    rewards = torch.arange(5 * POINTS + 1.0)
+    points = np.asarray(calibration_curve(rewards, rewards).axes[0].collections[0].get_offsets())
+    assert POINTS // 2 < len(points) <= POINTS
+    assert points[:, 1].max() > 0.99 * rewards.max()
+
+
+def test_each_criterion_has_a_curve_and_a_name() -> None:
+    figure = learning_curves({"wrong_place": [(1, 0.5), (2, 0.25)], "total": [(1, float("nan")), (2, 1.0)]}, "tau")
+    assert [line.get_label() for line in figure.axes[0].lines] == ["wrong place", "total"]
+    assert np.asarray(figure.axes[0].lines[0].get_ydata()).tolist() == [0.5, 0.25]
+
+
+def test_charts_of_all_criteria_find_their_curves(tmp_path: Path) -> None:
+    board = TensorBoardLogger(tmp_path, name="", version="logs")
+    log_layout(board.experiment, ["a", "b_c"], dynamic=True)
+    board.experiment.flush()
+    events = EventAccumulator(str(tmp_path / "logs")).Reload()
+    (event,) = events.Tensors("custom_scalars__config__")
+    layout = layout_pb2.Layout.FromString(event.tensor_proto.string_val[0])
+    names = {
+        "val/tau_a", "val/tau_total", "val/pairs_b_c", "margin/a", "train/loss", "train/individual/a",
+        "train/0_MarginRewardEnforcement/weight/a", "train/f1/b_c",
+    }  # fmt: skip
+    patterns = [tag for category in layout.category for chart in category.chart for tag in chart.multiline.tag]
+    assert all(any(re.search(pattern, name) for pattern in patterns) for name in names)
+    assert not any(re.search(pattern, "val/spearman_a") for pattern in patterns)
+
+
+def test_classes_are_called_by_their_names() -> None:
+    settings = {"model": {"class_path": "a.b.Module", "init_args": {"objective": {"class_path": "c.Loss"}}}}
+    assert flat(settings) == {"model": "Module", "model.objective": "Loss"}
+
+
+leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.lists(st.integers())
+names = st.text(st.characters(codec="ascii", exclude_characters="."), min_size=1)
+
+
+@given(st.recursive(st.dictionaries(names, leaves), lambda inner: st.dictionaries(names, inner | leaves), max_leaves=9))
+def test_every_setting_that_is_not_null_has_one_name(settings: dict[str, Any]) -> None:
+    found = flat(settings)
+
+    def look(name: str) -> Any:
+        value: Any = settings
+        for part in name.split("."):
+            value = value[part]
+        return value
+
+    def count(value: Any) -> int:
+        return sum(map(count, value.values())) if isinstance(value, dict) else value is not None
+
+    assert len(found) == count(settings)
+    for name, value in found.items():
+        expected = look(name)
+        assert value == (str(expected) if isinstance(expected, list) else expected)
+
+
+def test_settings_are_on_the_page_of_hyperparameters_without_values_for_metrics(tmp_path: Path) -> None:
+    board = TensorBoardLogger(tmp_path, name="", version="logs")
+    log_settings(board, {"model": {"lr": 0.5, "name": "tiny"}}, ["val/tau_total"])
+    events = EventAccumulator(str(tmp_path / "logs")).Reload()
+    content = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
+    kept = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
+    assert kept["model.lr"].number_value == 0.5
+    assert kept["model.name"].string_value == "tiny"
+    content = events.summary_metadata["_hparams_/experiment"].plugin_data.content
+    metrics = plugin_data_pb2.HParamsPluginData.FromString(content).experiment.metric_infos
+    assert [metric.name.tag for metric in metrics] == ["val/tau_total"]
+    assert events.Tags()["scalars"] == []

@@ -1,0 +1,132 @@
+"""The formulas of policy optimisation against naive loops and known answers."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from fractions import Fraction
+from itertools import permutations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.objectives.functional import policy as functional
+
+REWARDS = st.lists(st.floats(-3, 3, width=32), min_size=2, max_size=6)
+ANSWERS = st.lists(
+    st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.4, 2.0, math.nan]), min_size=2, max_size=2), min_size=2, max_size=6
+)
+
+
+@given(REWARDS)
+def test_advantages_are_a_loop(rewards: list[float]) -> None:
+    mean, deviation = statistics.mean(rewards), statistics.stdev(rewards)
+    expected = [(reward - mean) / (deviation + 1e-4) for reward in rewards]
+    found = functional.group_advantages(torch.tensor([rewards], dtype=torch.float64))
+    assert found[0].tolist() == pytest.approx(expected, abs=1e-9)
+    assert found.sum().item() == pytest.approx(0, abs=1e-9)
+
+
+def test_equal_rewards_give_exactly_nothing() -> None:
+    assert functional.group_advantages(torch.full((1, 7), 0.1)).tolist() == [[0.0] * 7]
+
+
+@pytest.mark.parametrize("shape", [(2, 1), (4,)])
+def test_advantages_need_a_group(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="G >= 2"):
+        functional.group_advantages(torch.zeros(shape))
+
+
+@given(st.floats(0.1, 3), st.floats(-2, 2), st.sampled_from([0.1, 0.2, 0.5]))
+def test_the_surrogate_is_a_case_by_case_rule(ratio: float, advantage: float, clip: float) -> None:
+    best = ratio
+    if advantage > 0 and ratio > 1 + clip:
+        best = 1 + clip
+    if advantage < 0 and ratio < 1 - clip:
+        best = 1 - clip
+    found = functional.clipped_surrogate(torch.tensor(ratio).double(), torch.tensor(advantage).double(), clip)
+    assert found.item() == pytest.approx(-best * advantage)
+
+
+def test_beyond_the_clip_there_is_no_gradient() -> None:
+    ratio = torch.tensor([1.5, 1.5, 0.5, 0.5], requires_grad=True)
+    losses = functional.clipped_surrogate(ratio, torch.tensor([1.0, -1.0, 1.0, -1.0]), 0.2)
+    (gradient,) = torch.autograd.grad(losses.sum(), ratio)
+    assert gradient.tolist() == [0.0, 1.0, -1.0, 0.0]
+
+
+def test_the_estimate_of_the_divergence_has_its_expectation() -> None:
+    policy, reference = (torch.randn(2, 6, generator=torch.Generator().manual_seed(0)).double()).log_softmax(-1)
+    exact = (policy.exp() * (policy - reference)).sum()
+    estimates = functional.kl_estimate(policy, reference)
+    assert (estimates >= 0).all()
+    torch.testing.assert_close((policy.exp() * estimates).sum(), exact)
+
+
+@pytest.mark.parametrize(("difference", "expected"), [(0.0, 1.0), (0.5, 0.60653), (1.0, 0.13534)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_gaussian_accuracy_known_answers(difference: float, expected: float, sign: int) -> None:
+    found = functional.gaussian_accuracy(torch.tensor(2.0 + sign * difference), torch.tensor(2.0), 0.5)
+    assert found.item() == pytest.approx(expected, abs=5e-6)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e30])
+def test_what_cannot_be_read_is_worth_nothing(value: float) -> None:
+    for reward in (
+        functional.gaussian_accuracy(torch.tensor(value), torch.tensor(0.0), 1.0),
+        functional.binary_accuracy(torch.tensor(value), torch.tensor(0.0)),
+    ):
+        assert reward.item() == 0
+
+
+def vote(answers: list[list[float]]) -> list[bool]:
+    """The majority as one would count it by hand."""
+    vectors = [tuple(math.floor(v + 0.5) for v in a) if not any(map(math.isnan, a)) else None for a in answers]
+    valid = [vector for vector in vectors if vector is not None]
+    if not valid:
+        return [False] * len(answers)
+    counts = Counter(valid)
+    mean = [Fraction(sum(vector[j] for vector in valid), len(valid)) for j in range(len(valid[0]))]
+    tied = [vector for vector in valid if counts[vector] == max(counts.values())]
+    winner = min(tied, key=lambda vector: (sum((v - m) ** 2 for v, m in zip(vector, mean, strict=True)), vector))
+    return [vector == winner for vector in vectors]
+
+
+@given(ANSWERS)
+def test_the_majority_is_counted_by_hand(answers: list[list[float]]) -> None:
+    assert functional.majority(torch.tensor([answers], dtype=torch.float64))[0].tolist() == vote(answers)
+
+
+def test_a_tie_goes_to_the_vector_nearest_to_the_mean() -> None:
+    values = torch.tensor([[[0.0], [0.0], [4.0], [4.0], [5.0]]])  # mean 2.6
+    assert functional.majority(values)[0].tolist() == [False, False, True, True, False]
+
+
+def test_rounding_breaks_no_tie() -> None:
+    # Three vectors as far from their mean, in thirds: the least in its first number.
+    values = torch.tensor([[[0.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]]])
+    for order in permutations(range(3)):
+        found = functional.majority(values[:, list(order)])[0].tolist()
+        assert found == [place == 0 for place in order]
+
+
+@pytest.mark.parametrize("psi", [0.0, 0.3, 0.5, 1.0])
+@pytest.mark.parametrize(("beta", "c"), [(10.0, 0.5), (3.0, 0.2), (0.0, 1.0)])
+def test_the_scale_is_its_formula(psi: float, beta: float, c: float) -> None:
+    logistic = 0.8 + 0.4 / (1 + math.exp(beta * (psi - c)))
+    base = 1 + (psi - c)
+    printed = min(1.2, 0.8 + 0.4 * (base**-beta if base or not beta else math.inf))
+    given = torch.tensor(psi, dtype=torch.float64)
+    assert functional.majority_scale(given, beta, c).item() == pytest.approx(logistic)
+    assert functional.majority_scale(given, beta, c, printed=True).item() == pytest.approx(printed)
+
+
+def test_the_printed_scale_is_cut_off_where_it_has_no_bound() -> None:
+    psi = torch.linspace(0, 1, 101)
+    for c in (0.0, 0.5, 1.0):
+        scale = functional.majority_scale(psi, 10.0, c, printed=True)
+        assert scale.isfinite().all()
+        assert ((scale >= 0.8) & (scale <= 1.2)).all()

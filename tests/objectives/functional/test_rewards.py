@@ -1,0 +1,154 @@
+"""The formulas against naive loops, scipy and enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from torch import Tensor
+
+from radreward.objectives.functional import rewards as functional
+
+DOUBLE = torch.float64
+
+
+def pairs(seed: int, pairs: int = 7, criteria: int = 5) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    difference = 3 * torch.randn(pairs, criteria, generator=generator, dtype=DOUBLE)
+    return difference, torch.randint(-2, 3, (pairs, criteria), generator=generator).to(DOUBLE)
+
+
+def equation_1(difference: list[float], margin: list[float], c: float) -> tuple[list[float], float]:
+    """Eq. 1 of ER²Score for one pair, a criterion at a time."""
+    individual = []
+    for d, m in zip(difference, margin, strict=True):
+        if m == 0:
+            individual.append(max(0.0, abs(d) - c))
+        else:
+            t = 1 if m > 0 else -1
+            individual.append(max(0.0, -t * d + t * m))
+    return individual, max(0.0, -sum(difference) + sum(margin))
+
+
+@given(st.integers(0, 2**31), st.sampled_from([0.0, 0.01, 0.5]))
+def test_margin_is_equation_1(seed: int, c: float) -> None:
+    difference, margin = pairs(seed)
+    individual = functional.margin_individual(difference, margin, c)
+    total = functional.margin_total(difference, margin)
+    for p in range(len(margin)):
+        expected, expected_total = equation_1(difference[p].tolist(), margin[p].tolist(), c)
+        assert individual[p].tolist() == pytest.approx(expected, abs=1e-12)
+        assert total[p].item() == pytest.approx(expected_total, abs=1e-12)
+
+
+def test_margin_known_answers() -> None:
+    difference = torch.tensor([[0.0, 0.0, 0.0], [3.0, -2.0, 0.005], [1.0, 1.0, -0.51]], dtype=DOUBLE)
+    margin = torch.tensor([[2.0, -1.0, 0.0], [2.0, -1.0, 0.0], [2.0, -1.0, 0.0]], dtype=DOUBLE)
+    expected = torch.tensor([[2.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 2.0, 0.5]], dtype=DOUBLE)
+    torch.testing.assert_close(functional.margin_individual(difference, margin, 0.01), expected)
+    torch.testing.assert_close(functional.margin_total(difference, margin), torch.tensor([1.0, 0.0, 0.0], dtype=DOUBLE))
+
+
+@given(st.floats(-30, 30), st.sampled_from([-1, 0, 1]), st.floats(-5, 5))
+def test_bradley_terry_is_the_log_likelihood(difference: float, preference: int, margin: float) -> None:
+    lead = difference - margin
+    if preference:
+        expected = math.log1p(math.exp(-preference * lead))
+    else:
+        expected = (math.log1p(math.exp(-lead)) + math.log1p(math.exp(lead))) / 2
+    loss = functional.bradley_terry(
+        torch.tensor(difference, dtype=DOUBLE), torch.tensor(preference, dtype=DOUBLE), margin
+    )
+    assert loss.item() == pytest.approx(expected, abs=1e-9)
+
+
+def ranking_by_loop(scores: list[float], quality: list[float]) -> float:
+    loss = 0.0
+    for s, q in zip(scores, quality, strict=True):
+        rivals = [other for other, level in zip(scores, quality, strict=True) if level <= q]
+        loss += math.log(sum(math.exp(rival) for rival in rivals)) - s
+    return loss
+
+
+@given(st.integers(0, 2**31), st.integers(1, 6))
+def test_plackett_luce_is_the_loop(seed: int, size: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(2 * size, 2, generator=generator, dtype=DOUBLE)
+    quality = torch.randint(0, 3, scores.shape, generator=generator).to(DOUBLE)
+    group = torch.tensor([7, 3] * size)
+    losses = functional.plackett_luce(scores, quality, group)
+    for row, number in enumerate([3, 7]):
+        for column in range(2):
+            expected = ranking_by_loop(
+                scores[group == number, column].tolist(), quality[group == number, column].tolist()
+            )
+            assert losses[row, column].item() == pytest.approx(expected, abs=1e-10)
+
+
+def test_plackett_luce_is_a_distribution_over_rankings() -> None:
+    scores = torch.tensor([[0.3], [-1.2], [2.0], [0.0]], dtype=DOUBLE)
+    group = torch.zeros(4, dtype=torch.int64)
+    likelihoods = [
+        (-functional.plackett_luce(scores, torch.tensor(ranks, dtype=DOUBLE)[:, None], group)).exp().item()
+        for ranks in itertools.permutations(range(4))
+    ]
+    assert sum(likelihoods) == pytest.approx(1)
+
+
+def test_plackett_luce_draws_a_tie_together() -> None:
+    scores = torch.tensor([[1.0], [0.0]], dtype=DOUBLE, requires_grad=True)
+    loss = functional.plackett_luce(scores, torch.zeros(2, 1, dtype=DOUBLE), torch.zeros(2, dtype=torch.int64))
+    (gradient,) = torch.autograd.grad(loss.sum(), scores)
+    assert gradient[0] > 0 > gradient[1]
+
+
+@given(st.floats(-25, 60), st.integers(0, 8))
+def test_poisson_is_the_log_likelihood(predicted: float, errors: int) -> None:
+    rate = float(np.logaddexp(0, predicted))
+    loss = functional.poisson_errors(torch.tensor(predicted, dtype=DOUBLE), torch.tensor(errors, dtype=DOUBLE))
+    expected = -float(stats.poisson.logpmf(errors, rate)) - math.lgamma(errors + 1)
+    assert loss.item() == pytest.approx(expected, rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_poisson_does_not_underflow(dtype: torch.dtype) -> None:
+    predicted = torch.tensor([-1000.0, -40.0, -29.0, 1000.0], dtype=dtype, requires_grad=True)
+    loss = functional.poisson_errors(predicted, torch.ones(4, dtype=dtype))
+    (gradient,) = torch.autograd.grad(loss.sum(), predicted)
+    assert bool(loss.isfinite().all())
+    assert bool(gradient.isfinite().all())
+    assert loss[0].item() == 1000
+
+
+@given(st.integers(0, 2**31))
+def test_order_outcomes_give_the_share_of_right_order(seed: int) -> None:
+    difference, margin = pairs(seed, pairs=11, criteria=1)
+    predicted, actual = functional.order_outcomes(difference, margin)
+    hits, false, missed = (
+        (a & b).sum().item() for a, b in ((predicted, actual), (predicted, ~actual), (~predicted, actual))
+    )
+    right = sum(d * m > 0 for d, m in zip(difference.flatten().tolist(), margin.flatten().tolist(), strict=True))
+    differ = int((margin != 0).sum())
+    assert (hits, false, missed) == (right, differ - right, differ - right)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**31))
+def test_gradients_are_those_of_finite_differences(seed: int) -> None:
+    difference, margin = pairs(seed, pairs=4, criteria=3)
+    difference.requires_grad_()
+    group = torch.tensor([0, 1, 0, 1])
+    for function in (
+        lambda x: functional.margin_individual(x, margin),
+        lambda x: functional.margin_total(x, margin),
+        lambda x: functional.bradley_terry(x, margin.sign(), margin),
+        lambda x: functional.plackett_luce(x, margin, group),
+        lambda x: functional.poisson_errors(x, margin.abs()),
+    ):
+        assert torch.autograd.gradcheck(function, (difference,))

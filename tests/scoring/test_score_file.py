@@ -1,0 +1,459 @@
+"""Scoring of files: order, bad rows, resuming after a kill."""
+
+import csv
+import datetime
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from radreward.criteria import RadCliQ
+from radreward.errors import InputError
+from radreward.io.tables import write_table
+from radreward.models import Backbone, Calibration, RewardModel, SavedModel, save_model
+from radreward.prompts import PairTemplate
+from radreward.scorers import load
+from radreward.scorers.base import NOT_FINITE, OK, Scorer
+from radreward.scoring.chunks import Chunk, Here
+from radreward.scoring.score_file import score_file
+from radreward.types import Scores
+
+
+class Overlap(Scorer):
+    """Share of the candidate's words that the reference has; notes every text it scores, fails where it is told to."""
+
+    def __init__(self, log: Path | None = None, seconds: float = 0.0, fails_at: str | None = None) -> None:
+        self.log, self.seconds, self.fails_at = log, seconds, fails_at
+
+    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        pairs = [(set(r.split()), set(c.split())) for r, c in zip(references, candidates, strict=True)]
+        time.sleep(self.seconds)
+        if self.fails_at in candidates:
+            raise RuntimeError("out of memory")
+        if self.log:
+            with self.log.open("a") as file:
+                file.writelines(candidate + "\n" for candidate in candidates)
+        total = torch.tensor([len(r & c) / len(c) for r, c in pairs])
+        return Scores(total, None, None, (OK,) * len(pairs))
+
+    def fingerprint(self) -> str:
+        return "overlap"
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        raise NotImplementedError
+
+
+def _write(path: Path, rows: Sequence[Any]) -> Path:
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return path
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8", newline="\n") as file:  # a text may hold other ends of lines, such as U+2028
+        return [json.loads(line) for line in file]
+
+
+def _pairs(number: int) -> list[dict[str, Any]]:
+    return [
+        {"id": f"r{i}", "reference": "clear lungs", "candidate": f"clear word{i}", "site": i} for i in range(number)
+    ]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_order_length_and_other_columns(tmp_path: Path, suffix: str) -> None:
+    source = _write(tmp_path / "in.jsonl", _pairs(25))
+    output = tmp_path / f"out{suffix}"
+    summary = score_file(Overlap(), source, output, chunk=4, progress=False)
+    assert (summary.rows, summary.rejected, summary.rejects) == (25, 0, None)
+    if suffix == ".parquet":
+        table = pq.read_table(output).to_pylist()
+        assert [row["id"] for row in table] == [f"r{i}" for i in range(25)]
+        assert [row["site"] for row in table] == list(range(25))
+        assert {row["total"] for row in table} == {0.5}
+    else:
+        assert len(output.read_text().splitlines()) == 25 + (suffix == ".csv")
+    assert not (tmp_path / f"out{suffix}.parts").exists()
+
+
+def test_bad_rows_keep_their_place_and_stand_in_the_rejects(tmp_path: Path) -> None:
+    good = {"id": "a", "reference": "x", "candidate": "x"}
+    rows = [
+        good,
+        {**good, "id": "b", "candidate": " "},
+        {**good, "id": "c", "reference": None},
+        {**good, "id": "d", "reference": float("nan")},
+        {**good, "id": "e", "candidate": 3},
+        '{"id": "f", "refer',
+        {**good, "candidate": "x y"},
+        {"reference": "x", "candidate": "x"},
+        {**good, "id": "z"},
+    ]
+    source, output = _write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
+    summary = score_file(Overlap(), source, output, chunk=2, progress=False)
+    written, rejects = _read(output), _read(tmp_path / "out.jsonl.rejects.jsonl")
+    assert [row["total"] for row in written] == [1.0, *[None] * 7, 1.0]
+    assert [(entry["row"], entry["field"]) for entry in rejects] == [
+        (2, "candidate"), (3, "reference"), (4, "reference"), (5, "candidate"), (6, None), (7, "id"), (8, "id")
+    ]  # fmt: skip
+    assert [row["status"] for row in written[1:-1]] == [entry["reason"] for entry in rejects]
+    assert rejects[5]["reason"] == "duplicate id, first in row 1"
+    assert summary.rejected == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("in.jsonl", '{"id": 1, "reference": "x"}\n', "column 'candidate'"),
+        ("in.jsonl", '{"id": 1, "reference": "x", "candidate": "x", "total": 1}\n', "no column 'total'"),
+        ("in.jsonl", "", "at least one row"),
+        ("in.jsonl", "{\n[1]\n", r"one row that can be read but there is none; row 1: expected a JSON object \("),
+        ("in.csv", "id,reference,candidate\n1,x\n", "row 1: expected as many fields as the header has"),
+        ("in.txt", "", "ends with"),
+        ("in.parquet", "PAR1 and then nothing", "cannot be read as parquet"),
+    ],
+)
+def test_what_stops_the_run(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=message):
+        score_file(Overlap(), tmp_path / name, tmp_path / "out.jsonl", progress=False)
+
+
+def test_an_output_that_is_a_folder_is_told_before_anything_is_scored(tmp_path: Path) -> None:
+    source, output, log = _write(tmp_path / "in.jsonl", _pairs(2)), tmp_path / "out.jsonl", tmp_path / "log"
+    output.mkdir()
+    with pytest.raises(InputError, match=r"out\.jsonl: Expected a file to write but it is a folder"):
+        score_file(Overlap(log), source, output, progress=False)
+    assert not log.exists()
+
+
+def test_chunks_may_come_in_any_order_and_only_those_that_are_missing_are_scored(tmp_path: Path) -> None:
+    source, output = _write(tmp_path / "in.jsonl", _pairs(11)), tmp_path / "out.jsonl"
+    asked: list[int] = []
+
+    def backwards(chunks: Iterable[Chunk], folder: Path) -> Iterator[tuple[int, str]]:
+        found = list(chunks)
+        asked.extend(chunk.number for chunk in found)
+        for number, text in reversed(list(Here(Overlap())(found, folder))):
+            if number == 1 and len(found) > 2:
+                raise RuntimeError("gone")
+            yield number, text
+
+    with pytest.raises(RuntimeError, match="gone"):
+        score_file(Overlap(), source, output, chunk=4, progress=False, engine=backwards)
+    summary = score_file(Overlap(), source, output, chunk=4, progress=False, engine=backwards)
+    assert asked == [0, 1, 2, 0, 1]
+    assert summary.resumed == 3  # the last chunk
+    assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(11)]
+
+
+def test_killed_and_resumed_without_scoring_a_finished_part_twice(tmp_path: Path) -> None:
+    source, output, log = _write(tmp_path / "in.jsonl", _pairs(60)), tmp_path / "out.jsonl", tmp_path / "log"
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from pathlib import Path\nfrom test_files import Overlap, score_file\n"
+        f"score_file(Overlap(Path({str(log)!r}), 0.3), {str(source)!r}, {str(output)!r}, chunk=5, progress=False)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code])
+    parts = tmp_path / "out.jsonl.parts"
+    while len(list(parts.glob("0*.jsonl"))) < 3:
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    finished = 5 * len(list(parts.glob("0*.jsonl")))
+    log.write_text("")
+    with pytest.raises(InputError, match="chunk changed"):
+        score_file(Overlap(), source, output, chunk=6, progress=False)
+    summary = score_file(Overlap(log), source, output, chunk=5, progress=False)
+    assert log.read_text().splitlines() == [f"clear word{i}" for i in range(finished, 60)]
+    assert summary.resumed == finished
+    assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(60)]
+
+
+def test_an_input_that_changed_is_not_resumed(tmp_path: Path) -> None:
+    source, parts = _write(tmp_path / "in.jsonl", _pairs(3)), tmp_path / "out.jsonl.parts"
+    parts.mkdir()
+    (parts / "manifest.json").write_text(json.dumps({"input": "other", "scorer": "overlap", "chunk": 512}))
+    with pytest.raises(InputError, match="the input changed"):
+        score_file(Overlap(), source, tmp_path / "out.jsonl", progress=False)
+
+
+def test_csv_with_newlines_and_quotes(tmp_path: Path) -> None:
+    texts = ['two\nlines, "quoted"', "a,b", "plain\r\nx"]
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    with source.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "note", "reference", "candidate"])
+        writer.writerows([f"r{i}", text, text, text] for i, text in enumerate(texts))
+        writer.writerow(["r3", "x"])
+        writer.writerow(["", "x", "x", "x"])
+    assert score_file(Overlap(), source, output, chunk=2, progress=False).rejected == 2
+    with output.open(newline="") as file:
+        written = list(csv.DictReader(file))
+    assert [row["note"] for row in written] == [*texts, "x", "x"]
+    assert [row["total"] for row in written] == ["1.0"] * 3 + [""] * 2
+    assert [row["status"] for row in written[3:]] == ["expected as many fields as the header has", "missing id"]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_parquet_columns_of_any_type_are_carried(tmp_path: Path, suffix: str) -> None:
+    day = datetime.date(2020, 2, 3)
+    table = pa.table(
+        {
+            "id": [7, 8, 7],
+            "reference": ["x", None, "x"],
+            "candidate": ["x", "x", "x"],
+            "day": [day, None, day],
+            "tags": [["a"], [], ["b"]],
+        }
+    )
+    source, output = tmp_path / "in.parquet", tmp_path / f"out{suffix}"
+    pq.write_table(table, source)
+    summary = score_file(Overlap(), source, output, chunk=2, progress=False)
+    assert summary.rejected == 2
+    if suffix == ".parquet":
+        written = pq.read_table(output)
+        assert written.select(["id", "day", "tags"]).equals(table.select(["id", "day", "tags"]))
+        assert written["total"].to_pylist() == [1.0, None, None]
+    elif suffix == ".jsonl":
+        assert _read(output)[0] == {
+            "id": 7, "day": "2020-02-03", "tags": ["a"], "total": 1.0, "status": "ok"
+        }  # fmt: skip
+    else:
+        assert output.read_text().splitlines()[1] == '7,2020-02-03,"[""a""]",1.0,ok'
+
+
+def test_values_that_fit_no_column_are_written_as_text(tmp_path: Path) -> None:
+    good = {"reference": "x", "candidate": "x"}
+    rows = [
+        {**good, "id": 1, "a": 2**80, "b": 1.5, "c": {"k": 1}},
+        {**good, "id": True, "a": 1, "b": 2**60 + 1, "c": "\ud800"},
+        {**good, "id": "3", "candidate": "\ud800"},
+        {**good, "id": 3},
+    ]
+    source, output = _write(tmp_path / "in.jsonl", rows), tmp_path / "out.parquet"
+    score_file(Overlap(), source, output, progress=False)
+    written = pq.read_table(output).to_pylist()
+    assert [row["a"] for row in written] == [str(2**80), "1", None, None]
+    assert [row["b"] for row in written] == [1.5, float(2**60), None, None]
+    assert [row["c"] for row in written] == ['{"k": 1}', "?", None, None]
+    assert [row["id"] for row in written] == ["1", "true", "3", "3"]
+    assert [row["status"] for row in written] == [
+        OK,
+        "expected a text or an integer as id but got bool",
+        "expected UTF-8 text as candidate",
+        "duplicate id, first in row 3",
+    ]
+
+
+def test_a_score_that_is_not_finite_is_no_score(tmp_path: Path) -> None:
+    class Broken(Overlap):
+        def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+            return super().score_texts(references, candidates)._replace(total=torch.tensor([1.0, torch.inf]))
+
+    source, output = _write(tmp_path / "in.jsonl", _pairs(2)), tmp_path / "out.jsonl"
+    assert score_file(Broken(), source, output, progress=False).rejected == 1
+    assert [(row["total"], row["status"]) for row in _read(output)] == [(1.0, OK), (None, NOT_FINITE)]
+
+
+def test_a_reward_model_writes_a_column_per_criterion_and_its_counts(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    criteria = RadCliQ()
+    calibration = Calibration([[(-1.0, 2.0), (1.0, 0.0)]] * len(criteria))
+    saved = SavedModel(RewardModel(Backbone("tiny-bert"), criteria), PairTemplate(), 200, calibration)
+    save_model(saved, tmp_path / "run" / "model")
+    rows = [*_pairs(5), {"id": "long", "reference": "x", "candidate": "y" * 300}]
+    source, output = _write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
+    scorer = load(tmp_path / "run")
+    summary = score_file(scorer, source, output, chunk=2, progress=False)
+    *scored, rejected = _read(output)
+    tags = list(criteria.tags)
+    assert list(scored[0]) == ["id", "site", "total", *tags, *(f"count_{tag}" for tag in tags), "status"]
+    whole = scorer.score([row["reference"] for row in rows[:5]], [row["candidate"] for row in rows[:5]])
+    assert whole.sub is not None
+    assert whole.counts is not None
+    written = torch.tensor([[row[tag] for tag in tags] for row in scored])
+    counts = torch.tensor([[row[f"count_{tag}"] for tag in tags] for row in scored])
+    torch.testing.assert_close(written, whole.sub, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(counts, whole.counts, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(counts, 1 - written.clamp(-1, 1), rtol=1e-5, atol=1e-5)
+    assert rejected["total"] is None
+    assert "expected at most 200 tokens" in rejected["status"]
+    assert summary.rejected == 1
+
+
+def test_another_model_does_not_go_on_with_the_scores_of_a_killed_run(tmp_path: Path) -> None:
+    class Other(Overlap):
+        def fingerprint(self) -> str:
+            return "other"
+
+        def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+            raise KeyboardInterrupt
+
+    source, output = _write(tmp_path / "in.jsonl", _pairs(3)), tmp_path / "out.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        score_file(Other(), source, output, progress=False)
+    with pytest.raises(InputError, match=r"out.jsonl.parts: the scorer changed .*; delete the folder to start anew"):
+        score_file(Overlap(), source, output, progress=False)
+    _write(source, _pairs(4))
+    with pytest.raises(InputError, match="the input changed"):
+        score_file(Other(), source, output, progress=False)
+    assert not output.exists()
+
+
+def test_bad_rows_of_csv(tmp_path: Path) -> None:
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_bytes(
+        b"id,reference,candidate,site\n"
+        b"1,x,x,a\n"
+        b"2,,x,a\n"  # empty
+        b'3,x,"  ",a\n'
+        b"4,x\n"  # missing
+        b"5,x,x,a,b\n"
+        b"1,x,x,a\n"
+        b",x,x,a\n"
+        b"8,x,caf\xe9,a\n"  # not UTF-8
+        b"9,x,x,\xff\n"
+        b"10,nan,nan x,a\n"  # a text like any other: CSV knows no NaN
+    )
+    assert score_file(Overlap(), source, output, chunk=3, progress=False).rejected == 8
+    with output.open(newline="", encoding="utf-8") as file:
+        written = list(csv.DictReader(file))
+    assert [row["id"] for row in written] == ["1", "2", "3", "4", "5", "1", "", "8", "9", "10"]
+    assert [row["total"] for row in written] == ["1.0", *[""] * 8, "0.5"]
+    assert [(entry["row"], entry["field"], entry["reason"]) for entry in _read(tmp_path / "out.csv.rejects.jsonl")] == [
+        (2, "reference", "empty reference"),
+        (3, "candidate", "empty candidate"),
+        (4, None, "expected as many fields as the header has"),
+        (5, None, "expected as many fields as the header has"),
+        (6, "id", "duplicate id, first in row 1"),
+        (7, "id", "missing id"),
+        (8, None, "field 'candidate': expected UTF-8 text"),
+        (9, None, "field 'site': expected UTF-8 text"),
+    ]
+
+
+def _broken_text(texts: Sequence[bytes | None]) -> pa.Array:
+    """A column of texts whose bytes nobody checked, as other writers leave them."""
+    return pa.Array.from_buffers(pa.string(), len(texts), pa.array(texts, pa.binary()).buffers())
+
+
+def test_bad_rows_of_parquet(tmp_path: Path) -> None:
+    columns = {
+        "id": ["a", "b", "c", "d", "a", None, "g"],
+        "reference": ["x", "", None, "x", "x", "x", "x"],
+        "candidate": _broken_text([b"x", b"x", b"x", b"caf\xe9", b"x", b"x", b"x"]),
+    }
+    source, output = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    pq.write_table(pa.table(columns), source)
+    assert score_file(Overlap(), source, output, chunk=3, progress=False).rejected == 5
+    written = pq.read_table(output)
+    assert written["id"].to_pylist() == columns["id"]
+    assert written["total"].to_pylist() == [1.0, *[None] * 5, 1.0]
+    assert written["status"].to_pylist() == [
+        OK,
+        "empty reference",
+        "missing reference",
+        "field 'candidate': expected UTF-8 text",
+        "duplicate id, first in row 1",
+        "missing id",
+        OK,
+    ]
+    rejects = _read(tmp_path / "out.parquet.rejects.jsonl")
+    assert [(entry["file"], entry["row"]) for entry in rejects] == [(str(source), number) for number in range(2, 7)]
+
+
+def test_columns_of_the_wrong_type_in_parquet(tmp_path: Path) -> None:
+    table = pa.table({"id": [1.5, 2.5, 3.5], "reference": [float("nan"), None, 3.0], "candidate": ["x"] * 3})
+    source, output = tmp_path / "in.parquet", tmp_path / "out.jsonl"
+    pq.write_table(table, source)
+    assert score_file(Overlap(), source, output, progress=False).rejected == 3
+    assert {row["status"] for row in _read(output)} == {"expected a text or an integer as id but got float"}
+    pq.write_table(table.set_column(0, "id", pa.array([1, 2, 3])), source)
+    score_file(Overlap(), source, output, progress=False)
+    assert [row["status"] for row in _read(output)] == [
+        "missing reference",
+        "missing reference",
+        "expected a text as reference but got float",
+    ]
+
+
+@pytest.mark.parametrize("kept", [0.5, 0.98])
+def test_a_truncated_parquet_file_stops_the_run(tmp_path: Path, kept: float) -> None:
+    whole, source, output = tmp_path / "whole.parquet", tmp_path / "in.parquet", tmp_path / "out.jsonl"
+    pq.write_table(pa.Table.from_pylist(_pairs(500)), whole)
+    data = whole.read_bytes()
+    source.write_bytes(data[: int(kept * len(data))])
+    with pytest.raises(InputError, match=r"in\.parquet: cannot be read as parquet"):
+        score_file(Overlap(), source, output, progress=False)
+    assert {path.name for path in tmp_path.iterdir()} == {"whole.parquet", "in.parquet"}
+
+
+@pytest.mark.parametrize("missing", ["id", "reference", "candidate"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_a_missing_column_is_named_with_those_that_are_there(tmp_path: Path, suffix: str, missing: str) -> None:
+    source, output = tmp_path / f"in{suffix}", tmp_path / "out.jsonl"
+    kept = [name for name in ("id", "reference", "candidate") if name != missing]
+    write_table(source, pa.schema([(name, pa.string()) for name in kept]), iter([dict.fromkeys(kept, "x")]))
+    with pytest.raises(InputError, match=rf"in\{suffix}: .* column '{missing}'; there are {', '.join(kept)}\."):
+        score_file(Overlap(), source, output, progress=False)
+
+
+def test_an_error_of_the_scorer_loses_no_finished_chunk(tmp_path: Path) -> None:
+    source, output, log = _write(tmp_path / "in.jsonl", _pairs(20)), tmp_path / "out.jsonl", tmp_path / "log"
+    with pytest.raises(RuntimeError, match="out of memory"):
+        score_file(Overlap(log, fails_at="clear word13"), source, output, chunk=4, progress=False)
+    assert not output.exists()
+    assert len(log.read_text().splitlines()) == 12
+    summary = score_file(Overlap(log), source, output, chunk=4, progress=False)
+    assert log.read_text().splitlines() == [f"clear word{i}" for i in range(20)]  # each row once in both runs
+    assert summary.resumed == 12
+    fresh = tmp_path / "fresh.jsonl"
+    score_file(Overlap(), source, fresh, chunk=4, progress=False)
+    assert output.read_bytes() == fresh.read_bytes()
+
+
+def test_a_part_that_was_being_written_is_scored_anew(tmp_path: Path) -> None:
+    source, output, log = _write(tmp_path / "in.jsonl", _pairs(12)), tmp_path / "out.jsonl", tmp_path / "log"
+    with pytest.raises(RuntimeError):
+        score_file(Overlap(fails_at="clear word9"), source, output, chunk=4, progress=False)
+    (tmp_path / "out.jsonl.parts" / "00000002.new").write_text('["ok", nul')
+    assert score_file(Overlap(log), source, output, chunk=4, progress=False).resumed == 8
+    assert log.read_text().splitlines() == [f"clear word{i}" for i in range(8, 12)]
+    assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(12)]
+
+
+TEXT = st.one_of(st.none(), st.just(float("nan")), st.integers(), st.text(max_size=5))
+
+
+@settings(max_examples=30)
+@given(st.lists(st.fixed_dictionaries({"id": TEXT, "reference": TEXT, "candidate": TEXT}), min_size=1, max_size=9))
+def test_any_rows_keep_their_order_and_each_has_a_score_or_a_reason(rows: list[dict[str, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        source, output = _write(Path(folder) / "in.jsonl", rows), Path(folder) / "out.jsonl"
+        summary = score_file(Overlap(), source, output, chunk=2, progress=False)
+        written = _read(output)
+        rejects = _read(summary.rejects) if summary.rejects else []
+    assert len(written) == len(rows)
+    good = [
+        all(isinstance(row[name], str) and row[name].strip() for name in ("reference", "candidate"))
+        and (type(row["id"]) is int or (isinstance(row["id"], str) and bool(row["id"].strip())))
+        and [str(row["id"]) for row in rows].index(str(row["id"])) == number
+        for number, row in enumerate(rows)
+    ]
+    assert [row["total"] is not None for row in written] == good
+    assert [entry["row"] for entry in rejects] == [number for number, fine in enumerate(good, 1) if not fine]
+    assert [entry["reason"] for entry in rejects] == [row["status"] for row in written if row["total"] is None]

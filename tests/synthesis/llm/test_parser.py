@@ -1,0 +1,176 @@
+"""Answers of writers, read: what is right, each thing that can be wrong, and anything at all."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from radreward.criteria import Criteria, Criterion, MRScore, RadCliQ
+from radreward.synthesis.llm.parser import LONGEST, Written, read_written, same_words
+
+TWO = Criteria("two", [Criterion("omission", "Missing."), Criterion("bad grammar", "Bad.", "binary", 5)])
+SECTIONS = ("candidate", "errors")
+GOOD = """[Candidate]
+Clear lungs.
+[Errors]
+omission | "No edema." | none | left out
+bad grammar | "Clear lungs." | "Lungs is clear." | verb
+[Counts]
+omission: 1
+bad grammar: 1
+"""
+
+
+def problem(answer: str, sections: tuple[str, ...] = SECTIONS) -> str | None:
+    return read_written(answer, sections, TWO).problem
+
+
+def test_what_was_asked_for() -> None:
+    found = read_written(GOOD, SECTIONS, TWO)
+    assert found.problem is None
+    assert found.candidate == "Clear lungs."
+    assert found.counts == {"omission": 1, "bad_grammar": 1}
+    assert found.errors[0] == ("omission", "No edema.", None, "left out")
+    assert found.errors[1] == ("bad_grammar", "Clear lungs.", "Lungs is clear.", "verb")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: f"Here you are:\n\n{text}",
+        lambda text: f"```text\n{text}```",
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace("[Counts]", "**[Counts]**:").replace("[Errors]", "## [ERRORS]"),
+        lambda text: text.replace("omission: 1", "- Omission: 1").replace("bad grammar: 1", "2. bad_grammar : 1.0"),
+        lambda text: text.replace('omission | "', "- omission | \u201c").replace('." | none', ".\u201d | None"),
+        lambda text: text.replace("Clear lungs.\n", "Clear\n   lungs.\n\n", 1),
+        lambda text: text.replace("bad grammar |", "bad grammar | ", 1).replace("| verb", "| verb | and more"),
+    ],
+)
+def test_other_ways_to_say_it(change: object) -> None:
+    assert callable(change)
+    found = read_written(change(GOOD), SECTIONS, TWO)
+    assert found.problem is None
+    assert found.candidate == "Clear lungs."
+    assert found.counts == {"omission": 1, "bad_grammar": 1}
+    assert [error[:3] for error in found.errors] == [
+        ("omission", "No edema.", None),
+        ("bad_grammar", "Clear lungs.", "Lungs is clear."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("[Candidate]\nClear lungs.\n", "", "no section: candidate"),
+        ("Clear lungs.\n[Errors]", "[Errors]", "no section: candidate"),
+        ("[Errors]", "[Counts]\n[Errors]", "section twice: counts"),
+        ("[Counts]\nomission: 1\nbad grammar: 1\n", "", "no section: counts"),
+        ("omission: 1\n", "", "missing count: omission"),
+        ("omission: 1\n", "omission: 1\nomission: 1\n", "count twice: omission"),
+        ("omission: 1\n", "omission: one\n", "no count: omission: one"),
+        ("omission: 1\n", "omission: -1\n", "no count: omission: -1"),
+        ("omission: 1\n", "omission: 1e999\n", "no count: omission: 1e999"),
+        ("omission: 1\n", "omission: NaN\n", "no count: omission: NaN"),
+        ("omission: 1\n", "omission: 1.5\n", "no count: omission: 1.5"),
+        ("omission: 1\n", "harm: 1\n", "unknown criterion: harm: 1"),
+        ("omission: 1\n", "omission: 1\nThat is all.\n", "unknown criterion: That is all."),
+        ("bad grammar: 1", "bad grammar: 2", "count outside the set: bad_grammar: 2, not 0 or 1"),
+        ("omission: 1", "omission: 2", "counts and errors differ: omission: 2 counted, 1 stated"),
+        ("bad grammar: 1", "bad grammar: 0", "counts and errors differ: bad_grammar: 0 counted, 1 stated"),
+        ('omission | "No edema."', "harm | none", "unknown criterion: harm | none | none | left out"),
+        ('omission | "No edema." | none | left out', "No edema was left out.", "broken error: No edema was left out."),
+    ],
+)
+def test_what_is_wrong_is_said(old: str, new: str, expected: str) -> None:
+    assert old in GOOD
+    assert problem(GOOD.replace(old, new, 1)) == expected
+
+
+def test_several_errors_of_a_yes_or_no() -> None:
+    more = GOOD.replace("[Counts]", 'bad grammar | none | "is are" | verb\n[Counts]')
+    assert problem(more) is None
+
+
+def test_no_errors() -> None:
+    for nothing in ("", "none\n", "No errors.\n", "-\n"):
+        assert problem(f"[Candidate]\nClear.\n[Errors]\n{nothing}[Counts]\nomission: 0\nbad grammar: 0") is None
+
+
+def test_what_matches() -> None:
+    answer = '[Explanation]\nAll well.\n[Errors]\n[Matched]\n- "No edema."\n2. Clear lungs\nnone\n[Counts]\n'
+    answer += "omission: 0\nbad grammar: 0"
+    found = read_written(answer, ("explanation", "errors", "matched"), TWO)
+    assert (found.words, found.matched, found.problem) == ("All well.", ("No edema.", "Clear lungs"), None)
+
+
+def test_an_answer_without_end() -> None:
+    assert problem("a" * (LONGEST + 1)) == f"too long: {LONGEST + 1} characters"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["[", "[Errors]", "* > # ", "|", '"', "\n", " ", "omission: 1\n", "omission | ", "```", "- ", "1) ", "\u2028"],
+)
+def test_stuffed_answers_take_linear_time(piece: str) -> None:
+    stuffed = (piece * (LONGEST // len(piece)))[:LONGEST]
+    for answer in (stuffed, f"[Candidate]\nA.\n[Errors]\n{stuffed}"[:LONGEST], f"[Counts]\n{stuffed}"[:LONGEST]):
+        assert isinstance(read_written(answer, SECTIONS, TWO), Written)
+
+
+def test_ten_thousand_answers_of_any_kind() -> None:
+    rng = Random(0)
+    pieces = [*GOOD.splitlines(keepends=True), *GOOD, "[Matched]", "\x00", "\ud800", "é", "１", "٣", "999", "|||", "\r"]
+    seen = set()
+    for _ in range(10_000):
+        answer = "".join(rng.choices(pieces, k=rng.randint(0, 30)))
+        if rng.random() < 0.5:  # nearly right
+            place = rng.randrange(len(GOOD))
+            answer = GOOD[:place] + rng.choice(pieces) * rng.randint(0, 2) + GOOD[place + rng.randint(0, 3) :]
+        found = read_written(answer, SECTIONS, TWO)
+        _consistent(found, TWO)
+        seen.add((found.problem or "right").split(":")[0])
+    assert {"right", "no section", "no count", "missing count", "unknown criterion", "counts and errors differ"} <= seen
+
+
+def _consistent(found: Written, criteria: Criteria) -> None:
+    """What is said to be right has a candidate, a count for every criterion, and errors that fit."""
+    if found.problem is not None:
+        return
+    assert found.candidate.strip()
+    assert list(found.counts) == [tag for tag in found.counts if tag in criteria.tags]
+    assert set(found.counts) == set(criteria.tags)
+    for criterion in criteria.criteria:
+        stated = sum(error.tag == criterion.tag for error in found.errors)
+        assert min(stated, 1) == found.counts[criterion.tag] if criterion.kind == "binary" else True
+        assert criterion.kind == "binary" or stated == found.counts[criterion.tag]
+
+
+@given(st.text(max_size=400), st.sampled_from([RadCliQ(), MRScore(), TWO]))
+@settings(max_examples=300)
+def test_any_text(answer: str, criteria: Criteria) -> None:
+    _consistent(read_written(answer, SECTIONS, criteria), criteria)
+
+
+@given(
+    st.dictionaries(st.sampled_from(RadCliQ().tags), st.integers(0, 5)),
+    st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters='|"[]`~'), min_size=1, max_size=30),
+)
+@settings(max_examples=200)
+def test_what_is_written_is_read(counts: dict[str, int], words: str) -> None:
+    full = dict.fromkeys(RadCliQ().tags, 0) | counts
+    errors = [f'{tag} | "w{words}" | none | {words}' for tag, count in full.items() for _ in range(count)]
+    answer = "\n".join(["[Candidate]", f"r {words}", "[Errors]", *errors, "[Counts]"])
+    found = read_written(answer + "".join(f"\n{tag}: {count}" for tag, count in full.items()), SECTIONS, RadCliQ())
+    assert found.problem is None
+    assert found.counts == full
+    assert [(error.tag, error.reference, error.candidate) for error in found.errors] == [
+        (tag, f"w{words}", None) for tag, count in full.items() for _ in range(count)
+    ]
+
+
+def test_words_are_compared_without_case_and_space() -> None:
+    assert same_words(" \u201cNo\n EDEMA\u201d ") == '"no edema"'

@@ -1,0 +1,78 @@
+"""What writers are asked, of any criteria."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.criteria import Criteria, Criterion, MRScore, RadCliQ, RadCliQSignificance
+from radreward.errors import InputError
+from radreward.synthesis.llm.prompts import ask_analysis, ask_errors, ask_reasoning, ask_tier, damage, fenced, tiers
+
+ALL = [RadCliQ(), RadCliQSignificance(), MRScore(), Criteria("own", [Criterion("tone", "Rude.")])]
+
+
+@pytest.mark.parametrize("criteria", ALL, ids=lambda criteria: str(criteria.name))
+def test_every_criterion_is_told_with_its_tag(criteria: Criteria) -> None:
+    none = dict.fromkeys(criteria.tags, 0.0)
+    for messages in (
+        ask_tier(criteria, "Clear lungs.", tiers(criteria)[0]),
+        ask_errors(criteria, "Clear lungs.", none | {criteria.tags[0]: 1.0}, subtle=True),
+        ask_errors(criteria, "Clear lungs.", none),
+        ask_analysis(criteria, "Clear lungs.", "Edema."),
+        ask_reasoning(criteria, "Clear lungs.", "Edema."),
+        ask_reasoning(criteria, "Clear lungs.", "Edema.", none),
+    ):
+        assert [message.role for message in messages] == ["system", "user"]
+        for criterion in criteria.criteria:
+            assert f"- {criterion.tag}: {criterion.description}" in messages[0].content
+        assert "<reference>\nClear lungs.\n</reference>" in messages[1].content
+
+
+def test_what_is_wanted_is_told() -> None:
+    wanted = dict.fromkeys(RadCliQ().tags, 0.0) | {"omission": 2.0}
+    assert "exactly these errors: omission: 2." in ask_errors(RadCliQ(), "A.", wanted)[1].content
+    assert "omission: 2" in ask_reasoning(RadCliQ(), "A.", "B.", wanted)[1].content
+    assert "without errors" in ask_errors(RadCliQ(), "A.", dict.fromkeys(RadCliQ().tags, 0.0))[1].content
+
+
+def test_tiers_of_counts_and_of_points() -> None:
+    counts = {tier.name: tier for tier in tiers(RadCliQSignificance())}
+    assert [[name for name, tier in counts.items() if tier.holds(errors)] for errors in range(8)] == [
+        *[["good"]] * 3,
+        *[["fair"]] * 2,
+        *[["bad"]] * 2,
+        [],
+    ]
+    points = {tier.name: tier for tier in tiers(MRScore())}  # 100 points; 70, 40 and 0 are left at the least
+    for lost in range(0, 101, 5):
+        expected = "good" if 100 - lost >= 70 else "fair" if 100 - lost >= 40 else "bad"
+        assert [name for name, tier in points.items() if tier.holds(lost)] == [expected]
+
+
+def test_a_tier_that_cannot_be_is_left_out() -> None:
+    one = Criteria("one", [Criterion("grammar", "Bad.", "binary", 5)])
+    assert [tier.name for tier in tiers(one)] == ["good", "bad"]
+    with pytest.raises(InputError, match="weights that tell"):
+        tiers(Criteria("none", [Criterion("grammar", "Bad.", "binary", 0)]))
+
+
+def test_many_criteria_have_all_tiers() -> None:
+    many = Criteria("many", [Criterion(f"c{place}", "Bad.", "binary", 1 + place / 7) for place in range(40)])
+    assert [tier.name for tier in tiers(many)] == ["good", "fair", "bad"]
+
+
+def test_damage() -> None:
+    none = dict.fromkeys(RadCliQSignificance().tags, 0.0)
+    assert damage(RadCliQSignificance(), none | {"insignificant_omission": 2, "significant_omission": 1}) == 3
+    assert damage(MRScore(), dict.fromkeys(MRScore().tags, 0) | {"grammar": 1, "completeness": 1}) == 15
+
+
+@given(st.text(st.sampled_from("<>/reference-2 \n"), max_size=60))
+def test_nothing_in_a_report_ends_it(text: str) -> None:
+    shown = fenced("reference", text)
+    first, last = shown.split("\n", 1)[0], shown.rsplit("\n", 1)[1]
+    assert last == first.replace("<", "</", 1)
+    assert text.lower().count(last) == 0
+    assert shown == f"{first}\n{text}\n{last}"

@@ -1,0 +1,94 @@
+"""The sheet for a person: drawn, filled in, read back."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from radreward.criteria import RadCliQ
+from radreward.errors import InputError
+from radreward.synthesis.llm import read_sheet, write_accuracies, write_sheet
+
+TAGS = RadCliQ().tags
+
+
+def sample(number: int, text: str = 'Clear, "quoted"\nlungs.') -> dict[str, Any]:
+    error = {"tag": "omission", "reference": "No edema.", "candidate": None, "what": "left out"}
+    counts = dict.fromkeys(TAGS, 0) | {"omission": number % 3}
+    return {"id": f"r{number}", "reference": text, "candidate": text, "errors": counts, "stated": [error], "words": ""}
+
+
+def filled(path: Path, **cells: list[str]) -> None:
+    """Fill columns `checked: ...` of a sheet."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for tag, values in cells.items():
+        for row, value in zip(rows, values, strict=True):
+            row[f"checked: {tag}"] = value
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_samples_are_drawn_by_seed(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    drawn = []
+    for seed in (0, 0, 1):
+        write_sheet(path, RadCliQ(), [sample(number) for number in range(200)], 50, seed)
+        with path.open(newline="") as file:
+            drawn.append([row["id"] for row in csv.DictReader(file)])
+    assert len(set(drawn[0])) == 50
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_accuracies(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    write_sheet(path, RadCliQ(), [sample(number) for number in range(4)], 50)
+    # Written: 0, 1, 2, 0.
+    filled(path, omission=["0", "1.0", " 1 ", ""], incorrect_location=["0", "0", "0", "0"])
+    found = {entry.tag: (entry.checked, entry.equal, entry.share) for entry in read_sheet(path)}
+    assert found["omission"] == (3, 2, 2 / 3)
+    assert found["incorrect_location"] == (4, 4, 1.0)
+    assert found["false_prediction"] == (0, 0, None)
+    assert list(found) == list(TAGS)
+    write_accuracies(tmp_path / "table.csv", read_sheet(path))
+    assert (tmp_path / "table.csv").read_text().splitlines()[2] == "omission,3,2,0.6666666666666666"
+
+
+@pytest.mark.parametrize("start", ["=1+1", "+1", "-1 cm", "@x"])
+def test_no_cell_is_a_formula(tmp_path: Path, start: str) -> None:
+    path = tmp_path / "sheet.csv"
+    write_sheet(path, RadCliQ(), [sample(0, start)], 50)
+    with path.open(newline="") as file:
+        [row] = csv.DictReader(file)
+    assert (row["reference"], row["candidate"]) == (f"'{start}", f"'{start}")
+
+
+@pytest.mark.parametrize("value", ["one", "-1", "0.5", "inf", "nan", "1e9"])
+def test_a_cell_that_is_no_count(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "sheet.csv"
+    write_sheet(path, RadCliQ(), [sample(number) for number in range(2)], 50)
+    filled(path, omission=["1", value])
+    with pytest.raises(InputError, match="row 2, column 'checked: omission': Expected a count"):
+        read_sheet(path)
+
+
+def test_a_sheet_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="Expected a sheet"):
+        read_sheet(path)
+    path.write_text("")
+    with pytest.raises(InputError, match="Expected a sheet"):
+        read_sheet(path)
+    write_sheet(path, RadCliQ(), [sample(0)], 50)
+    with pytest.raises(InputError, match="all are empty"):
+        read_sheet(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_sheet(tmp_path / "gone.csv")
+    with pytest.raises(ValueError, match="`count` to be >= 0"):
+        write_sheet(path, RadCliQ(), [], -1)

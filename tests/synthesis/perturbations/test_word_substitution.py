@@ -1,0 +1,154 @@
+import re
+from difflib import SequenceMatcher
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from radreward.data.readers.openi import read_openi
+from radreward.synthesis.error_counting import count_errors
+from radreward.synthesis.perturbations.error_operators import OPERATORS, paraphrase, reorder
+from radreward.synthesis.perturbations.word_substitution import exchanged, hinted
+from radreward.text.facts import AnnotatedReport
+from radreward.text.findings import AFTER, BEFORE, DEGREES
+from radreward.text.report_parser import LONGEST, PLACE_WORDS, Excerpt, annotate
+
+PHRASES = [
+    *PLACE_WORDS,
+    *(phrase for words in (BEFORE, AFTER, DEGREES) for entry in words.values() for phrase in entry),
+]
+ALLOWED = {word for phrase in PHRASES for word in re.findall(r"[\w-]+", phrase.lower())} | {
+    *("a", "an", "mildly", "minimally", "moderately", "severely", "markedly", "lul", "rul", "lll", "rll"),
+}
+
+
+def excerpt(text: str) -> Excerpt:
+    entry = annotate(text).sentences[0]
+    assert isinstance(entry, Excerpt)
+    return entry
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "edited"),
+    [
+        (
+            "Small left effusion hides the left border.",
+            {"location": "right"},
+            "Small right effusion hides the left border.",
+        ),
+        ("LLL opacity behind the heart.", {"location": "right lower"}, "RLL opacity behind the heart."),
+        ("Opacity in the RUL near the clip", {"location": "left upper"}, "Opacity in the LUL near the clip"),
+        ("An extensive opacity near the clip", {"severity": "mild"}, "A subtle opacity near the clip"),
+        ("Mildly enlarged heart, XXXX.", {"severity": "severe"}, "Severely enlarged heart, XXXX."),
+        ("Effusion is small, XXXX.", {"severity": "severe"}, "Effusion is large, XXXX."),
+        ("mild RIGHT effusion; XXXX", {"location": "left"}, "mild LEFT effusion; XXXX"),
+        ("1. Small effusion by the clip", {"severity": "moderate"}, "1. Moderate effusion by the clip"),
+        ("XXXX opacity at the left base", {"location": "right lower"}, "XXXX opacity at the right base"),
+    ],
+)
+def test_one_word_is_exchanged(text: str, changes: dict[str, Any], edited: str) -> None:
+    entry = excerpt(text)
+    fact = entry.facts[0]
+    assert exchanged(entry, (fact._replace(**changes), *entry.facts[1:])) == edited
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("Clip on the left, XXXX, and effusion.", {"location": "right"}),  # the word is not beside the name
+        ("A small left effusion, XXXX.", {"location": "bilateral"}),  # "a bilateral effusion"
+        ("Left greater than right effusions.", {"location": "right"}),
+        ("Small effusion, XXXX.", {"change": "new"}),
+        ("Small effusion, XXXX.", {"polarity": "absent"}),
+        ("Effusion, XXXX.", {"severity": "mild"}),  # nothing there to exchange
+    ],
+)
+def test_else_nothing(text: str, changes: dict[str, Any]) -> None:
+    entry = excerpt(text)
+    assert exchanged(entry, (entry.facts[0]._replace(**changes), *entry.facts[1:])) is None
+
+
+def test_a_finding_hinted_at_is_not_invented() -> None:
+    report = annotate("Shrapnel and scarring, XXXX. No large effusion near the tortuous aorta, XXXX.")
+    assert {"scar", "effusion", "loculated", "tortuous"} <= hinted(report)
+    assert "goiter" not in hinted(report)
+    assert not hinted(annotate("No effusion."))
+
+
+WILD = (
+    "HISTORY: Left effusion. TECHNIQUE: Two views. FINDINGS: Small left pleural effusion with a drain, mild RLL "
+    "opacity near the clip. It is new. There is a small hiatal hernia. No pneumothorax. IMPRESSION: "
+    "1. Small left effusion. 2. Something else, left greater than right",
+    "heart size normal lungs clear no effusion or ptx but mild RIGHT apical scarring is suspected near XXXX",
+    "COMPARISON: None. The heart is enlarged; moderate. Effusion - left > right. Old left rib fracture, healed.",
+    "Chest: stable. Mild cardiomegaly. Unchanged moderate left effusion. Increasing RLL infiltrate.",
+)
+
+
+def _check(report: AnnotatedReport, edited: AnnotatedReport) -> None:
+    """All that was not read wholly is there still, in order, but for words of place and degree beside a name."""
+    before = [entry for entry in report.sentences if isinstance(entry, Excerpt)]
+    after = [entry for entry in edited.sentences if isinstance(entry, Excerpt)]
+    assert len(before) == len(after)
+    for old, new in zip(before, after, strict=True):
+        if old.text == new.text:
+            continue
+        one, other = re.findall(r"[\w-]+|\W", old.text), re.findall(r"[\w-]+|\W", new.text)
+        matcher = SequenceMatcher(None, one, other, autojunk=False)
+        for kind, i, j, k, n in matcher.get_opcodes():
+            if kind != "equal":
+                assert {word.lower() for word in one[i:j] + other[k:n] if word.strip()} <= ALLOWED, (old.text, new.text)
+
+
+def _edit_all(report: AnnotatedReport, seed: int) -> dict[str, AnnotatedReport]:
+    """What each operator makes, checked."""
+    made = {}
+    for tag, operator in OPERATORS.items():
+        edited = operator(report, Random(seed))
+        if edited is None:
+            continue
+        made[tag] = edited
+        _check(report, edited)
+        counts = count_errors(report.facts, edited.facts)
+        again = count_errors(annotate(report.text).facts, annotate(edited.text).facts)
+        assert counts == again, (report.text, edited.text)
+    for harmless in (paraphrase, reorder):
+        edited = harmless(report, Random(seed))
+        _check(report, edited)
+        assert not any(count_errors(report.facts, edited.facts).values())
+    return made
+
+
+@pytest.mark.parametrize("text", WILD)
+def test_wild_reports_keep_what_was_not_read(text: str) -> None:
+    for seed in range(40):
+        _edit_all(annotate(text), seed)
+
+
+def test_headings_stay_where_they_are() -> None:
+    for seed in range(40):
+        for edited in _edit_all(annotate(WILD[0]), seed).values():
+            assert edited.text.startswith("HISTORY: Left effusion. TECHNIQUE: Two views. FINDINGS:")
+            assert "near the clip. It is new." in edited.text
+
+
+@pytest.mark.data
+def test_open_i(openi_csv: Path) -> None:
+    """Shares of real reports to which an operator of each kind applies, and nothing else changed in any of them."""
+    texts = [study.text for study in read_openi(openi_csv) if len(study.text) <= LONGEST][:1500]
+    applied = dict.fromkeys(OPERATORS, 0)
+    for seed, text in enumerate(texts):
+        report = annotate(text)
+        assert report.text == text
+        for tag in _edit_all(report, seed):
+            applied[tag] += 1
+    shares = {tag: count / len(texts) for tag, count in applied.items()}
+    print(shares)
+    assert len(texts) > 1000
+    assert shares["false_prediction"] > 0.99
+    assert shares["omission"] > 0.1
+    assert shares["incorrect_location"] > 0.15
+    assert shares["incorrect_severity"] > 0.1
+    assert shares["incorrect_comparison"] > 0.05
+    assert applied["omission_of_comparison"] > 0

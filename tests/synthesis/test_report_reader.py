@@ -1,0 +1,78 @@
+"""Reading of real reports: what is used, what is left out, and what is refused with its file, row and field."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from radreward.criteria import RadCliQ
+from radreward.errors import InputError
+from radreward.synthesis import synthesize_files
+from radreward.synthesis.report_reader import Reports, read_reports
+from radreward.text.report_parser import LONGEST
+
+
+def _csv(tmp_path: Path, content: str | bytes) -> Path:
+    path = tmp_path / "my.csv"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("id,words\n1,No edema.\n", ["a column report, reference, text, or findings and impression", "id, words"]),
+        ("report\nNo edema.\n", ["at least two reports", "got 1"]),
+        ("report\n\n", ["at least two reports", "got 0"]),
+        (b"report\nNo edema.\n\xff\xfe scar.\n", ["row 2", "'report'", "UTF-8"]),
+        ("report\nNo edema.\nScar.,more\n", ["row 2", "as many fields"]),
+        (f"report\nNo edema.\n{'a ' * LONGEST}\n", ["row 2", "'report'", f"at most {LONGEST} characters"]),
+    ],
+)
+def test_reports_that_cannot_be_used(tmp_path: Path, content: str | bytes, parts: list[str]) -> None:
+    path = _csv(tmp_path, content)
+    with pytest.raises(InputError) as error:
+        synthesize_files(tmp_path / "out", RadCliQ(), 2, reports=path)
+    message = str(error.value)
+    assert "\n" not in message
+    assert all(part in message for part in [str(path), *parts]), message
+    assert not (tmp_path / "out" / "groups.parquet").exists()
+
+
+@pytest.mark.parametrize("value", [float("nan"), 3.0])
+def test_a_number_is_no_report(tmp_path: Path, value: float) -> None:
+    path = tmp_path / "my.parquet"
+    pq.write_table(pa.table({"report": [1.0, value]}), path)
+    with pytest.raises(InputError, match=r"my\.parquet, row 1, field 'report': Expected text but got 1\.0"):
+        read_reports(path)
+    lines = [json.dumps({"report": "No edema."}), json.dumps({"report": value})]
+    path = tmp_path / "my.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(InputError, match=rf"my\.jsonl, row 2, field 'report': Expected text but got {value}"):
+        read_reports(path)
+
+
+def test_half_a_character_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "my.jsonl"
+    path.write_text('{"report": "No edema."}\n{"report": "Scar \\ud800."}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"my\.jsonl, row 2, field 'report': Expected UTF-8 text"):
+        read_reports(path)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.csv"):
+        read_reports(tmp_path / "none.csv")
+
+
+def test_empty_reports_are_left_out_and_sections_joined(tmp_path: Path) -> None:
+    path = _csv(tmp_path, 'findings,impression\n"No  edema.\nScar.",\n,\n,Scoliosis.\nNo mass.,Scar.\n')
+    assert read_reports(path) == Reports(["No edema. Scar.", "Scoliosis.", "No mass. Scar."], [2])
+
+
+def test_a_column_of_ones_choice(tmp_path: Path) -> None:
+    path = _csv(tmp_path, "report,other\nScar.,No edema.\nScar.,No mass.\n")
+    assert read_reports(path, "other").texts == ["No edema.", "No mass."]
+    with pytest.raises(InputError, match=r"Expected a column none but got report, other"):
+        read_reports(path, "none")

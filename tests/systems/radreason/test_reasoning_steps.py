@@ -1,0 +1,42 @@
+"""The errors that reasons name."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.criteria import RadCliQ
+from radreward.systems.radreason.prompt import RadReasonTemplate
+from radreward.systems.radreason.reasoning_steps import errors_in_steps
+from radreward.types import Analysis
+
+CRITERIA = RadCliQ()
+word = (
+    st.text("abc xyz:,-'", min_size=1).map(lambda text: " ".join(text.split())).filter(lambda text: text.strip("_* "))
+)
+
+
+@given(st.lists(st.lists(word, max_size=3), min_size=6, max_size=6))
+def test_what_the_layout_writes_is_read(words: list[list[str]]) -> None:
+    values = tuple(float(len(entry)) for entry in words)
+    answer = RadReasonTemplate().render_answer(Analysis(values, "", tuple(map(tuple, words)), ()), CRITERIA)
+    reasoning = RadReasonTemplate().parse(answer, CRITERIA).reasoning
+    assert errors_in_steps(reasoning, CRITERIA) == tuple(map(tuple, words))
+
+
+@given(st.none() | st.text() | st.text(st.sampled_from("step 1:*_;omission\n")))
+def test_any_text_is_borne(text: str | None) -> None:
+    assert len(errors_in_steps(text, CRITERIA)) == len(CRITERIA)
+
+
+@pytest.mark.parametrize(
+    ("line", "errors"),
+    [
+        ("omission: A nodule.", ("A nodule",)),
+        ("**Step 2: Omission:** a nodule; no errors", ("a nodule",)),
+        ("- step 2. omission: none", ()),
+        ("Step 2: omission", ()),
+        ("The omission: a nodule", ()),
+    ],
+)
+def test_a_line_names_a_criterion_at_its_beginning(line: str, errors: tuple[str, ...]) -> None:
+    assert errors_in_steps(f"So.\n{line}", CRITERIA)[1] == errors

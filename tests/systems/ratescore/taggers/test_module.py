@@ -1,0 +1,125 @@
+import json
+import logging
+import re
+from pathlib import Path
+
+import pytest
+from torch import Tensor
+
+from radreward.cli import build, main
+from radreward.data.entity_io import LabelledSentence, write_sentences
+from radreward.errors import InputError
+from radreward.synthesis.entity_generator import labelled_sentences
+from radreward.systems.ratescore.taggers import load_tagger
+from radreward.systems.ratescore.taggers.module import EntityModule
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = """
+run: {folder}/run
+criteria: RadCliQ
+checkpoint_every: 2
+model:
+  class_path: EntityModule
+  init_args:
+    scheme: {scheme}
+    hidden: 16
+    backbone: {{name: tiny-bert, lora: {{r: 2}}}}
+    optimizer: {{lr: 1.0e-2}}
+data:
+  class_path: radreward.data.entity_datamodule.EntityDataModule
+  init_args: {{sentences: {folder}/train.jsonl, validation: 0.2, sentences_per_batch: 8}}
+trainer: {{max_steps: 4, val_check_interval: 2, accelerator: cpu, enable_progress_bar: false}}
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    write_sentences(tmp_path / "train.jsonl", labelled_sentences(60, seed=1))
+    path = tmp_path / "tagger.yaml"
+    path.write_text(CONFIG.format(folder=tmp_path, scheme=getattr(request, "param", "iob")))
+    return path
+
+
+@pytest.mark.parametrize("config", ["iob", "span"], indirect=True)
+def test_a_run_leaves_a_tagger_and_figures(config: Path) -> None:
+    training = build(config)
+    figures = training.fit()
+    assert set(figures["total"]) == {"precision", "recall", "f1", "accuracy"}
+    assert figures["total"]["accuracy"] is not None
+    saved = json.loads((training.run.metrics).read_text())
+    assert saved["entities"] == figures
+    assert saved["steps"] == 4
+    module = training.module
+    assert isinstance(module, EntityModule)
+    texts = ["No effusion.", "Clear lungs."]
+    tagger = load_tagger(training.run.model)
+    assert tagger.tag(texts) == module.tagger.tag(texts)
+    assert tagger.fingerprint() == module.tagger.fingerprint(), "what is measured is what is saved"
+
+
+def test_a_run_that_was_stopped_and_continued_is_the_same_run(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = build(config).fit()
+    step = EntityModule.training_step
+
+    def stopped(module: EntityModule, batch: list[LabelledSentence], batch_index: int) -> Tensor:
+        if module.global_step == 3:
+            raise KeyboardInterrupt
+        return step(module, batch, batch_index)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EntityModule, "training_step", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            build(config, "overwrite=true").fit()
+    assert not (config.parent / "run" / "model").exists()
+    assert build(config, "ckpt_path=last").fit() == whole
+
+
+@pytest.mark.parametrize("config", ["span"], indirect=True)
+def test_entities_that_are_no_spans_are_told(config: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    name = "a mass of as many words as nobody needs"
+    with (tmp_path / "train.jsonl").open("a") as file:
+        for number in range(20):
+            entity = {"start": 0, "end": len(name), "type": "Abnormality"}
+            file.write(json.dumps({"text": f"{name} {number}.", "entities": [entity]}) + "\n")
+    with caplog.at_level(logging.WARNING):
+        build(config, "trainer.max_steps=1", "trainer.val_check_interval=1").fit()
+    assert re.search(r"1\d of the \d+ entities to train on have more than 8 words", caplog.text)
+
+
+def test_other_data_are_refused(config: Path, tmp_path: Path) -> None:
+    text = config.read_text()
+    other = text[: text.index("data:")] + (
+        f"data: {{records: {tmp_path}/groups.parquet, collator: {{class_path: PackedGroups}}}}\n"
+        "trainer: {max_steps: 1, accelerator: cpu, enable_progress_bar: false}\n"
+    )
+    config.write_text(other)
+    with pytest.raises(InputError, match="data: Expected EntityDataModule for a tagger but got PairedReportDataModule"):
+        build(config).fit()
+    assert not (tmp_path / "run").exists()
+
+
+def test_data_that_cannot_be_used_leave_no_run(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").write_text('{"text": "x", "entities": [{"start": 0, "end": 9, "type": "Disease"}]}\n')
+    with pytest.raises(InputError, match=r"train\.jsonl, line 1: field 'entities'"):
+        build(config).fit()
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_settings_of_the_shipped_tagger_train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_sentences(tmp_path / "train.jsonl", labelled_sentences(40, seed=1))
+    small = {
+        "run": tmp_path / "run",
+        "data.init_args.sentences": tmp_path / "train.jsonl",
+        "data.init_args.validation": 0.3,
+        "model.init_args.backbone.init_args.name": "tiny-bert",
+        "trainer.max_steps": 1,
+        "trainer.val_check_interval": 1,
+        "trainer.accelerator": "cpu",
+        "trainer.precision": "32-true",
+    }
+    config = ROOT / "experiments" / "ratescore" / "tagger.yaml"
+    assert main(["fit", "--config", str(config), *(f"--{name}={value}" for name, value in small.items())]) == 0
+    printed = capsys.readouterr()
+    assert "accuracy" in printed.out
+    assert "Non-Disease" in printed.out
+    assert "validation F1" in printed.err

@@ -1,0 +1,198 @@
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import torch
+from transformers import DebertaV2Config, DebertaV2Model
+
+from radreward.data.tokenizer import load_tokenizer
+from radreward.errors import InputError
+from radreward.models import Backbone, LoRA
+from radreward.models.sentence_tokenizer import Piece, SentenceTokens
+from radreward.systems.ratescore.taggers import IobModel, NeuralTagger, SpanModel, load_tagger
+from radreward.systems.ratescore.taggers.iob_tagger import TAGS, decode_words, tag_numbers
+from radreward.systems.ratescore.taggers.neural import TaggerModel, entities_of
+from radreward.systems.ratescore.taggers.span_tagger import KINDS
+from radreward.types import Entity
+
+TEXTS = ["Lungs clear.", "No left effusion or edema", "", "Lungs clear.", "x"]
+LABELLED = [
+    ("no edema", [Entity("edema", "Non-Disease", 3, 8)]),
+    ("mild edema, clear lungs", [Entity("mild edema", "Disease", 0, 10), Entity("lungs", "Anatomy", 18, 23)]),
+]
+
+
+def model_of(scheme: str, name: str = "tiny-bert") -> TaggerModel:
+    torch.manual_seed(0)
+    backbone = Backbone(name, lora=LoRA(4))
+    return IobModel(backbone) if scheme == "iob" else SpanModel(backbone, hidden=16, width=4)
+
+
+@pytest.fixture(params=["iob", "span"])
+def scheme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.parametrize("name", ["tiny-bert", "tiny-llama"])
+def test_order_number_and_offsets(scheme: str, name: str) -> None:
+    tagger = NeuralTagger(model_of(scheme, name), load_tokenizer(name))
+    found = tagger.tag(TEXTS)
+    assert len(found) == len(TEXTS)
+    assert found[0] == found[3]
+    assert found[2] == ()
+    assert tagger.tag([]) == []
+    for text, entities in zip(TEXTS, found, strict=True):
+        assert all(text[entity.start : entity.end] == entity.name for entity in entities)
+        assert all(one.end <= other.start for one, other in zip(entities, entities[1:], strict=False))
+    assert [tagger.tag([text])[0] for text in TEXTS] == found, "a batch changes nothing"
+
+
+def test_learns_what_it_is_shown(scheme: str) -> None:
+    torch.manual_seed(0)
+    backbone = Backbone("tiny-bert", lora=None)
+    model: TaggerModel = IobModel(backbone) if scheme == "iob" else SpanModel(backbone, hidden=32, width=8)
+    tagger = NeuralTagger(model, load_tokenizer("tiny-bert"))
+    pieces = [piece for row, (text, _) in enumerate(LABELLED) for piece in tagger.tokens.pieces(row, text)]
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    for _ in range(60):
+        loss = model.loss(tagger.tokens.batch(pieces), pieces, [known for _, known in LABELLED])
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]  # torch has no types for it
+        optimizer.step()
+    assert tagger.tag([text for text, _ in LABELLED]) == [tuple(known) for _, known in LABELLED]
+
+
+def test_saved_and_read(scheme: str, tmp_path: Path) -> None:
+    tagger = NeuralTagger(model_of(scheme), load_tokenizer("tiny-bert"))
+    tagger.save_pretrained(tmp_path / "model", {"steps": 1})
+    again = load_tagger(tmp_path / "model")
+    assert again.tag(TEXTS) == tagger.tag(TEXTS)
+    assert again.fingerprint() == tagger.fingerprint()
+    other = model_of(scheme)
+    torch.nn.init.zeros_(next(parameter for parameter in other.parameters() if parameter.requires_grad))
+    assert NeuralTagger(other, load_tokenizer("tiny-bert")).fingerprint() != tagger.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("format", 2, "Expected `format` to be 1"),
+        ("lora", {"r": 0}, "Expected `r` to be >= 1"),
+        ("lora", {"r": 8, "alpha": 8, "targets": "auto"}, "of shape"),
+        ("surplus", 1, "'surplus' is missing or unknown"),
+    ],
+)
+def test_a_broken_folder_is_refused(tmp_path: Path, field: str, value: object, message: str) -> None:
+    NeuralTagger(model_of("iob"), load_tokenizer("tiny-bert")).save_pretrained(tmp_path / "model")
+    path = tmp_path / "model" / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
+    with pytest.raises(InputError, match=message):
+        load_tagger(tmp_path / "model")
+
+
+def test_weights_that_are_missing_or_broken_are_refused(tmp_path: Path) -> None:
+    model = model_of("iob")
+    NeuralTagger(model, load_tokenizer("tiny-bert")).save_pretrained(tmp_path / "model")
+    weights = tmp_path / "model" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+    with pytest.raises(InputError, match="model.safetensors"):
+        load_tagger(tmp_path / "model")
+    weights.unlink()
+    with pytest.raises(InputError, match="there is no such file"):
+        load_tagger(tmp_path / "model")
+    with torch.no_grad():
+        next(parameter for parameter in model.parameters() if parameter.requires_grad).fill_(float("nan"))
+    with pytest.raises(InputError, match="finite"):
+        NeuralTagger(model, load_tokenizer("tiny-bert")).save_pretrained(tmp_path / "other")
+
+
+def test_nothing_else_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="Expected a folder that is new, empty or holds a tagger"):
+        NeuralTagger(model_of("iob"), load_tokenizer("tiny-bert")).save_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("limit", [4, 7, 100])
+def test_a_long_sentence_is_read_in_parts_and_none_is_lost(limit: int) -> None:
+    text = "No left effusion, nor edema; thelongestwordhere XXXX."
+    pieces = SentenceTokens(load_tokenizer("tiny-bert"), limit).pieces(0, text)
+    assert all(len(piece.ids) <= limit for piece in pieces)
+    for piece in pieces:
+        assert text[piece.begin : piece.begin + len(piece.text)] == piece.text
+    covered = {piece.begin + at for piece in pieces for start, end in piece.spans for at in range(start, end)}
+    assert covered == {at for at, char in enumerate(text) if char != " "}
+
+
+def _piece(text: str) -> Piece:
+    (piece,) = SentenceTokens(load_tokenizer("embedded"), 100).pieces(0, text)
+    return piece
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        (["O", "B-Disease"], ["edema"]),  # an entity that ends with the sentence
+        (["B-Anatomy", "I-Disease"], ["no edema"]),  # the type is that of B
+        (["O", "I-Disease"], ["edema"]),  # I where nothing is open
+        (["B-Disease", "B-Disease"], ["no", "edema"]),
+        (["O", "O"], []),
+    ],
+)
+def test_decoding(tags: list[str], expected: list[str]) -> None:
+    piece = _piece("no edema")
+    words = piece.words()
+    assert len(words) == 2
+    row = ["O"] * len(piece.ids)
+    for (first, last), tag in zip(words, tags, strict=True):
+        row[first] = tag
+        row[first + 1 : last + 1] = ["B-Anatomy"] * (last - first)  # what continues a word does not count
+    found = entities_of(piece, decode_words(piece, row))
+    assert [entity.name for entity in found] == expected
+    if tags[0] == "B-Anatomy":
+        assert found[0].type == "Anatomy"
+
+
+def test_tags_and_decoding_are_inverse() -> None:
+    piece = _piece("Mild pneumomediastinum, small hydropneumothorax XXXX")
+    known = [
+        Entity("Mild pneumomediastinum", "Abnormality", 0, 22),
+        Entity("hydropneumothorax", "Non-Abnormality", 30, 47),
+    ]
+    tags = [TAGS[max(number, 0)] for number in tag_numbers(piece, known)]
+    assert entities_of(piece, decode_words(piece, tags)) == known
+
+
+def test_spans_that_overlap_go_to_the_likelier() -> None:
+    class Certain(SpanModel):
+        def forward(self, batch: object, spans: torch.Tensor) -> torch.Tensor:
+            logits = torch.zeros(len(spans), len(KINDS))
+            logits[:, 0] = 1
+            for row, (_, _, _, words) in enumerate(spans.tolist()):
+                if words <= 2:
+                    logits[row, 3] = 2 + words  # of two words likelier than of one
+            return logits
+
+    piece = _piece("no edema here")
+    model = Certain(Backbone("tiny-bert", lora=LoRA(2)), hidden=4, width=2)
+    tagger = NeuralTagger(model, load_tokenizer("embedded"))
+    (found,) = model.decode(tagger.tokens.batch([piece]), [piece])
+    assert [entity.name for entity in entities_of(piece, found)] == ["no edema", "here"]
+
+
+@pytest.mark.parametrize("field", ["hidden", "width"])
+def test_sizes_are_positive(field: Literal["hidden", "width"]) -> None:
+    sizes = {"hidden": 4, "width": 4, field: 0}
+    with pytest.raises(ValueError, match=f"Expected `{field}` to be >= 1 but got 0"):
+        SpanModel(Backbone("tiny-bert"), **sizes)
+
+
+def test_a_backbone_that_cannot_be_packed_reads_sentences(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    sizes: dict[str, Any] = {"vocab_size": 260, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
+    DebertaV2Model(DebertaV2Config(**sizes, num_attention_heads=2)).save_pretrained(tmp_path / "backbone")
+    load_tokenizer("tiny-bert").save_pretrained(tmp_path / "backbone")
+    name = str(tmp_path / "backbone")
+    tagger = NeuralTagger(IobModel(Backbone(name, lora=LoRA(2))), load_tokenizer(name))
+    tagger.save_pretrained(tmp_path / "model")
+    assert load_tagger(tmp_path / "model").tag(TEXTS) == tagger.tag(TEXTS)

@@ -1,0 +1,55 @@
+"""Taggers on sentences of real reports, whose labels are kept as offsets only."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments.ratescore.compare_taggers import measures, real_sentences
+from radreward.systems.ratescore.taggers import load_tagger
+from radreward.systems.ratescore.taggers.artifact import SHIPPED
+from radreward.types import ENTITY_TYPES
+
+LABELS = json.loads((Path(__file__).parents[2] / "data" / "openi_entities.json").read_text(encoding="utf-8"))[
+    "sentences"
+]
+
+
+def test_the_shipped_tagger_is_small_and_finds_the_plainest() -> None:
+    assert sum(file.stat().st_size for file in SHIPPED.iterdir()) < 2_000_000
+    (found,) = load_tagger("embedded").tag(["There is no pleural effusion. The heart is enlarged."])
+    assert [(entity.name, entity.type) for entity in found] == [
+        ("pleural effusion", "Non-Abnormality"),
+        ("heart", "Anatomy"),
+        ("enlarged", "Abnormality"),
+    ]
+
+
+def test_labels_are_sound() -> None:
+    assert len(LABELS) >= 150
+    assert len({(row["study"], row["sentence"]) for row in LABELS}) == len(LABELS)
+    for row in LABELS:
+        end = 0
+        for start, stop, kind in row["entities"]:
+            assert kind in ENTITY_TYPES
+            assert end <= start < stop <= row["length"]
+            end = stop
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("tagger", "sample", "exact", "overlap"),
+    [
+        ("rules", "any", 0.94, 0.96),
+        ("rules", "findings", 0.86, 0.95),
+        ("embedded", "any", 0.90, 0.93),
+        ("embedded", "findings", 0.74, 0.85),
+    ],
+)
+def test_taggers_find_entities(openi_csv: Path, tagger: str, sample: str, exact: float, overlap: float) -> None:
+    found = list(real_sentences(openi_csv, sample))
+    lengths = [row["length"] for row in LABELS if row["sample"] == sample]
+    assert [len(text) for text, _ in found] == lengths, "the sentences are those that were labelled"
+    values = measures(found, tagger)
+    assert values[2] >= exact
+    assert values[-1] >= overlap

@@ -1,0 +1,69 @@
+"""W and p: published values, what is refused, and files that give the same again."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from radreward.errors import InputError
+from radreward.systems.ratescore import AffinityWeights
+
+
+def test_presets_by_some_of_their_published_values() -> None:
+    long, short = (AffinityWeights.from_preset(name) for name in ("long", "short"))
+    assert long.penalty.item() == 0.8716553966489615
+    assert short.penalty.item() == 0.3611577852354489
+    assert long.weight[2, 1].item() == 0.9950209388542061
+    assert long.weight[1, 2].item() == 0.4592143222158069
+    assert short.weight[4, 0].item() == 0.9555801066212176
+    assert short.weight[3, 3].item() == 0.0007887930317199857
+
+
+@pytest.mark.parametrize(
+    ("weight", "penalty", "message"),
+    [
+        (torch.ones(5, 4), 0.5, r"\(5, 5\) but got \(5, 4\)"),
+        ([[1.0, 2.0], [1.0]], 0.5, "5 rows of 5 numbers"),
+        (torch.ones(5, 5).index_fill(0, torch.tensor(3), -0.25), 0.5, r">= 0 but got -0.25 in row 3, column 0"),
+        (torch.full((5, 5), math.inf), 0.5, "got inf"),
+        (torch.zeros(5, 5), 0.5, "all are 0"),
+        (torch.ones(5, 5), 1.1, r"`penalty` to be in \[0, 1\] but got 1.1"),
+        (torch.ones(5, 5), -0.1, "got -0.1"),
+        (torch.ones(5, 5), math.nan, "got nan"),
+    ],
+)
+def test_what_is_out_of_range_is_refused(weight: torch.Tensor, penalty: float, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        AffinityWeights(weight, penalty)
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(InputError, match="long, short but got 'medium'"):
+        AffinityWeights.from_preset("medium")
+    with pytest.raises(ValueError, match="'opposed' or 'mismatch'"):
+        AffinityWeights(torch.ones(5, 5), 0.5, rule="any")  # type: ignore[arg-type]
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    weights = AffinityWeights(torch.rand(5, 5), 0.25, rule="mismatch", clamp=False)
+    weights.save(tmp_path / "model")
+    again = AffinityWeights.load(tmp_path / "model")
+    assert again.to_dict() == weights.to_dict()
+    assert AffinityWeights(**json.loads(json.dumps(weights.to_dict()))).to_dict() == weights.to_dict()
+
+
+def test_broken_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"affinity\.json: cannot be read"):
+        AffinityWeights.load(tmp_path)
+    AffinityWeights.from_preset("long").save(tmp_path)
+    (tmp_path / "affinity.safetensors").write_bytes(b"nothing")
+    with pytest.raises(InputError, match=r"affinity\.safetensors"):
+        AffinityWeights.load(tmp_path)
+    for text in ("{", "[]", '{"format": 2, "rule": "opposed", "clamp": true}'):
+        (tmp_path / "affinity.json").write_text(text)
+        with pytest.raises(InputError, match=r"affinity\.json"):
+            AffinityWeights.load(tmp_path)

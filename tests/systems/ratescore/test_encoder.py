@@ -1,0 +1,158 @@
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertForTokenClassification
+
+from radreward.data.tokenizer import load_tokenizer, resolve_backbone
+from radreward.errors import InputError
+from radreward.systems.ratescore.encoder import EntityEncoder, Pooling
+from radreward.types import Entity
+
+NAMES = ("pleural effusion", "heart", "small left apical pneumothorax", "edema", "heart")
+
+
+@pytest.fixture(scope="module")
+def embedded() -> EntityEncoder:
+    return EntityEncoder()
+
+
+def padded(name: str, names: Sequence[str], pooling: str, max_length: int = 30) -> torch.Tensor:
+    """The usual way: one padded batch, a mask, the pooling written out."""
+    folder = resolve_backbone(name)
+    inputs = AutoTokenizer.from_pretrained(folder)(
+        list(names), padding=True, truncation=True, max_length=max_length, return_tensors="pt"
+    )
+    with torch.no_grad():
+        states = AutoModel.from_pretrained(folder)(**inputs).last_hidden_state
+    rows = []
+    for state, mask in zip(states, inputs["attention_mask"], strict=True):
+        kept = state[: int(mask.sum())]
+        row = kept[0] if pooling == "first" else sum(kept) / len(kept)
+        rows.append(row / row.pow(2).sum().sqrt())
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "first"])
+def test_equals_a_padded_batch(pooling: Pooling) -> None:
+    found = EntityEncoder(pooling=pooling).encode(NAMES)
+    torch.testing.assert_close(found, padded("embedded", NAMES, pooling), rtol=0, atol=1e-5)
+
+
+def test_synonyms_are_nearer_than_others(embedded: EntityEncoder) -> None:
+    enlarged, big, rib = embedded.encode(["cardiomegaly", "enlarged heart", "rib fracture"])
+    assert enlarged @ big > enlarged @ rib + 0.1
+
+
+def test_each_distinct_name_is_run_once(embedded: EntityEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    run = EntityEncoder._run
+
+    def counted(self: EntityEncoder, names: Sequence[str]) -> dict[str, tuple[torch.Tensor, bool]]:
+        ran.extend(names)
+        return run(self, names)
+
+    monkeypatch.setattr(EntityEncoder, "_run", counted)
+    encoder = EntityEncoder("tiny-bert")
+    encoder.encode(["a", "b", "a"])
+    encoder.encode(["b", "c"])
+    assert ran == ["a", "b", "c"]
+
+
+def test_the_cache_is_bounded_and_forgets_what_was_used_least_recently() -> None:
+    encoder = EntityEncoder("tiny-bert", cache=2)
+    whole = encoder.encode(["a", "b", "c"])
+    assert list(encoder._cache) == ["b", "c"]
+    encoder.encode(["b"])
+    encoder.encode(["d"])
+    assert list(encoder._cache) == ["b", "d"]
+    torch.testing.assert_close(encoder.encode(["a", "b", "c"]), whole, rtol=0, atol=0)
+
+
+@given(st.lists(st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=12), max_size=8))
+def test_any_names_in_order_with_unit_length(names: list[str]) -> None:
+    embedded = TINY.embed(names)
+    assert embedded.vectors.shape == (len(names), 32)
+    torch.testing.assert_close(embedded.vectors.norm(dim=1), torch.ones(len(names)))
+    for index, name in enumerate(names):
+        torch.testing.assert_close(embedded.vectors[index], TINY.embed([name]).vectors[0], rtol=0, atol=1e-6)
+
+
+TINY = EntityEncoder("tiny-bert", cache=3)
+
+
+def test_a_name_over_the_limit_is_an_error_that_names_it(embedded: EntityEncoder) -> None:
+    long = "effusion " * 40
+    with pytest.raises(InputError, match=r"at most 30 tokens but got 'effusion effusion"):
+        embedded.encode(["heart", long])
+    told = embedded.embed(["heart", long])
+    assert told.cut == (False, True)
+    torch.testing.assert_close(told.vectors, padded("embedded", ["heart", long], "mean"), rtol=0, atol=1e-5)
+
+
+def test_special_tokens_in_a_name_are_text(embedded: EntityEncoder) -> None:
+    said, plain = embedded.encode(["mass [SEP] left", "mass left"])
+    assert said @ plain < 0.999
+    assert "[SEP]" in load_tokenizer("embedded").all_special_tokens
+
+
+def test_a_store_spares_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "names.sqlite"
+    before = EntityEncoder("tiny-bert", store=path, max_length=6).embed(["heart and lung", "mass"])
+    assert before.cut == (True, False)
+    monkeypatch.setattr(EntityEncoder, "_run", None)
+    after = EntityEncoder("tiny-bert", store=path, max_length=6).embed(["mass", "heart and lung"])
+    assert torch.equal(after.vectors, before.vectors.flip(0))
+    assert after.cut == (False, True)
+
+
+def test_a_store_of_another_encoder_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "names.sqlite"
+    mean = EntityEncoder("tiny-bert", store=path).encode(["heart"])
+    first = EntityEncoder("tiny-bert", "first", store=path).encode(["heart"])
+    assert not torch.allclose(mean, first)
+
+
+def test_a_folder_of_another_task_is_an_encoder_but_one_without_weights_is_not(tmp_path: Path) -> None:
+    model = BertForTokenClassification(
+        BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
+    )
+    model.save_pretrained(tmp_path / "a")
+    AutoTokenizer.from_pretrained(resolve_backbone("embedded")).save_pretrained(tmp_path / "a")
+    encoders = [EntityEncoder(str(tmp_path / "a")) for _ in range(2)]
+    assert encoders[0].fingerprint == encoders[1].fingerprint  # no random pooler in it
+    assert encoders[0].width == 8
+    (tmp_path / "a" / "model.safetensors").unlink()
+    with pytest.raises(InputError, match="no entity encoder can be loaded"):
+        EntityEncoder(str(tmp_path / "a"))
+
+
+def test_unknown_encoder_and_settings() -> None:
+    with pytest.raises(InputError, match="/nowhere"):
+        EntityEncoder("/nowhere")
+    with pytest.raises(ValueError, match="Expected `pooling` to be mean or first but got 'last'"):
+        EntityEncoder(pooling="last")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="Expected `cache` to be >= 1 but got 0"):
+        EntityEncoder("tiny-bert", cache=0)
+
+
+def test_types_are_read_where_asked() -> None:
+    heart, silhouette = Entity("heart", "Anatomy", 0, 5), Entity("cardiac silhouette", "Anatomy", 0, 18)
+    mass = Entity("mass", "Abnormality", 0, 4)
+    plain, typed = EntityEncoder("tiny-bert"), EntityEncoder("tiny-bert", context="type", max_length=100)
+    assert plain.read("heart mass", [heart, mass]) == ["heart", "mass"]
+    assert typed.read("heart mass", [mass]) == ["mass"]
+    assert typed.read("heart mass", [heart])[0].endswith(" heart")
+    assert plain.fingerprint != EntityEncoder("tiny-bert", context="type").fingerprint
+    assert EntityEncoder(**typed.settings()).read("heart", [heart]) == typed.read("heart", [heart])
+
+    def alike(encoder: EntityEncoder) -> float:
+        first, second = encoder.encode(encoder.read("", (heart, silhouette)))
+        return float(first @ second)
+
+    assert alike(EntityEncoder(context="type")) > alike(EntityEncoder())
+    with pytest.raises(ValueError, match="`context` to be name, type or phrase"):
+        EntityEncoder("tiny-bert", context="all")  # type: ignore[arg-type]

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.systems.ratescore.entity_context import TYPES, WIDEST, readings
+from radreward.systems.ratescore.taggers import RuleTagger
+
+
+def phrases(text: str) -> list[str]:
+    return readings("phrase", text, RuleTagger().tag([text])[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Left pleural effusion.", ["Left pleural effusion"]),
+        ("The heart is enlarged.", ["heart is enlarged", "heart is enlarged"]),
+        ("Collapse of the left upper lobe.", ["Collapse of the left upper lobe", "Collapse of the left upper lobe"]),
+        # What is denied, and what a denied thing is said of, stand alone.
+        ("No effusion.", [TYPES["Non-Abnormality"] + "effusion"]),
+        ("Heart normal.", [TYPES["Anatomy"] + "Heart", TYPES["Non-Abnormality"] + "normal"]),
+        # A clause ends between them.
+        ("Nodule; heart.", ["Nodule", TYPES["Anatomy"] + "heart"]),
+        # Each body part goes with the finding that is nearest.
+        (
+            "Enlarged heart, fracture of rib.",
+            ["Enlarged heart", "Enlarged heart", "fracture of rib", "fracture of rib"],
+        ),
+        # Too far apart.
+        ("Nodule that has grown since last year, heart.", ["Nodule", TYPES["Anatomy"] + "heart"]),
+    ],
+)
+def test_what_is_read_of_a_phrase(text: str, expected: list[str]) -> None:
+    assert phrases(text) == expected
+
+
+def test_names_and_types() -> None:
+    text = "The heart is enlarged."
+    entities = RuleTagger().tag([text])[0]
+    assert readings("name", text, entities) == ["heart", "enlarged"]
+    assert readings("type", text, entities) == [TYPES["Anatomy"] + "heart", "enlarged"]
+    assert readings("phrase", text, []) == []
+
+
+WORDS = (
+    "left",
+    "heart",
+    "effusion",
+    "no",
+    "nodule",
+    "of",
+    "the",
+    "rib",
+    "enlarged",
+    "normal",
+    ",",
+    ".",
+    "base",
+    "mild",
+)
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=40))
+def test_a_phrase_holds_its_name_and_is_of_one_clause(words: list[str]) -> None:
+    text = " ".join(words)
+    entities = RuleTagger().tag([text])[0]
+    for entity, read in zip(entities, phrases(text), strict=True):
+        assert entity.name in read
+        said = read.removeprefix(TYPES.get(entity.type, ""))
+        assert said in text
+        assert said == entity.name or (len(said) <= WIDEST and entity.type in ("Anatomy", "Abnormality", "Disease"))

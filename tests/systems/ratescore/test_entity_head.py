@@ -1,0 +1,80 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+from radreward.errors import InputError
+from radreward.systems.ratescore.encoder import EntityEncoder
+from radreward.systems.ratescore.entity_head import EMBEDDED, EntityHead, fit_head
+from radreward.systems.ratescore.role_similarity import known, likeness_by_role
+from radreward.systems.ratescore.target_similarity import KEYS, Features, features, findings_alike, likeness
+from radreward.types import Entity
+
+
+def wanted(one: str, other: str, base: float = 0.8) -> float:
+    return float(likeness(features([one, other]), torch.full((2, 2), base), findings_alike())[0, 1])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "value"),
+    [
+        ("pleural effusion", "pleural fluid", 1.0),
+        ("left effusion", "right effusion", 0.1),
+        ("left effusion", "bilateral effusions", 0.5),
+        ("left effusion", "effusion", 0.9),
+        ("small effusion", "large effusion", 0.15),
+        ("small effusion", "moderate effusion", 0.4),
+        ("small effusion", "effusion", 0.92),
+        ("opacity", "pneumonia", 0.7),
+        ("effusion", "pneumothorax", 0.15),
+        ("effusion", "rib fracture", 0.0),
+        ("left", "on the left side", 1.0),
+        ("left", "right", 0.0),
+        ("left effusion", "left", 0.45),
+        ("right effusion", "left", 0.0),
+        ("heart", "enlarged", 0.8),  # as the encoder has it
+        ("mildly enlarged", "markedly enlarged", 0.8 * 0.15),
+    ],
+)
+def test_how_alike_names_should_be(one: str, other: str, value: float) -> None:
+    assert wanted(one, other) == pytest.approx(value, abs=1e-6)
+    assert wanted(other, one) == pytest.approx(value, abs=1e-6)
+
+
+def test_features_of_nothing_known() -> None:
+    found = features(["heart"])
+    assert found == Features(*(torch.tensor([value]) for value in (len(KEYS), 0, 0, 0)))
+    assert features([]).finding.shape == (0,)
+
+
+def test_a_fit_brings_cosines_near_what_is_wanted() -> None:
+    names = ["left effusion", "right effusion", "left pleural fluid", "small mass", "large mass", "heart"]
+    torch.manual_seed(0)
+    vectors = torch.nn.functional.normalize(torch.ones(6, 16) + 0.3 * torch.randn(6, 16), dim=1)
+    entities = known([Entity(name, "Abnormality", 0, 0) for name in names], [frozenset()] * 6)
+    head = fit_head(entities, vectors, steps=40)
+    table = likeness_by_role(entities, (vectors @ vectors.T).clamp_min(0))
+    before, after = ((x @ x.T - table).pow(2).mean().item() for x in (vectors, head(vectors)))
+    assert after < 0.5 * before
+    again = fit_head(entities, vectors, steps=40)
+    assert all(torch.equal(a, b) for a, b in zip(head.state_dict().values(), again.state_dict().values(), strict=True))
+
+
+def test_saved_and_read(tmp_path: Path) -> None:
+    head = EntityHead(8, 4)
+    torch.nn.init.normal_(head.outer.weight)
+    head.save(tmp_path / "a" / "head.safetensors")
+    x = torch.nn.functional.normalize(torch.randn(3, 8), dim=1)
+    torch.testing.assert_close(EntityHead.load(tmp_path / "a" / "head.safetensors")(x), head(x), rtol=0, atol=5e-3)
+    with pytest.raises(InputError, match="Expected the weights of a head but there is no such file"):
+        EntityHead.load(tmp_path / "none")
+
+
+def test_the_shipped_head_tells_sides_apart_and_knows_other_words() -> None:
+    names = ["small left effusion", "small right effusion", "subtle left pleural fluid"]
+    plain, trained = EntityEncoder().encode(names), EntityEncoder("embedded-entities").encode(names)
+    torch.testing.assert_close(trained.norm(dim=1), torch.ones(3))
+    assert plain[0] @ plain[1] > plain[0] @ plain[2]
+    assert trained[0] @ trained[2] > 0.7 > 0.4 > trained[0] @ trained[1]
+    assert EntityEncoder().fingerprint != EntityEncoder("embedded-entities").fingerprint
+    assert EMBEDDED.stat().st_size < 2**20

@@ -1,0 +1,358 @@
+"""RaTEScore against known answers, a loop that follows the formula, and what must hold for any entities."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from radreward.systems.ratescore import (
+    AffinityWeights,
+    EntitySets,
+    Matches,
+    TypeSums,
+    affinity_score,
+    direction_scores,
+    explain,
+    losses_by_type,
+    match,
+    penalised,
+)
+from radreward.systems.ratescore.functional import PenaltyRule
+from radreward.types import ENTITY_TYPES
+
+Side = list[tuple[int, int]]
+"""Entities of a report: row of the embeddings and type."""
+
+OPPOSED = {
+    ("Abnormality", "Non-Abnormality"),
+    ("Abnormality", "Non-Disease"),
+    ("Disease", "Non-Abnormality"),
+    ("Disease", "Non-Disease"),
+    ("Non-Abnormality", "Abnormality"),
+    ("Non-Abnormality", "Disease"),
+    ("Non-Disease", "Abnormality"),
+    ("Non-Disease", "Disease"),
+}
+
+X, Y, BETWEEN, OPPOSITE = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.6, 0.8, 0.0], [-1.0, 0.0, 0.0]
+ABN, ANA, DIS, NON_ABN = range(4)
+KNOWN: dict[str, tuple[list[tuple[list[float], int]], list[tuple[list[float], int]], list[float], list[float]]] = {
+    "identical": (
+        [(X, ANA), (Y, ABN)],
+        [(X, ANA), (Y, ABN)],
+        [1.0, 1.0, 1.0],
+        [1.0, 1.0, 1.0],
+    ),
+    "negation_flip": (
+        [(X, ANA), (Y, ABN)],
+        [(X, ANA), (Y, NON_ABN)],
+        [0.9158886936136392, 0.9529200449002942, 0.9340374721663618],
+        [0.6476949136091396, 0.8838745014839648, 0.7475743681459931],
+    ),
+    "missing_entity": (
+        [(X, ANA), (Y, ABN)],
+        [(X, ANA)],
+        [0.31396224016513247, 1.0, 0.4778862444717973],
+        [0.5258129603271992, 1.0, 0.6892233504353541],
+    ),
+    "duplicate_in_pred": (
+        [(X, ANA), (Y, DIS)],
+        [(X, ANA), (X, ANA), (BETWEEN, DIS)],
+        [0.8504765065931577, 0.8806087681111671, 0.865280387653243],
+        [0.9604245227860563, 0.9780395202257447, 0.9691519869713631],
+    ),
+    "cross_type": (
+        [(X, DIS)],
+        [(BETWEEN, ANA)],
+        [0.6, 0.6, 0.6],
+        [0.6, 0.6, 0.6],
+    ),
+    "disease_vs_nonabnormality": (
+        [(X, DIS)],
+        [(X, NON_ABN)],
+        [0.8716553966489615, 0.8716553966489615, 0.8716553966489615],
+        [0.3611577852354489, 0.3611577852354489, 0.3611577852354489],
+    ),
+    "negative_cosine": (
+        [(X, DIS)],
+        [(OPPOSITE, DIS)],
+        [-1.0, -1.0, -1.0],
+        [-1.0, -1.0, -1.0],
+    ),
+}
+"""Entities of reference and candidate; both directions and score of the reference implementation, long and short."""
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_scores_of_the_reference_implementation(name: str) -> None:
+    first, second, *expected = KNOWN[name]
+    embeddings = torch.tensor([vector for vector, _ in first + second], dtype=torch.float64)
+    reference = [(row, kind) for row, (_, kind) in enumerate(first)]
+    candidate = [(row, kind) for row, (_, kind) in enumerate(second, len(first))]
+    matches = matches_of(embeddings, [reference], [candidate])
+    for preset, values in zip(("long", "short"), expected, strict=True):
+        weights = AffinityWeights.from_preset(preset, clamp=False)
+        directions = direction_scores(weights.sums(matches), weights.weight, weights.penalty)
+        assert [*directions[0].tolist(), weights(matches).item()] == pytest.approx(values, abs=1e-9)
+
+
+def test_negative_cosines_are_clamped_unless_told() -> None:
+    matches = matches_of(torch.tensor([X, OPPOSITE]), [[(0, DIS)]], [[(1, DIS)]])
+    assert AffinityWeights.from_preset("long")(matches).tolist() == [0.0]
+
+
+def test_the_example_of_the_paper() -> None:
+    """Appendix A.1; the mean of its two directions is 0.655, where it prints 0.676."""
+    cosine, count = torch.zeros(2, 1, 2, 5, 5, dtype=torch.float64)
+    cosine[0, 0, ANA, ANA], cosine[0, 0, NON_ABN, ABN] = 1.0, 0.83
+    cosine[0, 1, ANA, ANA], cosine[0, 1, ABN, NON_ABN] = 1.0, 0.83
+    count[cosine > 0] = 1
+    weight = torch.zeros(5, 5)
+    weight[ANA, ANA], weight[NON_ABN, ABN], weight[ABN, NON_ABN] = 0.91, 0.94, 0.83
+    sums, penalty = TypeSums(cosine, count), torch.tensor(0.36)
+    first, second = direction_scores(sums, weight, penalty)[0].tolist()
+    assert (first, second) == (pytest.approx(0.644, abs=5e-4), pytest.approx(0.666, abs=5e-4))
+    assert round(2 * 0.644 * 0.666 / (0.644 + 0.666), 3) == 0.655
+    assert affinity_score(sums, weight, penalty).item() == pytest.approx(0.655, abs=6e-4)
+
+
+def sets(reports: list[Side]) -> EntitySets:
+    entities = [entity for report in reports for entity in report]
+    name, kind = (torch.tensor([entity[at] for entity in entities], dtype=torch.int64) for at in (0, 1))
+    return EntitySets(name, kind, torch.tensor([len(report) for report in reports]))
+
+
+def matches_of(embeddings: Tensor, references: list[Side], candidates: list[Side], budget: int = 2**22) -> Matches:
+    return match(embeddings, sets(references), sets(candidates), budget)
+
+
+def naive_direction(
+    embeddings: np.ndarray, queries: Side, others: Side, weights: AffinityWeights
+) -> tuple[float, list[float]]:
+    """Score of one direction and its unnormalised terms w(1 - f·cos), entity by entity."""
+    top = bottom = 0.0
+    terms = []
+    for name, kind in queries:
+        x = embeddings[name]
+        best: tuple[float, bool, int] | None = None
+        for other_name, other_kind in others:
+            y = embeddings[other_name]
+            cosine = float(x @ y / math.sqrt(float(x @ x)) / math.sqrt(float(y @ y)))
+            found = (cosine, other_kind == kind, -other_kind)
+            best = found if best is None or _better(found, best) else best
+        assert best is not None
+        cosine = max(0.0, best[0]) if weights.clamp else best[0]
+        other = -best[2]
+        names = (ENTITY_TYPES[kind], ENTITY_TYPES[other])
+        hit = names in OPPOSED if weights.rule == "opposed" else kind != other
+        w = weights.weight[kind, other].item()
+        term = (weights.penalty.item() if hit else 1.0) * cosine
+        top, bottom = top + w * term, bottom + w
+        terms.append(w * (1 - term))
+    return (top / bottom if bottom else 0.0), terms
+
+
+def _better(found: tuple[float, bool, int], best: tuple[float, bool, int]) -> bool:
+    return found[0] > best[0] + 1e-12 or (abs(found[0] - best[0]) <= 1e-12 and found[1:] > best[1:])
+
+
+def naive_score(embeddings: np.ndarray, reference: Side, candidate: Side, weights: AffinityWeights) -> float:
+    if not reference or not candidate:
+        return math.nan
+    first, _ = naive_direction(embeddings, reference, candidate, weights)
+    second, _ = naive_direction(embeddings, candidate, reference, weights)
+    return 2 * first * second / (first + second) if first + second else 0.0
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[Tensor, list[Side], list[Side]]:
+    """Embeddings in general position, and pairs of reports that share names and may be empty."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    names = draw(st.integers(1, 6))
+    report = st.lists(st.tuples(st.integers(0, names - 1), st.integers(0, 4)), max_size=6)
+    both = draw(st.lists(st.tuples(report, report), min_size=1, max_size=5))
+    embeddings = torch.from_numpy(rng.normal(size=(names, 4)))
+    return embeddings, [pair[0] for pair in both], [pair[1] for pair in both]
+
+
+def random_weights(seed: int, rule: PenaltyRule = "opposed", clamp: bool = True) -> AffinityWeights:
+    rng = np.random.default_rng(seed)
+    weight = torch.from_numpy(rng.uniform(size=(5, 5)) * (rng.uniform(size=(5, 5)) > 0.3))
+    weight[0, 0] = 0.5
+    return AffinityWeights(weight, float(rng.uniform()), rule, clamp)
+
+
+@pytest.mark.parametrize("rule", ["opposed", "mismatch"])
+@pytest.mark.parametrize("clamp", [True, False])
+@given(data=pairs(), seed=st.integers(0, 1000), budget=st.sampled_from([1, 200, 2**22]))
+def test_scores_are_those_of_a_loop(
+    rule: PenaltyRule, clamp: bool, data: tuple[Tensor, list[Side], list[Side]], seed: int, budget: int
+) -> None:
+    embeddings, references, candidates = data
+    weights = random_weights(seed, rule, clamp)
+    scores = weights(matches_of(embeddings, references, candidates, budget)).tolist()
+    expected = [naive_score(embeddings.numpy(), *pair, weights) for pair in zip(references, candidates, strict=True)]
+    assert scores == pytest.approx(expected, abs=1e-9, nan_ok=True)
+
+
+@given(data=pairs(), seed=st.integers(0, 1000), shuffle=st.randoms(use_true_random=False))
+def test_order_of_entities_does_not_matter(
+    data: tuple[Tensor, list[Side], list[Side]], seed: int, shuffle: Any
+) -> None:
+    embeddings, references, candidates = data
+    weights = random_weights(seed)
+    before = weights(matches_of(embeddings, references, candidates)).tolist()
+    for report in (*references, *candidates):
+        shuffle.shuffle(report)
+    after = weights(matches_of(embeddings, references, candidates)).tolist()
+    assert after == pytest.approx(before, abs=1e-12, nan_ok=True)
+
+
+@given(data=pairs(), seed=st.integers(0, 1000))
+def test_scores_are_shares_and_symmetric(data: tuple[Tensor, list[Side], list[Side]], seed: int) -> None:
+    embeddings, references, candidates = data
+    weights = random_weights(seed)
+    scores = weights(matches_of(embeddings, references, candidates))
+    defined = torch.tensor([bool(x) and bool(y) for x, y in zip(references, candidates, strict=True)])
+    assert torch.equal(~scores.isnan(), defined)
+    assert ((scores[defined] >= 0) & (scores[defined] <= 1)).all()
+    # Both directions look W up by the entity that asks, so that the mean is the same the other way round.
+    swapped = weights(matches_of(embeddings, candidates, references))
+    assert swapped.tolist() == pytest.approx(scores.tolist(), abs=1e-12, nan_ok=True)
+
+
+@given(data=pairs(), seed=st.integers(0, 1000))
+def test_a_report_is_like_itself(data: tuple[Tensor, list[Side], list[Side]], seed: int) -> None:
+    embeddings, references, _ = data
+    weights = random_weights(seed)
+    with torch.no_grad():
+        weights.weight.add_(0.01)
+    scores = weights(matches_of(embeddings, references, references))
+    expected = [1.0 if report else math.nan for report in references]
+    assert scores.tolist() == pytest.approx(expected, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("clamp", [True, False])
+@given(data=pairs(), seed=st.integers(0, 1000))
+def test_losses_add_up(clamp: bool, data: tuple[Tensor, list[Side], list[Side]], seed: int) -> None:
+    embeddings, references, candidates = data
+    weights = random_weights(seed, clamp=clamp)
+    matches = matches_of(embeddings, references, candidates)
+    explained = weights.explain(matches)
+    by_type = losses_by_type(matches, explained)
+    scores = weights(matches).detach()
+    assert by_type.sum(1).tolist() == pytest.approx((1 - scores).tolist(), abs=1e-6, rel=1e-6, nan_ok=True)
+    if clamp:
+        assert (explained.loss >= -1e-12).all()
+
+
+def test_evidence_says_who_matched_whom() -> None:
+    embeddings = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]], dtype=torch.float64)
+    matches = matches_of(embeddings, [[(0, 2), (2, 1)]], [[(2, 1), (1, 4)]])
+    weights = AffinityWeights.from_preset("short")
+    explained = weights.explain(matches)
+    assert matches.direction.tolist() == [0, 0, 1, 1]
+    assert matches.query_index.tolist() == [0, 1, 0, 1]
+    assert matches.match_index.tolist() == [1, 0, 1, 1]
+    assert matches.cosine.tolist() == pytest.approx([0.6, 1.0, 1.0, 0.8])
+    table, p = weights.weight, weights.penalty.item()
+    expected = [table[2, 4], table[1, 1], table[1, 1], table[4, 1]]
+    assert explained.weight.tolist() == [value.item() for value in expected]
+    assert explained.penalty.tolist() == [p, 1.0, 1.0, 1.0]
+    assert explained.loss[[1, 2]].tolist() == pytest.approx([0, 0])
+
+
+def test_the_loss_is_known_by_type() -> None:
+    """One of two anatomies and the only disease are missing on the other side, with equal weights."""
+    embeddings = torch.eye(4, dtype=torch.float64)
+    matches = matches_of(embeddings, [[(0, 1), (1, 1), (2, 2)]], [[(0, 1)]])
+    weights = AffinityWeights(torch.ones(5, 5), 1.0)
+    assert weights(matches).tolist() == pytest.approx([0.5])  # P = 1/3, R = 1
+    # α = R / (P + R) = 3/4 of P's losses of 1/3 each.
+    assert losses_by_type(matches, weights.explain(matches)).tolist() == [pytest.approx([0, 0.25, 0.25, 0, 0])]
+
+
+def test_weights_of_zero_give_zero() -> None:
+    weight = torch.zeros(5, 5)
+    weight[1, 1] = 1
+    matches = matches_of(torch.eye(2, dtype=torch.float64), [[(0, 2), (1, 0)]], [[(0, 2)]])
+    weights = AffinityWeights(weight, 0.5)
+    assert weights(matches).tolist() == [0.0]
+    assert losses_by_type(matches, weights.explain(matches)).tolist() == [pytest.approx([0.25, 0, 0.75, 0, 0])]
+
+
+def test_a_side_without_entities_has_no_score_unless_one_is_chosen() -> None:
+    matches = matches_of(torch.eye(2), [[], [(0, 1)], [(0, 1)], []], [[(0, 1)], [], [(0, 1)], []])
+    weights = AffinityWeights.from_preset("long")
+    assert weights.sums(matches).defined.tolist() == [False, False, True, False]
+    assert weights(matches).isnan().tolist() == [True, True, False, True]
+    assert weights(matches, undefined=0.5).tolist() == [0.5, 0.5, pytest.approx(1), 0.5]
+    assert losses_by_type(matches, weights.explain(matches)).isnan().all(1).tolist() == [True, True, False, True]
+
+
+def test_nothing_to_match() -> None:
+    matches = matches_of(torch.zeros(0, 3), [[], []], [[], []])
+    assert AffinityWeights.from_preset("long")(matches).isnan().tolist() == [True, True]
+
+
+def test_of_equal_cosines_the_own_type_is_matched() -> None:
+    embeddings = torch.tensor([[0.3, 0.4], [1.0, 0.0]])
+    matches = matches_of(embeddings, [[(0, 2)], [(0, 2)]], [[(0, 4), (1, 0), (0, 2)], [(0, 4), (0, 3)]])
+    assert matches.match[matches.direction == 0].tolist() == [2, 3]
+
+
+def test_rules() -> None:
+    names = [(x, y) for x in ENTITY_TYPES for y in ENTITY_TYPES]
+    assert {pair for pair, hit in zip(names, penalised("opposed").flatten(), strict=True) if hit} == OPPOSED
+    assert {pair for pair, hit in zip(names, penalised("mismatch").flatten(), strict=True) if hit} == {
+        (x, y) for x, y in names if x != y
+    }
+
+
+def test_gradients() -> None:
+    torch.manual_seed(0)
+    embeddings = torch.randn(8, 3, dtype=torch.float64)
+    side = [[(at % 8, (at * 3) % 5) for at in range(start, start + 6)] for start in range(6)]
+    sums = matches_of(embeddings, side, side[1:] + side[:1]).sums()
+    weight = torch.rand(5, 5, dtype=torch.float64, requires_grad=True)
+    penalty = torch.rand((), dtype=torch.float64, requires_grad=True)
+    for rule in ("opposed", "mismatch"):
+        assert torch.autograd.gradcheck(lambda w, p, rule=rule: affinity_score(sums, w, p, rule), (weight, penalty))
+
+
+def test_gradients_are_finite_where_nothing_weighs() -> None:
+    count = torch.zeros(2, 2, 5, 5, dtype=torch.float64)
+    count[0, :, 2, 2] = 1
+    weight, penalty = torch.zeros(5, 5, requires_grad=True), torch.tensor(0.5, requires_grad=True)
+    affinity_score(TypeSums(count, count), weight, penalty, undefined=0.0).sum().backward()  # type: ignore[no-untyped-call]
+    for value in (weight, penalty):
+        assert value.grad is not None
+        assert torch.isfinite(value.grad).all()
+
+
+def test_scale_of_weights_does_not_matter() -> None:
+    side: list[Side] = [[(0, 2), (1, 0), (2, 4)], [(1, 2), (2, 3)]]
+    sums = matches_of(torch.rand(3, 3, dtype=torch.float64), side, side[::-1]).sums()
+    weight, penalty = torch.rand(5, 5, dtype=torch.float64), torch.tensor(0.3)
+    assert torch.allclose(affinity_score(sums, weight, penalty), affinity_score(sums, weight * 7, penalty), atol=1e-12)
+
+
+def test_mismatched_lengths_and_broken_embeddings_are_refused() -> None:
+    with pytest.raises(ValueError, match="as many candidates as references"):
+        matches_of(torch.eye(2), [[]], [[], []])
+    with pytest.raises(ValueError, match="finite"):
+        matches_of(torch.tensor([[math.nan]]), [[(0, 0)]], [[(0, 0)]])
+
+
+def test_explain_is_pure() -> None:
+    matches = matches_of(torch.eye(2), [[(0, 2)]], [[(1, 2)]])
+    weights = AffinityWeights.from_preset("long")
+    again = explain(matches, weights.weight, weights.penalty)
+    assert all(torch.equal(x, y) for x, y in zip(again, weights.explain(matches), strict=True))

@@ -1,0 +1,320 @@
+"""W and p from a configuration: fitted, told, saved; stopped and continued; refused where the data do not fit."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing import get_context
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+import yaml
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+import radreward.systems.ratescore.module
+from radreward.cli import build, main
+from radreward.cli.build import Training
+from radreward.criteria import Criteria, load_criteria
+from radreward.data.records import read_groups
+from radreward.errors import InputError
+from radreward.modules import Figures
+from radreward.synthesis import synthesize_files
+from radreward.systems.ratescore import AffinityWeights
+from radreward.systems.ratescore.collator import Entities, EntityBatch
+from radreward.systems.ratescore.fitting.optimizers import GradientFit, TPEFit
+from radreward.systems.ratescore.module import AffinityModule, agreement_of, joined
+from radreward.systems.ratescore.scorer import RaTEScore
+from radreward.types import Candidate, ReportGroup
+
+CONFIG = Path(__file__).resolve().parents[2] / "experiments" / "ratescore" / "affinity.yaml"
+CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long."}])
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    synthesize_files(folder, load_criteria("radcliq-significance"), 32, per_reference=3)
+    return folder / "groups.parquet"
+
+
+@pytest.fixture(scope="module")
+def whole(records: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Training, Figures]:
+    """A finished run, its training and its figures."""
+    run = tmp_path_factory.mktemp("whole") / "run"
+    training = build(CONFIG, *small(records, run))
+    return run, training, training.fit()
+
+
+def small(records: Path, run: Path, *more: str) -> list[str]:
+    return [
+        f"run={run}",
+        f"data.records={records}",
+        "data.groups_per_batch=4",
+        "data.collator.encoder.name=tiny-bert",
+        "data.collator.encoder.max_length=200",  # its tokens are bytes
+        "data.collator.encoder.context=name",
+        "model.method.steps=8",
+        "model.samples=3",
+        "model.folds=2",
+        "trainer.accelerator=cpu",
+        "trainer.enable_progress_bar=false",
+        "trainer.logger=false",
+        *more,
+    ]
+
+
+def command(records: Path, run: Path, *more: str) -> list[str]:
+    return ["fit", f"--config={CONFIG}", *(f"--{entry}" for entry in small(records, run, *more))]
+
+
+def test_a_run_fits_and_tells(whole: tuple[Path, Training, Figures]) -> None:
+    run, training, result = whole
+    assert isinstance(training.module, AffinityModule)
+    assert isinstance(training.module.method, GradientFit)
+    weights = AffinityWeights.load(run / "model")
+    assert weights.to_dict() == training.module.weights.to_dict()
+    assert not torch.equal(weights.weight, AffinityWeights.from_preset("long").weight)
+    told = json.loads((run / "metrics.json").read_text())
+    assert told["agreement"] == result
+    assert set(result) == {"long", "short", "total"}
+    # At least as good as the start by the pairs it was fitted to and chosen by; these were not all of the references.
+    read = joined(training.module.read)
+    before, after = (agreement_of(made, read)["tau_b"] for made in (AffinityWeights.from_preset("long"), weights))
+    assert before is not None
+    assert after is not None
+    assert after > before
+    numbers = json.loads((run / "affinity.json").read_text())
+    assert numbers["fitted"] == weights.to_dict()
+    assert numbers["intervals"]["samples"] == 3
+    assert len(numbers["cross_validation"]["fitted"]) == 2
+    assert sum(map(sum, numbers["matches"])) == read.sums.counts.sum().item()
+    assert (run / "affinity.png").read_bytes().startswith(b"\x89PNG")
+    assert "| Anatomy |" in (run / "affinity.md").read_text()
+    assert (run / "model" / "ratescore.json").is_file()
+
+
+def test_a_run_by_tpe_draws_what_it_fitted(records: Path, tmp_path: Path) -> None:
+    more = [
+        "method=radreward.systems.ratescore.fitting.optimizers.TPEFit",
+        "method.trials=8",
+        "method.startup=5",
+        "samples=0",
+    ]
+    settings = [entry for entry in small(records, tmp_path) if not entry.startswith(("model.method", "trainer.logger"))]
+    training = build(CONFIG, *settings, *(f"model.{entry}" for entry in more))
+    assert isinstance(training.module, AffinityModule)
+    assert isinstance(training.module.method, TPEFit)
+    training.fit()
+    assert training.module.fitted is not None
+    assert training.module.fitted.evaluations == 8
+    board = EventAccumulator(str(next(tmp_path.rglob("events.out.tfevents*")).parent), {"images": 1})
+    board.Reload()
+    assert board.Tags()["images"] == ["affinity"]
+    assert "fit/tau_b" in board.Tags()["scalars"]
+
+
+def test_the_saved_model_scores_as_it_was_fitted(whole: tuple[Path, Training, Figures], records: Path) -> None:
+    run, training, _ = whole
+    scorer = RaTEScore.from_pretrained(run / "model")
+    assert isinstance(training.module, AffinityModule)
+    group = next(iter(read_groups(records, training.module.criteria)))
+    texts = [candidate.text for candidate in group.candidates]
+    scores = scorer.score([group.reference] * len(texts), texts).total
+    collator = training.data.collator  # type: ignore[attr-defined]
+    expected = training.module.weights(collator.collate([group]).matches)
+    assert torch.allclose(scores.double(), expected, atol=1e-6)
+
+
+def _killed(arguments: list[str], step: int | None) -> None:
+    """Until a step of reading pairs, or in the bootstrap."""
+    original = AffinityModule.training_step
+
+    def training_step(self: AffinityModule, batch: EntityBatch, batch_index: int) -> torch.Tensor:
+        if batch_index == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return original(self, batch, batch_index)
+
+    def bootstrap(*arguments: object, **settings: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    AffinityModule.training_step = training_step  # type: ignore[method-assign]
+    vars(radreward.systems.ratescore.module)["bootstrap"] = bootstrap
+    main(arguments)
+
+
+@pytest.mark.parametrize("step", [3, None], ids=["while reading", "in the bootstrap"])
+def test_killed_and_continued_is_as_if_never_killed(
+    step: int | None, whole: tuple[Path, Training, Figures], records: Path, tmp_path: Path
+) -> None:
+    arguments = command(records, tmp_path / "run", "checkpoint_every=2")
+    process = get_context("fork").Process(target=_killed, args=(arguments, step))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert not (tmp_path / "run" / "metrics.json").exists()
+    assert main([*arguments, "--ckpt_path=last"]) == 0
+    for file in ("metrics.json", "affinity.json"):
+        expected, again = (json.loads((run / file).read_text()) for run in (whole[0], tmp_path / "run"))
+        for told in (expected, again):
+            told.pop("fit", None)  # seconds
+        # The encoder reads names in other batches, which may round otherwise.
+        assert dict(leaves(again)) == pytest.approx(dict(leaves(expected)), abs=1e-3)
+
+
+def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
+    """The values of nested JSON by their places."""
+    if isinstance(value, dict | list):
+        for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(entry, f"{name}/{key}")
+    else:
+        yield name, value
+
+
+def test_a_finished_run_can_be_continued_and_tells_the_same(
+    whole: tuple[Path, Training, Figures], records: Path, tmp_path: Path
+) -> None:
+    copytree(whole[0], tmp_path / "run")
+    assert build(CONFIG, *small(records, tmp_path / "run"), "ckpt_path=last").fit() == whole[2]
+
+
+RATED: tuple[dict[str, Any], ...] = tuple(
+    {"reference": f"{size} {side} effusion. Heart normal.", "candidate": text, "rating": rating}
+    for size in ("Small", "Large", "Moderate", "Trace")
+    for side in ("left", "right", "bilateral")
+    for text, rating in (
+        (f"{size} {side} effusion.", 4.5),
+        ("No effusion. Heart normal.", 1),
+        ("Heart enlarged.", 0.0),
+    )
+)
+
+
+def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".csv":
+        lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+        path.write_text("\n".join(",".join(str(value) for value in line) for line in lines))
+    else:
+        pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), path)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_ratings_of_people_are_fitted_to(suffix: str, tmp_path: Path) -> None:
+    rows = RATED if suffix == ".jsonl" else RATED[::3] + RATED[1::3]
+    rated = write(tmp_path / f"rated{suffix}", rows)
+    training = build(
+        CONFIG, *small(rated, tmp_path / "run", "criteria=Rating", "model.samples=0", "data.validation=0.4")
+    )
+    training.data.setup("fit")
+    batches = [*training.data.train_dataloader(), *training.data.val_dataloader()]
+    assert sorted(torch.cat([batch.quality for batch in batches]).tolist()) == sorted(row["rating"] for row in rows)
+    if suffix == ".jsonl":
+        result = training.fit()
+        assert result["total"]["tau_b"] is not None
+        assert result["total"]["tau_b"] > 0.3
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"rating": None}, r"row 2: no value for criterion 'rating' of rating"),
+        ({"rating": math.nan}, r"row 2: field 'rating': expected a finite number >= 0 but got nan"),
+        ({"rating": "good"}, r"row 2: field 'rating': expected a number but got 'good'"),
+        ({"rating": -1}, r"row 2: .*expected a finite number >= 0 .*-1"),
+        ({"candidate": " "}, r"row 2: field 'candidate': expected a text that is not empty"),
+    ],
+)
+def test_ratings_that_cannot_be_used_are_named(changed: dict[str, object], message: str, tmp_path: Path) -> None:
+    rated = write(tmp_path / "rated.jsonl", [RATED[0], {**RATED[1], **changed}, *RATED[2:]])
+    with pytest.raises(InputError, match=rf"rated\.jsonl, {message}"):
+        build(CONFIG, *small(rated, tmp_path / "run", "criteria=Rating")).fit()
+
+
+def test_a_file_without_ratings_is_told(tmp_path: Path) -> None:
+    rows = [{"reference": row["reference"], "candidate": row["candidate"]} for row in RATED]
+    rated = write(tmp_path / "rated.csv", rows)
+    with pytest.raises(InputError, match=r"rated\.csv, row 1: no value for criterion 'rating' of rating"):
+        build(CONFIG, *small(rated, tmp_path / "run", "criteria=Rating")).fit()
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "message"),
+    [
+        ([{**row, "rating": 3} for row in RATED], [], "Expected pairs of different quality .* 1 different values"),
+        ([{**row, "candidate": "Thank you."} for row in RATED], [], ".* 0 have entities on both sides and 0 different"),
+        (RATED, ["model.folds=20"], r"Expected at least 20 references for 20 folds but got \d+"),
+    ],
+)
+def test_what_cannot_be_fitted_to_is_told_with_file_and_setting(
+    rows: Sequence[Mapping[str, object]], more: list[str], message: str, tmp_path: Path
+) -> None:
+    rated = write(tmp_path / "rated.jsonl", rows)
+    with pytest.raises(InputError, match=rf"rated\.jsonl: {message}.*model\.folds is \d+"):
+        build(CONFIG, *small(rated, tmp_path / "run", "criteria=Rating", *more)).fit()
+
+
+def test_another_start_is_taken(records: Path, tmp_path: Path) -> None:
+    AffinityWeights(torch.ones(5, 5), 0.5).save(tmp_path / "start")
+    module = AffinityModule(CRITERIA)
+    module.start_from(tmp_path / "start")
+    assert torch.unique(module.start.weight).tolist() == [1.0]
+    assert module.weights.penalty.item() == 0.5
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["trainer.max_epochs=2"], "max_epochs: Expected 1"),
+        (["data.collator=radreward.data.collators.reward.PackedGroups"], "Expected Entities"),
+        (["data.collator.encoder.max_length=3"], "group 'synthetic-.*at most 3 tokens"),
+    ],
+)
+def test_what_does_not_fit_is_refused(more: list[str], message: str, records: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        build(CONFIG, *small(records, tmp_path / "run"), *more).fit()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({"inner": 0.6}, "`inner`"), ({"folds": 1}, "`folds` to be >= 2"), ({"samples": -1}, "`samples` to be >= 0")],
+)
+def test_settings_out_of_range_are_refused(arguments: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        AffinityModule(CRITERIA, **arguments)  # type: ignore[arg-type]
+
+
+def test_candidates_without_known_errors_are_named() -> None:
+    collator = Entities(CRITERIA)
+    for errors, message in ((None, "group 'first', candidate 2: Expected errors"), ({"tone": 1}, "candidate 2: ")):
+        known = Candidate("No effusion.", {"tone": 0, "length": 0})
+        group = ReportGroup("first", "Effusion.", (known, Candidate("Effusion.", errors)))
+        with pytest.raises(InputError, match=message):
+            collator.length(group)
+
+
+def test_quality_is_the_weighted_total() -> None:
+    group = ReportGroup(
+        "first",
+        "Small effusion.",
+        tuple(Candidate(text, {"tone": number, "length": 1}) for number, text in enumerate(["No effusion.", "Mass."])),
+    )
+    batch = Entities(CRITERIA).collate([group, group])
+    assert batch.quality.tolist() == [-1.0, -2.0, -1.0, -2.0]
+    assert batch.group.tolist() == [0, 0, 1, 1]
+    assert batch.matches.pairs == 4
+    assert batch.ids == ("first", "first")
+
+
+def test_the_configuration_names_what_exists() -> None:
+    settings = yaml.safe_load(CONFIG.read_text())
+    assert settings["model"]["class_path"] == f"{AffinityModule.__module__}.AffinityModule"

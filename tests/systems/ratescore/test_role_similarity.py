@@ -1,0 +1,53 @@
+import pytest
+import torch
+
+from radreward.systems.ratescore.role_similarity import known, likeness_by_role
+from radreward.systems.ratescore.target_similarity import features, findings_alike, likeness
+from radreward.types import Entity
+
+HEART = frozenset({"cardiomegaly"})
+
+
+def wanted(one: tuple[str, str], other: tuple[str, str], base: float = 0.8, parts: bool = False) -> float:
+    entities = [Entity(*fields, 0, 0) for fields in (one, other)]
+    found = known(entities, [HEART if parts else frozenset()] * 2)
+    table = likeness_by_role(found, torch.full((2, 2), base))
+    assert torch.equal(table, table.T)
+    assert table.diagonal().tolist() == [1, 1]
+    return float(table[0, 1])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "value"),
+    [
+        (("heart", "Anatomy"), ("cardiac silhouette", "Anatomy"), 0.8),  # as the encoder has it
+        (("left base", "Anatomy"), ("right base", "Anatomy"), 0.8 * 0.15),
+        (("left", "Anatomy"), ("heart", "Anatomy"), 0.8 * 0.8),
+        (("left", "Anatomy"), ("left effusion", "Abnormality"), 0.55),
+        (("right", "Anatomy"), ("left effusion", "Abnormality"), 0.4 * 0.05),
+        (("heart", "Anatomy"), ("effusion", "Abnormality"), 0.4),
+        (("effusion", "Non-Abnormality"), ("effusion", "Abnormality"), 0.35),
+        (("effusion", "Non-Abnormality"), ("pneumothorax", "Abnormality"), 0.15),
+        (("effusion", "Non-Abnormality"), ("pleural fluid", "Non-Abnormality"), 0.3 + 0.7 * 0.8),
+        (("clear", "Non-Abnormality"), ("normal", "Non-Abnormality"), 0.8),
+        (("clear", "Non-Abnormality"), ("heart", "Anatomy"), 0.8),
+    ],
+)
+def test_how_alike_entities_should_be(one: tuple[str, str], other: tuple[str, str], value: float) -> None:
+    assert wanted(one, other) == pytest.approx(value, abs=1e-6)
+    assert wanted(other, one) == pytest.approx(value, abs=1e-6)
+
+
+def test_parts_of_what_is_said_of_a_finding() -> None:
+    assert wanted(("enlarged", "Abnormality"), ("cardiomegaly", "Abnormality"), parts=True) == pytest.approx(0.75)
+    mild = ("mildly enlarged", "Abnormality"), ("severe cardiomegaly", "Abnormality")
+    assert wanted(*mild, parts=True) == pytest.approx(0.75 * 0.2)
+    assert wanted(("heart", "Anatomy"), ("cardiomegaly", "Abnormality"), parts=True) == pytest.approx(0.6)
+
+
+def test_findings_that_are_there_are_as_alike_as_their_names() -> None:
+    names = ["left effusion", "right effusion", "small mass", "large mass"]
+    entities = known([Entity(name, "Abnormality", 0, 0) for name in names], [frozenset()] * 4)
+    base = torch.full((4, 4), 0.6)
+    expected = likeness(features(names), base, findings_alike()).fill_diagonal_(1.0)
+    assert torch.equal(likeness_by_role(entities, base), expected)

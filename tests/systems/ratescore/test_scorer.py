@@ -1,0 +1,204 @@
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+
+from radreward.errors import InputError
+from radreward.systems.ratescore import PRESETS, AffinityWeights
+from radreward.systems.ratescore.encoder import Embedded, EntityEncoder
+from radreward.systems.ratescore.scorer import RaTEScore
+from radreward.systems.ratescore.taggers import RuleTagger
+from radreward.types import ENTITY_TYPES, Entity
+
+REFERENCE = "Small left pleural effusion. No pneumothorax. The heart is enlarged."
+CANDIDATES = [
+    "Left effusion. Cardiomegaly. No pneumothorax.",
+    "No pleural effusion. Right pneumothorax. The heart is normal in size.",
+    REFERENCE,
+]
+
+
+@pytest.fixture(scope="module")
+def encoder() -> EntityEncoder:
+    return EntityEncoder()
+
+
+@pytest.fixture(scope="module")
+def scorer(encoder: EntityEncoder) -> RaTEScore:
+    return RaTEScore(RuleTagger(), encoder, AffinityWeights.from_preset("long"))
+
+
+def naive(reference: Sequence[Entity], candidate: Sequence[Entity], encoder: EntityEncoder) -> float:
+    """The formula, entity by entity."""
+    penalty, weight = PRESETS["long"]
+    opposed = ({"Abnormality", "Disease"}, {"Non-Abnormality", "Non-Disease"})
+
+    def direction(query: Sequence[Entity], other: Sequence[Entity]) -> float:
+        top = bottom = 0.0
+        for entity in query:
+            cosines = [float(encoder.encode([entity.name])[0] @ encoder.encode([o.name])[0]) for o in other]
+            nearest = other[max(range(len(other)), key=cosines.__getitem__)]
+            w = weight[ENTITY_TYPES.index(entity.type)][ENTITY_TYPES.index(nearest.type)]
+            clash = any(entity.type in a and nearest.type in b for a, b in (opposed, opposed[::-1]))
+            top += max(max(cosines), 0.0) * w * (penalty if clash else 1.0)
+            bottom += w
+        return top / bottom
+
+    precision, recall = direction(reference, candidate), direction(candidate, reference)
+    return 2 * precision * recall / (precision + recall)
+
+
+def test_is_the_formula(scorer: RaTEScore, encoder: EntityEncoder) -> None:
+    scores = scorer.score([REFERENCE] * 3, CANDIDATES)
+    tagged = RuleTagger().tag_reports([REFERENCE, *CANDIDATES])
+    assert scores.total.tolist() == pytest.approx([naive(tagged[0], found, encoder) for found in tagged[1:]], abs=1e-5)
+    assert scores.total[2] == pytest.approx(1.0)
+
+
+def test_sub_scores_and_evidence_are_what_the_score_lacks_to_one(scorer: RaTEScore) -> None:
+    scores = scorer.score([REFERENCE] * 3, CANDIDATES)
+    assert scores.sub is not None
+    assert scores.evidence is not None
+    torch.testing.assert_close(1 + scores.sub.sum(1), scores.total)
+    assert (scores.sub <= 0).all()
+    for total, sub, shown in zip(scores.total, scores.sub, scores.evidence, strict=True):
+        assert 1 - sum(found.loss for found in shown) == pytest.approx(total.item(), abs=1e-6)
+        anatomy = [found.loss for found in shown if found.entity.type == "Anatomy"]
+        assert -sum(anatomy) == pytest.approx(sub[1].item(), abs=1e-6)
+    first = scores.evidence[1][0]
+    assert first.side == "reference"
+    assert REFERENCE[first.entity.start : first.entity.end] == first.entity.name
+    assert CANDIDATES[1][first.match.start : first.match.end] == first.match.name
+
+
+def test_rows_keep_their_place_and_say_why_they_have_no_score(scorer: RaTEScore) -> None:
+    references = [REFERENCE, "", REFERENCE, "Thank you.", REFERENCE]
+    candidates = [REFERENCE, REFERENCE, "Thank you.", REFERENCE, CANDIDATES[0]]
+    scores = scorer.score(references, candidates)
+    assert scores.status == ("ok", "empty reference", "no entity in the candidate", "no entity in the reference", "ok")
+    assert scores.total.isnan().tolist() == [False, True, True, True, False]
+    assert scores.sub is not None
+    assert scores.sub.isnan().all(1).tolist() == [False, True, True, True, False]
+    assert scores.total[4] == scorer.score([REFERENCE], CANDIDATES[:1]).total[0]
+
+
+def test_the_score_without_entities_can_be_set_and_is_told(encoder: EntityEncoder) -> None:
+    half = RaTEScore(RuleTagger(), encoder, AffinityWeights.from_preset("long"), no_entities=0.5)
+    scores = half.score([REFERENCE, REFERENCE], ["Thank you.", ""])
+    assert scores.total[0] == 0.5
+    assert scores.status == ("no entities: the score is that of the setting", "empty candidate")
+
+
+class LongNames(RuleTagger):
+    """Takes whole sentences for entities."""
+
+    def tag(self, sentences: Sequence[str]) -> list[tuple[Entity, ...]]:
+        return [(Entity(text, "Disease", 0, len(text)),) for text in sentences]
+
+
+def test_an_entity_over_the_limit_is_rejected_or_cut_and_told(encoder: EntityEncoder) -> None:
+    long = " ".join(["Pleural effusion and edema"] * 12)
+    weights = AffinityWeights.from_preset("long")
+    rejecting = RaTEScore(LongNames(), encoder, weights).score(["Effusion", long], ["Effusion", "Effusion"])
+    assert rejecting.status[0] == "ok"
+    assert rejecting.status[1].startswith("over the limit: Expected an entity of at most 30 tokens but got 'Pleural")
+    assert rejecting.total.isnan().tolist() == [False, True]
+    cutting = RaTEScore(LongNames(), encoder, weights, too_long="truncate").score([long], ["Effusion"])
+    assert cutting.status == ("truncated",)
+    assert cutting.total.isfinite().all()
+
+
+def test_no_sentence_is_tagged_and_no_name_encoded_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    tagged: list[str] = []
+    encoded: list[str] = []
+    tag, run = RuleTagger.tag, EntityEncoder._run
+
+    def tagging(self: RuleTagger, sentences: Sequence[str]) -> list[tuple[Entity, ...]]:
+        tagged.extend(sentences)
+        return tag(self, sentences)
+
+    def running(self: EntityEncoder, names: Sequence[str]) -> dict[str, tuple[torch.Tensor, bool]]:
+        encoded.extend(names)
+        return run(self, names)
+
+    monkeypatch.setattr(RuleTagger, "tag", tagging)
+    monkeypatch.setattr(EntityEncoder, "_run", running)
+    scorer = RaTEScore(RuleTagger(), EntityEncoder("tiny-bert"), AffinityWeights.from_preset("long"))
+    for _ in range(2):
+        scorer.score([REFERENCE] * 3, CANDIDATES)
+    assert len(tagged) == len(set(tagged)) == 8
+    assert len(encoded) == len(set(encoded)) > 5
+
+
+def test_windows_do_not_change_scores(scorer: RaTEScore, monkeypatch: pytest.MonkeyPatch) -> None:
+    references, candidates = [REFERENCE, *CANDIDATES] * 2, [*CANDIDATES, REFERENCE] * 2
+    whole = scorer.score(references, candidates)
+    monkeypatch.setattr("radreward.systems.ratescore.scorer.WINDOW", 3)
+    parts = scorer.score(references, candidates)
+    torch.testing.assert_close(parts.total, whole.total)
+    assert parts.status == whole.status
+    assert parts.evidence is not None
+    assert whole.evidence is not None
+    assert [[m.entity for m in row] for row in parts.evidence] == [[m.entity for m in row] for row in whole.evidence]
+
+
+def test_nothing_to_score(scorer: RaTEScore) -> None:
+    scores = scorer.score([], [])
+    assert scores.total.shape == (0,)
+    assert scores.sub is not None
+    assert scores.sub.shape == (0, 5)
+    assert scores.evidence == ()
+
+
+def test_what_is_saved_scores_the_same(encoder: EntityEncoder, tmp_path: Path) -> None:
+    weights = AffinityWeights(torch.rand(5, 5), 0.25, "mismatch", clamp=False)
+    first = RaTEScore(RuleTagger(), EntityEncoder("embedded", "first"), weights, no_entities=0.5)
+    first.save_pretrained(tmp_path / "saved")
+    first.save_pretrained(tmp_path / "saved")  # in place of the older one
+    again = RaTEScore.from_pretrained(tmp_path / "saved")
+    assert again.fingerprint() == first.fingerprint()
+    assert torch.equal(again.score([REFERENCE] * 3, CANDIDATES).total, first.score([REFERENCE] * 3, CANDIDATES).total)
+    assert again.no_entities == 0.5
+    assert {path.suffix for path in (tmp_path / "saved").rglob("*.*")} == {".json", ".safetensors"}
+    other = RaTEScore(RuleTagger(), encoder, weights, no_entities=0.5)
+    assert other.fingerprint() != first.fingerprint()
+
+
+def test_a_broken_folder_is_told(scorer: RaTEScore, tmp_path: Path) -> None:
+    scorer.save_pretrained(tmp_path)
+    path = tmp_path / "ratescore.json"
+    settings = json.loads(path.read_text())
+    for change, message in (
+        ({"format": 2}, "Expected `format` 1"),
+        ({"no_entities": 7}, r"ratescore\.json: Expected `no_entities` to be null or in \[0, 1\] but got 7"),
+        ({"encoder": {"name": "embedded", "layers": 3}}, r"ratescore\.json: .*layers"),
+    ):
+        path.write_text(json.dumps(settings | change))
+        with pytest.raises(InputError, match=message):
+            RaTEScore.from_pretrained(tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    path.unlink()
+    with pytest.raises(InputError, match="Expected a folder that is new, empty or holds a RaTEScore"):
+        scorer.save_pretrained(tmp_path)
+
+
+def test_settings_are_checked(encoder: EntityEncoder) -> None:
+    weights = AffinityWeights.from_preset("long")
+    with pytest.raises(ValueError, match=r"Expected `no_entities` to be null or in \[0, 1\] but got nan"):
+        RaTEScore(RuleTagger(), encoder, weights, no_entities=math.nan)
+    with pytest.raises(InputError, match="precision: Expected fp32 for RaTEScore but got int8"):
+        RaTEScore.from_pretrained(precision="int8")  # type: ignore[arg-type]
+
+
+def test_embeddings_that_are_given_are_those_used(scorer: RaTEScore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A score of nothing in common is 0: all names but equal ones at right angles."""
+
+    def unrelated(self: EntityEncoder, names: Sequence[str]) -> Embedded:
+        return Embedded(torch.eye(len(names)), (False,) * len(names))
+
+    monkeypatch.setattr(EntityEncoder, "embed", unrelated)
+    assert scorer.score(["Effusion."], ["Pneumothorax."]).total.tolist() == [0.0]
+    assert scorer.score(["Effusion."], ["Effusion."]).total.tolist() == [1.0]

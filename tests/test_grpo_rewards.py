@@ -1,0 +1,64 @@
+"""experiments/radreason/accuracy.py: rewards of judgements that are known, and its table."""
+
+import json
+import math
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from radreward.criteria import RadCliQ
+from radreward.data.chat_encoding import Questions
+from radreward.generative.evaluator import Explainer
+from radreward.models import Backbone
+from radreward.models.rollout_engine import Completion, Sampling
+from radreward.models.transformers_engine import TransformersEngine
+from radreward.synthesis import synthesize_files
+from radreward.systems.radreason.prompt import RadReasonTemplate, answer
+
+SCRIPT = Path(__file__).parents[1] / "experiments" / "radreason" / "accuracy.py"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    backbone = Backbone("tiny-llama", lora=None)
+    questions = Questions("tiny-llama", RadCliQ(), RadReasonTemplate(instructed=False), 900, 60)
+    explainer = Explainer(backbone, backbone.build(writes=True), questions)
+    explainer.save(tmp_path / "start" / "model")
+    for number in range(2):
+        trial = tmp_path / "study" / "trials" / str(number)
+        explainer.save(trial / "model")
+        told = {"state": "complete", "params": {"parts": "both", "seed_everything": number}}
+        (trial / "trial.json").write_text(json.dumps(told))
+    synthesize_files(tmp_path / "data", RadCliQ(), 6, 2, length="plain", most=1)
+    synthesize_files(tmp_path / "seen", RadCliQ(), 3, 2, length="plain", most=1)
+    return tmp_path
+
+
+def test_a_row_for_the_start_and_for_each_variant(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All judgements say that nothing is wrong; of the drawn ones, half cannot be read."""
+
+    def sample(engine: Any, prompts: list[Any], sampling: Sampling) -> list[tuple[Completion, ...]]:
+        texts = (answer([0] * 6, "Nothing.", RadCliQ()), "nonsense")
+        return [tuple(Completion((), (), texts[n % 2], "stop") for n in range(sampling.completions)) for _ in prompts]
+
+    monkeypatch.setattr(TransformersEngine, "sample", sample)
+    files = ("--start", folder / "start", "--study", folder / "study", "--data", folder / "data" / "groups.parquet")
+    seen = ("--seen", folder / "seen" / "groups.parquet")
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *map(str, (*files, *seen)), "--completions", "2"])
+    script = runpy.run_path(str(SCRIPT))
+    script["main"]()
+    told = capsys.readouterr().out
+    assert told.startswith("3 references that are not in"), "equal seeds make equal groups"
+    groups = list(script["read_groups"](folder / "data" / "groups.parquet"))[3:]
+    counts = [count for group in groups for entry in group.candidates for count in (entry.errors or {}).values()]
+    reward = sum(math.exp(-(count**2) / (2 * 0.5**2)) for count in counts) / len(counts)
+    exact = sum(count == 0 for count in counts) / len(counts)
+    figures = f"{reward / 2:.3f} | {reward:.3f} | {exact:.3f} | –"
+    assert f"| start | 1 | {figures} |" in told
+    spread = figures.replace(" |", " ± 0.000 |")
+    assert f"| both | 2 | {spread} |" in told

@@ -1,0 +1,88 @@
+"""Normal statements: what they deny, and that none stands beside a finding that clouds it."""
+
+from random import Random
+
+import pytest
+
+from radreward.synthesis.fact_sampling import sample_facts
+from radreward.synthesis.grammar import render
+from radreward.synthesis.report_styles import Style
+from radreward.text.facts import Fact
+from radreward.text.findings import FINDINGS
+from radreward.text.normal_statements import denied_findings, says_nothing
+from radreward.text.sentence_templates import ALL_CLEAR, NORMAL
+
+WRITTEN = [(text, keys) for keys, texts in NORMAL.items() for text in texts]
+CLEAR_LUNGS = set(NORMAL["opacity", "consolidation"])
+
+
+@pytest.mark.parametrize(("text", "keys"), WRITTEN, ids=[text for text, _ in WRITTEN])
+def test_what_is_written_denies_its_findings(text: str, keys: tuple[str, ...]) -> None:
+    assert denied_findings(text.lower()) == keys
+    assert set(keys) <= FINDINGS.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("both lungs appear clear", ("opacity", "consolidation")),
+        ("cardiac silhouette within the limits of normal in size.", ("cardiomegaly",)),
+        ("no acute abnormality of the bony thorax", ("fracture",)),
+        ("no abnormality of the lungs", ()),
+        ("the lungs are not clear.", ()),
+        ("the lungs are clear of shrapnel.", ()),
+        ("the heart is normal but large.", ()),
+        ("normal.", ()),
+        ("", ()),
+    ],
+)
+def test_other_wordings(text: str, keys: tuple[str, ...]) -> None:
+    assert denied_findings(text) == keys
+
+
+@pytest.mark.parametrize("text", [*ALL_CLEAR, "", "...", "no acute process identified in the chest", "normal study"])
+def test_nothing_is_said(text: str) -> None:
+    assert says_nothing(text.lower())
+
+
+@pytest.mark.parametrize("text", ["shrapnel.", "no shrapnel.", "acute disease.", "normal heart", "disease"])
+def test_something_is_said(text: str) -> None:
+    assert not says_nothing(text)
+
+
+def _normal(facts: tuple[Fact, ...], rng: Random) -> list[tuple[str, ...]]:
+    texts = dict(WRITTEN)
+    return [texts[entry.text] for entry in render(facts, rng, Style(filler=0.0)).sentences if entry.text in texts]
+
+
+@pytest.mark.parametrize(
+    ("finding", "clouded", "free"),
+    [
+        ("pneumonia", ("opacity", "consolidation"), ("cardiomegaly",)),
+        ("nodule", ("opacity", "consolidation"), ("fracture",)),
+        ("edema", ("edema", "congestion"), ("fracture",)),
+        ("effusion", ("effusion", "pneumothorax"), ("cardiomegaly",)),
+        ("pneumothorax", ("effusion", "pneumothorax"), ("fracture",)),
+        ("ribfx", ("fracture",), ("opacity", "consolidation")),
+        ("cardiomegaly", ("cardiomegaly", "widemed"), ("edema", "congestion")),
+        ("picc", (), ("opacity", "consolidation")),
+    ],
+)
+def test_no_normal_statement_beside_what_clouds_it(
+    finding: str, clouded: tuple[str, ...], free: tuple[str, ...]
+) -> None:
+    made = [keys for seed in range(150) for keys in _normal((Fact(finding),), Random(seed))]
+    assert clouded not in made
+    assert free in made
+
+
+def test_lungs_with_something_in_them_are_not_called_clear() -> None:
+    seen = 0
+    for seed in range(500):
+        rng = Random(seed)
+        report = render(sample_facts(rng), rng, Style())
+        if CLEAR_LUNGS & {entry.text for entry in report.sentences}:
+            seen += 1
+            found = [FINDINGS[fact.finding] for fact in report.facts if fact.positive]
+            assert not [entry.key for entry in found if entry.region == "lungs" and entry.urgency != "benign"]
+    assert seen > 50
