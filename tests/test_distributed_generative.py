@@ -199,7 +199,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
             assert main(command) == 0
 
     context = get_context("forkserver")
-    context.set_forkserver_preload(["radreward.cli.build"])
+    context.set_forkserver_preload(["radreward.cli.training"])
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])

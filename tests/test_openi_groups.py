@@ -7,7 +7,7 @@ from pathlib import Path
 from radreward.criteria import RadCliQ
 from radreward.data.records import read_groups
 
-SCRIPT = Path(__file__).resolve().parents[1] / "experiments" / "real_wording.py"
+SCRIPT = Path(__file__).resolve().parents[1] / "experiments" / "openi_groups.py"
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -15,8 +15,8 @@ import pytest
 
 from benchmarks.__main__ import names
 from radreward.cli import main
-from radreward.cli.build import settings_of
 from radreward.cli.parser import parse
+from radreward.cli.training import settings_of
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -54,7 +54,7 @@ def run(arguments: list[str], folder: Path, log: Path) -> None:
 def processes() -> ForkServerContext:
     """Starts processes that have imported everything, which takes longer than most commands."""
     context = get_context("forkserver")
-    context.set_forkserver_preload(["radreward.cli.build", "radreward.systems.er2score.scorer", "radreward.tuning"])
+    context.set_forkserver_preload(["radreward.cli.training", "radreward.systems.er2score.scorer", "radreward.tuning"])
     return context
 
 

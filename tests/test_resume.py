@@ -96,7 +96,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[float, int], Pat
 def processes() -> ForkServerContext:
     """Starts processes that have imported everything."""
     context = get_context("forkserver")
-    context.set_forkserver_preload(["radreward.cli.build"])
+    context.set_forkserver_preload(["radreward.cli.training"])
     return context
 
 

@@ -1,4 +1,4 @@
-"""Makes the tokenizer of the small generator, radreward/data/small_tokenizer.json, from generated text alone.
+"""Makes the tokenizer of the small generator, radreward/data/generator_tokenizer.json, from generated text alone.
 
     python experiments/green/tokenizer.py
 
@@ -20,7 +20,7 @@ from radreward.synthesis.pipeline import synthesize
 from radreward.systems.green.prompt import EXPLANATION, HEADINGS, marker
 from radreward.text.findings import FINDINGS
 
-TARGET = Path(__file__).parents[2] / "radreward" / "data" / "small_tokenizer.json"
+TARGET = Path(__file__).parents[2] / "radreward" / "data" / "generator_tokenizer.json"
 VOCABULARY = 2048
 PIECES = r"[ ]?[a-z]+|[ ]?[0-9]|[ ]?[^\sa-z0-9]|\s"
 

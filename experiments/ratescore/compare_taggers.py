@@ -20,7 +20,7 @@ from radreward.systems.ratescore.taggers import load_tagger
 from radreward.text.sentence_splitter import sentences
 from radreward.types import Entity
 
-LABELS = Path(__file__).resolve().parents[2] / "tests" / "data" / "openi_entities.json"
+LABELS = Path(__file__).resolve().parents[2] / "tests" / "data" / "readers" / "openi_entities.json"
 
 
 def real_sentences(csv: Path, sample: str) -> Iterator[LabelledSentence]:

@@ -10,8 +10,8 @@ from radreward.cli.parser import parse
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
-    from radreward.cli.build import Training as Training
-    from radreward.cli.build import build as build
+    from radreward.cli.training import Training as Training
+    from radreward.cli.training import build as build
 
 __all__ = ["build", "main"]
 
@@ -19,7 +19,7 @@ __all__ = ["build", "main"]
 def __getattr__(name: str) -> Any:
     """`build`, imported when it is first asked for: `radreward --help` stays fast."""
     if name == "build":
-        from radreward.cli.build import build
+        from radreward.cli.training import build
 
         return build
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def fit(arguments: Sequence[str]) -> int:
     """Train, then show agreement and where everything lies."""
     with quiet():
-        from radreward.cli.build import build_from_arguments
+        from radreward.cli.training import build_from_arguments
         from radreward.modules import table
 
         with readable(building=True):

@@ -53,7 +53,7 @@ def run(options: Namespace) -> int:
     with quiet(), readable(building=True):
         import torch
 
-        from radreward.cli.build import settings_of
+        from radreward.cli.training import settings_of
         from radreward.models.memory_estimate import Shape, memory
 
         settings = settings_of(arguments)

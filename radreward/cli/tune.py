@@ -15,7 +15,7 @@ from radreward.cli.errors import quiet, readable
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
-    from radreward.cli.build import Training
+    from radreward.cli.training import Training
     from radreward.tuning import Runner
 
 
@@ -70,7 +70,7 @@ def fit_runner() -> Runner:
 
 
 def _build(base: Path, settings: Sequence[str]) -> Training:
-    from radreward.cli.build import build
+    from radreward.cli.training import build
 
     with readable(building=True):
         return build(base, *settings)
@@ -78,7 +78,7 @@ def _build(base: Path, settings: Sequence[str]) -> Training:
 
 def _describe(base: Path, settings: Sequence[str]) -> str:
     """All settings as YAML, from parsing alone: a backbone of billions of weights is not made to check its name."""
-    from radreward.cli.build import build
+    from radreward.cli.training import build
 
     printed = io.StringIO()
     with readable(building=True):

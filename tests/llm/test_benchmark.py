@@ -12,7 +12,7 @@ import pytest
 
 @pytest.fixture
 def chat_client(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(Path(__file__).parents[3])
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])
     for name in ("OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY"):
         monkeypatch.setenv(name, "")  # what the measurement sets is taken back
     return import_module("benchmarks.chat_client")

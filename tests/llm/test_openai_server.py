@@ -27,7 +27,7 @@ from radreward.llm import AnswerCache, ServerChat, most_tokens
 from radreward.llm.openai_server import is_this_machine, read_answer, retry_after
 from radreward.types import ChatAnswer, ChatRequest, Message
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 KEY = "sk-not-to-be-seen"
 
 

@@ -178,7 +178,7 @@ def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str, step: int, call: int, last: int
 ) -> None:
     context = get_context("forkserver")
-    context.set_forkserver_preload(["radreward.cli.build"])
+    context.set_forkserver_preload(["radreward.cli.training"])
     command = ["fit", f"--config={whole / 'config.yaml'}", f"--run={tmp_path / 'run'}"]
     monkeypatch.chdir(whole)
     entries = ("=policy_parts.Killer", f".hook={hook}", f".step={step}", f".call={call}")

@@ -133,7 +133,7 @@ def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
     (folder / "killing.py").write_text(KILLER)
     monkeypatch.chdir(folder)
     context = get_context("forkserver")
-    context.set_forkserver_preload(["radreward.cli.build"])
+    context.set_forkserver_preload(["radreward.cli.training"])
     # Six groups in batches of two: an epoch ends within.
     settings = ("trainer.max_steps=5", "trainer.val_check_interval=4", "checkpoint_every=2", *QUICK)
     command = ["fit", f"--config={config}", *(f"--{entry}" for entry in settings)]

@@ -225,7 +225,7 @@ def test_workers_share_a_study_without_a_trial_too_many(
         storage.format(tmp_path),
         (
             "import sys, time; from pathlib import Path;"
-            "from radreward.tuning import read_settings, run_study, workers;"
+            "from radreward.tuning import read_settings, run_study; from radreward.tuning import heartbeat as workers;"
             "from tests.tuning.fake_training import parabola, pretend; workers.BEAT = 0.2;"
             "slow = lambda chosen, step: time.sleep(0.03) or parabola(chosen, step);"
             "run_study(read_settings(Path(sys.argv[1])), pretend(slow), Path(sys.argv[2]), sys.argv[3])"

@@ -17,9 +17,9 @@ from radreward.meta_evaluation.page.selection import Names, choose
 
 FORMAT = 1
 SCRIPTS = (
-    *("dom", "format", "tip", "heatmap", "table", "interval", "chart"),
-    *("ranking", "significance", "people", "scatter", "criteria", "systems", "preferences", "probes"),
-    *("words", "evidence", "disagreements", "scorers", "main"),
+    *("dom", "format", "tooltip", "heatmap", "table", "interval", "chart"),
+    *("ranking", "significance", "raters", "scatter", "criteria", "systems", "preferences", "probes"),
+    *("text_diff", "evidence", "disagreements", "scorers", "main"),
 )
 """In this order: each uses those before it."""
 

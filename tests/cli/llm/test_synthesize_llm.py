@@ -22,7 +22,7 @@ from radreward.data.records import read_groups
 
 
 def _honest() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("honest", Path(__file__).with_name("honest.py"))
+    spec = importlib.util.spec_from_file_location("rule_based_writer", Path(__file__).with_name("rule_based_writer.py"))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -117,7 +117,7 @@ def test_forms_as_the_reference_reads_them_and_as_they_say(
         assert ours.problem is None
 
 
-VECTORS = Path(__file__).resolve().parents[3] / "shared" / "vectors" / "green_parse_vectors.json"
+VECTORS = Path(__file__).resolve().parents[4] / "shared" / "vectors" / "green_parse_vectors.json"
 # What the answers of that file say, by their names: significant errors and matched findings, None where it is not told.
 REPAIRED: dict[str, tuple[tuple[int | None, ...], int | None]] = {
     "no_prefix": (ZERO, 2),

@@ -21,7 +21,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import radreward.systems.ratescore.module
 from radreward.cli import build, main
-from radreward.cli.build import Training
+from radreward.cli.training import Training
 from radreward.criteria import Criteria, load_criteria
 from radreward.data.records import read_groups
 from radreward.errors import InputError
@@ -34,7 +34,7 @@ from radreward.systems.ratescore.module import AffinityModule, agreement_of, joi
 from radreward.systems.ratescore.scorer import RaTEScore
 from radreward.types import Candidate, ReportGroup
 
-CONFIG = Path(__file__).resolve().parents[2] / "experiments" / "ratescore" / "affinity.yaml"
+CONFIG = Path(__file__).resolve().parents[3] / "experiments" / "ratescore" / "affinity.yaml"
 CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long."}])
 
 

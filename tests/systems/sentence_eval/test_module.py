@@ -15,7 +15,7 @@ from radreward.synthesis.relation_generator import related_sentences
 from radreward.systems.sentence_eval.judges import RelationJudge
 from radreward.systems.sentence_eval.module import RelationModule, relation_figures
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CONFIG = """
 run: {folder}/run
 criteria: RadCliQ

@@ -13,7 +13,7 @@ from radreward.synthesis.entity_generator import labelled_sentences
 from radreward.systems.ratescore.taggers import load_tagger
 from radreward.systems.ratescore.taggers.module import EntityModule
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 CONFIG = """
 run: {folder}/run
 criteria: RadCliQ

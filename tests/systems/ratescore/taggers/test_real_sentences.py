@@ -10,9 +10,9 @@ from radreward.systems.ratescore.taggers import load_tagger
 from radreward.systems.ratescore.taggers.artifact import SHIPPED
 from radreward.types import ENTITY_TYPES
 
-LABELS = json.loads((Path(__file__).parents[2] / "data" / "openi_entities.json").read_text(encoding="utf-8"))[
-    "sentences"
-]
+LABELS = json.loads(
+    (Path(__file__).parents[3] / "data" / "readers" / "openi_entities.json").read_text(encoding="utf-8")
+)["sentences"]
 
 
 def test_the_shipped_tagger_is_small_and_finds_the_plainest() -> None:
