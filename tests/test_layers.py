@@ -1,52 +1,149 @@
-"""A package imports only from packages that stand before it, so that data flows one way."""
+"""Data flows one way: the core knows no system, systems do not know each other, and no import makes a cycle."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import radreward
 
-ORDER = [
-    *("lazy", "errors", "types", "criteria", "prompts", "data", "synthesis", "models", "objectives"),
-    *("affinity", "metrics", "modules", "scorers", "rl", "evaluation", "tuning", "cli"),
-]
 PACKAGE = Path(radreward.__file__).parent
-ONLY_TENSORS = {"objectives", "metrics"}
-LOWEST = {"errors", "types", "criteria"}
-OUTSIDE = {"__init__", "__main__", "testing"}  # entry points and what is shipped for people's own tests
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("errors",),
+    ("_lazy_imports", "types", "distributed"),
+    ("io", "text"),
+    ("criteria",),
+    ("prompts",),
+    ("data",),
+    ("llm", "models", "objectives", "metrics"),
+    ("statistics",),
+    ("scorers.base", "scorers.stateless"),
+    ("generative",),
+    ("modules",),
+    ("synthesis",),
+    ("systems",),
+    ("scorers",),
+    ("scoring",),
+    ("comparison", "meta_evaluation"),
+    ("sensitivity", "tuning", "integrations", "testing"),
+    ("cli",),
+)
+"""From the bottom to the top: a module imports from lower layers and from its own package."""
+ONLY: dict[str, set[str]] = {
+    "text": {"errors", "types", "_lazy_imports"},
+    "io": {"errors", "types", "_lazy_imports"},
+    "objectives": {"errors", "types", "criteria", "distributed", "_lazy_imports"},
+    "metrics": {"errors", "types", "criteria", "distributed", "_lazy_imports"},
+}
+"""Packages that may import less than their layer allows."""
+ENTRY_POINTS = {"radreward", "radreward.__main__"}
 
 
-def _imports(path: Path) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module] if node.module != "radreward" else [f"radreward.{a.name}" for a in node.names]
-        found |= {name.split(".")[1] for name in names if name.startswith("radreward.")}
-    return found
+def _module_name(path: Path) -> str:
+    return ".".join(("radreward", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
 
 
-def _layer(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+FILES = {_module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+MODULES = sorted(set(FILES) - ENTRY_POINTS)
 
 
-FILES = sorted(path for path in PACKAGE.rglob("*.py") if _layer(path) not in OUTSIDE)
+def _imports(source: str) -> Iterator[str]:
+    """Yield every imported module of the package, imports inside functions included, type checking ones too."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "radreward")
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "radreward":
+            for alias in node.names:
+                submodule = f"{node.module}.{alias.name}"
+                yield submodule if submodule in FILES else node.module
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_come_from_layers_above(path: Path) -> None:
-    layer = _layer(path)
-    assert layer in ORDER, f"{layer} has no place in the order of layers"
-    allowed = set(ORDER[: ORDER.index(layer) + 1])
-    if layer in ONLY_TENSORS:
-        allowed = LOWEST | {layer}
-    assert _imports(path) <= allowed
+def _layer(module: str) -> int:
+    """Return the layer of a module; the longest matching entry of `LAYERS` counts."""
+    parts = module.split(".")[1:]
+    for length in range(len(parts), 0, -1):
+        prefix = ".".join(parts[:length])
+        for number, layer in enumerate(LAYERS):
+            if prefix in layer:
+                return number
+    raise LookupError(f"Expected {module} to belong to a layer of this test.")
 
 
-def test_an_import_from_below_is_seen(tmp_path: Path) -> None:
-    source = tmp_path / "types.py"
-    source.write_text(
-        "import os\nfrom radreward.cli import main\nfrom radreward import scorers\nimport radreward.data\n"
-    )
-    assert _imports(source) == {"cli", "scorers", "data"}
+def _package(module: str) -> str:
+    """Return the package of a module; each system is a package of its own."""
+    parts = module.split(".")[1:]
+    return ".".join(parts[:2] if parts[0] == "systems" else parts[:1])
+
+
+def _violations(module: str, source: str) -> list[str]:
+    found = []
+    for target in set(_imports(source)) - ENTRY_POINTS:
+        if _package(target) == _package(module) and _layer(target) <= _layer(module):
+            continue
+        allowed = ONLY.get(_package(module))
+        if _layer(target) >= _layer(module) or (allowed is not None and _package(target) not in allowed):
+            found.append(target)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_module_imports_lower_layers_only(module: str) -> None:
+    assert _violations(module, FILES[module].read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("radreward.models.lora", "from radreward.systems.green import prompt"),
+        ("radreward.models.lora", "def f():\n    import radreward.synthesis"),
+        ("radreward.systems.green.prompt", "from radreward.systems.ratescore.encoder import EntityEncoder"),
+        ("radreward.systems.green.scorer", "from radreward.scorers import load"),
+        ("radreward.text.lexicon", "from radreward.io.tables import read_rows"),
+        ("radreward.objectives.base", "from radreward.data import packing"),
+    ],
+)
+def test_forbidden_import_is_reported(module: str, source: str) -> None:
+    assert len(_violations(module, source)) == 1
+
+
+def test_allowed_imports_are_not_reported() -> None:
+    source = "from radreward.scorers.base import Scorer\nfrom radreward.systems.green import prompt\nimport torch"
+    assert _violations("radreward.systems.green.scorer", source) == []
+
+
+def _graph() -> dict[str, set[str]]:
+    """Return the imports of every module; a package's `__init__` that imports lazily, for type checkers, counts not."""
+    graph = {}
+    for module, path in FILES.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if path.name == "__init__.py":
+            tree.body = [node for node in tree.body if not isinstance(node, ast.If)]
+        graph[module] = set(_imports(ast.unparse(tree))) & set(FILES) - {module}
+    return graph
+
+
+def _cycle(graph: dict[str, set[str]]) -> list[str]:
+    """Return one cycle of a graph, or an empty list."""
+    done: set[str] = set()
+
+    def visit(node: str, path: list[str]) -> list[str]:
+        if node in path:
+            return path[path.index(node) :]
+        if node in done:
+            return []
+        for target in sorted(graph.get(node, ())):
+            if cycle := visit(target, [*path, node]):
+                return cycle
+        done.add(node)
+        return []
+
+    return next((cycle for node in sorted(graph) if (cycle := visit(node, []))), [])
+
+
+def test_imports_have_no_cycle() -> None:
+    assert _cycle(_graph()) == []
+
+
+def test_cycle_is_found() -> None:
+    assert _cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c"]

@@ -1,0 +1,93 @@
+"""Command-line options from the typed signature of a command: one option per parameter, help from its docstring."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+
+from docstring_parser import parse as parse_docstring
+from jsonargparse import ArgumentParser, DefaultHelpFormatter, Namespace
+
+_REQUIRED = inspect.Parameter.empty
+
+
+class _Option(NamedTuple):
+    name: str
+    type: Any
+    default: Any
+    positional: bool
+    help: str
+
+
+class CommandHelpFormatter(DefaultHelpFormatter):
+    """A help formatter that shows defaults, and neither types nor the default of what is required or off."""
+
+    def _get_help_string(self, action: Any) -> str:
+        text: str = action.help or ""
+        if action.required or action.default in (None, False, "==SUPPRESS=="):
+            return f"{text} (required)" if action.required and action.option_strings else text
+        default = " ".join(map(str, action.default)) if isinstance(action.default, list) else str(action.default)
+        return f"{text} (default: {default})".replace("%", "%%")
+
+
+def _signature_options(owner: Any) -> Iterator[_Option]:
+    """Yield the options of a function or a dataclass; fields of a dataclass parameter follow in its place."""
+    types = get_type_hints(owner)
+    helps = {entry.arg_name: entry.description or "" for entry in parse_docstring(owner.__doc__ or "").params}
+    for name, parameter in inspect.signature(owner).parameters.items():
+        if is_dataclass(types[name]):
+            yield from _signature_options(types[name])
+        else:
+            positional = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
+            text = " ".join(helps[name].split()).rstrip(".")
+            yield _Option(name, types[name], parameter.default, positional, text[:1].lower() + text[1:])
+
+
+def add_signature(parser: ArgumentParser, function: Callable[..., Any]) -> None:
+    """Add one option per parameter of a function to a parser.
+
+    A positional-only parameter becomes a positional argument, a `bool` a flag, a `list` takes several values, and the
+    fields of a dataclass become options of their own.
+
+    Args:
+        parser: The parser to extend.
+        function: A function with type hints and a Google-style docstring.
+    """
+    for option in _signature_options(function):
+        settings: dict[str, Any] = {"help": option.help}
+        if option.default is not _REQUIRED:
+            settings["default"] = option.default
+        elif not option.positional:
+            settings["required"] = True
+        if option.type is bool:
+            settings["action"] = "store_true"
+        elif get_origin(option.type) is list:
+            settings |= {"type": get_args(option.type)[0], "nargs": "+"}
+        else:
+            settings["type"] = option.type
+        if option.type is not bool and Path in (option.type, *get_args(option.type)):
+            settings["metavar"] = "PATH"
+        parser.add_argument(option.name if option.positional else f"--{option.name.replace('_', '-')}", **settings)
+
+
+def call_with_options(function: Callable[..., int], options: Namespace) -> int:
+    """Call a function with the options that `add_signature` added for it.
+
+    Args:
+        function: The function.
+        options: The parsed options, by parameter name.
+    """
+    positional, keyword = [], {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        kind = get_type_hints(function)[name]
+        value = (
+            kind(**{field.name: options[field.name] for field in fields(kind)}) if is_dataclass(kind) else options[name]
+        )
+        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+            positional.append(value)
+        else:
+            keyword[name] = value
+    return function(*positional, **keyword)
