@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kendalltau, norm, pearsonr, spearmanr
 
-from radreward.criteria import RadCliQ, RadCliQSignificance
+from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.synthesis import synthesize
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ PROBES = {
     },
     **{name: "stays" for name in ("paraphrase", "reordering", "synonym", "abbreviation", "whitespace", "case")},
 }
-TAGS = RadCliQ().tags
+TAGS = RadCliQCriteria().tags
 
 
 class Drawn(NamedTuple):
@@ -71,7 +71,7 @@ def pretend(cases: int = 500, scorers: int = 20, seed: int = 0) -> tuple[dict[st
 
 
 def _reports(cases: int, seed: int, rng: np.random.Generator) -> Drawn:
-    criteria = RadCliQSignificance()
+    criteria = RadCliQSignificanceCriteria()
     rows, counts, significant = [], [], []
     for group in synthesize(criteria, cases, per_reference=4, seed=seed):
         for place, candidate in enumerate(group.candidates):

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.score_memory import peak_of
-from radreward.meta_evaluation.rated_pairs_io import RatedPair, write_rated
+from radreward.meta_evaluation.rated_pairs_io import RatedPair, write_rated_pairs
 
 SCORERS = ("rouge-l", "bleu-4")
 SIZES = (1_000, 10_000, 50_000)
@@ -77,7 +77,7 @@ def _counts(errors: int, rng: np.random.Generator) -> dict[str, dict[str, float]
 def measure(number: int, folder: Path) -> dict[str, Any]:
     """Judge a file of so many pairs: what is printed as a line of JSON."""
     source = folder / f"rated-{number}.jsonl"
-    write_rated(source, pairs(number))
+    write_rated_pairs(source, pairs(number))
     arguments = ["benchmark", f"--data={source}", f"--output={folder / f'out-{number}'}", "--scorers", *SCORERS]
     begin = time.perf_counter()
     found = peak_of(arguments)

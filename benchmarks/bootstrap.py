@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 from scipy import stats
 
-from radreward.meta_evaluation.statistics.scorer_comparisons import contests
-from radreward.statistics.cluster_bootstrap import draw_cases, drawn_correlations, interval
+from radreward.meta_evaluation.statistics.scorer_comparisons import compare_scorers
+from radreward.statistics.cluster_bootstrap import bootstrap_correlations, percentile_interval, resample_clusters
 
 Floats = NDArray[np.float64]
 TARGET = 10.0
@@ -69,11 +69,11 @@ def by_scipy(x: Floats, y: Floats, case: NDArray[np.int64], counts: NDArray[np.i
 def measure(case: Case) -> dict[str, Any]:
     """Seconds of both, and of the paired tests; what is printed as a line of JSON."""
     x, y, of_case = data(case)
-    counts = draw_cases(case.cases, case.draws, 0)
+    counts = resample_clusters(case.cases, case.draws, 0)
     start = time.process_time()
-    ours = drawn_correlations(x, y, of_case, counts)
+    ours = bootstrap_correlations(x, y, of_case, counts)
     for value in ours:
-        interval(value)
+        percentile_interval(value)
     seconds = time.process_time() - start
     start = time.process_time()
     for place in range(case.loop):
@@ -84,7 +84,7 @@ def measure(case: Case) -> dict[str, Any]:
     loop = (time.process_time() - start) / case.loop * case.scorers * case.targets
     loop *= case.draws / (case.loop_draws or case.draws)
     start = time.process_time()
-    met = len(contests(x, y[:1], of_case, counts))
+    met = len(compare_scorers(x, y[:1], of_case, counts))
     return {
         "case": case._asdict(),
         "seconds": seconds,

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from radreward.llm import AnswerCache, ServerChat
+from radreward.llm import OpenAIChatModel, ResponseCache
 from radreward.types import ChatRequest, Message
 
 REQUESTS = 2000
@@ -46,8 +46,8 @@ def measure(requests: int, share: float) -> dict[str, float]:
                 assert server.stdout is not None
                 address = {"OPENAI_BASE_URL": server.stdout.readline().strip(), "OPENAI_MODEL": "echo"}
                 os.environ.update(address, OPENAI_API_KEY="none")
-                cache = AnswerCache(Path(folder) / "answers.sqlite")
-                model = ServerChat(concurrency=CONCURRENCY, wait=0.05, cache=cache)
+                cache = ResponseCache(Path(folder) / "answers.sqlite")
+                model = OpenAIChatModel(concurrency=CONCURRENCY, initial_backoff=0.05, cache=cache)
                 asked = [ChatRequest((Message("user", text),), max_tokens=64) for text in texts]
                 wall, cpu = time.perf_counter(), time.process_time()
                 answers = model.complete(asked)

@@ -28,10 +28,10 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerFast
 
 from radreward.models import Backbone, tree_attention
-from radreward.models.log_probs import CompletionPacking, completion_logps
-from radreward.models.rollout_engine import Sampling
+from radreward.models.log_probs import CompletionPacking, completion_log_probs
+from radreward.models.rollout_engine import SamplingParams
 from radreward.models.transformers_engine import TransformersEngine
-from radreward.objectives import GroupRelative
+from radreward.objectives import GRPO
 from radreward.types import Rollouts
 
 PEER, ROWS, MASKED, TREE = "TRL", "rows", "tree, masked", "tree"
@@ -130,7 +130,7 @@ def build(folder: str, size: Size, completions: int, **settings: Any) -> Sides:
         train_dataset=Dataset.from_dict({"prompt": ["lamp"]}),
         processing_class=tokenizer,
     )
-    ours = Backbone(folder, lora=None, local_files_only=True).build(writes=True)
+    ours = Backbone(folder, lora=None, local_files_only=True).build(causal_lm=True)
     return Sides(trainer, ours, tokenizer)
 
 
@@ -196,7 +196,7 @@ def peer(trainer: Any, batch: Batch) -> Variant:
 
 def own(model: Any, batch: Batch, packing: CompletionPacking, masked: bool = False) -> Variant:
     """Log-probabilities and objective of ours."""
-    objective = GroupRelative(kl=0.0)
+    objective = GRPO(kl_coef=0.0)
     lengths = torch.tensor([[len(completion) for completion in group] for group in batch.completions])
     mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(-1)
 
@@ -204,7 +204,7 @@ def own(model: Any, batch: Batch, packing: CompletionPacking, masked: bool = Fal
         # What an architecture gets that is not known to hand the tree on.
         with mock.patch.object(tree_attention, "KNOWN", frozenset()) if masked else nullcontext():
             parts = [
-                completion_logps(model, prompt, group, 1.0, packing).T
+                completion_log_probs(model, prompt, group, 1.0, packing).T
                 for prompt, group in zip(batch.prompts, batch.completions, strict=True)
             ]
         logps = pad_sequence(parts, batch_first=True).transpose(1, 2)
@@ -246,7 +246,7 @@ def disagreement(found: tuple[float, dict[str, Tensor]], expected: tuple[float, 
 def drawing(case: Case, batch: Batch, sides: Sides, tokens: int) -> dict[str, Callable[[], Any]]:
     """Completions of so many tokens: the prompt read once, or as often as it has completions."""
     engine = TransformersEngine(sides.ours, sides.tokenizer)
-    sampling = Sampling(case.completions, tokens)
+    sampling = SamplingParams(case.completions, tokens)
 
     def repeated() -> Any:
         rows = [torch.tensor(prompt) for prompt in batch.prompts for _ in range(case.completions)]

@@ -34,7 +34,7 @@ from benchmarks.training_speed import PATHS, Case, draw, pairs_of
 from radreward.criteria import Criteria, Criterion
 from radreward.data.packing import Packing, pack
 from radreward.models import Backbone, LoRA, RewardModel
-from radreward.models.backbone import DType
+from radreward.models.backbone import DTypeName
 from radreward.models.published_configs import published
 from radreward.types import PackedBatch
 
@@ -69,7 +69,7 @@ class RandomLlama(Backbone):
     """An architecture with random weights, in the place of a model by name."""
 
     def __init__(self, config: PreTrainedConfig, device: torch.device, checkpointing: bool) -> None:
-        dtype: DType = "bfloat16" if device.type == "cuda" else "float32"
+        dtype: DTypeName = "bfloat16" if device.type == "cuda" else "float32"
         super().__init__(
             NAME, LoRA(16, targets=["q_proj", "v_proj"]), dtype=dtype, gradient_checkpointing=checkpointing
         )
@@ -79,7 +79,7 @@ class RandomLlama(Backbone):
         """The given one."""
         return self.given
 
-    def build(self, packed: bool = True, writes: bool = False) -> nn.Module:
+    def build(self, packed: bool = True, causal_lm: bool = False) -> nn.Module:
         """Weights made on the device; it never writes."""
         with self.device:
             return self.prepare(AutoModel.from_config(self.given, dtype=getattr(torch, self.dtype)))
@@ -121,7 +121,7 @@ def own(model: RewardModel, paths: PATHS, pairs: Sequence[tuple[int, int]], pack
         rewards = score()
         return rewards[accepted], rewards[rejected]
 
-    nodes = pack(paths, packing).nodes
+    nodes = pack(paths, packing).node_ids
     return Variant(sides, score, int((nodes >= 0).sum()), nodes.numel())
 
 

@@ -14,9 +14,9 @@ from random import Random
 
 from benchmarks.score_memory import SCHEMA, peak
 from radreward.io.tables import write_table
-from radreward.synthesis.fact_sampling import sample_fact, sample_keys
-from radreward.synthesis.grammar import sentence
-from radreward.systems.ratescore import AffinityWeights
+from radreward.synthesis.fact_sampling import sample_fact, sample_findings
+from radreward.synthesis.grammar import fact_sentence
+from radreward.systems.ratescore import AffinityMatrix
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.scorer import RaTEScore
 from radreward.systems.ratescore.taggers import RuleTagger
@@ -28,7 +28,7 @@ def rows(number: int) -> Iterator[dict[str, str]]:
     rng = Random(0)
     keys = tuple(FINDINGS)
     for index in range(number):
-        texts = (sentence(sample_fact(sample_keys(rng, keys, 1)[0], rng), rng).text for _ in range(2))
+        texts = (fact_sentence(sample_fact(sample_findings(rng, keys, 1)[0], rng), rng).text for _ in range(2))
         yield {"id": f"r{index}", **dict(zip(("reference", "candidate"), texts, strict=True))}
 
 
@@ -36,7 +36,7 @@ def main(short: int = 10_000, long: int = 100_000) -> None:
     """Measure and print."""
     with tempfile.TemporaryDirectory() as folder:
         scorer = RaTEScore(
-            RuleTagger(), EntityEncoder("tiny-bert", max_length=200), AffinityWeights.from_preset("long"), 0.5
+            RuleTagger(), EntityEncoder("tiny-bert", max_length=200), AffinityMatrix.from_preset("long"), 0.5
         )
         scorer.save_pretrained(Path(folder) / "model")
         peaks = []

@@ -35,17 +35,17 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from radreward.criteria import RadCliQ
-from radreward.data.entity_io import spans_of_tags
+from radreward.criteria import RadCliQCriteria
+from radreward.data.entity_io import spans_from_iob
 from radreward.data.tokenizer import resolve_backbone
-from radreward.models.sentence_tokenizer import SentenceTokens, TokenBatch, by_length
+from radreward.models.sentence_tokenizer import SentenceTokenizer, TokenBatch, length_batches
 from radreward.synthesis.pipeline import synthesize
 from radreward.synthesis.report_reader import read_reports
-from radreward.systems.ratescore import AffinityWeights
+from radreward.systems.ratescore import AffinityMatrix
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.scorer import RaTEScore
 from radreward.systems.ratescore.taggers import Tagger
-from radreward.text.sentence_splitter import sentences
+from radreward.text.sentence_splitter import sentence_spans
 from radreward.types import ENTITY_TYPES, Entity
 
 FOLDER = Path("runs/ratescore-peer")
@@ -95,7 +95,7 @@ def environment(folder: Path) -> Path:
 
 def synthetic(pairs: int) -> Pairs:
     """Pairs by our grammar, `PER_REFERENCE` candidates a reference."""
-    groups = list(synthesize(RadCliQ(), -(-pairs // PER_REFERENCE), PER_REFERENCE, seed=5))
+    groups = list(synthesize(RadCliQCriteria(), -(-pairs // PER_REFERENCE), PER_REFERENCE, seed=5))
     every = [(group.reference, candidate.text) for group in groups for candidate in group.candidates][:pairs]
     return Pairs([reference for reference, _ in every], [candidate for _, candidate in every])
 
@@ -164,25 +164,25 @@ class AsThePackage(Tagger):
     def __init__(self, folder: Path) -> None:
         self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModelForTokenClassification.from_pretrained(folder).eval()
-        self.tokens = SentenceTokens(self.tokenizer, 512)
+        self.tokens = SentenceTokenizer(self.tokenizer, 512)
         self.found = self.lost = 0
 
     @torch.inference_mode()
     def tag(self, sentences: Sequence[str]) -> list[tuple[Entity, ...]]:
         """See `Tagger.tag`; offsets are not kept."""
-        pieces = [piece for row, text in enumerate(sentences) for piece in self.tokens.pieces(row, text)]
+        pieces = [piece for row, text in enumerate(sentences) for piece in self.tokens.chunks(row, text)]
         tagged: list[tuple[Entity, ...]] = [() for _ in sentences]
-        for group in by_length(pieces, BATCH_TOKENS):
-            batch: TokenBatch = self.tokens.batch(group)
+        for group in length_batches(pieces, BATCH_TOKENS):
+            batch: TokenBatch = self.tokens.collate(group)
             best = self.model(**batch._asdict()).logits.argmax(-1).tolist()
             for piece, row in zip(group, best, strict=True):
                 # The package looks at the label behind the sentence too, which is that of padding in a longer batch.
-                labels = [LABELS[number] for number in row[: len(piece.ids)]]
+                labels = [LABELS[number] for number in row[: len(piece.input_ids)]]
                 spans = package_spans(labels)
-                self.found += len(spans_of_tags(labels[1:-1]))
-                self.lost += len(spans_of_tags(labels[1:-1])) - len(spans)
-                words = self.tokenizer.convert_ids_to_tokens(list(piece.ids))
-                tagged[piece.row] = tuple(
+                self.found += len(spans_from_iob(labels[1:-1]))
+                self.lost += len(spans_from_iob(labels[1:-1])) - len(spans)
+                words = self.tokenizer.convert_ids_to_tokens(list(piece.input_ids))
+                tagged[piece.sentence_index] = tuple(
                     Entity(self.tokenizer.convert_tokens_to_string(words[first : last + 1]), kind, 0, 0)
                     for first, last, kind in spans
                 )
@@ -235,13 +235,13 @@ def ours(folder: Path) -> tuple[RaTEScore, AsThePackage]:
     """Our scorer with the package's choices."""
     tagger = AsThePackage(folder / "tagger")
     encoder = EntityEncoder(str(folder / "encoder"), "first")
-    weights = AffinityWeights.from_preset("long", clamp=False)
-    return RaTEScore(tagger, encoder, weights, no_entities=0.5, too_long="truncate"), tagger
+    weights = AffinityMatrix.from_preset("long", clamp_cosines=False)
+    return RaTEScore(tagger, encoder, weights, no_entity_score=0.5, on_too_long="truncate"), tagger
 
 
 def tied(scorer: RaTEScore, reference: str, candidate: str) -> bool:
     """Whether the nearest entity is not the only one, and another has another type."""
-    found = [scorer.remembered.tag_reports([text])[0] for text in (reference, candidate)]
+    found = [scorer.caching_tagger.tag_reports([text])[0] for text in (reference, candidate)]
     if not all(found):
         return False
     first, second = (scorer.encoder.embed([entity.name for entity in side]).vectors for side in found)
@@ -267,7 +267,7 @@ def measure(folder: Path, python: Path, pairs: Pairs, layers: int = 3, width: in
         scores = scorer.score(pairs.references, pairs.candidates)
         seconds.append(time.process_time() - begin)
     split = {
-        text: [text[start:end] for start, end in sentences(text)] == peer["sentences"][text]
+        text: [text[start:end] for start, end in sentence_spans(text)] == peer["sentences"][text]
         for text in peer["sentences"]
     }
     both = list(zip(pairs.references, pairs.candidates, strict=True))

@@ -19,10 +19,10 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.io.tables import write_table
-from radreward.models import Backbone, RewardModel, SavedModel, save_model
-from radreward.prompts import PairTemplate
+from radreward.models import Backbone, RewardModel, RewardModelArtifact, save_reward_model
+from radreward.prompts import PlainPairTemplate
 
 CHILD = """
 import re, sys
@@ -57,7 +57,9 @@ def rows(number: int) -> Iterator[dict[str, str]]:
 def write_model(folder: Path) -> Path:
     """A tiny model with random weights."""
     torch.manual_seed(0)
-    save_model(SavedModel(RewardModel(Backbone("tiny-bert"), RadCliQ()), PairTemplate(), 256), folder)
+    save_reward_model(
+        RewardModelArtifact(RewardModel(Backbone("tiny-bert"), RadCliQCriteria()), PlainPairTemplate(), 256), folder
+    )
     return folder
 
 

@@ -22,12 +22,12 @@ from scipy.stats import kendalltau, spearmanr
 from torch import Tensor
 
 import radreward
-from radreward.criteria import RadCliQ
-from radreward.data.collators.reward import Prompts
+from radreward.criteria import RadCliQCriteria
+from radreward.data.collators.reward import PromptEncoder
 from radreward.data.packing import pack
-from radreward.models import Backbone, RewardModel, SavedModel
-from radreward.prompts import PairTemplate
-from radreward.scorers import EMBEDDED
+from radreward.models import Backbone, RewardModel, RewardModelArtifact
+from radreward.prompts import PlainPairTemplate
+from radreward.scorers import EMBEDDED_DIR
 from radreward.systems.er2score.scorer import RewardModelScorer, for_inference
 
 VOCABULARY = (
@@ -77,26 +77,26 @@ def texts(case: Case) -> tuple[list[str], list[str]]:
     return repeated, [report() for _ in repeated]
 
 
-def peer(saved: SavedModel) -> Totals:
+def peer(saved: RewardModelArtifact) -> Totals:
     """Totals by padded batches in the order of the file."""
     model = for_inference(saved.model, "fp32")
-    prompts = Prompts(model.backbone.name, model.criteria, saved.template, saved.max_length)
+    prompts = PromptEncoder(model.backbone.name, model.criteria, saved.template, saved.max_length)
 
     @torch.inference_mode()
     def totals(references: Sequence[str], candidates: Sequence[str]) -> Tensor:
         rewards = []
         for begin in range(0, len(references), BATCH):
             pairs = zip(references[begin : begin + BATCH], candidates[begin : begin + BATCH], strict=True)
-            rewards.append(model(pack([prompts.fit(*pair, cut=True)[0] for pair in pairs], "rows")))
-        return model.criteria.total(torch.cat(rewards))
+            rewards.append(model(pack([prompts.encode(*pair, truncate=True)[0] for pair in pairs], "rows")))
+        return model.criteria.total_quality(torch.cat(rewards))
 
     return totals
 
 
-def variants(saved: SavedModel) -> dict[str, Totals]:
+def variants(saved: RewardModelArtifact) -> dict[str, Totals]:
     """By name."""
-    full = RewardModelScorer(saved, too_long="truncate")
-    eight = RewardModelScorer(saved, "int8", too_long="truncate")
+    full = RewardModelScorer(saved, on_too_long="truncate")
+    eight = RewardModelScorer(saved, "int8", on_too_long="truncate")
     return {
         PEER: peer(saved),
         FP32: lambda references, candidates: full.score(references, candidates).total,
@@ -153,16 +153,18 @@ def summary(result: dict[str, Any]) -> list[str]:
     return lines
 
 
-def model() -> tuple[SavedModel, str]:
+def model() -> tuple[RewardModelArtifact, str]:
     """The model that is shipped, or where there is none its backbone under a random head; and which it is."""
-    if EMBEDDED.is_dir():
+    if EMBEDDED_DIR.is_dir():
         scorer = radreward.load("embedded")
         assert isinstance(scorer, RewardModelScorer)
-        return scorer.saved, "the embedded model"
-    return SavedModel(RewardModel(Backbone(), RadCliQ()).eval(), PairTemplate(), 512), "an untrained head"
+        return scorer.artifact, "the embedded model"
+    return RewardModelArtifact(
+        RewardModel(Backbone(), RadCliQCriteria()).eval(), PlainPairTemplate(), 512
+    ), "an untrained head"
 
 
-def main(cases: Sequence[Case] = CASES, saved: SavedModel | None = None) -> None:
+def main(cases: Sequence[Case] = CASES, saved: RewardModelArtifact | None = None) -> None:
     """Measure and print; a missed target is said, not an error."""
     torch.set_num_threads(1)
     torch.manual_seed(0)

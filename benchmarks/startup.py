@@ -44,13 +44,13 @@ CASES = (
 
 def write_inputs(folder: Path) -> None:
     """One pair to score, and two groups with known errors of the embedded model's criteria."""
-    from radreward.criteria import RadCliQSignificance
+    from radreward.criteria import RadCliQSignificanceCriteria
     from radreward.data.records import write_groups
     from radreward.synthesis import synthesize
 
     pair = {"id": "a", "reference": "Clear lungs. No effusion.", "candidate": "Small left effusion."}
     (folder / "pairs.jsonl").write_text(json.dumps(pair) + "\n", encoding="utf-8")
-    write_groups(folder / "groups.jsonl", synthesize(RadCliQSignificance(), 2))
+    write_groups(folder / "groups.jsonl", synthesize(RadCliQSignificanceCriteria(), 2))
 
 
 def seconds(arguments: Sequence[str], folder: Path) -> float:

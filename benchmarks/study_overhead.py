@@ -18,7 +18,7 @@ import yaml
 from radreward.cli.tune import fit_runner
 from radreward.criteria import load_criteria
 from radreward.synthesis import synthesize_files
-from radreward.tuning import Runner, read_settings, run_study
+from radreward.tuning import TrialRunner, load_study_config, run_study
 
 STUDY = Path("experiments/studies/margin.yaml")
 GROUPS, TRIALS, SECONDS = 300, 6, 1.0
@@ -46,7 +46,7 @@ class Clock:
         return run
 
 
-def observed(runner: Runner, clock: Clock) -> Runner:
+def observed(runner: TrialRunner, clock: Clock) -> TrialRunner:
     """The runner, the parts of whose trials are timed."""
     build = clock.timed("settings and modules", runner.build)
 
@@ -57,7 +57,7 @@ def observed(runner: Runner, clock: Clock) -> Runner:
         training.module.finish = clock.timed("finishing", training.module.finish)
         return training
 
-    return Runner(observe, runner.describe)
+    return TrialRunner(observe, runner.dump_config)
 
 
 def main(trials: int = TRIALS, groups: int = GROUPS, extra: Sequence[str] = ()) -> None:
@@ -77,8 +77,8 @@ def main(trials: int = TRIALS, groups: int = GROUPS, extra: Sequence[str] = ()) 
         settings = {**yaml.safe_load(STUDY.read_text(encoding="utf-8")), "prune": False}
         (folder / "study.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
 
-        def study(total: int, runner: Runner) -> None:
-            run_study(read_settings(folder / "study.yaml", None, total, [*short, *extra]), runner, folder / "run")
+        def study(total: int, runner: TrialRunner) -> None:
+            run_study(load_study_config(folder / "study.yaml", None, total, [*short, *extra]), runner, folder / "run")
 
         study(1, fit_runner())
         clock = Clock()

@@ -17,7 +17,7 @@ from optuna.study import Study
 from radreward.cli.tune import fit_runner
 from radreward.criteria import load_criteria
 from radreward.synthesis import synthesize_files
-from radreward.tuning import Runner, read_settings, run_study
+from radreward.tuning import TrialRunner, load_study_config, run_study
 
 STUDY = Path("experiments/studies/margin.yaml")
 FOLDER = Path("runs/tpe-against-random")
@@ -51,7 +51,7 @@ def course(study: Study) -> Course:
     )
 
 
-def run(study: Path, folder: Path, seeds: Sequence[int], runner: Runner) -> dict[str, list[Course]]:
+def run(study: Path, folder: Path, seeds: Sequence[int], runner: TrialRunner) -> dict[str, list[Course]]:
     """The study by each sampler with each seed, one after the other."""
     found: dict[str, list[Course]] = {sampler: [] for sampler in SAMPLERS}
     for seed in seeds:
@@ -64,7 +64,7 @@ def run(study: Path, folder: Path, seeds: Sequence[int], runner: Runner) -> dict
                 yaml.safe_dump({**given, "study": name, "sampler": sampler, "seed": seed}, sort_keys=False),
                 encoding="utf-8",
             )
-            result = course(run_study(read_settings(own), runner, own.parent))
+            result = course(run_study(load_study_config(own), runner, own.parent))
             found[sampler].append(result)
             print(
                 f"{name}: best {result.best:.4f}, mean of the best so far {result.mean_best:.4f}, "
@@ -75,7 +75,7 @@ def run(study: Path, folder: Path, seeds: Sequence[int], runner: Runner) -> dict
 
 
 def main(
-    study: Path = STUDY, folder: Path = FOLDER, seeds: Sequence[int] = (0, 1, 2), runner: Runner | None = None
+    study: Path = STUDY, folder: Path = FOLDER, seeds: Sequence[int] = (0, 1, 2), runner: TrialRunner | None = None
 ) -> None:
     """Run what is missing and print how the two compare; TPE not below random search is the target."""
     data = Path("runs/statements-300")

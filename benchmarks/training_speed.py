@@ -163,7 +163,7 @@ def peer(trainer: Any, paths: PATHS, pairs: Sequence[tuple[int, int]]) -> Varian
 
 def own(model: RewardModel, paths: PATHS, pairs: Sequence[tuple[int, int]], case: Case, packing: Packing) -> Variant:
     """Packing, model and objective of ours."""
-    objective = BradleyTerry(individual=False)
+    objective = BradleyTerry(use_criteria=False)
     rank = torch.arange(len(paths))
     quality, group = -(rank % case.candidates).float().unsqueeze(1), rank // case.candidates
 
@@ -171,7 +171,7 @@ def own(model: RewardModel, paths: PATHS, pairs: Sequence[tuple[int, int]], case
         rewards = model(pack(paths, packing))
         return objective.reduce(objective(RewardBatch(rewards, quality, group, torch.tensor(pairs))))
 
-    nodes = pack(paths, packing).nodes
+    nodes = pack(paths, packing).node_ids
     return Variant(model, step, len(pairs), int((nodes >= 0).sum()), nodes.numel())
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from rich.console import Console
 
 from radreward.cli import main as radreward
-from radreward.criteria import RadCliQ
-from radreward.data.readers.openi import write_coded
+from radreward.criteria import RadCliQCriteria
+from radreward.data.readers.openi import write_coded_groups
 
 METRICS = (
     *("embedded", "ratescore", "sentences"),
@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     pages.append(bench(data, options.output / "generated-bench", f"--probes={options.probes}"))
     if options.csv:
-        _, coded = write_coded(options.csv, options.output / "openi", RadCliQ(), 5 * options.groups, 4)
+        _, coded = write_coded_groups(options.csv, options.output / "openi", RadCliQCriteria(), 5 * options.groups, 4)
         pages.append(bench(coded, options.output / "openi-bench"))
     console.print("\nPages:", *pages, soft_wrap=True, highlight=False)
 

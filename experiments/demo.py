@@ -61,7 +61,9 @@ def pairs_file(groups: Path, path: Path, references: int = 3) -> dict[str, float
         for group in islice(read_groups(groups, criteria), references):
             for number, candidate in enumerate(group.candidates):
                 name = f"{group.id}-{number}"
-                known[name] = abs(float(criteria.total(criteria.quality(criteria.vector(candidate.errors or {})))))
+                known[name] = abs(
+                    float(criteria.total_quality(criteria.quality(criteria.to_tensor(candidate.errors or {}))))
+                )
                 row = {"id": name, "reference": group.reference, "candidate": candidate.text}
                 file.write(json.dumps(row) + "\n")
     return known

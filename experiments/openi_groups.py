@@ -10,7 +10,7 @@ import logging
 import sys
 
 from radreward.criteria import PRESETS, load_criteria
-from radreward.data.readers.openi import write_coded
+from radreward.data.readers.openi import write_coded_groups
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -26,7 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     try:
         criteria = load_criteria(options.criteria)
-        paths = write_coded(options.csv, options.output, criteria, options.groups, options.per_reference, options.seed)
+        paths = write_coded_groups(
+            options.csv, options.output, criteria, options.groups, options.per_reference, options.seed
+        )
     except ValueError as error:  # InputError is one
         print(error, file=sys.stderr)
         return 2

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 
-def lazy(package: str) -> Callable[[str], Any]:
+def lazy_exports(package: str) -> Callable[[str], Any]:
     """The `__getattr__` of a package: its members are the imports under its `if TYPE_CHECKING:`.
 
     So every name is written once, and type checkers see it.

@@ -21,7 +21,7 @@ def world_size() -> int:
     return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
 
 
-def total(values: Tensor) -> Tensor:
+def all_reduce_sum(values: Tensor) -> Tensor:
     """Sum over the processes, same shape.
 
     >>> total(torch.tensor([1, 2]))
@@ -34,16 +34,16 @@ def total(values: Tensor) -> Tensor:
     return summed
 
 
-def mean_number(number: int, device: torch.device) -> Tensor:
+def mean_count_per_rank(count: int, device: torch.device) -> Tensor:
     """() float32: what each process has on average, at least 1 in all.
 
     >>> mean_number(0, torch.device("cpu"))
     tensor(1.)
     """
-    return total(torch.tensor(float(number), device=device)).clamp(min=1.0) / world_size()
+    return all_reduce_sum(torch.tensor(float(count), device=device)).clamp(min=1.0) / world_size()
 
 
-def mean(scalars: dict[str, Tensor], weight: float = 1.0) -> dict[str, Tensor]:
+def all_reduce_mean(scalars: dict[str, Tensor], weight: float = 1.0) -> dict[str, Tensor]:
     """Mean of each () value over the processes; all of them have the same names in the same order.
 
     Args:
@@ -56,12 +56,12 @@ def mean(scalars: dict[str, Tensor], weight: float = 1.0) -> dict[str, Tensor]:
     if world_size() == 1:
         return scalars
     values = torch.stack([value.detach().double() for value in scalars.values()])
-    *sums, amount = total(torch.cat([values * weight, values.new_tensor([weight])]))
+    *sums, amount = all_reduce_sum(torch.cat([values * weight, values.new_tensor([weight])]))
     return {name: (value / amount).float() for name, value in zip(scalars, sums, strict=True)}
 
 
 @contextmanager
-def failing_together(device: torch.device) -> Iterator[None]:
+def raise_on_all_ranks(device: torch.device) -> Iterator[None]:
     """Where one process finds that it cannot go on, none does: the others would wait for it for ever.
 
     Raises:
@@ -70,7 +70,7 @@ def failing_together(device: torch.device) -> Iterator[None]:
     try:
         yield
     except InputError:
-        total(torch.ones((), device=device))
+        all_reduce_sum(torch.ones((), device=device))
         raise
-    if total(torch.zeros((), device=device)):
+    if all_reduce_sum(torch.zeros((), device=device)):
         raise InputError("Another process cannot go on: what is wrong stands in its own message.")

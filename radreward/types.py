@@ -31,7 +31,7 @@ class ReportGroup(NamedTuple):
     candidates: tuple[Candidate, ...]
 
 
-class Segments(NamedTuple):
+class PromptSegments(NamedTuple):
     """A prompt as a path of text pieces, from the most shared to the candidate's own.
 
     The pieces are tokenised apart, so that equal pieces are equal tokens wherever they stand.
@@ -56,11 +56,11 @@ class PackedBatch(NamedTuple):
     """(R, L) int64."""
     position_ids: Tensor
     """(R, L) int64; a node continues where its parent ends."""
-    nodes: Tensor
+    node_ids: Tensor
     """(R, L) int64: the node of each token, -1 where padded."""
-    parents: Tensor
+    parent_ids: Tensor
     """(R, M) int64: the parent of each node, -1 for a root, -2 for a node that does not exist."""
-    leaves: Tensor
+    candidate_nodes: Tensor
     """(C, 2) int64: row and node of each candidate, in the order of the rewards."""
 
 
@@ -75,14 +75,14 @@ class RewardTargets(NamedTuple):
     """(P, 2) int64: indices of the accepted and the rejected candidate."""
 
 
-class TrainingBatch(NamedTuple):
+class RewardTrainingBatch(NamedTuple):
     """What the data module hands to a reward module."""
 
     packed: PackedBatch
     targets: RewardTargets
     ids: tuple[str, ...]
     """Ids of the groups, for messages."""
-    truncated: int
+    num_truncated: int
     """How many prompts were cut to fit, by the policy that was chosen."""
 
 
@@ -97,7 +97,7 @@ class RewardBatch(NamedTuple):
     """(C,) int64: which reference."""
     pairs: Tensor
     """(P, 2) int64: accepted, rejected."""
-    unit: Tensor | None = None
+    error_weights: Tensor | None = None
     """(N,) what one error takes off the quality of its criterion; 1 each where nothing is given."""
 
 
@@ -106,84 +106,84 @@ class ObjectiveOutput(NamedTuple):
 
     losses: Tensor
     """(P,), (C,) or (groups,), as the objective defines; never reduced."""
-    terms: dict[str, Tensor]
+    logs: dict[str, Tensor]
     """Detached scalars for logging."""
 
 
-class PromptBatch(NamedTuple):
+class RolloutPromptBatch(NamedTuple):
     """What the data module hands to a policy: B prompts, one for each candidate."""
 
     prompts: tuple[tuple[tuple[int, ...], ...], ...]
     """(B,) pieces of token ids, from the most shared to the prompt's own."""
     target: Tensor
     """(B, N) float32: known errors."""
-    reports: tuple[tuple[str, str], ...]
+    report_pairs: tuple[tuple[str, str], ...]
     """(B,) reference and candidate."""
     ids: tuple[str, ...]
     """Ids of the groups."""
     group: Tensor
     """(B,) int64: which of `ids` a prompt is of."""
-    truncated: int
+    num_truncated: int
     """How many prompts were cut to fit, by the policy that was chosen."""
 
 
-class Completions(NamedTuple):
+class ParsedCompletions(NamedTuple):
     """What a policy answered to B prompts, G times each, as it was read: what rewards are made of."""
 
-    values: Tensor
+    error_counts: Tensor
     """(B, G, N) float32: the errors of each criterion that the completion states; NaN where none can be read."""
     target: Tensor
     """(B, N) float32: those that are known."""
-    valid: Tensor
+    well_formed: Tensor
     """(B, G) bool: whether the whole completion has the form that was asked for."""
-    discussed: Tensor
+    mentioned: Tensor
     """(B, G, N) bool: whether its reasoning speaks of the criterion."""
     texts: tuple[tuple[str, ...], ...]
     """(B, G) the completions."""
-    reports: tuple[tuple[str, str], ...]
+    report_pairs: tuple[tuple[str, str], ...]
     """(B,) reference and candidate of each prompt."""
 
 
-class Judgement(NamedTuple):
+class AdvantageEstimate(NamedTuple):
     """What completions are worth."""
 
     advantages: Tensor
     """(B, G) float32: how much more likely to make each completion; 0 for one without a gradient."""
     rewards: Tensor
     """(B, G) float32, NaN where a completion has none."""
-    scales: Tensor
+    advantage_scales: Tensor
     """(B, G) float32: by what the advantages were scaled."""
-    terms: dict[str, Tensor]
+    logs: dict[str, Tensor]
     """Detached scalars for logging."""
 
 
-class Analysis(NamedTuple):
+class ErrorAnalysis(NamedTuple):
     """A judgement with its reasons, as a model is to write it: N criteria."""
 
-    values: tuple[float, ...]
+    error_counts: tuple[float, ...]
     """(N,) errors of each criterion."""
     explanation: str
     """What was compared, in words."""
-    errors: tuple[tuple[str, ...], ...]
+    error_texts: tuple[tuple[str, ...], ...]
     """(N,) the errors of each criterion in words; may be fewer than are counted."""
-    matched: tuple[str, ...]
+    matched_findings: tuple[str, ...]
     """Findings that both reports have."""
 
 
-class AnswerBatch(NamedTuple):
+class SFTBatch(NamedTuple):
     """Prompts with the answers that a model is to learn."""
 
     packed: PackedBatch
     """Each answer is in the node of its candidate."""
     labels: Tensor
     """(R, L) int64: the token that follows, where it belongs to an answer; -100 elsewhere."""
-    errors: Tensor
+    error_counts: Tensor
     """(C, N) float32 known errors."""
     prompts: tuple[list[list[int]], ...]
     """(C,) the prompts without answers, as pieces of token ids."""
     answers: tuple[str, ...]
     """(C,) the answers as text."""
-    reports: tuple[tuple[str, str], ...]
+    report_pairs: tuple[tuple[str, str], ...]
     """(C,) reference and candidate."""
     ids: tuple[str, ...]
     """Ids of the groups."""
@@ -203,7 +203,7 @@ class Rollouts(NamedTuple):
     mask: Tensor
     """(B, G, T) bool: the tokens of a completion, not the padding behind it."""
     advantages: Tensor
-    """(B, G) what each completion is worth, see `Judgement`."""
+    """(B, G) what each completion is worth, see `AdvantageEstimate`."""
 
 
 class Scores(NamedTuple):
@@ -211,9 +211,9 @@ class Scores(NamedTuple):
 
     total: Tensor
     """(n,) float32; NaN where a row has no score: its `status` is neither "ok" nor "truncated"."""
-    sub: Tensor | None
+    sub_scores: Tensor | None
     """(n, N) float32: one score per criterion, higher is better."""
-    counts: Tensor | None
+    error_counts: Tensor | None
     """(n, N) float32: expected errors per criterion, in the unit of the criteria."""
     status: tuple[str, ...]
     """"ok", "truncated" (a score of reports that were cut), or why the row has no score."""
@@ -224,11 +224,11 @@ class Scores(NamedTuple):
 class Explanation(NamedTuple):
     """What a model that explains said of a candidate, as it was read."""
 
-    answer: str
+    raw_answer: str
     """All that it wrote."""
-    finish: str
+    finish_reason: str
     """"stop" where it ended by itself, "length" where the longest answer ended it."""
-    problem: str | None
+    format_error: str | None
     """The first thing about the answer that is not as it was asked for; a score may be read all the same."""
     explanation: str | None
     """Its reasons."""
@@ -238,9 +238,9 @@ class Explanation(NamedTuple):
     """Errors that do not matter; empty where the model does not tell them apart."""
     errors: dict[str, tuple[str, ...]]
     """The errors in words, by criterion; significant ones first."""
-    matched: float | None
+    num_matched: float | None
     """Findings that both reports have; None where the model does not count them."""
-    findings: tuple[str, ...]
+    matched_findings: tuple[str, ...]
     """These findings, in words."""
 
 
@@ -285,12 +285,12 @@ class ChatRequest(NamedTuple):
     """Of the draws; repetitions of a request differ in it."""
 
 
-class ChatAnswer(NamedTuple):
+class ChatResponse(NamedTuple):
     """What a chat model answered, or why it did not."""
 
     text: str
     """Empty where there is no answer."""
-    finish: str
+    finish_reason: str
     """"stop" where it ended by itself, "length" where `max_tokens` ended it, or what else the server says."""
     prompt_tokens: int | None
     """Tokens of the request; None where nobody counted them."""
@@ -307,7 +307,7 @@ class SentenceScore(NamedTuple):
     """1 the same, 0.5 partly, -1 a contradiction, 0 no counterpart; between them where repetitions are averaged."""
     matches: tuple[int, ...]
     """Places of its counterparts among the sentences of the other report."""
-    chances: tuple[float, ...] | None = None
+    probabilities: tuple[float, ...] | None = None
     """How likely the scores 0, 0.5, 1 and -1 are, in this order: the share of the repetitions that give each, or what
     a model says; None where `score` is the only one."""
 
@@ -315,15 +315,15 @@ class SentenceScore(NamedTuple):
 class SentenceJudgement(NamedTuple):
     """A pair of reports judged sentence by sentence (Zhu et al., 2024)."""
 
-    original: tuple[SentenceScore | None, ...]
+    reference_scores: tuple[SentenceScore | None, ...]
     """(m) for the sentences of the reference; None where a sentence has no score."""
-    predicted: tuple[SentenceScore | None, ...]
+    candidate_scores: tuple[SentenceScore | None, ...]
     """(n) for the sentences of the candidate."""
     overall: float | None
     """From 0 (poor) to 5 (excellent); None where it was not given."""
     explanation: str
     """Why, in words; may be empty."""
-    problems: dict[str, int]
-    """What was wrong with the answer, counted, by the names in `radreward.systems.sentence_eval.parser.PROBLEMS`."""
+    format_errors: dict[str, int]
+    """What was wrong with the answer, counted, by the names in `radreward.systems.sentence_eval.parser.FORMAT_ERRORS`."""
     status: str
     """"ok", "partial: " and what is missing, or why there is no judgement."""

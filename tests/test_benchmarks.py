@@ -6,9 +6,9 @@ from types import ModuleType
 import pytest
 import torch
 
-from radreward.criteria import RadCliQ
-from radreward.models import Backbone, RewardModel, SavedModel
-from radreward.prompts import PairTemplate
+from radreward.criteria import RadCliQCriteria
+from radreward.models import Backbone, RewardModel, RewardModelArtifact
+from radreward.prompts import PlainPairTemplate
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -67,13 +67,13 @@ def test_a_gradient_that_differs_is_noticed(speed: ModuleType, tmp_path: Path) -
 
 
 @pytest.fixture
-def tiny() -> SavedModel:
+def tiny() -> RewardModelArtifact:
     torch.manual_seed(0)
-    return SavedModel(RewardModel(Backbone("tiny-bert"), RadCliQ()), PairTemplate(), 2048)
+    return RewardModelArtifact(RewardModel(Backbone("tiny-bert"), RadCliQCriteria()), PlainPairTemplate(), 2048)
 
 
 def test_scoring_speed_at_a_tiny_size(
-    runner: ModuleType, tiny: SavedModel, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    runner: ModuleType, tiny: RewardModelArtifact, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scoring = import_module("benchmarks.scoring_speed")
     monkeypatch.setattr(scoring, "BATCH", 4)
@@ -91,7 +91,7 @@ def test_scoring_speed_at_a_tiny_size(
     assert result["spearman"] > 0.5
 
 
-def test_a_total_that_differs_is_noticed(runner: ModuleType, tiny: SavedModel) -> None:
+def test_a_total_that_differs_is_noticed(runner: ModuleType, tiny: RewardModelArtifact) -> None:
     scoring = import_module("benchmarks.scoring_speed")
     every = scoring.variants(tiny)
     good = every[scoring.FP32]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from radreward.meta_evaluation.rated_pairs_io import read_rated
+from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,7 +28,7 @@ def test_bench_memory_judges_files_of_rated_pairs(
 
     def peak_of(arguments: list[str]) -> int:
         assert (arguments[0], arguments[-2:]) == ("benchmark", ["rouge-l", "bleu-4"])
-        pairs = read_rated(arguments[1].removeprefix("--data="))
+        pairs = read_rated_pairs(arguments[1].removeprefix("--data="))
         assert [target.name for target in pairs.targets[:3]] == ["errors", "errors_significant", "rating"]
         assert len(pairs.raters) == 3
         return len(pairs) * 2**20

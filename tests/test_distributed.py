@@ -15,9 +15,9 @@ import yaml
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from radreward.cli import main
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 
-TAGS = RadCliQ().tags
+TAGS = RadCliQCriteria().tags
 WORDS = ["lamp", "kettle", "stair", "window", "carpet", "drawer"]
 STEPS = 4
 

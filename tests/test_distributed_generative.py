@@ -137,25 +137,25 @@ def settings(folder: Path, model: dict[str, Any], collator: dict[str, Any]) -> d
 
 def analysis(folder: Path) -> dict[str, Any]:
     # Of 12 groups, one process would be done with 10 answers after a batch of three groups, the other would not.
-    model = {"class_path": "radreward.modules.AnalysisModule", "init_args": {"decoded": 10}}
+    model = {"class_path": "radreward.modules.SFTModule", "init_args": {"decoded": 10}}
     lengths = {"max_length": 200, "max_answer": 120}
-    return settings(folder, model, {"class_path": "radreward.data.collators.sft.Responses", "init_args": lengths})
+    return settings(folder, model, {"class_path": "radreward.data.collators.sft.SFTCollator", "init_args": lengths})
 
 
 def policy(folder: Path) -> dict[str, Any]:
     objective = {
         "weighting": {"class_path": "Dynamic", "init_args": {"every": 2}},
-        "scaling": {"class_path": "MajorityGuided"},
+        "scaling": {"class_path": "MajorityGuidedScaling"},
     }
     model = {
-        "class_path": "radreward.modules.PolicyModule",
+        "class_path": "radreward.modules.GRPOModule",
         "init_args": {
-            "objective": {"class_path": "GroupRelative", "init_args": objective},
+            "objective": {"class_path": "GRPO", "init_args": objective},
             "rollouts": {"completions": 3, "updates": 2},
         },
     }
     lengths = {"max_length": 90, "max_answer": 12, "too_long": "truncate"}
-    return settings(folder, model, {"class_path": "PolicyPrompts", "init_args": lengths})
+    return settings(folder, model, {"class_path": "RolloutCollator", "init_args": lengths})
 
 
 class Runs(NamedTuple):

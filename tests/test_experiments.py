@@ -13,7 +13,7 @@ from radreward.criteria import PRESETS, load_criteria
 from radreward.data.tokenizer import byte_tokenizer
 from radreward.modules import RewardModule
 from radreward.synthesis import synthesize_files
-from radreward.tuning import read_settings
+from radreward.tuning import load_study_config
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "experiments").rglob("*.yaml"))
@@ -147,14 +147,14 @@ def test_every_variant_of_a_study_builds(
     path: Path, base: Path | None, tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    settings = read_settings(path, base)
+    settings = load_study_config(path, base)
     in_small = small(yaml.safe_load(settings.base.read_text(encoding="utf-8")), tmp_path, tiny_llama)
-    samples = [labels for labels in settings.space.branches() if labels.get("seed_everything", 0) == 0]
+    samples = [labels for labels in settings.space.conditional_branches() if labels.get("seed_everything", 0) == 0]
     if base:  # the settings are checked on their own base; here, that they are the same ones
         samples = samples[:: len(samples) - 1]
     built = []
     for labels in samples:
-        training = build(settings.base, *shrunk(settings.arguments(labels), in_small))
+        training = build(settings.base, *shrunk(settings.overrides_for(labels), in_small))
         assert isinstance(training.module, RewardModule)
         built.append(training.settings)
     assert len(samples) > 1
@@ -167,7 +167,7 @@ def test_a_study_runs_and_its_arms_are_compared(
 ) -> None:
     monkeypatch.chdir(ROOT)
     path = "experiments/ablations/weighting.yaml"
-    settings = read_settings(Path(path))
+    settings = load_study_config(Path(path))
     in_small = small(yaml.safe_load(settings.base.read_text(encoding="utf-8")), tmp_path, tiny_llama)
     given = [entry.removeprefix("--") for entry in in_small if not entry.startswith("--run")]
     given += ["trainer.val_check_interval=1", "trainer.logger=false"]
@@ -176,7 +176,7 @@ def test_a_study_runs_and_its_arms_are_compared(
     assert main(["compare", str(tmp_path / "study"), "--output", str(tmp_path / "tables")]) == 0
     told = capsys.readouterr().out
     rows = [line.split() for line in told.splitlines() if line.startswith("weighting=")]
-    assert [row[:2] for row in rows[:2]] == [["weighting=Uniform", "3"], ["weighting=Dynamic", "3"]]
+    assert [row[:2] for row in rows[:2]] == [["weighting=UniformWeighting", "3"], ["weighting=DynamicWeighting", "3"]]
     assert all(row.count("±") == 4 for row in rows[:2])
-    assert [row[0] for row in rows[2:]] == ["weighting=Dynamic"]
-    assert "weighting=Dynamic,3" in (tmp_path / "tables" / "comparison.csv").read_text(encoding="utf-8")
+    assert [row[0] for row in rows[2:]] == ["weighting=DynamicWeighting"]
+    assert "weighting=DynamicWeighting,3" in (tmp_path / "tables" / "comparison.csv").read_text(encoding="utf-8")

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from radreward.criteria import RadCliQ
-from radreward.data.chat_encoding import Questions
-from radreward.generative.evaluator import Explainer
+from radreward.criteria import RadCliQCriteria
+from radreward.data.chat_encoding import ChatPromptEncoder
+from radreward.generative.evaluator import GenerativeEvaluator
 from radreward.models import Backbone
-from radreward.models.rollout_engine import Completion, Sampling
+from radreward.models.rollout_engine import Completion, SamplingParams
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.synthesis import synthesize_files
-from radreward.systems.radreason.prompt import RadReasonTemplate, answer
+from radreward.systems.radreason.prompt import RadReasonTemplate, format_radreason
 
 SCRIPT = Path(__file__).parents[1] / "experiments" / "radreason" / "accuracy.py"
 
@@ -24,16 +24,18 @@ SCRIPT = Path(__file__).parents[1] / "experiments" / "radreason" / "accuracy.py"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     backbone = Backbone("tiny-llama", lora=None)
-    questions = Questions("tiny-llama", RadCliQ(), RadReasonTemplate(instructed=False), 900, 60)
-    explainer = Explainer(backbone, backbone.build(writes=True), questions)
+    questions = ChatPromptEncoder(
+        "tiny-llama", RadCliQCriteria(), RadReasonTemplate(include_instruction=False), 900, 60
+    )
+    explainer = GenerativeEvaluator(backbone, backbone.build(causal_lm=True), questions)
     explainer.save(tmp_path / "start" / "model")
     for number in range(2):
         trial = tmp_path / "study" / "trials" / str(number)
         explainer.save(trial / "model")
         told = {"state": "complete", "params": {"parts": "both", "seed_everything": number}}
         (trial / "trial.json").write_text(json.dumps(told))
-    synthesize_files(tmp_path / "data", RadCliQ(), 6, 2, length="plain", most=1)
-    synthesize_files(tmp_path / "seen", RadCliQ(), 3, 2, length="plain", most=1)
+    synthesize_files(tmp_path / "data", RadCliQCriteria(), 6, 2, granularity="plain", max_findings=1)
+    synthesize_files(tmp_path / "seen", RadCliQCriteria(), 3, 2, granularity="plain", max_findings=1)
     return tmp_path
 
 
@@ -42,9 +44,11 @@ def test_a_row_for_the_start_and_for_each_variant(
 ) -> None:
     """All judgements say that nothing is wrong; of the drawn ones, half cannot be read."""
 
-    def sample(engine: Any, prompts: list[Any], sampling: Sampling) -> list[tuple[Completion, ...]]:
-        texts = (answer([0] * 6, "Nothing.", RadCliQ()), "nonsense")
-        return [tuple(Completion((), (), texts[n % 2], "stop") for n in range(sampling.completions)) for _ in prompts]
+    def sample(engine: Any, prompts: list[Any], sampling: SamplingParams) -> list[tuple[Completion, ...]]:
+        texts = (format_radreason([0] * 6, "Nothing.", RadCliQCriteria()), "nonsense")
+        return [
+            tuple(Completion((), (), texts[n % 2], "stop") for n in range(sampling.num_completions)) for _ in prompts
+        ]
 
     monkeypatch.setattr(TransformersEngine, "sample", sample)
     files = ("--start", folder / "start", "--study", folder / "study", "--data", folder / "data" / "groups.parquet")

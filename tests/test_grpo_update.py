@@ -12,8 +12,8 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from radreward.models.log_probs import completion_logps
-from radreward.objectives import GroupRelative
+from radreward.models.log_probs import completion_log_probs
+from radreward.objectives import GRPO
 from radreward.objectives.functional.policy import group_advantages
 from radreward.types import Rollouts
 
@@ -46,7 +46,7 @@ def test_loss_and_gradients_are_those_of_trl(
 
     def logps() -> torch.Tensor:
         pairs = zip(batch.prompts, batch.completions, strict=True)
-        rows = [completion_logps(sides.ours, prompt, group, 0.7, packing).T for prompt, group in pairs]
+        rows = [completion_log_probs(sides.ours, prompt, group, 0.7, packing).T for prompt, group in pairs]
         return pad_sequence(rows, batch_first=True).transpose(1, 2)
 
     now = logps().detach()
@@ -56,9 +56,9 @@ def test_loss_and_gradients_are_those_of_trl(
         inputs["ref_per_token_logps"] = ref.flatten(0, 1)
 
     def own() -> torch.Tensor:
-        objective = GroupRelative(clip=0.2, kl=kl)
+        objective = GRPO(clip_epsilon=0.2, kl_coef=kl)
         output = objective(Rollouts(logps(), old, ref if kl else None, mask, batch.advantages))
-        assert (output.terms["clipped"] > 0.02) == (moved > 0)
+        assert (output.logs["clipped"] > 0.02) == (moved > 0)
         return objective.reduce(output)
 
     expected = benchmark.loss_and_gradients(

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.data.records import read_groups
 
 SCRIPT = Path(__file__).resolve().parents[1] / "experiments" / "openi_groups.py"
@@ -23,7 +23,7 @@ def test_writes_train_and_test_and_says_what_is_wrong(tmp_path: Path) -> None:
         0,
         [str(tmp_path / "out" / "train.parquet"), str(tmp_path / "out" / "test.parquet")],
     )
-    assert len(list(read_groups(tmp_path / "out" / "train.parquet", RadCliQ()))) == 16
+    assert len(list(read_groups(tmp_path / "out" / "train.parquet", RadCliQCriteria()))) == 16
     wrong = run(*arguments, "--criteria", "mrscore")
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("Expected criteria that codes can count")

@@ -16,7 +16,7 @@ import pytest
 from benchmarks.__main__ import names
 from radreward.cli import main
 from radreward.cli.parser import parse
-from radreward.cli.training import settings_of
+from radreward.cli.training import resolve_config
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -127,7 +127,7 @@ def test_commands_for_other_machines_are_understood(path: Path, monkeypatch: pyt
         if program == "python":
             continue  # a script with a test of its own
         if command == "fit":
-            assert settings_of([word for pair in arguments for word in pair.split("=", 1)])
+            assert resolve_config([word for pair in arguments for word in pair.split("=", 1)])
         else:
             assert parse([command, *arguments]).command == command
 

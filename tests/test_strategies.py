@@ -13,11 +13,11 @@ from lightning.pytorch.strategies import DeepSpeedStrategy, FSDPStrategy
 from torch import nn
 
 from radreward.cli import build
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.models import Backbone
 from radreward.modules import RewardModule, RunFolder
-from radreward.modules.export import check_whole
+from radreward.modules.export import check_unsharded
 
 FOLDER = Path(__file__).resolve().parents[1] / "experiments" / "er2score"
 
@@ -58,13 +58,13 @@ def test_deepspeed_gets_settings_that_it_has(tmp_path: Path, monkeypatch: pytest
     assert strategy.config is not None
     assert strategy.config["zero_optimization"]["stage"] == 2
     assert strategy.exclude_frozen_parameters
-    check_whole(training.trainer, training.run)  # every GPU holds all weights
+    check_unsharded(training.trainer, training.run)  # every GPU holds all weights
 
 
 def test_a_run_in_shards_tells_how_to_go_on(tmp_path: Path) -> None:
     trainer: Any = SimpleNamespace(strategy=FSDPStrategy())
     with pytest.raises(InputError, match="--ckpt_path=last --trainer.strategy=auto --trainer.devices=1"):
-        check_whole(trainer, RunFolder(tmp_path))
+        check_unsharded(trainer, RunFolder(tmp_path))
 
 
 class Wrapper(nn.Module):
@@ -76,8 +76,8 @@ class Wrapper(nn.Module):
 
 
 def test_names_in_checkpoints_are_those_without_wrappers() -> None:
-    module = RewardModule(RadCliQ(), Backbone("tiny-llama"))
-    expected = module.checkpoint_names()
+    module = RewardModule(RadCliQCriteria(), Backbone("tiny-llama"))
+    expected = module.checkpoint_keys()
     wrapped = Wrapper("_fsdp_wrapped_module", Wrapper("_checkpoint_wrapped_module", module.model.head))
     module.model.add_module("head", wrapped)
-    assert module.checkpoint_names() == expected
+    assert module.checkpoint_keys() == expected

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from radreward.objectives import Objective, PairObjective, SubScoreWeighting
+from radreward.objectives import CriterionWeighting, Objective, PairObjective
 from radreward.testing import ObjectiveConformance, WeightingConformance, make_reward_batch
 from radreward.types import ObjectiveOutput, RewardBatch
 
@@ -25,7 +25,7 @@ class TestUserLoss(ObjectiveConformance):
     objective = staticmethod(lambda: UserLoss())
 
 
-class UserWeighting(SubScoreWeighting):
+class UserWeighting(CriterionWeighting):
     def weights(self, num_criteria: int) -> Tensor:
         return 1 / torch.arange(1.0, num_criteria + 1)
 
@@ -35,7 +35,7 @@ class TestUserWeighting(WeightingConformance):
 
 
 def test_batch_follows_the_pairing_rule() -> None:
-    batch = make_reward_batch(groups=3, candidates=4, criteria=2, seed=5)
+    batch = make_reward_batch(num_groups=3, num_candidates=4, num_criteria=2, seed=5)
     total = batch.quality.sum(1).tolist()
     group = batch.group.tolist()
     expected = {(i, j) for i in range(12) for j in range(12) if group[i] == group[j] and total[i] > total[j]}
@@ -70,7 +70,7 @@ class Reduced(Broken):
     def losses(self, batch: RewardBatch) -> Tensor:
         return self.squares(batch).mean()
 
-    def shares(self, output: ObjectiveOutput) -> Tensor:
+    def normalized_losses(self, output: ObjectiveOutput) -> Tensor:
         return output.losses
 
 
@@ -188,12 +188,12 @@ def test_every_check_refuses_its_fault(fault: type[Broken], check: str) -> None:
 # --- Weightings with one fault each -------------------------------------------------------------------------------
 
 
-class Negative(SubScoreWeighting):
+class Negative(CriterionWeighting):
     def weights(self, num_criteria: int) -> Tensor:
         return -torch.ones(num_criteria)
 
 
-class Learned(SubScoreWeighting):
+class Learned(CriterionWeighting):
     def weights(self, num_criteria: int) -> Tensor:
         return torch.ones(num_criteria, requires_grad=True)
 
@@ -218,7 +218,7 @@ class ShareOfNothing(UserWeighting):
         self.share = (predicted == actual).float().mean(0)
 
 
-BROKEN_WEIGHTINGS: list[tuple[Callable[[], SubScoreWeighting], str]] = [
+BROKEN_WEIGHTINGS: list[tuple[Callable[[], CriterionWeighting], str]] = [
     (Negative, "test_weights_are_finite_and_not_negative"),
     (Learned, "test_weights_carry_no_gradient"),
     (ChangesScale, "test_mean_of_a_constant"),
@@ -229,7 +229,7 @@ BROKEN_WEIGHTINGS: list[tuple[Callable[[], SubScoreWeighting], str]] = [
 
 
 @pytest.mark.parametrize(("fault", "check"), BROKEN_WEIGHTINGS, ids=lambda value: getattr(value, "__name__", value))
-def test_every_check_refuses_its_weighting(fault: Callable[[], SubScoreWeighting], check: str) -> None:
+def test_every_check_refuses_its_weighting(fault: Callable[[], CriterionWeighting], check: str) -> None:
     suite = type("Suite", (WeightingConformance,), {"weighting": staticmethod(fault)})()
     with pytest.raises(AssertionError):
         getattr(suite, check)()

@@ -23,14 +23,14 @@ class Good(ROUGE):
 
 
 class Sorted(Good):
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        scores = super().score_texts(references, candidates)
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        scores = super()._score_valid(references, candidates)
         return scores._replace(total=scores.total.sort().values)
 
 
 class ByItsNeighbours(Good):
-    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        found = super().values(references, candidates)
+    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+        found = super().compute_totals(references, candidates)
         return [value / len(found) for value in found]
 
 
@@ -51,16 +51,16 @@ class WrongSign(Good):
 
 
 class Constant(Good):
-    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
         return [1.0] * len(references)
 
 
 class NarrowRange(Good):
-    range = (0.0, 0.5)
+    total_range = (0.0, 0.5)
 
 
 class Random(Good):
-    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
         return torch.rand(len(references)).tolist()
 
 
@@ -70,7 +70,7 @@ class OtherWhenLoaded(Good):
 
 
 class ForgetsTheRun(Good):
-    def for_run(self, references: Iterable[str]) -> Scorer:
+    def fit_references(self, references: Iterable[str]) -> Scorer:
         return Constant()
 
 

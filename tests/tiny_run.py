@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 
 WORDS = ("lamp", "kettle", "stair", "window", "carpet", "drawer")
-TAGS = RadCliQ().tags
+TAGS = RadCliQCriteria().tags
 
 
 def write_records(path: Path, groups: int = 24, first: int = 0) -> Path:

@@ -14,10 +14,10 @@ from random import Random
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from radreward.criteria import RadCliQ
-from radreward.synthesis.fact_analysis_writer import FactAnalyses
+from radreward.criteria import RadCliQCriteria
+from radreward.synthesis.fact_analysis_writer import FactAnalysisWriter
 from radreward.synthesis.pipeline import synthesize
-from radreward.systems.green.prompt import EXPLANATION, HEADINGS, marker
+from radreward.systems.green.prompt import EXPLANATION, HEADINGS, category_label
 from radreward.text.findings import FINDINGS
 
 TARGET = Path(__file__).parents[2] / "radreward" / "data" / "generator_tokenizer.json"
@@ -27,29 +27,29 @@ PIECES = r"[ ]?[a-z]+|[ ]?[0-9]|[ ]?[^\sa-z0-9]|\s"
 
 def texts() -> Iterator[str]:
     """Reports of all lengths, and the words of analyses."""
-    criteria, writer, rng = RadCliQ(), FactAnalyses(varied=False), Random(0)
+    criteria, writer, rng = RadCliQCriteria(), FactAnalysisWriter(vary_wording=False), Random(0)
     for length, groups in (("plain", 3000), ("report", 1500)):
-        for group in synthesize(criteria, groups, seed=7, length=length):  # type: ignore[arg-type]  # of the two
+        for group in synthesize(criteria, groups, seed=7, granularity=length):  # type: ignore[arg-type]  # of the two
             yield group.reference
             for candidate in group.candidates:
                 yield candidate.text
-                values = tuple(criteria.values(candidate.errors or {}))
+                values = tuple(criteria.to_list(candidate.errors or {}))
                 yield writer.write(group.reference, candidate.text, values, criteria, rng).explanation
     yield from (f" {digit}" for digit in range(10) for _ in range(50))
     for finding in FINDINGS.values():
-        yield from (f" {noun.removeprefix('*')};" for noun in finding.nouns for _ in range(5))
+        yield from (f" {noun.removeprefix('*')};" for noun in finding.names for _ in range(5))
 
 
 def scaffold() -> Iterator[str]:
     """What every answer by the six error types says."""
     yield from ("\n", "<think>\n", "\n</think>", "Reference: ", ".\nCandidate: ", "no findings", "none")
-    for number, criterion in enumerate(RadCliQ().criteria, 1):
+    for number, criterion in enumerate(RadCliQCriteria().criteria, 1):
         yield f".\nStep {number}: {criterion.name}: " if number == 1 else f"\nStep {number}: {criterion.name}: "
         yield from (f"\n<{criterion.tag}>", f"</{criterion.tag}>")
     for heading in HEADINGS:
         yield f"[{heading.title()}]:\n" if heading == EXPLANATION else f"\n\n[{heading.title()}]:\n"
-    for place, criterion in enumerate(RadCliQ().criteria):
-        yield f"{marker(place)} {criterion.name}: "
+    for place, criterion in enumerate(RadCliQCriteria().criteria):
+        yield f"{category_label(place)} {criterion.name}: "
 
 
 def build() -> Tokenizer:

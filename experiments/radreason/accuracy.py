@@ -20,10 +20,10 @@ from torch import Tensor
 
 from radreward.criteria import Criteria
 from radreward.data.records import read_groups
-from radreward.data.split import normalised
-from radreward.generative.evaluator import Explainer, load_explainer
+from radreward.data.split import normalize_text
+from radreward.generative.evaluator import GenerativeEvaluator, load_generative_evaluator
 from radreward.metrics.functional import kendall_tau_b
-from radreward.models.rollout_engine import Sampling
+from radreward.models.rollout_engine import SamplingParams
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.objectives.functional.policy import gaussian_accuracy
 from radreward.types import ReportGroup
@@ -42,8 +42,8 @@ def main() -> None:
     parser.add_argument("--seen", type=Path, nargs="*", default=[], help="groups whose references are left out")
     parser.add_argument("--completions", type=int, default=4, help="drawn for each prompt")
     options = parser.parse_args()
-    seen = {normalised(group.reference) for path in options.seen for group in read_groups(path)}
-    groups = [group for group in read_groups(options.data) if normalised(group.reference) not in seen]
+    seen = {normalize_text(group.reference) for path in options.seen for group in read_groups(path)}
+    groups = [group for group in read_groups(options.data) if normalize_text(group.reference) not in seen]
     print(f"{len(groups)} references that are not in {', '.join(map(str, options.seen)) or 'any other file'}")
     runs: dict[str, list[Path]] = defaultdict(list, start=[options.start])
     for record in sorted(options.study.glob("trials/*/trial.json") if options.study else ()):
@@ -52,7 +52,7 @@ def main() -> None:
             runs[trial["params"][options.variants]].append(record.parent)
     figures: dict[str, list[Figures]] = defaultdict(list)
     for name, folder in track([(name, folder) for name, folders in runs.items() for folder in folders], "Judging"):
-        figures[name].append(judged(load_explainer(folder / "model"), groups, options.completions))
+        figures[name].append(judged(load_generative_evaluator(folder / "model"), groups, options.completions))
     columns = list(figures["start"][0])
     print("| | runs | " + " | ".join(columns) + " |")
     print("| --- | ---: |" + " ---: |" * len(columns))
@@ -60,21 +60,21 @@ def main() -> None:
         print(f"| {name} | {len(found)} | " + " | ".join(spread([one[key] for one in found]) for key in columns) + " |")
 
 
-def judged(explainer: Explainer, groups: list[ReportGroup], completions: int) -> Figures:
+def judged(explainer: GenerativeEvaluator, groups: list[ReportGroup], completions: int) -> Figures:
     """Mean accuracy reward of drawn and of likeliest judgements, and how far the likeliest agree with what is known."""
-    questions = explainer.questions
+    questions = explainer.prompt_encoder
     prompts = [
-        questions.fit(group.reference, candidate.text, cut=False)[0]
+        questions.encode(group.reference, candidate.text, truncate=False)[0]
         for group in groups
         for candidate in group.candidates
     ]
     target = known(groups, questions.criteria)  # (n, N)
     engine = TransformersEngine(explainer.model, questions.tokenizer, 256)
-    stop = (explainer.template.ends(questions.criteria) or "",)
+    stop = (explainer.template.stop_string(questions.criteria) or "",)
     found: Figures = {}
     for name, sampling in (
-        ("drawn", Sampling(completions, questions.max_answer, stop=stop)),
-        ("likeliest", Sampling(1, questions.max_answer, temperature=0.0, stop=stop)),
+        ("drawn", SamplingParams(completions, questions.max_answer_length, stop=stop)),
+        ("likeliest", SamplingParams(1, questions.max_answer_length, temperature=0.0, stop=stop)),
     ):
         texts = [[made.text for made in group] for group in engine.sample(prompts, sampling)]
         parsed = [[explainer.template.parse(text, questions.criteria).values for text in group] for group in texts]
@@ -90,7 +90,7 @@ def judged(explainer: Explainer, groups: list[ReportGroup], completions: int) ->
 
 def known(groups: list[ReportGroup], criteria: Criteria) -> Tensor:
     """(n, N) errors of all candidates."""
-    return torch.stack([criteria.vector(entry.errors or {}) for group in groups for entry in group.candidates])
+    return torch.stack([criteria.to_tensor(entry.errors or {}) for group in groups for entry in group.candidates])
 
 
 def spread(values: list[float]) -> str:

@@ -13,32 +13,32 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from radreward.data.entity_io import LabelledSentence, read_sentences
+from radreward.data.entity_io import TaggedSentence, read_tagged_sentences
 from radreward.data.readers.openi import read_openi
-from radreward.metrics.entity_f1 import EntityScores
+from radreward.metrics.entity_f1 import EntityF1Metric
 from radreward.systems.ratescore.taggers import load_tagger
-from radreward.text.sentence_splitter import sentences
+from radreward.text.sentence_splitter import sentence_spans
 from radreward.types import Entity
 
 LABELS = Path(__file__).resolve().parents[2] / "tests" / "data" / "readers" / "openi_entities.json"
 
 
-def real_sentences(csv: Path, sample: str) -> Iterator[LabelledSentence]:
+def real_sentences(csv: Path, sample: str) -> Iterator[TaggedSentence]:
     """The labelled sentences of a sample, `any` or `findings`."""
     texts = {study.id: study.text for study in read_openi(csv)}
     for row in json.loads(LABELS.read_text(encoding="utf-8"))["sentences"]:
         if row["sample"] == sample:
-            start, end = sentences(texts[row["study"]])[row["sentence"]]
+            start, end = sentence_spans(texts[row["study"]])[row["sentence"]]
             text = texts[row["study"]][start:end]
-            yield LabelledSentence(text, tuple(Entity(text[s:e], kind, s, e) for s, e, kind in row["entities"]))
+            yield TaggedSentence(text, tuple(Entity(text[s:e], kind, s, e) for s, e, kind in row["entities"]))
 
 
-def measures(found: list[LabelledSentence], tagger: str) -> list[float]:
+def measures(found: list[TaggedSentence], tagger: str) -> list[float]:
     """Precision, recall, F1 and accuracy of whole entities, then precision, recall and F1 of overlapping ones."""
     texts, known = [sentence.text for sentence in found], [sentence.entities for sentence in found]
     predicted, values = load_tagger(tagger).tag(texts), []
     for overlap, names in ((False, ("precision", "recall", "f1", "accuracy")), (True, ("precision", "recall", "f1"))):
-        scores = EntityScores(overlap)
+        scores = EntityF1Metric(overlap)
         scores.update(texts, predicted, known)
         computed = scores.compute()
         values += [float(computed[name]) for name in names]
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=Path, nargs="*", default=[], help="Files of labelled sentences.")
     parser.add_argument("--csv", type=Path, help="The Open-i reports.")
     options = parser.parse_args()
-    parts = {path.name: list(read_sentences(path)) for path in options.sentences}
+    parts = {path.name: list(read_tagged_sentences(path)) for path in options.sentences}
     if options.csv:
         parts |= {f"Open-i, {name}": list(real_sentences(options.csv, name)) for name in ("any", "findings")}
     table = Table("sentences", "tagger", "precision", "recall", "F1", "accuracy", "overlap P", "R", "F1")

@@ -11,15 +11,15 @@ from itertools import chain
 from pathlib import Path
 from random import Random
 
-from radreward.criteria import RadCliQ
-from radreward.synthesis.fact_sampling import sample_fact, sample_keys
-from radreward.synthesis.grammar import sentence
+from radreward.criteria import RadCliQCriteria
+from radreward.synthesis.fact_sampling import sample_fact, sample_findings
+from radreward.synthesis.grammar import fact_sentence
 from radreward.synthesis.pipeline import synthesize
-from radreward.systems.ratescore.collator import MAX_LENGTH
+from radreward.systems.ratescore.collator import EMBEDDED_MAX_LENGTH
 from radreward.systems.ratescore.encoder import EntityEncoder
-from radreward.systems.ratescore.entity_context import readings
+from radreward.systems.ratescore.entity_context import contextualize
 from radreward.systems.ratescore.entity_head import fit_head
-from radreward.systems.ratescore.role_similarity import PRESENT, known, role
+from radreward.systems.ratescore.role_similarity import PRESENT, entity_attributes, entity_role
 from radreward.systems.ratescore.taggers import RuleTagger
 from radreward.text.findings import FINDINGS
 from radreward.text.sentence_splitter import split_sentences
@@ -35,16 +35,18 @@ def entities(sentences: int, reports: int, seed: int) -> dict[Entity, frozenset[
     Their names are what is read of them: of findings their phrases. Body parts stand alone too, as in normal sentences.
     """
     rng, keys = Random(seed), tuple(FINDINGS)
-    facts = [sample_fact(sample_keys(rng, keys, 1)[0], rng) for _ in range(sentences)]
+    facts = [sample_fact(sample_findings(rng, keys, 1)[0], rng) for _ in range(sentences)]
     found: dict[Entity, frozenset[str]] = {}
-    for fact, named in zip(facts, _named([sentence(fact, rng).text for fact in facts]), strict=True):
+    for fact, named in zip(facts, _named([fact_sentence(fact, rng).text for fact in facts]), strict=True):
         for entity in named:
             found[entity] = found.get(entity, frozenset()) | {fact.finding}
     texts = [
-        text for group in synthesize(RadCliQ(), reports, 2, seed=seed) for text in split_sentences(group.reference)
+        text
+        for group in synthesize(RadCliQCriteria(), reports, 2, seed=seed)
+        for text in split_sentences(group.reference)
     ]
-    denied = [Entity(noun.lstrip("*").lower(), "Non-Abnormality", 0, 0) for key in keys for noun in FINDINGS[key].nouns]
-    there = sorted(entity for entity in found if role(entity) == PRESENT)
+    denied = [Entity(noun.lstrip("*").lower(), "Non-Abnormality", 0, 0) for key in keys for noun in FINDINGS[key].names]
+    there = sorted(entity for entity in found if entity_role(entity) == PRESENT)
     denied += [entity._replace(type=f"Non-{entity.type}") for entity in rng.sample(there, min(DENIED, len(there)))]
     for entity in (*chain.from_iterable(_named(texts)), *denied):
         found.setdefault(entity, frozenset())
@@ -53,8 +55,8 @@ def entities(sentences: int, reports: int, seed: int) -> dict[Entity, frozenset[
 
 def _named(texts: Sequence[str]) -> Iterator[list[Entity]]:
     for text, tagged in zip(texts, RuleTagger().tag(texts), strict=True):
-        said = zip(tagged, readings("phrase", text, tagged), strict=True)
-        names = [(read if role(entity) == PRESENT else entity.name, entity.type) for entity, read in said]
+        said = zip(tagged, contextualize("phrase", text, tagged), strict=True)
+        names = [(read if entity_role(entity) == PRESENT else entity.name, entity.type) for entity, read in said]
         yield [Entity(name.lower(), kind, 0, 0) for name, kind in names]
 
 
@@ -68,9 +70,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
     found = entities(options.sentences, options.reports, options.seed)
-    read = [readings("type", entity.name, [entity])[0] for entity in found]
-    vectors = EntityEncoder(cache=1, max_length=MAX_LENGTH).embed(read).vectors
-    head = fit_head(known(list(found), list(found.values())), vectors, options.steps, options.seed)
+    read = [contextualize("type", entity.name, [entity])[0] for entity in found]
+    vectors = EntityEncoder(cache_size=1, max_length=EMBEDDED_MAX_LENGTH).embed(read).vectors
+    head = fit_head(entity_attributes(list(found), list(found.values())), vectors, options.steps, options.seed)
     head.save(options.output)
     print(f"{len(found)} entities: {options.output}")
 

@@ -12,9 +12,15 @@ import json
 from pathlib import Path
 
 import radreward
-from radreward.meta_evaluation.rate_eval import rating_figures, read_rated, read_sentences, read_triads, triad_figures
+from radreward.meta_evaluation.rate_eval import (
+    rating_metrics,
+    read_paragraphs,
+    read_rated_sentences,
+    read_triads,
+    triad_metrics,
+)
 from radreward.synthesis.report_reader import read_reports
-from radreward.synthesis.triads import triads, triads_of
+from radreward.synthesis.triads import generate_triads, triads_from_sentences
 from radreward.text.sentence_splitter import split_sentences
 
 
@@ -35,21 +41,25 @@ def main() -> None:
     if options.sentences:
         print(
             json.dumps(
-                {"sentences": rating_figures(scorer, read_sentences(options.sentences, possible=options.possible))}
+                {
+                    "sentences": rating_metrics(
+                        scorer, read_rated_sentences(options.sentences, max_errors_column=options.possible)
+                    )
+                }
             )
         )
     if options.paragraphs:
-        print(json.dumps({"paragraphs": rating_figures(scorer, read_rated(options.paragraphs))}))
+        print(json.dumps({"paragraphs": rating_metrics(scorer, read_paragraphs(options.paragraphs))}))
     if options.synthetic:
-        print(json.dumps({"synthetic": triad_figures(scorer, read_triads(options.synthetic))}))
+        print(json.dumps({"synthetic": triad_metrics(scorer, read_triads(options.synthetic))}))
     if options.triads:
-        print(json.dumps({"generated": triad_figures(scorer, triads(options.triads, options.seed))}))
+        print(json.dumps({"generated": triad_metrics(scorer, generate_triads(options.triads, options.seed))}))
     if options.reports:
         texts = dict.fromkeys(
             text for report in read_reports(options.reports, None).texts for text in split_sentences(report)
         )
-        made = list(triads_of(texts, options.seed))[: options.most]
-        print(json.dumps({"real": triad_figures(scorer, made)}))
+        made = list(triads_from_sentences(texts, options.seed))[: options.most]
+        print(json.dumps({"real": triad_metrics(scorer, made)}))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from radreward.data.entity_io import write_sentences
-from radreward.synthesis.entity_generator import labelled_sentences
+from radreward.data.entity_io import write_tagged_sentences
+from radreward.synthesis.entity_generator import generate_annotated_sentences
 
 
 def main() -> None:
@@ -21,8 +21,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="Decides everything.")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    write_sentences(options.output / "train.jsonl", labelled_sentences(options.train, options.seed, "train"))
-    write_sentences(options.output / "test.jsonl", labelled_sentences(options.test, options.seed, "test"))
+    write_tagged_sentences(
+        options.output / "train.jsonl", generate_annotated_sentences(options.train, options.seed, "train")
+    )
+    write_tagged_sentences(
+        options.output / "test.jsonl", generate_annotated_sentences(options.test, options.seed, "test")
+    )
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from radreward.data.relation_io import read_relations
-from radreward.metrics import class_counts, cohen_kappa
+from radreward.metrics import cohen_kappa, confusion_matrix
 from radreward.systems.sentence_eval.few_shot import SCORES
 from radreward.systems.sentence_eval.judges import RelationJudge
 from radreward.types import SentenceScore
@@ -32,8 +32,10 @@ def main() -> None:
     ]
     judge = RelationJudge.from_pretrained(options.judge)
     judged = judge.judge([[one] for one, _, _ in known], [[other] for _, other, _ in known])
-    scores = [entry.score for judgement in judged for entry in judgement.original if isinstance(entry, SentenceScore)]
-    counts = class_counts(torch.tensor(scores), torch.tensor([score for *_, score in known]), SCORES)
+    scores = [
+        entry.score for judgement in judged for entry in judgement.reference_scores if isinstance(entry, SentenceScore)
+    ]
+    counts = confusion_matrix(torch.tensor(scores), torch.tensor([score for *_, score in known]), SCORES)
     figures = {
         "pairs": len(known),
         "kappa": round(float(cohen_kappa(counts)), 4),

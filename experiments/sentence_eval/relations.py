@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from radreward.data.relation_io import write_relations
-from radreward.synthesis.relation_generator import related_sentences
+from radreward.synthesis.relation_generator import generate_sentence_relations
 
 
 def main() -> None:
@@ -21,8 +21,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="decides everything")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    write_relations(options.output / "train.jsonl", related_sentences(options.train, options.seed, "train"))
-    write_relations(options.output / "test.jsonl", related_sentences(options.test, options.seed, "test"))
+    write_relations(options.output / "train.jsonl", generate_sentence_relations(options.train, options.seed, "train"))
+    write_relations(options.output / "test.jsonl", generate_sentence_relations(options.test, options.seed, "test"))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from radreward.cli.parser import parse
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
-    from radreward.cli.training import Training as Training
+    from radreward.cli.training import TrainingRun as TrainingRun
     from radreward.cli.training import build as build
 
 __all__ = ["build", "main"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from radreward.cli.errors import quiet, readable
+from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.errors import InputError
 
 WIDTH = 100
@@ -36,21 +36,21 @@ def add(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Score, compare, show and write; 1 where a scorer failed or a pair has no score."""
-    with quiet(), readable():
+    with suppress_library_warnings(), user_errors():
         _check(options)
         from radreward.meta_evaluation.preferences import read_preferences
-        from radreward.meta_evaluation.rated_pairs_io import RatedPairs, read_rated
+        from radreward.meta_evaluation.rated_pairs_io import RatedPairs, read_rated_pairs
 
-        pairs = read_rated(options.data) if options.data else RatedPairs([])
+        pairs = read_rated_pairs(options.data) if options.data else RatedPairs([])
         preferences = read_preferences(options.preferences) if options.preferences else []
         options.output.mkdir(parents=True, exist_ok=True)
         from radreward.io.text_tables import terminal_table
-        from radreward.meta_evaluation.benchmark import Settings, benchmark
-        from radreward.meta_evaluation.benchmark_files import write_bench
-        from radreward.meta_evaluation.benchmark_tables import LEGEND, notes, shown
+        from radreward.meta_evaluation.benchmark import BenchmarkSettings, benchmark
+        from radreward.meta_evaluation.benchmark_files import write_benchmark
+        from radreward.meta_evaluation.benchmark_tables import FOOTNOTE, result_notes, terminal_tables
         from radreward.meta_evaluation.progress import BenchProgress
         from radreward.scorers import load
-        from radreward.sensitivity.run import probe, probe_tables
+        from radreward.sensitivity.run import run_sensitivity_tests, sensitivity_tables
 
         files = [path for path in (options.data, options.preferences) if path]
         scorers = {name: partial(load, name) for name in options.scorers}
@@ -59,7 +59,7 @@ def run(options: Namespace) -> int:
                 pairs,
                 scorers,
                 options.output,
-                Settings(options.bootstrap, options.seed),
+                BenchmarkSettings(options.bootstrap, options.seed),
                 files,
                 preferences,
                 progress,
@@ -67,29 +67,29 @@ def run(options: Namespace) -> int:
             probes = []
             if options.probes:
                 folder = options.output / "scores"
-                probes = probe(
+                probes = run_sensitivity_tests(
                     scorers, options.probes, options.seed, folder, lambda name: progress.tell(f"probes of {name}")
                 )
-            bench.figures["probes"] = probes
-        written = write_bench(bench, options.output)
+            bench.sections["probes"] = probes
+        written = write_benchmark(bench, options.output)
     console = Console()
     if not console.is_terminal or console.width > WIDTH:
         console = Console(width=WIDTH)
-    results = bench.as_dict()
-    for table in shown(results):
+    results = bench.to_dict()
+    for table in terminal_tables(results):
         console.print(terminal_table(*table), "")
-    for probed in probe_tables(probes) if probes else ():
+    for probed in sensitivity_tables(probes) if probes else ():
         console.print(probed, "")
-    for note in (LEGEND, *notes(results)):
+    for note in (FOOTNOTE, *result_notes(results)):
         console.print(note, highlight=False, markup=False)
     for path in written:
         console.print(f"{path.name:<14} {path}", soft_wrap=True, highlight=False, markup=False)
-    return 1 if any(one.reason or one.unscored for one in (*bench.scored, *bench.preferred)) else 0
+    return 1 if any(one.failure or one.unscored_reasons for one in (*bench.scorer_runs, *bench.preference_runs)) else 0
 
 
 def _check(options: Namespace) -> None:
     """Settings, before anything slow is imported."""
-    from radreward.scorers import find
+    from radreward.scorers import resolve
 
     if not options.data and not options.preferences:
         raise InputError("Expected --data or --preferences, or both.")
@@ -100,4 +100,4 @@ def _check(options: Namespace) -> None:
     if twice := [name for name in options.scorers if options.scorers.count(name) > 1]:
         raise InputError(f"--scorers: Expected different scorers but {twice[0]!r} is there twice.")
     for name in options.scorers:
-        find(name)
+        resolve(name)

@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from radreward.cli.errors import quiet, readable, tell_replaced
+from radreward.cli.errors import suppress_library_warnings, user_errors, warn_overwrite
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
     from radreward.criteria import Criteria
     from radreward.scorers import Scorer
-    from radreward.scoring.ray_backend import OnRay
+    from radreward.scoring.ray_backend import RayBackend
 
 
 def fit(arguments: Sequence[str]) -> int:
     """Train, then show agreement and where everything lies."""
-    with quiet():
+    with suppress_library_warnings():
         from radreward.cli.training import build_from_arguments
-        from radreward.modules import table
+        from radreward.modules import render_metric_table
 
-        with readable(building=True):
+        with user_errors(constructing=True):
             training = build_from_arguments(arguments)
         run = training.run
         try:
-            with readable():
+            with user_errors():
                 result = training.fit()
         except KeyboardInterrupt as error:
             if not run.last.is_file():
@@ -40,7 +40,7 @@ def fit(arguments: Sequence[str]) -> int:
             raise KeyboardInterrupt(f"Continue with: radreward fit {again} --ckpt_path=last") from error
         console = Console()
         if training.trainer.is_global_zero:
-            console.print(table(result, "Validation part", training.module.rows))
+            console.print(render_metric_table(result, "Validation part", training.module.row_label))
             for name, path in (
                 ("model", run.model),
                 ("figures", run.metrics),
@@ -54,9 +54,9 @@ def fit(arguments: Sequence[str]) -> int:
 
 def evaluate(options: Namespace) -> int:
     """Score candidates whose errors are known; 1 where some could not be scored."""
-    with quiet(), readable():
-        from radreward.data.records import fingerprint, read_groups
-        from radreward.scorers.base import SCORED
+    with suppress_library_warnings(), user_errors():
+        from radreward.data.records import file_fingerprint, read_groups
+        from radreward.scorers.base import SCORED_STATUSES
 
         if options.output:
             _check_output(options.output)
@@ -70,35 +70,35 @@ def evaluate(options: Namespace) -> int:
             for place, candidate in enumerate(group.candidates, 1)
         ]
         scores = scorer.score([reference for _, reference, *_ in known], [entry.text for *_, entry, _ in known])
-        kept = [index for index, status in enumerate(scores.status) if status in SCORED]
+        kept = [index for index, status in enumerate(scores.status) if status in SCORED_STATUSES]
         left_out = [
             f"{place}: {status}"
             for (*_, place), status in zip(known, scores.status, strict=True)
-            if status not in SCORED
+            if status not in SCORED_STATUSES
         ]
         if not kept:
             found = f"none; the first is {left_out[0]}" if left_out else "none"
             raise InputError(f"{options.data}: Expected candidates that can be scored but there is {found}.")
         import torch
 
-        from radreward.modules import Judged, agreement_of_totals, table, write_json
-        from radreward.modules.agreement_metrics import agreement
+        from radreward.modules import ScoredCandidates, render_metric_table, total_agreement, write_json
+        from radreward.modules.agreement_metrics import reward_agreement
 
-        errors = torch.stack([criteria.vector(known[index][2].errors or {}) for index in kept])
+        errors = torch.stack([criteria.to_tensor(known[index][2].errors or {}) for index in kept])
         group = torch.tensor([known[index][0] for index in kept])
-        if scorer.criteria is None or scores.sub is None:
+        if scorer.criteria is None or scores.sub_scores is None:
             totals = scores.total[kept] if scorer.higher_is_better else -scores.total[kept]
-            result = agreement_of_totals(criteria, totals, errors, group)
+            result = total_agreement(criteria, totals, errors, group)
         else:
-            counts = None if scores.counts is None else scores.counts[kept]
-            result = agreement(criteria, Judged(scores.sub[kept], errors, group), counts)
-    Console().print(table(result, f"{options.data}: {len(kept)} candidates of {len(groups)} references"))
+            counts = None if scores.error_counts is None else scores.error_counts[kept]
+            result = reward_agreement(criteria, ScoredCandidates(scores.sub_scores[kept], errors, group), counts)
+    Console().print(render_metric_table(result, f"{options.data}: {len(kept)} candidates of {len(groups)} references"))
     if options.output:
         write_json(
             options.output,
             {
                 "model": options.model,
-                "data": {str(options.data): fingerprint(options.data)},
+                "data": {str(options.data): file_fingerprint(options.data)},
                 "candidates": len(kept),
                 "left_out": len(left_out),
                 "agreement": result,
@@ -114,17 +114,17 @@ def evaluate(options: Namespace) -> int:
 
 def score(options: Namespace) -> int:
     """Score a file; 1 where rows were rejected."""
-    with quiet(), readable():
-        from radreward.scoring.resume import check_output, parts_folder
+    with suppress_library_warnings(), user_errors():
+        from radreward.scoring.resume import check_output, chunk_folder
         from radreward.scoring.score_file import score_file
 
         _check_input(options.input)
         check_output(options.output, options.input)
         engine = _on_ray(options) if options.engine == "ray" else None
         scorer = _scorer(options)
-        if not parts_folder(options.output).exists():  # no run that was killed goes on
-            tell_replaced(options.output)
-        summary = score_file(scorer, options.input, options.output, engine=engine)
+        if not chunk_folder(options.output).exists():  # no run that was killed goes on
+            warn_overwrite(options.output)
+        summary = score_file(scorer, options.input, options.output, backend=engine)
     print(
         f"{summary.rows - summary.rejected} of {summary.rows} rows scored in {summary.seconds:.1f} s: {summary.output}"
     )
@@ -139,11 +139,11 @@ def score(options: Namespace) -> int:
 
 def synthesize(options: Namespace) -> int:
     """Make groups of references and candidates with exact errors."""
-    with quiet(), readable(building=True):
+    with suppress_library_warnings(), user_errors(constructing=True):
         from radreward.criteria import load_criteria
         from radreward.synthesis import synthesize_files
 
-        tell_replaced(options.output / "groups.parquet")
+        warn_overwrite(options.output / "groups.parquet")
         path = synthesize_files(
             options.output,
             load_criteria(options.criteria),
@@ -196,12 +196,12 @@ def _scorer(options: Namespace) -> Scorer:
     return load(options.model, precision=options.precision, too_long=options.too_long)
 
 
-def _on_ray(options: Namespace) -> OnRay:
-    from radreward.scorers import NAMES, load
-    from radreward.scoring.ray_backend import OnRay
+def _on_ray(options: Namespace) -> RayBackend:
+    from radreward.scorers import SCORERS, load
+    from radreward.scoring.ray_backend import RayBackend
 
     # Workers stand in folders of their own.
-    model = options.model if options.model in NAMES else str(Path(options.model).expanduser().resolve())
+    model = options.model if options.model in SCORERS else str(Path(options.model).expanduser().resolve())
     make = partial(load, model, precision=options.precision, too_long=options.too_long)
-    with readable(building=True):
-        return OnRay(make, options.workers, options.ray_address)
+    with user_errors(constructing=True):
+        return RayBackend(make, options.workers, options.ray_address)

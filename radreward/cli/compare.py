@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from radreward.cli.errors import quiet, readable
+from radreward.cli.errors import suppress_library_warnings, user_errors
 
 WIDTH = 100
 
@@ -26,10 +26,10 @@ def add(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Show runs side by side, and write the tables where a folder is given."""
-    with quiet(), readable():
+    with suppress_library_warnings(), user_errors():
         from radreward.comparison import compare
         from radreward.comparison.runs import find_runs
-        from radreward.comparison.tables import difference_table, figure_table, legend, write_comparison
+        from radreward.comparison.tables import comparison_footnote, difference_table, metrics_table, write_comparison
 
         runs, left_out = find_runs(options.runs)
         found = compare(runs, options.by, options.baseline)
@@ -39,11 +39,11 @@ def run(options: Namespace) -> int:
     console = Console()
     if not console.is_terminal or console.width > WIDTH:
         console = Console(width=WIDTH)
-    for tag in found.figures if options.criteria else ("total",):
-        console.print(figure_table(found, tag), "")
-        if len(found.arms) > 1:
+    for tag in found.metrics if options.criteria else ("total",):
+        console.print(metrics_table(found, tag), "")
+        if len(found.run_groups) > 1:
             console.print(difference_table(found, tag), "")
-    console.print(legend(found), highlight=False)
+    console.print(comparison_footnote(found), highlight=False)
     for path in written:
         console.print(f"{path.suffix[1:]:<5} {path}", soft_wrap=True, highlight=False)
     return 0

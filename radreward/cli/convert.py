@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from radreward.cli.errors import quiet, readable
+from radreward.cli.errors import suppress_library_warnings, user_errors
 
 LAYOUTS = (
     "rexval",
@@ -29,7 +29,7 @@ def add(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Read a published layout and write rated pairs."""
-    with quiet(), readable():
+    with suppress_library_warnings(), user_errors():
         from radreward.meta_evaluation.converters import convert
 
         found = convert(options.layout, options.source, options.output)

@@ -17,7 +17,7 @@ import yaml
 
 from radreward.errors import InputError
 
-_NOISE = (
+_BOILERPLATE = (
     "Does not validate against",
     "Subtypes:",
     "Errors:",
@@ -31,7 +31,7 @@ _NOISE = (
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def suppress_library_warnings() -> Iterator[None]:
     """Without what libraries say on import and nobody can act on."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"`torch\.jit\.", DeprecationWarning)
@@ -39,19 +39,19 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def readable(building: bool = False) -> Iterator[None]:
+def user_errors(constructing: bool = False) -> Iterator[None]:
     """Turn what users can mend into `InputError`, files that cannot be used too; the rest keeps its traceback.
 
     Args:
         building: Whether constructors run on users' settings, so that a ValueError is about these.
     """
-    kinds = (FloatingPointError, ValueError, TypeError) if building else (FloatingPointError,)
+    kinds = (FloatingPointError, ValueError, TypeError) if constructing else (FloatingPointError,)
     try:
         yield
     except InputError:
         raise
     except ArgumentError as error:
-        raise InputError(explain(str(error))) from error
+        raise InputError(simplify_jsonargparse_error(str(error))) from error
     except OSError as error:
         path = error.filename2 or error.filename
         if path is None:
@@ -60,17 +60,17 @@ def readable(building: bool = False) -> Iterator[None]:
     except Exception as error:
         # Lightning's, by its name: to import it takes seconds, and few commands train.
         if isinstance(error, kinds) or type(error).__name__ == "MisconfigurationException":
-            raise InputError(explain(str(error))) from error
+            raise InputError(simplify_jsonargparse_error(str(error))) from error
         raise
 
 
-def tell_replaced(path: Path) -> None:
+def warn_overwrite(path: Path) -> None:
     """One line, where a run that begins will replace what another has written."""
     if path.exists():
         print(f"Will be replaced by this run: {path}", file=sys.stderr)
 
 
-def check_configs(arguments: Sequence[str]) -> None:
+def validate_config_files(arguments: Sequence[str]) -> None:
     """Read the files after --config for what jsonargparse tells without a name: one of them is no YAML.
 
     Raises:
@@ -105,7 +105,7 @@ def one_line(error: BaseException) -> str:
     return " ".join((found[1] if found else text).split())
 
 
-def explain(text: str) -> str:
+def simplify_jsonargparse_error(text: str) -> str:
     r"""The line that matters in a message of jsonargparse.
 
     >>> explain('Parser key "data.records":\n  Expected a <class \'str\'>. Got value: 3')
@@ -133,7 +133,7 @@ def explain(text: str) -> str:
         where = "criteria" if key.endswith(".criteria") else key  # named once, linked to where they are used
         return f"{where}: Expected the name of a {found[1]}, or class_path and init_args, but got {found[2]}."
     lines = [re.sub(r'[Pp]arser key "([^"]+)":', r"\1:", line.strip().removeprefix("- ")) for line in text.splitlines()]
-    kept = dict.fromkeys(line for line in lines if line and not line.startswith(_NOISE))
+    kept = dict.fromkeys(line for line in lines if line and not line.startswith(_BOILERPLATE))
     plain = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", "; ".join(kept).replace(":; ", ": "))
     plain = re.sub(r"; Given value: (.*)$", r" (given: \1)", plain)
     return re.sub(r"typing\.Literal\[(.*?)\]", r"one of \1", plain)
@@ -164,5 +164,5 @@ def _unknown_option(key: str, path: str, option: str) -> str:
     if not options:
         hint = "It has none."
     if key == "criteria":
-        hint += " A file of criteria is set with --criteria=CriteriaFile --criteria.path=FILE."
+        hint += " A file of criteria is set with --criteria=CriteriaFromYAML --criteria.path=FILE."
     return f"{key}: {name} has no setting {option!r}. {hint}"

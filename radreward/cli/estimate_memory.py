@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from radreward.cli.errors import check_configs, quiet, readable
+from radreward.cli.errors import suppress_library_warnings, user_errors, validate_config_files
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ def run(options: Namespace) -> int:
     if not options.config.is_file():
         raise InputError(f"{options.config}: Expected a configuration of fit but there is no such file.")
     arguments = [f"--config={options.config}", *(f"--{entry.removeprefix('--')}" for entry in options.settings)]
-    check_configs(arguments)
-    with quiet(), readable(building=True):
+    validate_config_files(arguments)
+    with suppress_library_warnings(), user_errors(constructing=True):
         import torch
 
-        from radreward.cli.training import settings_of
+        from radreward.cli.training import resolve_config
         from radreward.models.memory_estimate import Shape, memory
 
-        settings = settings_of(arguments)
+        settings = resolve_config(arguments)
         model, data = settings["model"].get("init_args", {}), settings["data"].get("init_args", {})
         if "backbone" not in model or "packing" not in data.get("collator", {}).get("init_args", {}):
             raise InputError(f"{options.config}: Expected a reward model on packed groups.")

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from radreward.cli.errors import quiet, readable
+from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.llm_options import add_chat, chat_model
 from radreward.errors import InputError
 from radreward.types import SentenceJudgement
@@ -18,7 +18,7 @@ from radreward.types import SentenceJudgement
 if TYPE_CHECKING:
     from pyarrow import Schema
 
-    from radreward.io.tables import TableWriter
+    from radreward.io.tables import AtomicTableWriter
     from radreward.llm import ChatModel
     from radreward.systems.sentence_eval.judges import ChatJudge, RelationJudge, SentenceJudge
 
@@ -27,7 +27,7 @@ CHUNK = 256
 """Pairs that are judged together and kept."""
 
 
-class Pairs(NamedTuple):
+class ReportPairs(NamedTuple):
     """Reports of a file, in its order; what is no text is None or as it was."""
 
     ids: list[Any]
@@ -70,26 +70,26 @@ def add_judge(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Judge the pairs of a file; 1 where some could not be judged, or not wholly."""
-    with quiet(), readable(building=True):
-        from radreward.io.tables import TableWriter
+    with suppress_library_warnings(), user_errors(constructing=True):
+        from radreward.io.tables import AtomicTableWriter
         from radreward.scoring.resume import check_output
-        from radreward.systems.sentence_eval.judges import tally
+        from radreward.systems.sentence_eval.judges import count_statuses
 
         check_output(options.output, options.input)
-        pairs = read_pairs(options.input)
+        pairs = read_report_pairs(options.input)
         if options.dry_run:
-            return tell(options, pairs)
-        judge = make_judge(options, asked(options) if options.judge == CHAT else None)
+            return print_dry_run(options, pairs)
+        judge = make_judge(options, make_chat_model(options) if options.judge == CHAT else None)
         judgements: list[SentenceJudgement] = []
         lacking: list[str] = []
-        made = made_rows(options, pairs, {"judge": judge.fingerprint()}, partial(_judged, judge, pairs))
-        with made as chunks, TableWriter(options.output, _schema()) as writer:
-            for place, row in enumerate(written(writer, chunks)):
+        made = resumable_rows(options, pairs, {"judge": judge.fingerprint()}, partial(_judged, judge, pairs))
+        with made as chunks, AtomicTableWriter(options.output, _schema()) as writer:
+            for place, row in enumerate(write_through(writer, chunks)):
                 if pairs.problems[place] is None:
                     judgements.append(SentenceJudgement((), (), None, "", row["problems"], row["status"]))
                 if row["status"] != "ok":
                     lacking.append(f"{row['id']}: {row['status']}")
-    for name, count in tally(judgements).items():
+    for name, count in count_statuses(judgements).items():
         print(f"{name}: {count}")
     print(f"Judgements: {options.output}")
     if lacking:
@@ -99,8 +99,8 @@ def run(options: Namespace) -> int:
 
 
 @contextmanager
-def made_rows(
-    options: Namespace, pairs: Pairs, made_of: Mapping[str, Any], make: Callable[[slice], list[dict[str, Any]]]
+def resumable_rows(
+    options: Namespace, pairs: ReportPairs, made_of: Mapping[str, Any], make: Callable[[slice], list[dict[str, Any]]]
 ) -> Iterator[Iterable[list[dict[str, Any]]]]:
     """The rows of the output, chunk by chunk; those that a run that was killed had made are not made again.
 
@@ -115,22 +115,22 @@ def made_rows(
     if options.judge == CHAT:
         yield [make(slice(0, len(pairs.ids)))]
         return
-    from radreward.data.records import fingerprint
-    from radreward.scoring.resume import Parts, finish
+    from radreward.data.records import file_fingerprint
+    from radreward.scoring.resume import ChunkStore, compute_missing
 
-    parts = Parts(options.output, {"input": fingerprint(options.input), **made_of, "chunk": CHUNK})
-    yield finish(parts, options.output, len(pairs.ids), CHUNK, "judged", make)
+    parts = ChunkStore(options.output, {"input": file_fingerprint(options.input), **made_of, "chunk": CHUNK})
+    yield compute_missing(parts, options.output, len(pairs.ids), CHUNK, "judged", make)
     parts.remove()  # the block has written the output
 
 
-def written(writer: TableWriter, chunks: Iterable[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+def write_through(writer: AtomicTableWriter, chunks: Iterable[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
     """The rows, once they are written."""
     for rows in chunks:
         writer.write(rows)
         yield from rows
 
 
-def _judged(judge: SentenceJudge, pairs: Pairs, part: slice) -> list[dict[str, Any]]:
+def _judged(judge: SentenceJudge, pairs: ReportPairs, part: slice) -> list[dict[str, Any]]:
     """Rows of some pairs."""
     from radreward.text.sentence_splitter import split_sentences
 
@@ -162,13 +162,13 @@ def _row(
 ) -> dict[str, Any]:
     from radreward.systems.sentence_eval.prompt import sentence_ids
 
-    names = sentence_ids(len(ours)), sentence_ids(len(theirs), upper=True)
+    names = sentence_ids(len(ours)), sentence_ids(len(theirs), uppercase=True)
     row: dict[str, Any] = {"id": None if identity is None else str(identity), "overall": None, "status": status}
     row |= {"explanation": "", "original": [], "predicted": [], "problems": {}}
     if judgement is None:
         return row
-    row |= {"overall": judgement.overall, "explanation": judgement.explanation, "problems": judgement.problems}
-    for side, texts, scores in ((0, ours, judgement.original), (1, theirs, judgement.predicted)):
+    row |= {"overall": judgement.overall, "explanation": judgement.explanation, "problems": judgement.format_errors}
+    for side, texts, scores in ((0, ours, judgement.reference_scores), (1, theirs, judgement.candidate_scores)):
         row["predicted" if side else "original"] = [
             {
                 "id": name,
@@ -181,26 +181,26 @@ def _row(
     return row
 
 
-def read_pairs(path: Path) -> Pairs:
+def read_report_pairs(path: Path) -> ReportPairs:
     """The pairs of a file; a row that cannot be read has neither report.
 
     Raises:
         InputError: If the file cannot be read, has no row that can be, or lacks a column.
     """
     from radreward.io.tables import read_rows
-    from radreward.scorers.base import problem
+    from radreward.scorers.base import validate_pair
 
-    pairs, usable = Pairs([], [], [], []), False
+    pairs, usable = ReportPairs([], [], [], []), False
     for row in (row for batch in read_rows(path) for row in batch):
         for name in ("id", "reference", "candidate"):
-            if not row.problem and name not in row.values:
+            if not row.error and name not in row.values:
                 raise InputError(f"{path}, row {row.number}: Expected a column {name!r}.")
-        usable = usable or row.problem is None
+        usable = usable or row.error is None
         pairs.ids.append(row.values.get("id", f"row {row.number}"))
         for side, name in ((pairs.references, "reference"), (pairs.candidates, "candidate")):
-            side.append(None if row.problem else row.values[name])
-        found = problem(pairs.references[-1], pairs.candidates[-1])
-        pairs.problems.append(row.problem or (found.reason if found else None))
+            side.append(None if row.error else row.values[name])
+        found = validate_pair(pairs.references[-1], pairs.candidates[-1])
+        pairs.problems.append(row.error or (found.reason if found else None))
     if not pairs.ids:
         raise InputError(f"{path}: Expected at least one row but there is none.")
     if not usable:
@@ -219,10 +219,10 @@ def make_judge(options: Namespace, model: ChatModel | None) -> SentenceJudge:
     """
     if model is not None:
         return _chat_judge(options, model)
-    return trained_judge(options.judge, CHAT)
+    return load_judge(options.judge, CHAT)
 
 
-def trained_judge(name: str, *others: str) -> RelationJudge:
+def load_judge(name: str, *others: str) -> RelationJudge:
     """A judge that needs no language model.
 
     Args:
@@ -234,16 +234,16 @@ def trained_judge(name: str, *others: str) -> RelationJudge:
     """
     from radreward.systems.sentence_eval.artifact import CONFIG
     from radreward.systems.sentence_eval.judges import RelationJudge
-    from radreward.systems.sentence_eval.judges.relation_judge import EMBEDDED
+    from radreward.systems.sentence_eval.judges.relation_judge import EMBEDDED_JUDGE
 
-    if name != EMBEDDED and not Path(name).is_dir():
-        expected = ", ".join((EMBEDDED, *others))
+    if name != EMBEDDED_JUDGE and not Path(name).is_dir():
+        expected = ", ".join((EMBEDDED_JUDGE, *others))
         raise InputError(f"--judge: Expected {expected} or the folder of a judge but got {name!r}.")
     inside = Path(name, "model")  # of a run
     return RelationJudge.from_pretrained(inside if (inside / CONFIG).is_file() else name)
 
 
-def asked(options: Namespace) -> ChatModel:
+def make_chat_model(options: Namespace) -> ChatModel:
     """The language model; its answers are kept beside the output."""
     return chat_model(options, options.output.with_name(f"{options.output.name}.answers.sqlite"))
 
@@ -256,19 +256,19 @@ def _chat_judge(options: Namespace, model: ChatModel) -> ChatJudge:
     return ChatJudge(model, prompt, options.repetitions, options.temperature, options.max_tokens)
 
 
-def tell(options: Namespace, pairs: Pairs) -> int:
+def print_dry_run(options: Namespace, pairs: ReportPairs) -> int:
     """How much a chat judge would be asked.
 
     Raises:
         InputError: If no language model is asked.
     """
-    from radreward.llm import Unasked, size
+    from radreward.llm import DryRunChatModel, estimate_volume
     from radreward.text.sentence_splitter import split_sentences
 
     if options.judge != CHAT:
         raise InputError("--dry-run: Expected --judge chat: no other judge asks a language model.")
     good = [place for place, found in enumerate(pairs.problems) if found is None]
     sides = [[split_sentences(side[place]) for place in good] for side in (pairs.references, pairs.candidates)]
-    print(size(_chat_judge(options, Unasked()).requests(*sides)))
+    print(estimate_volume(_chat_judge(options, DryRunChatModel()).build_requests(*sides)))
     print("Dry run: nothing was sent. Every request holds two whole reports.")
     return 0

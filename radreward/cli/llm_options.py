@@ -53,21 +53,23 @@ def chat_model(options: Namespace, cache: Path) -> ChatModel:
         ValueError: If a number is out of its range.
     """
     from radreward.errors import InputError
-    from radreward.llm import AnswerCache, LocalChat, ServerChat
+    from radreward.llm import LocalChatModel, OpenAIChatModel, ResponseCache
 
     warnings.showwarning = _tell  # until the end of `quiet`
     if options.chat == "server":
-        return ServerChat(
+        return OpenAIChatModel(
             options.model,
             options.base_url,
             options.length_field,
             options.send_reports,
             options.concurrency,
             timeout=options.timeout,
-            cache=AnswerCache(cache),
+            cache=ResponseCache(cache),
             budget=options.budget,
             progress=True,
         )
     if not options.model:
         raise InputError("--model: Expected the folder or the name of a language model with --chat local.")
-    return LocalChat(options.model, options.concurrency, cache=AnswerCache(cache), budget=options.budget, progress=True)
+    return LocalChatModel(
+        options.model, options.concurrency, cache=ResponseCache(cache), budget=options.budget, progress=True
+    )

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from radreward.cli.errors import quiet, readable
+from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.judge_sentences import (
     CHAT,
-    Pairs,
+    ReportPairs,
     add_judge,
-    asked,
-    made_rows,
+    make_chat_model,
     make_judge,
-    read_pairs,
-    tell,
-    written,
+    print_dry_run,
+    read_report_pairs,
+    resumable_rows,
+    write_through,
 )
 from radreward.errors import InputError
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from radreward.scorers import Scorer
     from radreward.systems.sentence_eval.judges import SentenceJudge
-    from radreward.systems.sentence_eval.refinement import Reviser
+    from radreward.systems.sentence_eval.refinement import ReportRefiner
 
 WIDTH = 100
 
@@ -50,42 +50,46 @@ def add(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Verify the pairs of a file; 1 where some could not be judged or corrected."""
-    with quiet(), readable(building=True):
-        from radreward.io.tables import TableWriter
-        from radreward.scorers import find, load
+    with suppress_library_warnings(), user_errors(constructing=True):
+        from radreward.io.tables import AtomicTableWriter
+        from radreward.scorers import load, resolve
         from radreward.scoring.resume import check_output
-        from radreward.systems.sentence_eval.refinement import ChatReviser, RuleReviser
-        from radreward.systems.sentence_eval.refinement_study import change_table, changes, write_changes
+        from radreward.systems.sentence_eval.refinement import ChatRefiner, RuleRefiner
+        from radreward.systems.sentence_eval.refinement_study import (
+            score_change_table,
+            score_changes,
+            write_score_changes,
+        )
 
         check_output(options.output, options.input)
         if twice := [name for name, count in Counter(options.scorers).items() if count > 1]:
             raise InputError(f"--scorers: Expected different metrics but {twice[0]} is there twice.")
         for name in options.scorers:
-            find(name)
-        pairs = read_pairs(options.input)
+            resolve(name)
+        pairs = read_report_pairs(options.input)
         if options.dry_run:
             print("Of the first judgement; corrections ask once a pair, the second judgement as much as the first:")
-            return tell(options, pairs)
-        model = asked(options) if options.judge == CHAT else None
+            return print_dry_run(options, pairs)
+        model = make_chat_model(options) if options.judge == CHAT else None
         judge = make_judge(options, model)
-        reviser: Reviser = ChatReviser(model, options.max_tokens) if model else RuleReviser()
+        reviser: ReportRefiner = ChatRefiner(model, options.max_tokens) if model else RuleRefiner()
         known = [text for text, found in zip(pairs.references, pairs.problems, strict=True) if found is None]
-        scorers = {name: load(name).for_run(known) for name in options.scorers}
+        scorers = {name: load(name).fit_references(known) for name in options.scorers}
         made_of = {"judge": judge.fingerprint(), "scorers": {n: one.fingerprint() for n, one in scorers.items()}}
         scores: list[dict[str, tuple[float, float]]] = []
         failed: list[str] = []
-        made = made_rows(options, pairs, made_of, partial(_verified, pairs, judge, reviser, scorers))
-        with made as chunks, TableWriter(options.output, _schema(options.scorers)) as writer:
-            for row in written(writer, chunks):
+        made = resumable_rows(options, pairs, made_of, partial(_verified, pairs, judge, reviser, scorers))
+        with made as chunks, AtomicTableWriter(options.output, _schema(options.scorers)) as writer:
+            for row in write_through(writer, chunks):
                 scores.append(_scores(row, options.scorers))
                 if not row["refined"]:
                     failed.append(f"{row['id']}: {row['status']}")
-        rows = changes(scores, scorers, options.seed)
-        tables = write_changes(rows, options.output.with_suffix(""))
+        rows = score_changes(scores, scorers, options.seed)
+        tables = write_score_changes(rows, options.output.with_suffix(""))
     console = Console()
     if not console.is_terminal or console.width > WIDTH:
         console = Console(width=WIDTH)
-    console.print(change_table(rows))
+    console.print(score_change_table(rows))
     for path in (options.output, *tables):
         console.print(str(path), soft_wrap=True, highlight=False)
     if failed:
@@ -103,16 +107,16 @@ def _schema(scorers: Sequence[str]) -> Schema:
 
 def _columns(scorers: Iterable[str]) -> list[str]:
     """Of each score that before and that after."""
-    from radreward.systems.sentence_eval.refinement_study import JUDGE
+    from radreward.systems.sentence_eval.refinement_study import JUDGE_ROW
 
-    return [f"{when}_{name}" for name in (JUDGE, *scorers) for when in ("before", "after")]
+    return [f"{when}_{name}" for name in (JUDGE_ROW, *scorers) for when in ("before", "after")]
 
 
 def _verified(
-    pairs: Pairs, judge: SentenceJudge, reviser: Reviser, scorers: Mapping[str, Scorer], part: slice
+    pairs: ReportPairs, judge: SentenceJudge, reviser: ReportRefiner, scorers: Mapping[str, Scorer], part: slice
 ) -> list[dict[str, Any]]:
     """Rows of some pairs."""
-    from radreward.systems.sentence_eval.refinement_study import JUDGE, verify
+    from radreward.systems.sentence_eval.refinement_study import JUDGE_ROW, run_refinement_study
 
     ids, references, candidates, problems = (
         pairs.ids[part],
@@ -121,22 +125,22 @@ def _verified(
         pairs.problems[part],
     )
     rows: list[dict[str, Any]] = []
-    found = verify(references, candidates, judge, reviser, scorers)
+    found = run_refinement_study(references, candidates, judge, reviser, scorers)
     for identity, reference, candidate, why, entry in zip(ids, references, candidates, problems, found, strict=True):
         row: dict[str, Any] = {"id": None if identity is None else str(identity)}
         for name, value in (("reference", reference), ("candidate", candidate)):
             row[name] = value if value is None or isinstance(value, str) else str(value)
-        row |= {"refined": entry.refined, "status": why or entry.status}
-        row["explanation"] = entry.before.explanation if entry.before else ""
+        row |= {"refined": entry.refined_text, "status": why or entry.status}
+        row["explanation"] = entry.judgement_before.explanation if entry.judgement_before else ""
         row["corrections"] = [correction._asdict() for correction in entry.corrections]
-        values = [value for name in (JUDGE, *scorers) for value in entry.scores.get(name, (None, None))]
+        values = [value for name in (JUDGE_ROW, *scorers) for value in entry.scores.get(name, (None, None))]
         rows.append({**row, **dict(zip(_columns(scorers), values, strict=True))})
     return rows
 
 
 def _scores(row: Mapping[str, Any], scorers: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Before and after, of the scores that are both there."""
-    from radreward.systems.sentence_eval.refinement_study import JUDGE
+    from radreward.systems.sentence_eval.refinement_study import JUDGE_ROW
 
-    both = {name: (row[f"before_{name}"], row[f"after_{name}"]) for name in (JUDGE, *scorers)}
+    both = {name: (row[f"before_{name}"], row[f"after_{name}"]) for name in (JUDGE_ROW, *scorers)}
     return {name: pair for name, pair in both.items() if None not in pair}

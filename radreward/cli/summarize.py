@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from radreward.cli.errors import quiet, readable
+from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.errors import InputError
 
 EVERY = 10.0
@@ -42,7 +42,7 @@ def add(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Summarise what was said, show the scores and write the files."""
-    with quiet(), readable():
+    with suppress_library_warnings(), user_errors():
         if options.output.exists() and not options.output.is_dir():
             raise InputError(f"{options.output}: Expected a folder to write into but it is a file.")
         from radreward.io.text_tables import terminal_table
@@ -53,9 +53,9 @@ def run(options: Namespace) -> int:
             found = summarize_files(options.input, options.encoder, options.seed, tell)
         written = write_summary(found, options.output)
     console = Console()
-    console.print(terminal_table(told.title(found), *told.scores(found)), markup=False)
-    for section in told.sections(found):
-        console.print("", terminal_table(section.title, *told.accuracies(found, section)), markup=False)
+    console.print(terminal_table(told.page_title(found), *told.score_rows(found)), markup=False)
+    for section in told.category_sections(found):
+        console.print("", terminal_table(section.title, *told.accuracy_rows(found, section)), markup=False)
     for path in written:
         console.print(f"{path.suffix[1:]:<5} {path}", soft_wrap=True, highlight=False, markup=False)
     return 0

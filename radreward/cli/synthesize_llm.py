@@ -11,12 +11,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from radreward.cli.errors import quiet, readable
+from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.llm_options import add_chat, chat_model
 
 if TYPE_CHECKING:
     from radreward.criteria import Criteria
-    from radreward.synthesis.llm import Outcome, Task
+    from radreward.synthesis.llm import GenerationTask, JobResult
     from radreward.types import ReportGroup
 
 WIDTH = 100
@@ -55,62 +55,62 @@ def add_sheet(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Write training data; 1 where an answer was rejected."""
-    with quiet(), readable(building=True):
+    with suppress_library_warnings(), user_errors(constructing=True):
         from radreward.criteria import load_criteria
-        from radreward.llm import size
-        from radreward.synthesis.llm import Job, write
+        from radreward.llm import estimate_volume
+        from radreward.synthesis.llm import GenerationJob, run_job
 
         task = _task(options, load_criteria(options.criteria))
-        job = Job.of(task, _groups(options), options.max_tokens, options.temperature, options.seed)
-        print(size(job.requests))
+        job = GenerationJob.from_groups(task, _groups(options), options.max_tokens, options.temperature, options.seed)
+        print(estimate_volume(job.chat_requests))
         if options.dry_run:
             print("Dry run: nothing was sent. Every request holds a whole report or two.")
             return 0
         model = chat_model(options, options.output / "answers.sqlite")
         writer = f"language model {options.model or 'named by the environment'} ({options.chat})"
-        outcome = write(job, model, options.output, writer, options.reports.name, options.sheet, options.seed)
+        outcome = run_job(job, model, options.output, writer, options.reports.name, options.sheet, options.seed)
     return _report(outcome)
 
 
 def check_sheet(options: Namespace) -> int:
     """Show how often a person counts as the writer did."""
-    with quiet(), readable():
-        from radreward.synthesis.llm import read_sheet, write_accuracies
+    with suppress_library_warnings(), user_errors():
+        from radreward.synthesis.llm import read_review_sheet, write_agreements
 
-        found = read_sheet(options.sheet)
+        found = read_review_sheet(options.sheet)
         if options.output:
-            write_accuracies(options.output, found)
+            write_agreements(options.output, found)
     table = _table("Counted alike by the person", ("", "checked", "equal", "accuracy"))
     for entry in found:
-        share = "–" if entry.share is None else f"{entry.share:.2f}"
-        table.add_row(entry.tag, str(entry.checked), str(entry.equal), share)
+        share = "–" if entry.accuracy is None else f"{entry.accuracy:.2f}"
+        table.add_row(entry.tag, str(entry.num_checked), str(entry.num_equal), share)
     _console().print(table)
     if options.output:
         print(f"Table: {options.output}")
     return 0
 
 
-def _task(options: Namespace, criteria: Criteria) -> Task:
-    from radreward.synthesis.llm import TASKS, Injection
+def _task(options: Namespace, criteria: Criteria) -> GenerationTask:
+    from radreward.synthesis.llm import TASKS, ErrorInjection
 
     if options.task == "injection":
-        return Injection(criteria, options.per_reference, options.seed)
+        return ErrorInjection(criteria, options.per_reference, options.seed)
     return TASKS[options.task](criteria)
 
 
 def _groups(options: Namespace) -> list[ReportGroup]:
-    from radreward.synthesis.llm import read_pairs, read_references
+    from radreward.synthesis.llm import read_pair_groups, read_references
 
     if options.task in ("analysis", "reasoning"):
-        return read_pairs(options.reports, options.limit)
+        return read_pair_groups(options.reports, options.limit)
     groups, left_out = read_references(options.reports, options.column, options.limit)
     if left_out:
         print(f"Left out: {left_out} rows without text or with one that was there before", file=sys.stderr)
     return groups
 
 
-def _report(outcome: Outcome) -> int:
-    figures = outcome.figures
+def _report(outcome: JobResult) -> int:
+    figures = outcome.statistics
     console = _console()
     table = _table("Acceptance", ("", "asked", "kept", "rate"))
     rows: dict[str, Any] = {"all": figures, **figures["tiers"]}
@@ -126,16 +126,16 @@ def _report(outcome: Outcome) -> int:
     for name, file in (("kept", "written.jsonl"), ("rejected", "rejects.jsonl"), ("card", "card.json")):
         console.print(f"{name:<9} {outcome.folder / file}", soft_wrap=True, highlight=False)
     console.print(f"{'to check':<9} {outcome.folder / 'sheet.csv'}", soft_wrap=True, highlight=False)
-    if outcome.rejects:
+    if outcome.rejected:
         missing = sum(count for reason, count in figures["reasons"].items() if reason == "no answer")
         again = f" Without an answer: {missing}; the same command asks for these again." if missing else ""
-        first = outcome.rejects[0]
+        first = outcome.rejected[0]
         print(
-            f"Rejected: {len(outcome.rejects)} of {figures['asked']} answers; first {first.ask.id}: {first.reason}."
+            f"Rejected: {len(outcome.rejected)} of {figures['asked']} answers; first {first.request.id}: {first.reason}."
             f"{again}",
             file=sys.stderr,
         )
-    return 1 if outcome.rejects else 0
+    return 1 if outcome.rejected else 0
 
 
 def _table(title: str, heads: tuple[str, ...]) -> Table:

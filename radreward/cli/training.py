@@ -18,20 +18,20 @@ from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import TensorBoardLogger
 from rich import get_console
 
-from radreward.cli.errors import check_configs
+from radreward.cli.errors import validate_config_files
 from radreward.criteria import Criteria
-from radreward.data.collators.reward import PackedGroups
-from radreward.data.datamodule import PairedReportDataModule, TrainingData
+from radreward.data.collators.reward import RewardCollator
+from radreward.data.datamodule import BaseDataModule, PairedReportDataModule
 from radreward.errors import InputError
-from radreward.modules import BaseModule, Figures, ProgressBar, ProgressLines, RunFolder, log_settings
-from radreward.scorers import find
+from radreward.modules import BaseModule, MetricTable, PlainTextProgress, ProgressBar, RunFolder, log_hparams
+from radreward.scorers import resolve
 
 DESCRIPTION = """Train a model: a reward model, unless `model` names another module.
 
 Settings come from --config and from --dotted.key=value, the latter winning. Everything is kept in the folder --run.
 """
 
-HARMLESS = (
+IGNORED_WARNINGS = (
     r"The '\w+' does not have many workers",  # batches are made while the model computes; `data.workers` is documented
     r"The number of training batches \(\d+\) is smaller than the logging interval",
     r"Checkpoint directory .* exists and is not empty",  # a continued run
@@ -54,17 +54,17 @@ DEFAULT_MODEL = {
 }
 DEFAULT_DATA = {
     "class_path": f"{PairedReportDataModule.__module__}.PairedReportDataModule",
-    "init_args": {"collator": {"class_path": f"{PackedGroups.__module__}.PackedGroups"}},
+    "init_args": {"collator": {"class_path": f"{RewardCollator.__module__}.RewardCollator"}},
 }
 
-RELOAD = "lightning.pytorch.cli.instantiate_module"
+INSTANTIATOR = "lightning.pytorch.cli.instantiate_module"
 
 
-class Training(NamedTuple):
+class TrainingRun(NamedTuple):
     """What a configuration describes, ready to run."""
 
     module: BaseModule
-    data: TrainingData
+    data: BaseDataModule
     trainer: Trainer
     run: RunFolder
     checkpoint: Path | None
@@ -76,30 +76,30 @@ class Training(NamedTuple):
     settings: dict[str, Any]
     """As in the configuration, with all defaults."""
 
-    def fit(self) -> Figures:
+    def fit(self) -> MetricTable:
         """Train, then save the best model in the run's folder; what it achieved on the validation part.
 
         Raises:
             InputError: If data, checkpoint or folder cannot be used.
             KeyboardInterrupt: If it was stopped; `last.ckpt` in the folder can be continued.
         """
-        self.module.check(self.data)
+        self.module.validate_setup(self.data)
         for name in ("max_steps", "max_epochs", "limit_train_batches"):
             if getattr(self.trainer, name) == 0:
                 raise InputError(f"trainer.{name}: Expected at least one step of training but got 0.")
-        data, resume = self.data.fingerprint(), self.checkpoint is not None
+        data, resume = self.data.file_fingerprints(), self.checkpoint is not None
         if self.trainer.is_global_zero:  # the other processes of a run find the folder begun
-            self.run.check(data, resume, self.overwrite)
+            self.run.check_startable(data, resume, self.overwrite)
         if self.checkpoint is not None and self.checkpoint.is_file():  # of DeepSpeed's folders it sees itself what fits
             self.module.read_checkpoint(self.checkpoint)
         if self.start is not None:
-            self.module.start_from(self.start)
+            self.module.load_initial_weights(self.start)
         self.data.setup("fit")  # before anything is written: data that cannot be used leave no run behind
         with warnings.catch_warnings():
-            for message in HARMLESS:
+            for message in IGNORED_WARNINGS:
                 warnings.filterwarnings("ignore", message)
             if self.trainer.is_global_zero:
-                self.run.begin(data, resume, self.overwrite)
+                self.run.create(data, resume, self.overwrite)
                 self.save_config(self.run.config)
                 self._log_settings()
             try:
@@ -107,7 +107,7 @@ class Training(NamedTuple):
             except SystemExit as error:  # what Lightning makes of Ctrl-C
                 raise KeyboardInterrupt from error
             self.trainer.save_checkpoint(self.run.last)
-            result = self.module.finish(self.trainer, self.data, self.run)
+            result = self.module.export(self.trainer, self.data, self.run)
             final = {f"final/{name}": value for name, value in result["total"].items() if value is not None}
             for logger in self.trainer.loggers:
                 logger.log_metrics(final, self.trainer.global_step)
@@ -117,7 +117,7 @@ class Training(NamedTuple):
     def _log_settings(self) -> None:
         for logger in self.trainer.loggers:
             if isinstance(logger, TensorBoardLogger):
-                log_settings(logger, self.settings, self.module.shown)
+                log_hparams(logger, self.settings, self.module.hparam_metrics)
 
 
 class TrainingCLI(LightningCLI):
@@ -166,11 +166,11 @@ class TrainingCLI(LightningCLI):
             raise InputError("trainer.val_check_interval: Expected steps, or a fraction of an epoch, but got 0.")
         if isinstance(settings["val_check_interval"], int):
             settings["check_val_every_n_epoch"] = None  # steps are counted over epochs, however short these are
-        callbacks: list[Callback] = _listed(settings["callbacks"])
+        callbacks: list[Callback] = _as_list(settings["callbacks"])
         if settings["enable_progress_bar"] is not False and not any(isinstance(c, Progress) for c in callbacks):
             console = get_console()
             settings["enable_progress_bar"] = console.is_terminal or console.is_jupyter
-            callbacks.append(ProgressBar() if settings["enable_progress_bar"] else ProgressLines(run.folder))
+            callbacks.append(ProgressBar() if settings["enable_progress_bar"] else PlainTextProgress(run.folder))
         settings["callbacks"] = [
             *run.callbacks(self.model.monitor, self.config.checkpoint_every, self.config.early_stop),
             *callbacks,
@@ -180,14 +180,14 @@ class TrainingCLI(LightningCLI):
         return self.trainer_class(**settings)
 
 
-class Settings(TrainingCLI):
+class ConfigOnlyCLI(TrainingCLI):
     """Parses and checks, and makes nothing."""
 
     def instantiate_classes(self) -> None:
         """No model, no data, no trainer."""
 
 
-def build(config: str | Path | None = None, *overrides: str) -> Training:
+def build(config: str | Path | None = None, *overrides: str) -> TrainingRun:
     """Everything that a configuration describes; the one way to make it, in notebooks and studies too.
 
     Args:
@@ -203,9 +203,9 @@ def build(config: str | Path | None = None, *overrides: str) -> Training:
     return build_from_arguments([*arguments, *(f"--{entry.removeprefix('--')}" for entry in overrides)])
 
 
-def settings_of(arguments: Sequence[str]) -> dict[str, Any]:
+def resolve_config(arguments: Sequence[str]) -> dict[str, Any]:
     """What a command line of `fit` says, with all defaults; nothing is made of it. Raises as `build` does."""
-    cli = _cli(Settings, arguments)
+    cli = _cli(ConfigOnlyCLI, arguments)
     settings: dict[str, Any] = yaml.safe_load(cli.parser.dump(cli.config, skip_link_targets=False, skip_unset=False))
     return settings
 
@@ -215,13 +215,13 @@ def _cli(kind: type[TrainingCLI], arguments: Sequence[str]) -> TrainingCLI:
         sys.path.insert(0, os.getcwd())
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     logging.getLogger("lightning.fabric").setLevel(logging.WARNING)
-    check_configs(arguments)
+    validate_config_files(arguments)
     with warnings.catch_warnings():
         # Lightning calls by their old names what jsonargparse has renamed.
         warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.|jsonargparse\.")
         return kind(
             BaseModule,
-            TrainingData,
+            BaseDataModule,
             subclass_mode_model=True,
             subclass_mode_data=True,
             save_config_callback=None,
@@ -235,36 +235,36 @@ def _cli(kind: type[TrainingCLI], arguments: Sequence[str]) -> TrainingCLI:
         )
 
 
-def build_from_arguments(arguments: Sequence[str]) -> Training:
+def build_from_arguments(arguments: Sequence[str]) -> TrainingRun:
     """As `build`, from a command line."""
     cli = _cli(TrainingCLI, arguments)
     run = RunFolder(cli.config.run)
-    checkpoint = None if cli.config.ckpt_path is None else run.checkpoint(cli.config.ckpt_path)
-    start = _start(cli.config.start) if cli.config.start and checkpoint is None else None
+    checkpoint = None if cli.config.ckpt_path is None else run.resolve_checkpoint(cli.config.ckpt_path)
+    start = _init_from(cli.config.start) if cli.config.start and checkpoint is None else None
 
     kept: Namespace = cli.config.clone()
     kept.ckpt_path, kept.overwrite = None, False
     kept.pop("config", None)
     settings = yaml.safe_load(cli.parser.dump(kept, skip_link_targets=False, skip_unset=False))
     # So that `load_from_checkpoint` builds from these settings.
-    cli.model.save_hyperparameters({**settings["model"]["init_args"], "_instantiator": RELOAD}, logger=False)
+    cli.model.save_hyperparameters({**settings["model"]["init_args"], "_instantiator": INSTANTIATOR}, logger=False)
 
     def save_config(path: Path) -> None:
         cli.parser.save(kept, path, skip_unset=False, overwrite=True)
 
-    return Training(
+    return TrainingRun(
         cli.model, cli.datamodule, cli.trainer, run, checkpoint, start, cli.config.overwrite, save_config, settings
     )
 
 
-def _start(name: str) -> Path:
-    folder = find(name)[1]
+def _init_from(name: str) -> Path:
+    folder = resolve(name)[1]
     if folder is None:
         raise InputError(f"--start: Expected a model that was trained and saved, which {name!r} is not.")
     return folder
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, list) else [value]

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from radreward.cli.errors import quiet, readable
+from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
-    from radreward.cli.training import Training
-    from radreward.tuning import Runner
+    from radreward.cli.training import TrainingRun
+    from radreward.tuning import TrialRunner
 
 
 def add(parser: ArgumentParser) -> None:
@@ -38,21 +38,21 @@ def run(options: Namespace) -> int:
     """Run trials until the study has all, then show them and where everything lies."""
     if not options.config.is_file():
         raise InputError(f"{options.config}: Expected a study but there is no such file.")
-    with quiet(), readable():
+    with suppress_library_warnings(), user_errors():
         import matplotlib as mpl
 
-        from radreward.tuning import best_model, read_settings, run_study, table, write_results
+        from radreward.tuning import best_model_location, load_study_config, run_study, trial_table, write_study_results
 
         mpl.use("agg")  # nothing is shown, all is written
-        settings = read_settings(options.config, options.base, options.trials, options.settings)
+        settings = load_study_config(options.config, options.base, options.trials, options.settings)
         folder = options.run or Path("runs") / settings.study
         study = run_study(settings, fit_runner(), folder, options.storage, options.overwrite)
         console = Console()
-        console.print(table(study, settings))
-        found = write_results(study, settings, fit_runner(), folder)
+        console.print(trial_table(study, settings))
+        found = write_study_results(study, settings, fit_runner(), folder)
     for name, path in (
         ("best settings", found.best),
-        ("best model", best_model(study)),
+        ("best model", best_model_location(study)),
         ("all trials", found.trials),
         ("importances", found.importances),
         ("plots", f"{found.page}, {found.plots}"),
@@ -62,17 +62,17 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def fit_runner() -> Runner:
+def fit_runner() -> TrialRunner:
     """Trials that do what `radreward fit` does."""
-    from radreward.tuning import Runner
+    from radreward.tuning import TrialRunner
 
-    return Runner(_build, _describe)
+    return TrialRunner(_build, _describe)
 
 
-def _build(base: Path, settings: Sequence[str]) -> Training:
+def _build(base: Path, settings: Sequence[str]) -> TrainingRun:
     from radreward.cli.training import build
 
-    with readable(building=True):
+    with user_errors(constructing=True):
         return build(base, *settings)
 
 
@@ -81,7 +81,7 @@ def _describe(base: Path, settings: Sequence[str]) -> str:
     from radreward.cli.training import build
 
     printed = io.StringIO()
-    with readable(building=True):
+    with user_errors(constructing=True):
         try:
             with redirect_stdout(printed):
                 build(base, *settings, "print_config")

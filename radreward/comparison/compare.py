@@ -10,16 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from radreward.comparison.run_groups import Arm, arms_by, arms_of
-from radreward.comparison.runs import VALIDATION, Run
+from radreward.comparison.run_groups import RunGroup, group_by_seed, group_by_setting
+from radreward.comparison.runs import VALIDATION_FILE, FinishedRun
 from radreward.errors import InputError
-from radreward.statistics.paired_tests import differences, holm, ordered_pairs
+from radreward.statistics.paired_tests import concordant_pairs, holm, paired_differences
 
-MEASURES = ("tau_b", "spearman", "pair_accuracy", "count_mae")
+METRICS = ("tau_b", "spearman", "pair_accuracy", "count_mae")
 """What `fit` measured of every run: see `radreward.modules.agreement_metrics`."""
 
 
-class Spread(NamedTuple):
+class MeanStd(NamedTuple):
     """A figure over the runs of an arm.
 
     Attributes:
@@ -28,7 +28,7 @@ class Spread(NamedTuple):
     """
 
     mean: float | None
-    sd: float | None
+    std: float | None
 
 
 class Difference(NamedTuple):
@@ -46,7 +46,7 @@ class Difference(NamedTuple):
     low: float | None
     high: float | None
     p: float | None
-    holm: float | None
+    p_holm: float | None
 
 
 class Comparison(NamedTuple):
@@ -61,15 +61,17 @@ class Comparison(NamedTuple):
         references: Of how many references.
     """
 
-    arms: tuple[Arm, ...]
-    baseline: int
-    figures: Mapping[str, tuple[Mapping[str, Spread], ...]]
+    run_groups: tuple[RunGroup, ...]
+    baseline_index: int
+    metrics: Mapping[str, tuple[Mapping[str, MeanStd], ...]]
     differences: Mapping[str, tuple[Difference | None, ...]]
-    candidates: int
-    references: int
+    num_candidates: int
+    num_references: int
 
 
-def compare(runs: Sequence[Run], by: str | None = None, baseline: str | None = None, seed: int = 0) -> Comparison:
+def compare(
+    runs: Sequence[FinishedRun], group_by: str | None = None, baseline: str | None = None, seed: int = 0
+) -> Comparison:
     """Compare runs on what they were validated on.
 
     Args:
@@ -82,35 +84,35 @@ def compare(runs: Sequence[Run], by: str | None = None, baseline: str | None = N
         InputError: If criteria or candidates differ, or there is no such setting or arm; names files or arms.
     """
     for run in runs[1:]:
-        check_same(runs[0], run)
-    arms = tuple(arms_of(runs) if by is None else arms_by(runs, by))
+        check_comparable(runs[0], run)
+    arms = tuple(group_by_seed(runs) if group_by is None else group_by_setting(runs, group_by))
     names = [arm.name for arm in arms]
     if baseline is not None and baseline not in names:
         raise InputError(f"--baseline {baseline}: Expected one of: {'; '.join(names)}.")
     base = 0 if baseline is None else names.index(baseline)
     tags = (*runs[0].criteria.tags, "total")
-    validated = runs[0].validated
+    validated = runs[0].validation
     return Comparison(
         arms,
         base,
-        {tag: tuple(_figures(arm, tag) for arm in arms) for tag in tags},
-        _differences(arms, base, tags, seed),
+        {tag: tuple(_mean_metrics(arm, tag) for arm in arms) for tag in tags},
+        _differences_to_baseline(arms, base, tags, seed),
         len(validated.group),
         len(np.unique(validated.group)),
     )
 
 
-def check_same(one: Run, other: Run) -> None:
+def check_comparable(first: FinishedRun, second: FinishedRun) -> None:
     """Whether two runs can be compared.
 
     Raises:
         InputError: If they have other criteria or were validated on other candidates; names both files and what
             differs.
     """
-    files = [run.model for run in (one, other)]
-    ours, theirs = one.criteria, other.criteria
+    files = [run.model_config for run in (first, second)]
+    ours, theirs = first.criteria, second.criteria
     if ours.tags != theirs.tags:
-        raise _different(
+        raise _mismatch_error(
             files,
             "criteria",
             f"{ours.name} with {', '.join(ours.tags)}",
@@ -118,15 +120,15 @@ def check_same(one: Run, other: Run) -> None:
         )
     for mine, yours in zip(ours.criteria, theirs.criteria, strict=True):
         if mine.weight != yours.weight:
-            raise _different(files, "criteria", f"{mine.tag} weighs {mine.weight:g}", f"{yours.weight:g}")
-    files = [run.folder / VALIDATION for run in (one, other)]
-    a, b = one.validated, other.validated
+            raise _mismatch_error(files, "criteria", f"{mine.tag} weighs {mine.weight:g}", f"{yours.weight:g}")
+    files = [run.folder / VALIDATION_FILE for run in (first, second)]
+    a, b = first.validation, second.validation
     if len(a.group) != len(b.group):
-        raise _different(files, "validation data", f"{len(a.group)} candidates", f"{len(b.group)}")
+        raise _mismatch_error(files, "validation data", f"{len(a.group)} candidates", f"{len(b.group)}")
     apart = (a.group != b.group) | (a.candidate != b.candidate)
     if apart.any():
         at = int(apart.argmax())
-        raise _different(
+        raise _mismatch_error(
             files,
             "validation data",
             f"candidate {a.candidate[at]} of reference {str(a.group[at])!r}",
@@ -136,7 +138,7 @@ def check_same(one: Run, other: Run) -> None:
     if wrong.any():
         row, column = map(int, np.argwhere(wrong)[0])
         where = f"candidate {a.candidate[row]} of reference {str(a.group[row])!r}"
-        raise _different(
+        raise _mismatch_error(
             files,
             "validation data",
             f"{a.errors[row, column]:g} {ours.tags[column]} in {where}",
@@ -144,15 +146,15 @@ def check_same(one: Run, other: Run) -> None:
         )
 
 
-def _different(files: Sequence[Path], what: str, one: str, other: str) -> InputError:
-    return InputError(f"{files[0]} and {files[1]}: Expected the same {what} but got {one} against {other}.")
+def _mismatch_error(files: Sequence[Path], what: str, first: str, second: str) -> InputError:
+    return InputError(f"{files[0]} and {files[1]}: Expected the same {what} but got {first} against {second}.")
 
 
-def _figures(arm: Arm, tag: str) -> dict[str, Spread]:
-    return {name: spread([run.agreement[tag].get(name) for run in arm.runs]) for name in MEASURES}
+def _mean_metrics(group: RunGroup, tag: str) -> dict[str, MeanStd]:
+    return {name: mean_std([run.agreement[tag].get(name) for run in group.runs]) for name in METRICS}
 
 
-def spread(values: Sequence[float | None]) -> Spread:
+def mean_std(values: Sequence[float | None]) -> MeanStd:
     """Mean and standard deviation.
 
     >>> spread([0.5, 0.75])
@@ -162,25 +164,25 @@ def spread(values: Sequence[float | None]) -> Spread:
     """
     known = [value for value in values if value is not None]
     if len(known) < len(values):
-        return Spread(None, None)
-    return Spread(statistics.fmean(known), statistics.stdev(known) if len(known) > 1 else None)
+        return MeanStd(None, None)
+    return MeanStd(statistics.fmean(known), statistics.stdev(known) if len(known) > 1 else None)
 
 
-def _differences(
-    arms: Sequence[Arm], base: int, tags: Sequence[str], seed: int
+def _differences_to_baseline(
+    run_groups: Sequence[RunGroup], baseline_index: int, tags: Sequence[str], seed: int
 ) -> dict[str, tuple[Difference | None, ...]]:
-    right, pairs = zip(*(_ordered(arm) for arm in arms), strict=True)
-    others = [place for place in range(len(arms)) if place != base]
+    right, pairs = zip(*(_mean_concordant_pairs(arm) for arm in run_groups), strict=True)
+    others = [place for place in range(len(run_groups)) if place != baseline_index]
     found: dict[int, list[Difference]] = {}
     if others:  # all at once, so that references are drawn once
-        paired = differences(
+        paired = paired_differences(
             np.hstack([right[at] for at in others]),
-            np.hstack([right[base]] * len(others)),
-            np.hstack([pairs[base]] * len(others)),
+            np.hstack([right[baseline_index]] * len(others)),
+            np.hstack([pairs[baseline_index]] * len(others)),
             seed,
         )
         columns = [
-            Difference(_defined(mean), _defined(low), _defined(high), _defined(p), None)
+            Difference(_nan_to_none(mean), _nan_to_none(low), _nan_to_none(high), _nan_to_none(p), None)
             for mean, low, high, p in zip(*paired, strict=True)
         ]
         found = {at: columns[rank * len(tags) : (rank + 1) * len(tags)] for rank, at in enumerate(others)}
@@ -189,26 +191,26 @@ def _differences(
         p = [found[place][column].p for place, column in tests]
         corrected = holm([np.nan if value is None else value for value in p])
         for (place, column), value in zip(tests, corrected, strict=True):
-            found[place][column] = found[place][column]._replace(holm=_defined(value))
+            found[place][column] = found[place][column]._replace(p_holm=_nan_to_none(value))
     return {
-        tag: tuple(found[place][column] if place in found else None for place in range(len(arms)))
+        tag: tuple(found[place][column] if place in found else None for place in range(len(run_groups)))
         for column, tag in enumerate(tags)
     }
 
 
-def _ordered(arm: Arm) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _mean_concordant_pairs(group: RunGroup) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Pairs of each reference ordered right, mean over the runs, and all its pairs: (G, N + 1), the total last."""
-    counted = [_counted(run) for run in arm.runs]
+    counted = [_concordant_pairs(run) for run in group.runs]
     return np.mean([right for right, _ in counted], 0), counted[0][1]
 
 
-def _counted(run: Run) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _concordant_pairs(run: FinishedRun) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     # float32 as where the agreement was measured, so that equal totals stay equal.
     weights = np.array([criterion.weight for criterion in run.criteria.criteria], dtype=np.float32)
-    quality = (-run.validated.errors.astype(np.float32) * weights).astype(np.float64)
-    rewards, known = (np.hstack([values, values.sum(1, keepdims=True)]) for values in (run.validated.rewards, quality))
-    return ordered_pairs(rewards, known, run.validated.group)
+    quality = (-run.validation.errors.astype(np.float32) * weights).astype(np.float64)
+    rewards, known = (np.hstack([values, values.sum(1, keepdims=True)]) for values in (run.validation.rewards, quality))
+    return concordant_pairs(rewards, known, run.validation.group)
 
 
-def _defined(value: float) -> float | None:
+def _nan_to_none(value: float) -> float | None:
     return None if np.isnan(value) else float(value)

@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from radreward.comparison.runs import SEED, Run, Settings
+from radreward.comparison.runs import SEED_KEY, FinishedRun, FlatSettings
 from radreward.errors import InputError
 
-_CLASS = re.compile(r"([a-z_]\w*\.)+[A-Z]\w*")
+_CLASS_PATH = re.compile(r"([a-z_]\w*\.)+[A-Z]\w*")
 """An import path of a class."""
 
 
-class Arm(NamedTuple):
+class RunGroup(NamedTuple):
     """Runs over which figures are averaged.
 
     Attributes:
@@ -22,10 +22,10 @@ class Arm(NamedTuple):
     """
 
     name: str
-    runs: tuple[Run, ...]
+    runs: tuple[FinishedRun, ...]
 
 
-def arms_of(runs: Sequence[Run]) -> list[Arm]:
+def group_by_seed(runs: Sequence[FinishedRun]) -> list[RunGroup]:
     """Runs with equal settings, seeds aside, in one arm; arms in the order in which they first appear.
 
     The name is what a study chose, where that tells the arms apart: `both` for a variant, `lambda_=0.5` for a setting.
@@ -34,20 +34,20 @@ def arms_of(runs: Sequence[Run]) -> list[Arm]:
     Raises:
         InputError: If two runs of an arm have the same seed: they would count twice.
     """
-    arms = _grouped(runs, lambda run: tuple(sorted(run.settings.items())))
+    arms = _group_runs(runs, lambda run: tuple(sorted(run.settings.items())))
     for members in arms:
-        by_seed: dict[str, Run] = {}
+        by_seed: dict[str, FinishedRun] = {}
         for run in members:
             if run.seed in by_seed:
                 raise InputError(
-                    f"{by_seed[run.seed].folder} and {run.folder}: have the same settings and the same {SEED}, "
+                    f"{by_seed[run.seed].folder} and {run.folder}: have the same settings and the same {SEED_KEY}, "
                     f"{run.seed}: one run, made twice, is not two."
                 )
             by_seed[run.seed] = run
-    return [Arm(name, tuple(members)) for name, members in zip(_names(arms), arms, strict=True)]
+    return [RunGroup(name, tuple(members)) for name, members in zip(_group_names(arms), arms, strict=True)]
 
 
-def arms_by(runs: Sequence[Run], key: str) -> list[Arm]:
+def group_by_setting(runs: Sequence[FinishedRun], key: str) -> list[RunGroup]:
     """Runs with an equal value of one setting in one arm, whatever else differs.
 
     Args:
@@ -67,53 +67,53 @@ def arms_by(runs: Sequence[Run], key: str) -> list[Arm]:
         if full[0] not in settings:
             raise InputError(f"--by {key}: {run.folder} has no {full[0]}.")
     value_of = {id(run): settings[full[0]] for run, settings in zip(runs, known, strict=True)}
-    arms = _grouped(runs, lambda run: value_of[id(run)])
+    arms = _group_runs(runs, lambda run: value_of[id(run)])
     return [
-        Arm(name, tuple(members))
-        for name, members in zip(_plain([value_of[id(arm[0])] for arm in arms]), arms, strict=True)
+        RunGroup(name, tuple(members))
+        for name, members in zip(_shorten_class_paths([value_of[id(arm[0])] for arm in arms]), arms, strict=True)
     ]
 
 
-def _grouped(runs: Sequence[Run], key: Callable[[Run], object]) -> list[list[Run]]:
-    arms: dict[object, list[Run]] = {}
+def _group_runs(runs: Sequence[FinishedRun], key: Callable[[FinishedRun], object]) -> list[list[FinishedRun]]:
+    arms: dict[object, list[FinishedRun]] = {}
     for run in runs:
         arms.setdefault(key(run), []).append(run)
     return list(arms.values())
 
 
-def _names(arms: Sequence[Sequence[Run]]) -> list[str]:
-    if len(arms) == 1:
-        return [str(arms[0][0].folder)]
-    chosen = _told([arm[0].params for arm in arms], variants=True)
-    if all(arm[0].params for arm in arms) and len(set(chosen)) == len(arms):
+def _group_names(groups: Sequence[Sequence[FinishedRun]]) -> list[str]:
+    if len(groups) == 1:
+        return [str(groups[0][0].folder)]
+    chosen = _setting_labels([arm[0].params for arm in groups], variant_names=True)
+    if all(arm[0].params for arm in groups) and len(set(chosen)) == len(groups):
         return chosen
-    return _told([arm[0].settings for arm in arms], variants=False)
+    return _setting_labels([arm[0].settings for arm in groups], variant_names=False)
 
 
-def _told(settings: Sequence[Settings], variants: bool) -> list[str]:
+def _setting_labels(settings: Sequence[FlatSettings], variant_names: bool) -> list[str]:
     """What differs between these settings, each as `key=value`; of a study's variants only the value."""
-    differing = _differing(settings)
-    short = _short(differing)
+    differing = _differing_keys(settings)
+    short = _shortest_suffixes(differing)
     parts: list[list[str]] = [[] for _ in settings]
     for key in differing:
-        shown = iter(_plain([entry[key] for entry in settings if key in entry]))
+        shown = iter(_shorten_class_paths([entry[key] for entry in settings if key in entry]))
         for told, entry in zip(parts, settings, strict=True):
             if key in entry:
                 value = next(shown)
-                told.append(value if variants and "." not in key else f"{short[key]}={value}")
+                told.append(value if variant_names and "." not in key else f"{short[key]}={value}")
             elif not _has_parent(key, differing):
                 told.append(f"no {short[key]}")
     return [", ".join(told) for told in parts]
 
 
-def _differing(settings: Sequence[Settings]) -> list[str]:
+def _differing_keys(settings: Sequence[FlatSettings]) -> list[str]:
     """Keys whose values differ, without those that come and go with a class that differs anyway."""
     every = dict.fromkeys(key for entry in settings for key in entry)
     apart = [key for key in every if len({entry.get(key) for entry in settings}) > 1]
-    return [key for key in apart if len(_values(key, settings)) > 1 or not _has_parent(key, apart)]
+    return [key for key in apart if len(_distinct_values(key, settings)) > 1 or not _has_parent(key, apart)]
 
 
-def _values(key: str, settings: Iterable[Mapping[str, str]]) -> set[str]:
+def _distinct_values(key: str, settings: Iterable[Mapping[str, str]]) -> set[str]:
     return {entry[key] for entry in settings if key in entry}
 
 
@@ -121,7 +121,7 @@ def _has_parent(key: str, keys: Sequence[str]) -> bool:
     return any(key.startswith(f"{other}.") for other in keys)
 
 
-def _short(keys: Sequence[str]) -> dict[str, str]:
+def _shortest_suffixes(keys: Sequence[str]) -> dict[str, str]:
     """The shortest end of each dotted key that no other one has."""
     found = {}
     for key in keys:
@@ -131,7 +131,7 @@ def _short(keys: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _plain(values: Sequence[str]) -> list[str]:
+def _shorten_class_paths(values: Sequence[str]) -> list[str]:
     """Import paths of classes by the name of the class, where that tells them apart."""
-    ends = [value.rsplit(".", 1)[-1] if _CLASS.fullmatch(value) else value for value in values]
+    ends = [value.rsplit(".", 1)[-1] if _CLASS_PATH.fullmatch(value) else value for value in values]
     return ends if len(set(ends)) == len(set(values)) else list(values)

@@ -19,19 +19,19 @@ from radreward.errors import InputError
 if TYPE_CHECKING:
     from radreward.modules import Agreement  # all that trains comes with it
 
-CONFIG, DATA, METRICS, VALIDATION = "config.yaml", "data.json", "metrics.json", "validation.parquet"
-MODELS = ("model/config.json", "model/green.json", "model/radreason.json")
+CONFIG_FILE, DATA_FILE, METRICS_FILE, VALIDATION_FILE = "config.yaml", "data.json", "metrics.json", "validation.parquet"
+MODEL_CONFIG_FILES = ("model/config.json", "model/green.json", "model/radreason.json")
 """What `fit` leaves in the folder of a run, see `radreward.modules.run_folder`; its model has one of these settings."""
 
-Settings = Mapping[str, str]
+FlatSettings = Mapping[str, str]
 """Dotted key, as given to `fit`, to the value as text."""
 
-SEED = "seed_everything"
-_NO_DIFFERENCE = (SEED, "run", "ckpt_path", "overwrite", "checkpoint_every", "trainer.enable_progress_bar")
+SEED_KEY = "seed_everything"
+_IGNORED_SETTINGS = (SEED_KEY, "run", "ckpt_path", "overwrite", "checkpoint_every", "trainer.enable_progress_bar")
 """Where a run is kept, and what it shows, changes nothing in it; seeds are what one averages over."""
 
 
-class Validated(NamedTuple):
+class ValidationPredictions(NamedTuple):
     """Every validated candidate, in the order of references and candidates.
 
     Attributes:
@@ -47,7 +47,7 @@ class Validated(NamedTuple):
     errors: NDArray[np.float64]
 
 
-class Run(NamedTuple):
+class FinishedRun(NamedTuple):
     """One finished run.
 
     Attributes:
@@ -62,26 +62,26 @@ class Run(NamedTuple):
     """
 
     folder: Path
-    model: Path
+    model_config: Path
     seed: str
-    settings: Settings
-    params: Settings
+    settings: FlatSettings
+    params: FlatSettings
     criteria: Criteria
     agreement: Agreement
-    validated: Validated
+    validation: ValidationPredictions
 
 
-def find_runs(paths: Sequence[Path]) -> tuple[list[Run], list[str]]:
+def find_runs(paths: Sequence[Path]) -> tuple[list[FinishedRun], list[str]]:
     """Runs, and the finished trials of studies, in the order given; and what was left out of studies, with reasons.
 
     Raises:
         InputError: If a folder holds neither, a run is not finished, or one is given twice; names it.
     """
-    runs: list[Run] = []
+    runs: list[FinishedRun] = []
     left_out: list[str] = []
     for path in paths:
         if (path / "trials").is_dir():
-            found, unfinished = _study(path)
+            found, unfinished = _read_study(path)
             runs += found
             left_out += unfinished
         else:
@@ -95,50 +95,50 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[Run], list[str]]:
     return runs, left_out
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path) -> FinishedRun:
     """Read the folder of a run.
 
     Raises:
         InputError: If it is none, or the run is not finished, or a file in it is broken; names it.
     """
-    if not (path / CONFIG).is_file():
-        what = "there is none" if not path.exists() else f"it has no {CONFIG}"
+    if not (path / CONFIG_FILE).is_file():
+        what = "there is none" if not path.exists() else f"it has no {CONFIG_FILE}"
         raise InputError(f"{path}: Expected the folder of a run or of a study but {what}.")
-    if not (path / METRICS).is_file():
+    if not (path / METRICS_FILE).is_file():
         raise InputError(
-            f"{path}: the run is not finished, it has no {METRICS}; "
+            f"{path}: the run is not finished, it has no {METRICS_FILE}; "
             "finish it with `radreward fit ... --ckpt_path=last`."
         )
-    model = next((path / name for name in MODELS if (path / name).is_file()), path / MODELS[0])
-    for file in (path / VALIDATION, model, path / DATA):
+    model = next((path / name for name in MODEL_CONFIG_FILES if (path / name).is_file()), path / MODEL_CONFIG_FILES[0])
+    for file in (path / VALIDATION_FILE, model, path / DATA_FILE):
         if not file.is_file():
             raise InputError(
                 f"{path}: Expected a finished run of a model that judges by criteria but it has no "
                 f"{file.relative_to(path)}."
             )
-    config, fingerprint, trial = _yaml(path / CONFIG), _json(path / DATA), path / "trial.json"
-    criteria = _criteria(model)
-    settings = dict(_flat(config, fingerprint))
-    params = _json(trial).get("params", {}) if trial.is_file() else {}
-    return Run(
+    config, fingerprint, trial = _read_yaml(path / CONFIG_FILE), _read_json(path / DATA_FILE), path / "trial.json"
+    criteria = _read_criteria(model)
+    settings = dict(_flatten_config(config, fingerprint))
+    params = _read_json(trial).get("params", {}) if trial.is_file() else {}
+    return FinishedRun(
         path,
         model,
-        settings.get(SEED, ""),
-        {key: value for key, value in settings.items() if key not in _NO_DIFFERENCE},
-        {str(key): _text(value) for key, value in params.items() if key != SEED},
+        settings.get(SEED_KEY, ""),
+        {key: value for key, value in settings.items() if key not in _IGNORED_SETTINGS},
+        {str(key): _to_text(value) for key, value in params.items() if key != SEED_KEY},
         criteria,
-        _agreement(path / METRICS, criteria),
-        read_validated(path / VALIDATION, criteria),
+        _read_agreement(path / METRICS_FILE, criteria),
+        read_validation_predictions(path / VALIDATION_FILE, criteria),
     )
 
 
-def _study(path: Path) -> tuple[list[Run], list[str]]:
+def _read_study(path: Path) -> tuple[list[FinishedRun], list[str]]:
     """Trials in the order of their numbers."""
     folders = sorted((path / "trials").glob("*/"), key=lambda folder: (len(folder.name), folder.name))
     runs, left_out = [], []
     for folder in folders:
         record = folder / "trial.json"
-        state = _json(record).get("state") if record.is_file() else "not finished"
+        state = _read_json(record).get("state") if record.is_file() else "not finished"
         if state == "complete":
             runs.append(read_run(folder))
         else:
@@ -149,7 +149,7 @@ def _study(path: Path) -> tuple[list[Run], list[str]]:
     return runs, left_out
 
 
-def read_validated(path: Path, criteria: Criteria) -> Validated:
+def read_validation_predictions(path: Path, criteria: Criteria) -> ValidationPredictions:
     """Read `validation.parquet` of a run.
 
     Raises:
@@ -181,50 +181,50 @@ def read_validated(path: Path, criteria: Criteria) -> Validated:
         raise InputError(
             f"{path}: candidate {candidate[at]} of reference {str(group[at])!r} has a value that is no number."
         )
-    return Validated(group, candidate, rewards, errors)
+    return ValidationPredictions(group, candidate, rewards, errors)
 
 
-def _criteria(path: Path) -> Criteria:
+def _read_criteria(path: Path) -> Criteria:
     try:
-        return Criteria.from_dict(_json(path).get("criteria", {}))
+        return Criteria.from_dict(_read_json(path).get("criteria", {}))
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
 
-def _agreement(path: Path, criteria: Criteria) -> Agreement:
-    found = _json(path).get("agreement")
+def _read_agreement(path: Path, criteria: Criteria) -> Agreement:
+    found = _read_json(path).get("agreement")
     names = {*criteria.tags, "total"}
     if not isinstance(found, dict) or set(found) != names or not all(isinstance(row, dict) for row in found.values()):
         raise InputError(f"{path}: Expected `agreement` by criterion and in total.")
     return found
 
 
-def _flat(config: Mapping[str, Any], fingerprint: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _flatten_config(config: Mapping[str, Any], fingerprint: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Settings by the key under which `fit` takes them; of files that were read, their content by its fingerprint."""
-    for key, value in _leaves(config, ""):
+    for key, value in _flatten(config, ""):
         known = fingerprint.get(value) if key in ("data.records", "data.validation") else None
         yield key, f"{Path(value).name}@{str(known)[:8]}" if known else value
 
 
-def _leaves(value: Any, key: str) -> Iterator[tuple[str, str]]:
+def _flatten(value: Any, key: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping) and value:
         for name, entry in value.items():
             if name == "init_args" and not entry:
                 continue  # of a class that takes none
             short = key if name in ("class_path", "init_args") else f"{key}.{name}".removeprefix(".")
-            yield from _leaves(entry, short)
+            yield from _flatten(entry, short)
     elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
         for place, entry in enumerate(value):
-            yield from _leaves(entry, f"{key}.{place}")
+            yield from _flatten(entry, f"{key}.{place}")
     else:
-        yield key, _text(value)
+        yield key, _to_text(value)
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -234,7 +234,7 @@ def _json(path: Path) -> dict[str, Any]:
     return found
 
 
-def _yaml(path: Path) -> dict[str, Any]:
+def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:

@@ -1,28 +1,28 @@
 """What is judged: criteria, the published presets, and a user's own from YAML."""
 
-from radreward.criteria.criteria import Criteria, CriteriaError, Criterion, Kind
+from radreward.criteria.criteria import Criteria, CriteriaError, Criterion, CriterionKind
 from radreward.criteria.presets import (
-    ERROR_TYPES,
     PRESETS,
-    CriteriaFile,
-    MRScore,
-    RadCliQ,
-    RadCliQSignificance,
-    Rating,
+    RADCLIQ_ERROR_TYPES,
+    CriteriaFromYAML,
+    MRScoreCriteria,
+    RadCliQCriteria,
+    RadCliQSignificanceCriteria,
+    RatingCriteria,
     load_criteria,
 )
 
 __all__ = [
-    "ERROR_TYPES",
+    "RADCLIQ_ERROR_TYPES",
     "PRESETS",
     "Criteria",
     "CriteriaError",
-    "CriteriaFile",
+    "CriteriaFromYAML",
     "Criterion",
-    "Kind",
-    "MRScore",
-    "RadCliQ",
-    "RadCliQSignificance",
-    "Rating",
+    "CriterionKind",
+    "MRScoreCriteria",
+    "RadCliQCriteria",
+    "RadCliQSignificanceCriteria",
+    "RatingCriteria",
     "load_criteria",
 ]

@@ -12,7 +12,7 @@ from radreward.errors import InputError
 if TYPE_CHECKING:
     from torch import Tensor  # imported where a tensor is made: commands that need none start at once
 
-Kind = Literal["count", "binary", "rating"]
+CriterionKind = Literal["count", "binary", "rating"]
 
 
 class CriteriaError(InputError):
@@ -28,7 +28,7 @@ class Criterion(NamedTuple):
 
     name: str
     description: str
-    kind: Kind = "count"
+    kind: CriterionKind = "count"
     weight: float = 1.0
     """What one error takes off the total, or one point of a rating adds to it."""
 
@@ -62,10 +62,10 @@ class Criteria:
     tensor([-7.])
     """
 
-    def __init__(self, name: str, criteria: Sequence[Criterion | Mapping[str, Any]], offset: float = 0.0) -> None:
+    def __init__(self, name: str, criteria: Sequence[Criterion | Mapping[str, Any]], max_total: float = 0.0) -> None:
         self.name = name
-        self.criteria = tuple(_criterion(entry, position) for position, entry in enumerate(criteria))
-        self.offset = _number(offset, "offset")
+        self.criteria = tuple(_validated_criterion(entry, position) for position, entry in enumerate(criteria))
+        self.max_total = _finite_number(max_total, "offset")
         if not self.criteria:
             raise CriteriaError(f"Expected criteria {name!r} to have at least one criterion but got none.")
         self.tags = tuple(criterion.tag for criterion in self.criteria)
@@ -104,17 +104,17 @@ class Criteria:
 
         return torch.tensor([1.0 if entry.kind == "rating" else -1.0 for entry in self.criteria])
 
-    def total(self, quality: Tensor) -> Tensor:
+    def total_quality(self, quality: Tensor) -> Tensor:
         """(..., N) quality to (...) total, higher is better."""
-        return self.offset + quality.sum(-1)
+        return self.max_total + quality.sum(-1)
 
-    def vector(self, errors: Mapping[str, float]) -> Tensor:
+    def to_tensor(self, errors: Mapping[str, float]) -> Tensor:
         """Stated errors by tag as (N,) float32, in the order of the criteria; raises as `values` does."""
         import torch
 
-        return torch.tensor(self.values(errors), dtype=torch.float32)
+        return torch.tensor(self.to_list(errors), dtype=torch.float32)
 
-    def values(self, errors: Mapping[str, float]) -> list[float]:
+    def to_list(self, errors: Mapping[str, float]) -> list[float]:
         """Stated errors by tag as N numbers, in the order of the criteria.
 
         Raises:
@@ -125,11 +125,11 @@ class Criteria:
             raise CriteriaError(f"unknown criterion {unknown[0]!r}; {self.name} has {', '.join(self.tags)}")
         if missing := [tag for tag in self.tags if tag not in errors]:
             raise CriteriaError(f"no value for criterion {missing[0]!r} of {self.name}")
-        return [_error_value(errors[tag], entry) for tag, entry in zip(self.tags, self.criteria, strict=True)]
+        return [_validated_error(errors[tag], entry) for tag, entry in zip(self.tags, self.criteria, strict=True)]
 
-    def penalty(self, errors: Mapping[str, float]) -> float:
+    def weighted_errors(self, errors: Mapping[str, float]) -> float:
         """What stated errors by tag take off the total, Σ_j errors_j · weight_j; raises as `values` does."""
-        weighed = zip(self.values(errors), self.criteria, strict=True)
+        weighed = zip(self.to_list(errors), self.criteria, strict=True)
         return math.fsum(
             value * (-criterion.weight if criterion.kind == "rating" else criterion.weight)
             for value, criterion in weighed
@@ -139,7 +139,7 @@ class Criteria:
         """The criteria as plain values, for JSON and YAML; `from_dict` reads them."""
         return {
             "name": self.name,
-            "offset": self.offset,
+            "offset": self.max_total,
             "criteria": [entry._asdict() for entry in self.criteria],
         }
 
@@ -167,7 +167,7 @@ class Criteria:
         return isinstance(other, Criteria) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash((self.name, self.criteria, self.offset))
+        return hash((self.name, self.criteria, self.max_total))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {', '.join(self.tags)})"
@@ -176,7 +176,7 @@ class Criteria:
         return self  # nothing in it changes
 
 
-def _criterion(entry: Criterion | Mapping[str, Any], position: int) -> Criterion:
+def _validated_criterion(entry: Criterion | Mapping[str, Any], position: int) -> Criterion:
     where = f"criterion {position + 1}"
     if not isinstance(entry, Criterion):
         if not isinstance(entry, Mapping):
@@ -197,19 +197,19 @@ def _criterion(entry: Criterion | Mapping[str, Any], position: int) -> Criterion
         raise CriteriaError(
             f"Expected the kind of {entry.name!r} to be count, binary or rating but got {entry.kind!r}."
         )
-    weight = _number(entry.weight, f"the weight of {entry.name!r}")
+    weight = _finite_number(entry.weight, f"the weight of {entry.name!r}")
     if weight < 0:
         raise CriteriaError(f"Expected the weight of {entry.name!r} to be >= 0 but got {entry.weight}.")
     return entry._replace(weight=weight)
 
 
-def _number(value: object, what: str) -> float:
+def _finite_number(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise CriteriaError(f"Expected {what} to be a finite number but got {value!r}.")
+        raise CriteriaError(f"Expected {name} to be a finite number but got {value!r}.")
     return float(value)
 
 
-def _error_value(value: object, criterion: Criterion) -> float:
+def _validated_error(value: object, criterion: Criterion) -> float:
     allowed, expected = True, "a finite number >= 0"
     if criterion.kind == "binary":
         allowed, expected = value in (0, 1), "0 or 1"

@@ -9,7 +9,7 @@ import yaml
 
 from radreward.criteria.criteria import Criteria, CriteriaError, Criterion
 
-ERROR_TYPES = (
+RADCLIQ_ERROR_TYPES = (
     Criterion("false prediction", "A finding is reported that the reference does not have."),
     Criterion("omission", "A finding of the reference is missing."),
     Criterion("incorrect location", "A finding is given a wrong location or position."),
@@ -20,7 +20,7 @@ ERROR_TYPES = (
 """The six error types of RadCliQ (Yu et al. 2023), in their usual order."""
 
 
-class RadCliQ(Criteria):
+class RadCliQCriteria(Criteria):
     """Six error counts; total = -sum of counts (ER²Score, section 3.1).
 
     >>> RadCliQ().tags[:2]
@@ -28,10 +28,10 @@ class RadCliQ(Criteria):
     """
 
     def __init__(self) -> None:
-        super().__init__("radcliq", ERROR_TYPES)
+        super().__init__("radcliq", RADCLIQ_ERROR_TYPES)
 
 
-class RadCliQSignificance(Criteria):
+class RadCliQSignificanceCriteria(Criteria):
     """The six error types, each counted apart as clinically significant and as insignificant, as ReXVal does.
 
     Args:
@@ -45,7 +45,7 @@ class RadCliQSignificance(Criteria):
     def __init__(self, insignificant_weight: float = 0.25) -> None:
         significant = [
             Criterion(f"significant {entry.name}", f"{entry.description} It matters for the patient's care.")
-            for entry in ERROR_TYPES
+            for entry in RADCLIQ_ERROR_TYPES
         ]
         insignificant = [
             Criterion(
@@ -53,12 +53,12 @@ class RadCliQSignificance(Criteria):
                 f"{entry.description} It does not change the patient's care.",
                 weight=insignificant_weight,
             )
-            for entry in ERROR_TYPES
+            for entry in RADCLIQ_ERROR_TYPES
         ]
         super().__init__("radcliq-significance", [*significant, *insignificant])
 
 
-class MRScore(Criteria):
+class MRScoreCriteria(Criteria):
     """Seven yes/no errors with weights; total = 100 - sum of weights of the errors made (ER²Score, section 3.1).
 
     >>> MRScore().weights.tolist()
@@ -87,11 +87,11 @@ class MRScore(Criteria):
                 Criterion("grammar", "The report has errors of grammar or spelling.", "binary", 5),
                 Criterion("medical terminology", "A medical term is wrong or not a medical term.", "binary", 5),
             ],
-            offset=100,
+            max_total=100,
         )
 
 
-class Rating(Criteria):
+class RatingCriteria(Criteria):
     """One number that people gave each report, higher is better, in place of errors: the column `rating` of a file.
 
     >>> import torch
@@ -104,7 +104,7 @@ class Rating(Criteria):
         super().__init__("rating", [Criterion("rating", "What people gave the report.", "rating")])
 
 
-class CriteriaFile(Criteria):
+class CriteriaFromYAML(Criteria):
     """Criteria of a user's own, from a YAML file with `name`, `criteria` and, if wanted, `offset`.
 
     Args:
@@ -125,13 +125,13 @@ class CriteriaFile(Criteria):
             raise CriteriaError(f"{path}: is not YAML: {' '.join(str(error).split())}") from error
         except CriteriaError as error:
             raise CriteriaError(f"{path}: {error}") from error
-        super().__init__(read.name, read.criteria, read.offset)
+        super().__init__(read.name, read.criteria, read.max_total)
 
 
 PRESETS: dict[str, Callable[[], Criteria]] = {
-    "radcliq": RadCliQ,
-    "radcliq-significance": RadCliQSignificance,
-    "mrscore": MRScore,
+    "radcliq": RadCliQCriteria,
+    "radcliq-significance": RadCliQSignificanceCriteria,
+    "mrscore": MRScoreCriteria,
 }
 
 
@@ -150,4 +150,4 @@ def load_criteria(name_or_path: str) -> Criteria:
         raise CriteriaError(
             f"Expected criteria to be one of {', '.join(PRESETS)} or a .yaml file but got {name_or_path!r}."
         )
-    return CriteriaFile(name_or_path)
+    return CriteriaFromYAML(name_or_path)

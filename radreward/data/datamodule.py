@@ -19,17 +19,17 @@ from torch.utils.data import Dataset
 
 from radreward.criteria import Criteria
 from radreward.data.collators.base import Collator
-from radreward.data.length_buckets import LengthBuckets, ResumableLoader
-from radreward.data.pairing import pairs
-from radreward.data.records import SCHEMA, fingerprint, read_groups
-from radreward.data.split import held_out, normalised
+from radreward.data.length_buckets import LengthBucketSampler, ResumableDataLoader
+from radreward.data.pairing import make_pairs
+from radreward.data.records import GROUP_SCHEMA, file_fingerprint, read_groups
+from radreward.data.split import is_held_out, normalize_text
 from radreward.errors import InputError
 from radreward.types import Candidate, ReportGroup
 
 logger = logging.getLogger(__name__)
 
 
-class StoredGroups(Dataset[Any]):
+class ArrowGroupDataset(Dataset[Any]):
     """Groups in a memory-mapped Arrow file; indexed by a list of positions."""
 
     def __init__(self, path: Path, lengths: list[int]) -> None:
@@ -37,14 +37,14 @@ class StoredGroups(Dataset[Any]):
         self._table: pa.Table | None = None
 
     def __getitem__(self, indices: list[int]) -> list[ReportGroup]:
-        table = self._opened()
-        return [_group(table.slice(index, 1).to_pylist()[0]) for index in indices]
+        table = self._open_table()
+        return [_group_from_row(table.slice(index, 1).to_pylist()[0]) for index in indices]
 
     def references(self) -> Iterator[str]:
         """The reference of each group."""
-        return (text.as_py() for text in self._opened()["reference"])
+        return (text.as_py() for text in self._open_table()["reference"])
 
-    def _opened(self) -> pa.Table:
+    def _open_table(self) -> pa.Table:
         if self._table is None:  # opened where it is read: a worker maps the file itself
             self._table = pa.ipc.open_file(pa.memory_map(str(self.path))).read_all()
         return self._table
@@ -56,7 +56,7 @@ class StoredGroups(Dataset[Any]):
         return len(self.lengths)
 
 
-def _group(row: dict[str, Any]) -> ReportGroup:
+def _group_from_row(row: dict[str, Any]) -> ReportGroup:
     return ReportGroup(
         row["id"],
         row["reference"],
@@ -67,15 +67,15 @@ def _group(row: dict[str, Any]) -> ReportGroup:
     )
 
 
-class TrainingData(LightningDataModule, ABC):
+class BaseDataModule(LightningDataModule, ABC):
     """Anything to train on: it can say what it was, so that a run is continued on the same."""
 
     @abstractmethod
-    def fingerprint(self) -> dict[str, str]:
+    def file_fingerprints(self) -> dict[str, str]:
         """sha256 of each file that is read."""
 
 
-class PairedReportDataModule(TrainingData):
+class PairedReportDataModule(BaseDataModule):
     """Groups of candidates that make pairs, in batches.
 
     Args:
@@ -98,58 +98,58 @@ class PairedReportDataModule(TrainingData):
         records: str,
         criteria: Criteria,
         collator: Collator,
-        validation: float | str = 0.1,
-        groups_per_batch: int = 8,
-        workers: int = 0,
+        val_split: float | str = 0.1,
+        batch_size: int = 8,
+        num_workers: int = 0,
         seed: int = 0,
-        unpairable: Literal["error", "skip", "keep"] = "error",
+        on_unpairable: Literal["error", "skip", "keep"] = "error",
     ) -> None:
         super().__init__()
-        if groups_per_batch < 1:
-            raise ValueError(f"Expected `groups_per_batch` to be >= 1 but got {groups_per_batch}.")
-        if workers < 0:
-            raise ValueError(f"Expected `workers` to be >= 0 but got {workers}.")
-        if not isinstance(validation, str) and not 0 < validation < 1:
-            raise ValueError(f"Expected `validation` to be a file or in (0, 1) but got {validation}.")
-        self.records, self.criteria, self.collator, self.validation = records, criteria, collator, validation
-        self.groups_per_batch, self.workers, self.seed, self.unpairable = groups_per_batch, workers, seed, unpairable
-        self.skipped = 0
-        self._parts: dict[str, StoredGroups] = {}
+        if batch_size < 1:
+            raise ValueError(f"Expected `groups_per_batch` to be >= 1 but got {batch_size}.")
+        if num_workers < 0:
+            raise ValueError(f"Expected `workers` to be >= 0 but got {num_workers}.")
+        if not isinstance(val_split, str) and not 0 < val_split < 1:
+            raise ValueError(f"Expected `validation` to be a file or in (0, 1) but got {val_split}.")
+        self.records, self.criteria, self.collator, self.val_split = records, criteria, collator, val_split
+        self.batch_size, self.num_workers, self.seed, self.on_unpairable = batch_size, num_workers, seed, on_unpairable
+        self.num_skipped = 0
+        self._datasets: dict[str, ArrowGroupDataset] = {}
         self._folder: Path | None = None
 
     def setup(self, stage: str | None = None) -> None:
         """Read the records once into memory-mapped files."""
-        if self._parts:
+        if self._datasets:
             return
         self._folder = Path(tempfile.mkdtemp(prefix="radreward-"))
         weakref.finalize(self, shutil.rmtree, self._folder)  # also runs when the process ends
-        own = isinstance(self.validation, str)
+        own = isinstance(self.val_split, str)
         for part in ("train", "validation"):
-            source = str(self.validation) if own and part == "validation" else self.records
+            source = str(self.val_split) if own and part == "validation" else self.records
             held = None if own else part == "validation"
-            self._parts[part] = self._store(part, source, self._select(source, held))
-            if not len(self._parts[part]):
+            self._datasets[part] = self._write_arrow(part, source, self._read_split(source, held))
+            if not len(self._datasets[part]):
                 raise InputError(f"{source}: expected groups for {part} but none are left.")
-        if self.skipped:
-            logger.warning("Skipped %d groups with one candidate or equal totals.", self.skipped)
-        seen = {hash(normalised(text)) for text in self._parts["train"].references()}
-        known = [hash(normalised(text)) in seen for text in self._parts["validation"].references()]
+        if self.num_skipped:
+            logger.warning("Skipped %d groups with one candidate or equal totals.", self.num_skipped)
+        seen = {hash(normalize_text(text)) for text in self._datasets["train"].references()}
+        known = [hash(normalize_text(text)) in seen for text in self._datasets["validation"].references()]
         if any(known):
             logger.warning(
                 "%d of the %d references of %s are in %s too: agreement on them is flattered.",
-                *(sum(known), len(known), self.validation, self.records),
+                *(sum(known), len(known), self.val_split, self.records),
             )
 
-    def _select(self, path: str, held: bool | None) -> Iterator[ReportGroup]:
+    def _read_split(self, path: str, held_out: bool | None) -> Iterator[ReportGroup]:
         for group in read_groups(path, self.criteria):
-            if held is not None and held_out(group.reference, float(self.validation), self.seed) != held:
+            if held_out is not None and is_held_out(group.reference, float(self.val_split), self.seed) != held_out:
                 continue
-            errors = torch.stack([self.criteria.vector(entry.errors or {}) for entry in group.candidates])
-            totals = self.criteria.total(self.criteria.quality(errors))
-            if self.unpairable == "keep" or len(pairs(totals, torch.zeros(len(totals)))):
+            errors = torch.stack([self.criteria.to_tensor(entry.errors or {}) for entry in group.candidates])
+            totals = self.criteria.total_quality(self.criteria.quality(errors))
+            if self.on_unpairable == "keep" or len(make_pairs(totals, torch.zeros(len(totals)))):
                 yield group
-            elif self.unpairable == "skip":
-                self.skipped += 1
+            elif self.on_unpairable == "skip":
+                self.num_skipped += 1
             else:
                 raise InputError(
                     f"{path}, group {group.id!r}: expected candidates with different totals but it has "
@@ -157,38 +157,38 @@ class PairedReportDataModule(TrainingData):
                     "or to keep them."
                 )
 
-    def _store(self, part: str, source: str, groups: Iterator[ReportGroup]) -> StoredGroups:
+    def _write_arrow(self, split: str, source: str, groups: Iterator[ReportGroup]) -> ArrowGroupDataset:
         if self._folder is None:
             raise RuntimeError("Expected `setup` to run first.")
-        path, lengths = self._folder / f"{part}.arrow", []
-        with pa.ipc.new_file(str(path), SCHEMA) as writer:
+        path, lengths = self._folder / f"{split}.arrow", []
+        with pa.ipc.new_file(str(path), GROUP_SCHEMA) as writer:
             while batch := list(islice(groups, 1000)):
                 try:
                     lengths += [self.collator.length(group) for group in batch]
                 except InputError as error:
                     raise InputError(f"{source}, {error}") from error
                 rows = [{**g._asdict(), "candidates": [entry._asdict() for entry in g.candidates]} for g in batch]
-                writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
-        return StoredGroups(path, lengths)
+                writer.write_table(pa.Table.from_pylist(rows, schema=GROUP_SCHEMA))
+        return ArrowGroupDataset(path, lengths)
 
-    def _loader(self, part: str, shuffle: bool) -> ResumableLoader:
+    def _make_loader(self, split: str, shuffle: bool) -> ResumableDataLoader:
         trainer = self.trainer
         rank, world = (trainer.global_rank, trainer.world_size) if trainer else (0, 1)
-        data = self._parts[part]
-        sampler = LengthBuckets(data.lengths, self.groups_per_batch, self.seed, shuffle, rank, world)
-        return ResumableLoader(
-            data, batch_size=None, sampler=sampler, num_workers=self.workers, collate_fn=self.collator.collate
+        data = self._datasets[split]
+        sampler = LengthBucketSampler(data.lengths, self.batch_size, self.seed, shuffle, rank, world)
+        return ResumableDataLoader(
+            data, batch_size=None, sampler=sampler, num_workers=self.num_workers, collate_fn=self.collator.collate
         )
 
-    def train_dataloader(self) -> ResumableLoader:
+    def train_dataloader(self) -> ResumableDataLoader:
         """Batches in an order of their own in each epoch."""
-        return self._loader("train", True)
+        return self._make_loader("train", True)
 
-    def val_dataloader(self) -> ResumableLoader:
+    def val_dataloader(self) -> ResumableDataLoader:
         """Batches in the order of the file."""
-        return self._loader("validation", False)
+        return self._make_loader("validation", False)
 
-    def fingerprint(self) -> dict[str, str]:
+    def file_fingerprints(self) -> dict[str, str]:
         """sha256 of each file that was read."""
-        files = [self.records] + ([self.validation] if isinstance(self.validation, str) else [])
-        return {file: fingerprint(file) for file in files}
+        files = [self.records] + ([self.val_split] if isinstance(self.val_split, str) else [])
+        return {file: file_fingerprint(file) for file in files}

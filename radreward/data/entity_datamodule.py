@@ -6,14 +6,14 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from radreward.data.entity_io import LabelledSentence, read_sentences
-from radreward.data.record_datamodule import RecordData
-from radreward.data.split import normalised
+from radreward.data.entity_io import TaggedSentence, read_tagged_sentences
+from radreward.data.record_datamodule import RecordDataModule
+from radreward.data.split import normalize_text
 
 logger = logging.getLogger(__name__)
 
 
-class EntityDataModule(RecordData[LabelledSentence]):
+class EntityDataModule(RecordDataModule[TaggedSentence]):
     """Sentences with entities, in batches of like length.
 
     Args:
@@ -26,35 +26,35 @@ class EntityDataModule(RecordData[LabelledSentence]):
         InputError: In `setup`, for files that cannot be used.
     """
 
-    kind: ClassVar[str] = "sentences"
+    record_name: ClassVar[str] = "sentences"
 
     def __init__(
         self,
         sentences: str | list[str],
-        validation: float | str = 0.1,
-        sentences_per_batch: int = 32,
+        val_split: float | str = 0.1,
+        batch_size: int = 32,
         seed: int = 0,
     ) -> None:
-        if sentences_per_batch < 1:
-            raise ValueError(f"Expected `sentences_per_batch` to be >= 1 but got {sentences_per_batch}.")
-        super().__init__(sentences, validation, sentences_per_batch, seed)
+        if batch_size < 1:
+            raise ValueError(f"Expected `sentences_per_batch` to be >= 1 but got {batch_size}.")
+        super().__init__(sentences, val_split, batch_size, seed)
 
-    def read(self, file: str) -> Iterable[LabelledSentence]:
+    def read(self, file: str) -> Iterable[TaggedSentence]:
         """See `read_sentences`."""
-        return read_sentences(file)
+        return read_tagged_sentences(file)
 
-    def texts(self, record: LabelledSentence) -> Sequence[str]:
+    def texts(self, record: TaggedSentence) -> Sequence[str]:
         """The sentence."""
         return [record.text]
 
     def setup(self, stage: str | None = None) -> None:
         """Read the files once; tells of sentences that are in both parts."""
-        if self._parts:
+        if self._datasets:
             return
         super().setup(stage)
-        seen = {normalised(sentence.text) for sentence in self.training}
-        validated = self._parts["validation"].records
-        if known := sum(normalised(sentence.text) in seen for sentence in validated):
+        seen = {normalize_text(sentence.text) for sentence in self.train_sentences}
+        validated = self._datasets["validation"].records
+        if known := sum(normalize_text(sentence.text) in seen for sentence in validated):
             logger.warning(
                 "%d of the %d validation sentences are training sentences too: figures on them are flattered.",
                 known,
@@ -62,6 +62,6 @@ class EntityDataModule(RecordData[LabelledSentence]):
             )
 
     @property
-    def training(self) -> list[LabelledSentence]:
+    def train_sentences(self) -> list[TaggedSentence]:
         """The sentences to train on, after `setup`."""
-        return self._parts["train"].records
+        return self._datasets["train"].records

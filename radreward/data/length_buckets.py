@@ -14,11 +14,11 @@ from radreward.errors import InputError
 
 T = TypeVar("T")
 
-WINDOW = 50
+SORT_WINDOW = 50
 """Batches that are sorted by length together: large enough for little padding, small enough to stay shuffled."""
 
 
-class LengthBuckets(DistributedSampler[Any]):
+class LengthBucketSampler(DistributedSampler[Any]):
     """Shuffles groups, sorts them by length inside windows, and deals whole batches to the processes in turn.
 
     Every process gets the same number of batches, as distributed training needs. To that end, batches that are left
@@ -57,7 +57,7 @@ class LengthBuckets(DistributedSampler[Any]):
                 f"Expected at least {world_size} groups for {world_size} processes but got {len(lengths)}."
             )
         super().__init__(range(len(lengths)), world_size, rank, shuffle, seed)  # type: ignore[arg-type]  # sized is enough
-        self.lengths, self.batch_size, self.start = list(lengths), batch_size, 0
+        self.lengths, self.batch_size, self.start_batch = list(lengths), batch_size, 0
 
     def __len__(self) -> int:
         batches = -(-len(self.lengths) // self.batch_size)
@@ -65,28 +65,28 @@ class LengthBuckets(DistributedSampler[Any]):
         return each if self.shuffle else min(each, len(self.lengths) // self.num_replicas)
 
     def __iter__(self) -> Iterator[Any]:
-        batches = self._shuffled() if self.shuffle else self._even()
+        batches = self._shuffled_batches() if self.shuffle else self._even_batches()
         total = len(self) * self.num_replicas
         batches = [batches[at % len(batches)] for at in range(total)]
-        yield from batches[self.rank + self.start * self.num_replicas :: self.num_replicas]
+        yield from batches[self.rank + self.start_batch * self.num_replicas :: self.num_replicas]
 
-    def _shuffled(self) -> list[list[int]]:
+    def _shuffled_batches(self) -> list[list[int]]:
         generator = torch.Generator().manual_seed(hash((self.seed, self.epoch)) % 2**63)
         order: list[int] = torch.randperm(len(self.lengths), generator=generator).tolist()
         size, batches = self.batch_size, []
-        for begin in range(0, len(order), size * WINDOW):
-            window = sorted(order[begin : begin + size * WINDOW], key=lambda index: self.lengths[index])
+        for begin in range(0, len(order), size * SORT_WINDOW):
+            window = sorted(order[begin : begin + size * SORT_WINDOW], key=lambda index: self.lengths[index])
             batches += [window[at : at + size] for at in range(0, len(window), size)]
         return [batches[at] for at in torch.randperm(len(batches), generator=generator).tolist()]
 
-    def _even(self) -> list[list[int]]:
+    def _even_batches(self) -> list[list[int]]:
         groups, total = len(self.lengths), len(self) * self.num_replicas
         bounds = [-(-at * groups // total) for at in range(total + 1)]
         return [list(range(begin, end)) for begin, end in itertools.pairwise(bounds)]
 
 
-def collected(batches: list[T]) -> list[T]:
-    """What all processes made of their batches, in the order in which `LengthBuckets` dealt these.
+def all_gather_in_order(batches: list[T]) -> list[T]:
+    """What all processes made of their batches, in the order in which `LengthBucketSampler` dealt these.
 
     Every process has to call it, and gets the same.
 
@@ -100,19 +100,19 @@ def collected(batches: list[T]) -> list[T]:
     return [batch for dealt in zip(*parts, strict=True) for batch in dealt]
 
 
-class ResumableLoader(DataLoader[Any]):
+class ResumableDataLoader(DataLoader[Any]):
     """A loader that Lightning saves in the middle of an epoch: its state is the number of batches handed out.
 
     Batches that workers prepared but nobody took are not counted, so a resumed epoch continues with the next one.
     """
 
-    sampler: LengthBuckets
+    sampler: LengthBucketSampler
     _position = 0
-    _resume = 0
+    _resume_position = 0
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]  # a plain iterator is all that is needed
-        self.sampler.start = self._position = self._resume
-        self._resume = 0
+        self.sampler.start_batch = self._position = self._resume_position
+        self._resume_position = 0
         for batch in super().__iter__():
             self._position += 1
             yield batch
@@ -123,4 +123,4 @@ class ResumableLoader(DataLoader[Any]):
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Continue the next epoch at this position."""
-        self._resume = state["position"]
+        self._resume_position = state["position"]

@@ -12,21 +12,21 @@ from radreward.types import PackedBatch
 
 Packing = Literal["tree", "rows", "batch"]
 """rows: a row per candidate. tree: a row per reference. batch: a row for all that share an instruction."""
-ABSENT = -2
+NO_NODE = -2
 
 
-class Node(NamedTuple):
+class PackNode(NamedTuple):
     """A piece of a row: its tokens, and the node it continues (-1 for a root)."""
 
     tokens: Sequence[int]
     parent: int
 
 
-class Row(NamedTuple):
+class PackRow(NamedTuple):
     """Nodes, parents before children, and which of them end a candidate (node, candidate)."""
 
-    nodes: list[Node]
-    leaves: list[tuple[int, int]]
+    nodes: list[PackNode]
+    candidate_nodes: list[tuple[int, int]]
 
 
 def pack(paths: Sequence[Sequence[Sequence[int]]], packing: Packing, pad: int = 0) -> PackedBatch:
@@ -51,10 +51,10 @@ def pack(paths: Sequence[Sequence[Sequence[int]]], packing: Packing, pad: int = 
     """
     if not paths or any(not path or not all(path) for path in paths):
         raise ValueError("Expected at least one path, of pieces that are not empty.")
-    return _tensors([_row(paths, members) for members in _rows(paths, packing)], len(paths), pad)
+    return _to_tensors([_build_row(paths, members) for members in _assign_rows(paths, packing)], len(paths), pad)
 
 
-def _rows(paths: Sequence[Sequence[Sequence[int]]], packing: Packing) -> Iterator[list[int]]:
+def _assign_rows(paths: Sequence[Sequence[Sequence[int]]], packing: Packing) -> Iterator[list[int]]:
     """Which candidates share a row, in order of first appearance."""
     shared: dict[object, list[int]] = {}
     for index, path in enumerate(paths):
@@ -69,8 +69,8 @@ def _rows(paths: Sequence[Sequence[Sequence[int]]], packing: Packing) -> Iterato
     yield from shared.values()
 
 
-def _row(paths: Sequence[Sequence[Sequence[int]]], members: list[int]) -> Row:
-    nodes: list[Node] = []
+def _build_row(paths: Sequence[Sequence[Sequence[int]]], members: list[int]) -> PackRow:
+    nodes: list[PackNode] = []
     known: dict[tuple[int, tuple[int, ...]], int] = {}
     leaves = []
     for member in members:
@@ -79,21 +79,21 @@ def _row(paths: Sequence[Sequence[Sequence[int]]], members: list[int]) -> Row:
             key = (parent, tuple(piece))
             if key not in known:
                 known[key] = len(nodes)
-                nodes.append(Node(piece, parent))
+                nodes.append(PackNode(piece, parent))
             parent = known[key]
-        nodes.append(Node(paths[member][-1], parent))  # never shared: equal candidates stay two
+        nodes.append(PackNode(paths[member][-1], parent))  # never shared: equal candidates stay two
         leaves.append((len(nodes) - 1, member))
-    return Row(nodes, leaves)
+    return PackRow(nodes, leaves)
 
 
-def _tensors(rows: list[Row], candidates: int, pad: int) -> PackedBatch:
+def _to_tensors(rows: list[PackRow], num_candidates: int, pad: int) -> PackedBatch:
     length = max(sum(len(node.tokens) for node in row.nodes) for row in rows)
     width = max(len(row.nodes) for row in rows)
     input_ids = torch.full((len(rows), length), pad)
     position_ids = torch.zeros(len(rows), length, dtype=torch.int64)
     nodes = torch.full((len(rows), length), -1)
-    parents = torch.full((len(rows), width), ABSENT)
-    leaves = torch.empty(candidates, 2, dtype=torch.int64)
+    parents = torch.full((len(rows), width), NO_NODE)
+    leaves = torch.empty(num_candidates, 2, dtype=torch.int64)
     for r, row in enumerate(rows):
         ends: list[int] = []  # position after the last token of each node
         column = 0
@@ -105,7 +105,7 @@ def _tensors(rows: list[Row], candidates: int, pad: int) -> PackedBatch:
             position_ids[r, span] = torch.arange(begin, ends[n])
             nodes[r, span] = n
             parents[r, n] = node.parent
-        for leaf, candidate in row.leaves:
+        for leaf, candidate in row.candidate_nodes:
             leaves[candidate] = torch.tensor((r, leaf))
     return PackedBatch(input_ids, position_ids, nodes, parents, leaves)
 
@@ -113,21 +113,21 @@ def _tensors(rows: list[Row], candidates: int, pad: int) -> PackedBatch:
 def unpack(packed: PackedBatch) -> list[list[list[int]]]:
     """The token paths of a batch, in the order of its candidates: the inverse of `pack`."""
     paths = []
-    for row, leaf in packed.leaves.tolist():
+    for row, leaf in packed.candidate_nodes.tolist():
         path, node = [], leaf
         while node >= 0:
-            path.append(packed.input_ids[row, packed.nodes[row] == node].tolist())
-            node = int(packed.parents[row, node])
+            path.append(packed.input_ids[row, packed.node_ids[row] == node].tolist())
+            node = int(packed.parent_ids[row, node])
         paths.append(path[::-1])
     return paths
 
 
-def as_rows(packed: PackedBatch) -> PackedBatch:
+def to_rows(packed: PackedBatch) -> PackedBatch:
     """The same candidates, each in a row of its own: what the packed form must agree with."""
     return pack(unpack(packed), "rows")
 
 
-def ancestors(parents: Tensor) -> Tensor:
+def ancestor_mask(parent_ids: Tensor) -> Tensor:
     """Which nodes are seen from a node: itself and its ancestors.
 
     Args:
@@ -136,16 +136,16 @@ def ancestors(parents: Tensor) -> Tensor:
     Returns:
         (R, M, M) bool: [r, q, k] whether a token of node q may see a token of node k.
     """
-    rows, width = parents.shape
-    seen = torch.eye(width, dtype=torch.bool, device=parents.device).repeat(rows, 1, 1)
-    exists = (parents >= 0).unsqueeze(-1)
-    index = parents.clamp_min(0).unsqueeze(-1).expand(rows, width, width)
+    rows, width = parent_ids.shape
+    seen = torch.eye(width, dtype=torch.bool, device=parent_ids.device).repeat(rows, 1, 1)
+    exists = (parent_ids >= 0).unsqueeze(-1)
+    index = parent_ids.clamp_min(0).unsqueeze(-1).expand(rows, width, width)
     for _ in range(2):  # a path has three pieces at most: two steps reach the root
         seen = seen | (torch.gather(seen, 1, index) & exists)
     return seen
 
 
-def visible(packed: PackedBatch, causal: bool, window: int | None = None) -> Tensor:
+def attention_mask(packed: PackedBatch, causal: bool, window: int | None = None) -> Tensor:
     """Which token sees which.
 
     Args:
@@ -157,10 +157,10 @@ def visible(packed: PackedBatch, causal: bool, window: int | None = None) -> Ten
     Returns:
         (R, L, L) bool: [r, q, k]. A padding token sees itself alone, so that no row of the mask is empty.
     """
-    nodes = packed.nodes
+    nodes = packed.node_ids
     rows, length = nodes.shape
     index = nodes.clamp_min(0)
-    seen = ancestors(packed.parents)
+    seen = ancestor_mask(packed.parent_ids)
     query = torch.gather(seen, 1, index.unsqueeze(-1).expand(rows, length, seen.shape[-1]))  # (R, L, M)
     allowed = torch.gather(query, 2, index.unsqueeze(1).expand(rows, length, length))
     allowed = allowed & (nodes >= 0).unsqueeze(1) & (nodes >= 0).unsqueeze(2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 
-def pairs(totals: Tensor, group: Tensor) -> Tensor:
+def make_pairs(totals: Tensor, group: Tensor) -> Tensor:
     """Of two candidates of a group with different totals the higher total is accepted (ER²Score, section 3.2).
 
     Args:

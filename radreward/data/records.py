@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from radreward.criteria import Criteria, CriteriaError
 from radreward.errors import InputError
-from radreward.io.tables import Row, arrow_rows, is_text, read_rows, write_table
+from radreward.io.tables import TableRow, arrow_rows, is_valid_utf8, read_rows, write_table
 from radreward.types import Candidate, ReportGroup
 
-SCHEMA = pa.schema(
+GROUP_SCHEMA = pa.schema(
     {
         "id": pa.string(),
         "reference": pa.string(),
@@ -28,7 +28,7 @@ SCHEMA = pa.schema(
 )
 
 
-FLAT = frozenset({"id", "group", "reference", "candidate", "system"})
+FLAT_COLUMNS = frozenset({"id", "group", "reference", "candidate", "system"})
 """Columns of a flat row beside the criteria."""
 
 
@@ -54,25 +54,25 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
     ids: set[bytes] = set()
     pending: dict[str, ReportGroup] = {}
     closed: set[bytes] = set()
-    for row in _rows(path):
+    for row in _read_any_rows(path):
         try:
-            if row.problem:
-                raise RowError(row.problem)
+            if row.error:
+                raise RowError(row.error)
             if "candidate" in row.values and "candidates" not in row.values:
                 row.values.setdefault("id", row.number)
-            key = _digest(text_field(row.values, "id", number=True))
+            key = _hash_text(text_field(row.values, "id", allow_integer=True))
             if key in ids:
                 raise RowError(f"field 'id': expected a new id but {row.values['id']!r} was there before")
             ids.add(key)
             if "candidates" in row.values:
-                yield _group(row.values, criteria)
+                yield _parse_group(row.values, criteria)
                 continue
-            group, streamed = _flat(row.values, criteria)
+            group, streamed = _parse_flat_row(row.values, criteria)
             if streamed and pending and group.id not in pending:
-                closed.update(map(_digest, pending))
+                closed.update(map(_hash_text, pending))
                 yield from pending.values()
                 pending = {}
-            if streamed and _digest(group.id) in closed:
+            if streamed and _hash_text(group.id) in closed:
                 raise RowError(f"field 'group': expected the rows of {group.id!r} to stand together; sort by group")
             name = group.id if streamed else group.reference
             before = pending.get(name)
@@ -97,10 +97,10 @@ def write_groups(path: str | Path, groups: Iterable[ReportGroup]) -> None:
         }
         for group in groups
     )
-    write_table(path, SCHEMA, rows)
+    write_table(path, GROUP_SCHEMA, rows)
 
 
-def text_field(values: Mapping[str, Any], name: str, number: bool = False) -> str:
+def text_field(values: Mapping[str, Any], name: str, allow_integer: bool = False) -> str:
     """A text of a row that is not empty; with `number`, an integer is read as text.
 
     Raises:
@@ -109,18 +109,18 @@ def text_field(values: Mapping[str, Any], name: str, number: bool = False) -> st
     if name not in values:
         raise RowError(f"field {name!r}: expected a column of this name")
     value = values[name]
-    if number and isinstance(value, int) and not isinstance(value, bool):
+    if allow_integer and isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str):
         raise RowError(f"field {name!r}: expected a text but got {value!r}")
     if not value.strip():
         raise RowError(f"field {name!r}: expected a text that is not empty")
-    if not is_text(value):
+    if not is_valid_utf8(value):
         raise RowError(f"field {name!r}: expected UTF-8 text")
     return value
 
 
-def fingerprint(path: str | Path) -> str:
+def file_fingerprint(path: str | Path) -> str:
     """sha256 of a file, or of the names and contents of all files of a folder."""
     digest = hashlib.sha256()
     root = Path(path)
@@ -137,7 +137,7 @@ def fingerprint(path: str | Path) -> str:
     return digest.hexdigest()
 
 
-def _rows(path: str | Path) -> Iterator[Row]:
+def _read_any_rows(path: str | Path) -> Iterator[TableRow]:
     if str(path).startswith("hf:") or Path(path).is_dir():
         import datasets  # slow to import, and other files do without
 
@@ -160,11 +160,11 @@ def _rows(path: str | Path) -> Iterator[Row]:
         yield from batch
 
 
-def _digest(text: str) -> bytes:
+def _hash_text(text: str) -> bytes:
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
 
 
-def _parsed(value: Any, field: str) -> Any:
+def _parse_json(value: Any, field: str) -> Any:
     if not isinstance(value, str):
         return value
     try:
@@ -173,48 +173,50 @@ def _parsed(value: Any, field: str) -> Any:
         raise RowError(f"field {field!r}: expected JSON ({error})") from error
 
 
-def _group(values: Mapping[str, Any], criteria: Criteria | None) -> ReportGroup:
-    entries = _parsed(values["candidates"], "candidates")
+def _parse_group(values: Mapping[str, Any], criteria: Criteria | None) -> ReportGroup:
+    entries = _parse_json(values["candidates"], "candidates")
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise RowError("field 'candidates': expected a list of objects with text and errors")
     candidates = []
     for position, entry in enumerate(entries, 1):
         try:
-            candidates.append(_candidate(text_field(entry, "text"), entry.get("errors"), entry.get("system"), criteria))
+            candidates.append(
+                _parse_candidate(text_field(entry, "text"), entry.get("errors"), entry.get("system"), criteria)
+            )
         except (RowError, CriteriaError) as error:
             raise RowError(f"candidate {position}: {error}") from error
-    return ReportGroup(text_field(values, "id", number=True), text_field(values, "reference"), tuple(candidates))
+    return ReportGroup(text_field(values, "id", allow_integer=True), text_field(values, "reference"), tuple(candidates))
 
 
-def _flat(values: Mapping[str, Any], criteria: Criteria | None) -> tuple[ReportGroup, bool]:
+def _parse_flat_row(values: Mapping[str, Any], criteria: Criteria | None) -> tuple[ReportGroup, bool]:
     errors = values.get("errors")
     if "errors" not in values and criteria:
-        errors = {tag: _cell(values[tag], tag) for tag in _tag_columns(values, criteria)}
+        errors = {tag: _parse_cell(values[tag], tag) for tag in _tag_columns(values, criteria)}
     reference, text = text_field(values, "reference"), text_field(values, "candidate")
-    candidate = _candidate(text, errors, values.get("system"), criteria)
+    candidate = _parse_candidate(text, errors, values.get("system"), criteria)
     streamed = "group" in values
     return ReportGroup(text_field(values, "group" if streamed else "id", True), reference, (candidate,)), streamed
 
 
 def _tag_columns(values: Mapping[str, Any], criteria: Criteria) -> list[str]:
     """The tags that have a column; a column that is nearly a missing tag is a slip."""
-    extra = sorted(str(name) for name in set(values) - set(criteria.tags) - FLAT)
+    extra = sorted(str(name) for name in set(values) - set(criteria.tags) - FLAT_COLUMNS)
     for tag in criteria.tags:
         if tag not in values and (near := get_close_matches(tag, extra, 1, 0.85)):
             raise RowError(f"field {near[0]!r}: unknown column; expected {tag!r}")
     return [tag for tag in criteria.tags if tag in values]
 
 
-def _candidate(text: str, errors: Any, system: Any, criteria: Criteria | None) -> Candidate:
-    known = _errors(_parsed(errors, "errors"))
+def _parse_candidate(text: str, errors: Any, system: Any, criteria: Criteria | None) -> Candidate:
+    known = _parse_errors(_parse_json(errors, "errors"))
     if criteria is not None:
-        criteria.values(known or {})
-    if system is not None and (not isinstance(system, str) or not is_text(system)):
+        criteria.to_list(known or {})
+    if system is not None and (not isinstance(system, str) or not is_valid_utf8(system)):
         raise RowError(f"field 'system': expected a text but got {system!r}")
     return Candidate(text, known, system or None)
 
 
-def _errors(value: Any) -> dict[str, float] | None:
+def _parse_errors(value: Any) -> dict[str, float] | None:
     if isinstance(value, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):  # an Arrow map
         value = dict(value)
     if value is None:
@@ -222,10 +224,10 @@ def _errors(value: Any) -> dict[str, float] | None:
     if not isinstance(value, dict) or not all(isinstance(tag, str) for tag in value):
         raise RowError(f"field 'errors': expected a mapping from criterion to number but got {value!r}")
     # Where Arrow has no map, a tag that another row has is null in this one.
-    return {tag: _number(number, tag) for tag, number in value.items() if number is not None}
+    return {tag: _parse_error_count(number, tag) for tag, number in value.items() if number is not None}
 
 
-def _number(value: Any, tag: str) -> float:
+def _parse_error_count(value: Any, tag: str) -> float:
     try:
         if isinstance(value, bool | int | float) and math.isfinite(float(value)) and value >= 0:
             return float(value)
@@ -234,7 +236,7 @@ def _number(value: Any, tag: str) -> float:
     raise RowError(f"field {tag!r}: expected a finite number >= 0 but got {value!r}")
 
 
-def _cell(value: Any, tag: str) -> Any:
+def _parse_cell(value: Any, tag: str) -> Any:
     if not isinstance(value, str):
         return value
     try:

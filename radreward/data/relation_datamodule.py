@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from radreward.data.record_datamodule import RecordData
-from radreward.data.relation_io import RelatedSentences, read_relations
+from radreward.data.record_datamodule import RecordDataModule
+from radreward.data.relation_io import SentenceRelations, read_relations
 
 
-class RelationDataModule(RecordData[RelatedSentences]):
+class RelationDataModule(RecordDataModule[SentenceRelations]):
     """Records of related sentences, in batches of like length.
 
     Args:
@@ -22,27 +22,27 @@ class RelationDataModule(RecordData[RelatedSentences]):
         InputError: In `setup`, for files that cannot be used.
     """
 
-    kind: ClassVar[str] = "relations"
+    record_name: ClassVar[str] = "relations"
 
     def __init__(
         self,
         relations: str | list[str],
-        validation: float | str = 0.1,
-        records_per_batch: int = 8,
+        val_split: float | str = 0.1,
+        batch_size: int = 8,
         seed: int = 0,
     ) -> None:
-        if records_per_batch < 1:
-            raise ValueError(f"Expected `records_per_batch` to be >= 1 but got {records_per_batch}.")
-        super().__init__(relations, validation, records_per_batch, seed)
+        if batch_size < 1:
+            raise ValueError(f"Expected `records_per_batch` to be >= 1 but got {batch_size}.")
+        super().__init__(relations, val_split, batch_size, seed)
 
-    def read(self, file: str) -> Iterable[RelatedSentences]:
+    def read(self, file: str) -> Iterable[SentenceRelations]:
         """See `read_relations`."""
         return read_relations(file)
 
-    def texts(self, record: RelatedSentences) -> Sequence[str]:
+    def texts(self, record: SentenceRelations) -> Sequence[str]:
         """The sentences."""
         return record.sentences
 
-    def counts(self, record: RelatedSentences) -> bool:
+    def is_trainable(self, record: SentenceRelations) -> bool:
         """Whether any of them are related."""
         return bool(record.pairs)

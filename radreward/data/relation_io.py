@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from radreward.data.records import RowError
 from radreward.errors import InputError
-from radreward.io.tables import is_text, read_rows, write_table
+from radreward.io.tables import is_valid_utf8, read_rows, write_table
 from radreward.systems.sentence_eval.few_shot import SCORES
 
-SCHEMA = pa.schema(
+RELATION_SCHEMA = pa.schema(
     {
         "sentences": pa.list_(pa.string()),
         "pairs": pa.list_(pa.struct({"one": pa.int64(), "other": pa.int64(), "score": pa.float64()})),
@@ -22,7 +22,7 @@ SCHEMA = pa.schema(
 )
 
 
-class RelatedSentences(NamedTuple):
+class SentenceRelations(NamedTuple):
     """Some sentences, and the scores of pairs of them."""
 
     sentences: tuple[str, ...]
@@ -30,17 +30,17 @@ class RelatedSentences(NamedTuple):
     """Places of two sentences, and 1 the same, 0.5 partly, -1 a contradiction, 0 nothing in common."""
 
 
-def write_relations(path: str | Path, records: Iterable[RelatedSentences]) -> None:
+def write_relations(path: str | Path, records: Iterable[SentenceRelations]) -> None:
     """Write records, a row each, as JSONL, CSV or Parquet; the file appears when it is complete."""
     names = ("one", "other", "score")
     rows = (
         {"sentences": list(texts), "pairs": [dict(zip(names, pair, strict=True)) for pair in pairs]}
         for texts, pairs in records
     )
-    write_table(path, SCHEMA, rows)
+    write_table(path, RELATION_SCHEMA, rows)
 
 
-def read_relations(path: str | Path) -> Iterator[RelatedSentences]:
+def read_relations(path: str | Path) -> Iterator[SentenceRelations]:
     """Records of a file with `sentences` and `pairs` (one, other, score).
 
     Raises:
@@ -49,21 +49,23 @@ def read_relations(path: str | Path) -> Iterator[RelatedSentences]:
     for batch in read_rows(path):
         for row in batch:
             try:
-                if row.problem:
-                    raise RowError(row.problem)
-                yield _record(row.values)
+                if row.error:
+                    raise RowError(row.error)
+                yield _parse_relations(row.values)
             except RowError as error:
                 raise InputError(f"{path}, row {row.number}: {error}.") from error
 
 
-def _record(values: Mapping[str, Any]) -> RelatedSentences:
-    texts = _list(values, "sentences")
-    if not texts or not all(isinstance(text, str) and text.strip() and is_text(text) for text in texts):
+def _parse_relations(values: Mapping[str, Any]) -> SentenceRelations:
+    texts = _list_field(values, "sentences")
+    if not texts or not all(isinstance(text, str) and text.strip() and is_valid_utf8(text) for text in texts):
         raise RowError("field 'sentences': expected texts that are not empty")
-    return RelatedSentences(tuple(texts), tuple(_pair(entry, len(texts)) for entry in _list(values, "pairs")))
+    return SentenceRelations(
+        tuple(texts), tuple(_parse_pair(entry, len(texts)) for entry in _list_field(values, "pairs"))
+    )
 
 
-def _list(values: Mapping[str, Any], field: str) -> list[Any]:
+def _list_field(values: Mapping[str, Any], field: str) -> list[Any]:
     found = values.get(field)
     if isinstance(found, str):
         try:
@@ -75,7 +77,7 @@ def _list(values: Mapping[str, Any], field: str) -> list[Any]:
     return found
 
 
-def _pair(entry: Any, count: int) -> tuple[int, int, float]:
+def _parse_pair(entry: Any, count: int) -> tuple[int, int, float]:
     if not isinstance(entry, dict) or set(entry) != {"one", "other", "score"}:
         raise RowError(f"field 'pairs': expected objects with one, other and score but got {entry!r}")
     one, other, score = entry["one"], entry["other"], entry["score"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 
-def held_out(reference: str, fraction: float, seed: int | str = 0) -> bool:
+def is_held_out(reference: str, fraction: float, seed: int | str = 0) -> bool:
     """Whether a reference belongs to the held-out part: by its text and the seed alone, so order does not matter.
 
     Texts that differ in case and white space only are one reference. Whoever splits a part again needs another seed:
@@ -19,10 +19,10 @@ def held_out(reference: str, fraction: float, seed: int | str = 0) -> bool:
     """
     if not 0 <= fraction <= 1:
         raise ValueError(f"Expected `fraction` to be in [0, 1] but got {fraction}.")
-    digest = hashlib.sha256(f"{seed}\0{normalised(reference)}".encode()).digest()
+    digest = hashlib.sha256(f"{seed}\0{normalize_text(reference)}".encode()).digest()
     return int.from_bytes(digest[:8]) < fraction * 2**64
 
 
-def normalised(reference: str) -> str:
+def normalize_text(text: str) -> str:
     """A text by which references are compared: without differences in case and white space."""
-    return " ".join(reference.casefold().split())
+    return " ".join(text.casefold().split())

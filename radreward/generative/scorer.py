@@ -11,16 +11,16 @@ import torch
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
-from radreward.generative.evaluator import TEMPLATES, Answer, Explainer, load_explainer
-from radreward.prompts.generative_template import AnswerTemplate
-from radreward.scorers.base import OK, TRUNCATED, Scorer
+from radreward.generative.evaluator import TEMPLATES, GeneratedAnswer, GenerativeEvaluator, load_generative_evaluator
+from radreward.prompts.generative_template import GenerativeTemplate
+from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
 from radreward.types import Explanation as Explanation
 from radreward.types import Scores
 
-UNREADABLE = "unreadable answer"
+UNPARSABLE_ANSWER = "unreadable answer"
 
 
-class ExplainingScorer(Scorer):
+class GenerativeScorer(Scorer):
     """Asks a model about each pair of reports, and reads counts and score from its answer.
 
     sub = the quality of each criterion, -count · weight (n, N); counts (n, N); the evidence of a row is an
@@ -37,19 +37,24 @@ class ExplainingScorer(Scorer):
         InputError: If the model answers in another layout.
     """
 
-    layout: type[AnswerTemplate]
-    explains = True
+    template_class: type[GenerativeTemplate]
+    returns_explanations = True
 
     def __init__(
-        self, explainer: Explainer, too_long: Literal["reject", "truncate"] = "reject", batch_size: int = 64
+        self,
+        evaluator: GenerativeEvaluator,
+        on_too_long: Literal["reject", "truncate"] = "reject",
+        batch_size: int = 64,
     ) -> None:
-        if too_long not in ("reject", "truncate"):
-            raise ValueError(f"Expected `too_long` to be reject or truncate but got {too_long!r}.")
-        if not isinstance(explainer.template, self.layout):
-            given = type(explainer.template).__name__
-            raise InputError(f"{self.title}: Expected a model that answers by {self.layout.__name__} but got {given}.")
-        self.explainer, self.too_long, self.batch_size = explainer, too_long, batch_size
-        self.judged: Criteria = explainer.questions.criteria
+        if on_too_long not in ("reject", "truncate"):
+            raise ValueError(f"Expected `too_long` to be reject or truncate but got {on_too_long!r}.")
+        if not isinstance(evaluator.template, self.template_class):
+            given = type(evaluator.template).__name__
+            raise InputError(
+                f"{self.title}: Expected a model that answers by {self.template_class.__name__} but got {given}."
+            )
+        self.evaluator, self.on_too_long, self.batch_size = evaluator, on_too_long, batch_size
+        self.judged: Criteria = evaluator.prompt_encoder.criteria
         self.criteria = self.judged
 
     @classmethod
@@ -57,9 +62,9 @@ class ExplainingScorer(Scorer):
         cls,
         folder: str | Path | None,
         precision: Literal["fp32", "int8"] = "fp32",
-        too_long: Literal["reject", "truncate"] = "reject",
+        on_too_long: Literal["reject", "truncate"] = "reject",
         device: str = "cpu",
-        download: bool = False,
+        allow_download: bool = False,
         model: str | None = None,
         batch_size: int = 64,
     ) -> Self:
@@ -82,24 +87,24 @@ class ExplainingScorer(Scorer):
         path = Path(folder or model or "").expanduser()
         inside = path / "model"
         found = inside if any((inside / name).is_file() for name in TEMPLATES) else path
-        return cls(load_explainer(found, device, download), too_long, batch_size)
+        return cls(load_generative_evaluator(found, device, allow_download), on_too_long, batch_size)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`; weights are written in full precision."""
-        self.explainer.save(folder)
+        self.evaluator.save(folder)
 
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
-        return f"{self.explainer.fingerprint()} {self.too_long}"
+        return f"{self.evaluator.fingerprint()} {self.on_too_long}"
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer.score_texts`."""
-        cut = self.too_long == "truncate"
-        answers = self.explainer.answers(references, candidates, cut, self.batch_size)
-        read = [self._unasked(answer) if answer.text is None else self.read(answer) for answer in answers]
+        cut = self.on_too_long == "truncate"
+        answers = self.evaluator.generate(references, candidates, cut, self.batch_size)
+        read = [self._skipped(answer) if answer.text is None else self.parse_answer(answer) for answer in answers]
         counts = torch.tensor([entry.counts for entry in read]).reshape(len(read), len(self.judged))
         status = [
-            TRUNCATED if entry.status == OK and answer.cut else entry.status
+            STATUS_TRUNCATED if entry.status == STATUS_OK and answer.truncated else entry.status
             for entry, answer in zip(read, answers, strict=True)
         ]
         return Scores(
@@ -110,15 +115,15 @@ class ExplainingScorer(Scorer):
             tuple(entry.evidence for entry in read),
         )
 
-    def _unasked(self, answer: Answer) -> Reading:
-        return Reading(torch.nan, [torch.nan] * len(self.judged), answer.problem or "not asked", None)
+    def _skipped(self, answer: GeneratedAnswer) -> ParsedScore:
+        return ParsedScore(torch.nan, [torch.nan] * len(self.judged), answer.skip_reason or "not asked", None)
 
     @abstractmethod
-    def read(self, answer: Answer) -> Reading:
+    def parse_answer(self, answer: GeneratedAnswer) -> ParsedScore:
         """Score, counts and evidence of an answer that there is."""
 
 
-class Reading(NamedTuple):
+class ParsedScore(NamedTuple):
     """An answer as a row of scores."""
 
     total: float

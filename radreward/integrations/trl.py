@@ -20,11 +20,13 @@ from radreward.scorers import Scorer, load
 
 logger = logging.getLogger(__name__)
 
-Reward = Callable[..., list[float | None]]
+TRLReward = Callable[..., list[float | None]]
 """As TRL calls it: prompts, completions and columns of the dataset by name, to a reward of each completion."""
 
 
-def reward_function(scorer: Scorer | str, column: str = "reference", unscored: float | None = None) -> Reward:
+def trl_reward(
+    scorer: Scorer | str, reference_column: str = "reference", missing_reward: float | None = None
+) -> TRLReward:
     """A scorer as a reward function of TRL's trainers: the total, turned round where lower is better.
 
     Args:
@@ -45,23 +47,25 @@ def reward_function(scorer: Scorer | str, column: str = "reference", unscored: f
     sign = 1.0 if chosen.higher_is_better else -1.0
 
     def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
-        references = columns.get(column)
+        references = columns.get(reference_column)
         if references is None:
-            raise InputError(f"Expected the column {column!r} in the dataset, with reference reports, but it has none.")
+            raise InputError(
+                f"Expected the column {reference_column!r} in the dataset, with reference reports, but it has none."
+            )
         if len(references) != len(completions) or not all(isinstance(text, str) for text in references):
-            raise InputError(f"Expected the column {column!r} to hold a text for each completion.")
-        scores = chosen.score(list(references), [_text(completion) for completion in completions])
+            raise InputError(f"Expected the column {reference_column!r} to hold a text for each completion.")
+        scores = chosen.score(list(references), [_completion_text(completion) for completion in completions])
         totals = [sign * float(value) for value in scores.total]
         unread = [status for value, status in zip(totals, scores.status, strict=True) if not math.isfinite(value)]
         if unread:
             logger.warning("%d of %d completions have no score: %s.", len(unread), len(totals), unread[0])
-        return [value if math.isfinite(value) else unscored for value in totals]
+        return [value if math.isfinite(value) else missing_reward for value in totals]
 
     reward.__name__ = chosen.title or (scorer if isinstance(scorer, str) else type(scorer).__name__)
     return reward
 
 
-def _text(completion: Any) -> str:
+def _completion_text(completion: Any) -> str:
     """What was written: a text, or the turns of a chat, as TRL hands on either."""
     if isinstance(completion, str):
         return completion

@@ -12,7 +12,7 @@ from radreward.errors import InputError
 
 
 @contextmanager
-def new_folder(folder: str | Path, known: Collection[str], holds: str) -> Iterator[Path]:
+def atomic_folder(folder: str | Path, marker_files: Collection[str], description: str) -> Iterator[Path]:
     """A scratch folder that takes the place of `folder`, and of an older one there, when the block ends well.
 
     Args:
@@ -30,9 +30,9 @@ def new_folder(folder: str | Path, known: Collection[str], holds: str) -> Iterat
     ['config.json']
     """
     folder = Path(folder)
-    ours = any((folder / name).is_file() for name in known)
+    ours = any((folder / name).is_file() for name in marker_files)
     if folder.exists() and not ours and (folder.is_file() or any(folder.iterdir())):
-        raise InputError(f"{folder}: Expected a folder that is new, empty or holds {holds}.")
+        raise InputError(f"{folder}: Expected a folder that is new, empty or holds {description}.")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
         new, old = Path(scratch, "new"), Path(scratch, "old")

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 
-class RowProgress:
+class ProgressReporter:
     """Counts rows on the standard error.
 
     Args:
@@ -25,39 +25,63 @@ class RowProgress:
     """
 
     def __init__(
-        self, rows: int, output: Path, done: int = 0, show: bool = True, every: float = 60.0, word: str = "scored"
+        self,
+        total: int,
+        output: Path,
+        completed: int = 0,
+        enabled: bool = True,
+        interval: float = 60.0,
+        description: str = "scored",
     ) -> None:
-        self.rows, self.output, self.done, self.every, self.word = rows, output, done, every, word
+        self.total, self.output, self.completed, self.interval, self.description = (
+            total,
+            output,
+            completed,
+            interval,
+            description,
+        )
         console = Console(stderr=True)
         bar = console.is_terminal or console.is_jupyter
-        self._lines = show and not bar
-        columns = (TextColumn(word), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[speed]} rows/s"))
-        self._bar = Progress(*columns, TimeRemainingColumn(), console=console, disable=not (show and bar))
-        self._task = self._bar.add_task(word, total=rows, completed=done, speed="-")
+        self._plain_text = enabled and not bar
+        columns = (
+            TextColumn(description),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[speed]} rows/s"),
+        )
+        self._bar = Progress(*columns, TimeRemainingColumn(), console=console, disable=not (enabled and bar))
+        self._task = self._bar.add_task(description, total=total, completed=completed, speed="-")
 
     def __enter__(self) -> Self:
-        self._began = self._told = time.monotonic()
-        self._fresh = 0
+        self._started = self._last_printed = time.monotonic()
+        self._advanced = 0
         self._bar.start()
-        if self._lines:
-            self._tell(f"into {self.output}")
+        if self._plain_text:
+            self._print_line(f"into {self.output}")
         return self
 
     def advance(self, rows: int) -> None:
         """Rows were done."""
-        self._fresh += rows
+        self._advanced += rows
         now = time.monotonic()
-        speed = self._fresh / (now - self._began)
+        speed = self._advanced / (now - self._started)
         self._bar.update(self._task, advance=rows, speed=f"{speed:.1f}")
-        if self._lines and now - self._told >= self.every:
-            left = (self.rows - self.done - self._fresh) / speed / 60
-            self._tell(f"{speed:.3g} rows/s, {left:.0f} min left")
+        if self._plain_text and now - self._last_printed >= self.interval:
+            left = (self.total - self.completed - self._advanced) / speed / 60
+            self._print_line(f"{speed:.3g} rows/s, {left:.0f} min left")
 
-    def _tell(self, text: str) -> None:
-        self._told = time.monotonic()
-        print(f"{self.word} {self.done + self._fresh} of {self.rows} rows: {text}", file=sys.stderr, flush=True)
+    def _print_line(self, text: str) -> None:
+        self._last_printed = time.monotonic()
+        print(
+            f"{self.description} {self.completed + self._advanced} of {self.total} rows: {text}",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self._bar.stop()

@@ -10,11 +10,11 @@ from radreward.data.records import RowError
 from radreward.errors import InputError
 from radreward.io.tables import read_rows
 
-Entry = TypeVar("Entry")
-_SHOWN = 5
+T = TypeVar("T")
+_MAX_REPORTED = 5
 
 
-def read_checked(path: str | Path, make: Callable[[Mapping[str, Any]], Entry]) -> list[tuple[int, Entry]]:
+def read_validated_rows(path: str | Path, parse: Callable[[Mapping[str, Any]], T]) -> list[tuple[int, T]]:
     """Row number and what `make` makes of each row's values.
 
     Args:
@@ -24,34 +24,34 @@ def read_checked(path: str | Path, make: Callable[[Mapping[str, Any]], Entry]) -
     Raises:
         InputError: If the file cannot be read, has no row, or has rows that cannot be used.
     """
-    found: list[tuple[int, Entry]] = []
+    found: list[tuple[int, T]] = []
     problems: list[str] = []
     for batch in read_rows(path):
         for row in batch:
             try:
-                if row.problem:
-                    raise RowError(row.problem)
-                found.append((row.number, make(row.values)))
+                if row.error:
+                    raise RowError(row.error)
+                found.append((row.number, parse(row.values)))
             except RowError as error:
                 problems.append(f"row {row.number}: {error}")
     if problems:
-        refuse(path, problems)
+        raise_row_errors(path, problems)
     if not found:
         raise InputError(f"{path}: Expected at least one row but there is none.")
     return found
 
 
-def refuse(path: str | Path, problems: Sequence[str]) -> NoReturn:
+def raise_row_errors(path: str | Path, errors: Sequence[str]) -> NoReturn:
     """Tell the first problems, and how many more there are.
 
     Raises:
         InputError: Always.
     """
-    more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-    raise InputError(f"{path}, {'; '.join(problems[:_SHOWN])}{more}.")
+    more = f"; and {len(errors) - _MAX_REPORTED} more" if len(errors) > _MAX_REPORTED else ""
+    raise InputError(f"{path}, {'; '.join(errors[:_MAX_REPORTED])}{more}.")
 
 
-def number_field(values: Mapping[str, Any], name: str, least: float, most: float) -> float | None:
+def number_field(values: Mapping[str, Any], name: str, minimum: float, maximum: float) -> float | None:
     """A number of a row, or None where the field is empty, null, NaN or not there.
 
     Raises:
@@ -67,6 +67,6 @@ def number_field(values: Mapping[str, Any], name: str, least: float, most: float
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
-    if isinstance(value, bool) or not least <= number <= most or number in (float("inf"), float("-inf")):
-        raise RowError(f"field {name!r}: expected a number from {least:g} to {most:g} but got {value!r}")
+    if isinstance(value, bool) or not minimum <= number <= maximum or number in (float("inf"), float("-inf")):
+        raise RowError(f"field {name!r}: expected a number from {minimum:g} to {maximum:g} but got {value!r}")
     return number

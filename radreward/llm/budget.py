@@ -7,41 +7,43 @@ from typing import NamedTuple
 
 from radreward.types import ChatRequest
 
-PER_MESSAGE = 16
+TEMPLATE_TOKENS_PER_MESSAGE = 16
 """What a chat template may add to a message, in tokens."""
 
 
-def most_tokens(request: ChatRequest) -> int:
+def max_token_bound(request: ChatRequest) -> int:
     """The most tokens that a request and its answer can take, whatever the tokenizer: a token has a byte at least.
 
     >>> from radreward.types import Message
     >>> most_tokens(ChatRequest((Message("user", "No edema."),), max_tokens=100))
     141
     """
-    prompt = sum(len(content.encode("utf-8", "surrogatepass")) + PER_MESSAGE for _, content in request.messages)
-    return prompt + PER_MESSAGE + request.max_tokens
+    prompt = sum(
+        len(content.encode("utf-8", "surrogatepass")) + TEMPLATE_TOKENS_PER_MESSAGE for _, content in request.messages
+    )
+    return prompt + TEMPLATE_TOKENS_PER_MESSAGE + request.max_tokens
 
 
-class Size(NamedTuple):
+class RequestVolume(NamedTuple):
     """How much a job asks."""
 
     requests: int
     """That differ: equal ones are asked once."""
     characters: int
     """Of all messages."""
-    prompts: int
+    max_prompt_tokens: int
     """Tokens of all messages at most."""
-    answers: int
+    max_completion_tokens: int
     """Tokens of all answers at most."""
 
     def __str__(self) -> str:
         return (
-            f"{self.requests} requests: prompts of {self.characters} characters, at most {self.prompts} tokens (about "
-            f"{self.characters // 4} of English text), and answers of at most {self.answers} tokens."
+            f"{self.requests} requests: prompts of {self.characters} characters, at most {self.max_prompt_tokens} tokens (about "
+            f"{self.characters // 4} of English text), and answers of at most {self.max_completion_tokens} tokens."
         )
 
 
-def size(requests: Sequence[ChatRequest]) -> Size:
+def estimate_volume(requests: Sequence[ChatRequest]) -> RequestVolume:
     """How much requests ask, before anything is sent.
 
     >>> from radreward.types import Message
@@ -51,7 +53,7 @@ def size(requests: Sequence[ChatRequest]) -> Size:
     different = set(requests)
     answers = sum(request.max_tokens for request in different)
     characters = sum(len(message.content) for request in different for message in request.messages)
-    return Size(len(different), characters, sum(map(most_tokens, different)) - answers, answers)
+    return RequestVolume(len(different), characters, sum(map(max_token_bound, different)) - answers, answers)
 
 
 class Budget:
@@ -85,12 +87,12 @@ class Budget:
         self.reserved += tokens
         return True
 
-    def settle(self, reserved: int, spent: int) -> None:
+    def release(self, reserved: int, spent: int) -> None:
         """Give back what was set aside, and count what it came to."""
         self.reserved -= reserved
         self.spent += spent
 
-    def refusal(self, tokens: int) -> str:
+    def exceeded_message(self, tokens: int) -> str:
         """The status of a request for which too little is left."""
         left = (self.limit or 0) - self.spent
         return f"not sent: the budget is used up ({left} tokens are left, up to {tokens} would be needed)"

@@ -9,18 +9,18 @@ from itertools import pairwise
 from rich.console import Console
 from rich.progress import Progress
 
-from radreward.io.tables import is_text
+from radreward.io.tables import is_valid_utf8
 from radreward.llm.budget import Budget
-from radreward.llm.response_cache import AnswerCache, request_key
-from radreward.types import ChatAnswer, ChatRequest
+from radreward.llm.response_cache import ResponseCache, request_key
+from radreward.types import ChatRequest, ChatResponse
 
 ROLES = ("system", "user", "assistant")
-OK = "ok"
+STATUS_OK = "ok"
 
 
-def no_answer(status: str) -> ChatAnswer:
+def failed_response(status: str) -> ChatResponse:
     """An answer that is none, and why."""
-    return ChatAnswer("", "", None, None, status)
+    return ChatResponse("", "", None, None, status)
 
 
 class ChatModel(ABC):
@@ -35,24 +35,24 @@ class ChatModel(ABC):
         ValueError: If the budget is negative.
     """
 
-    def __init__(self, cache: AnswerCache | None = None, budget: int | None = None, progress: bool = False) -> None:
+    def __init__(self, cache: ResponseCache | None = None, budget: int | None = None, progress: bool = False) -> None:
         self.cache = cache
         self.budget = Budget(budget)
         self.progress = progress
 
     @property
     @abstractmethod
-    def identity(self) -> str:
+    def model_id(self) -> str:
         """Who answers: it is hashed into the keys of the cache, so that another model's answers are not taken."""
 
     @abstractmethod
-    def answer(self, requests: Sequence[ChatRequest], done: Callable[[int, ChatAnswer], None]) -> None:
+    def _generate(self, requests: Sequence[ChatRequest], on_response: Callable[[int, ChatResponse], None]) -> None:
         """Ask requests that all differ, and call `done(index, answer)` for every one of them as soon as it is there.
 
         Called by `complete` with what is not in the cache. An answer that cannot be had is one with a status.
         """
 
-    def complete(self, requests: Sequence[ChatRequest]) -> list[ChatAnswer]:
+    def complete(self, requests: Sequence[ChatRequest]) -> list[ChatResponse]:
         """Answers in the order and length of the requests.
 
         Equal requests are asked once. An answer that cannot be had is empty, and its `status` says why.
@@ -62,14 +62,14 @@ class ChatModel(ABC):
             InputError: If the cache cannot be read or written.
         """
         for index, request in enumerate(requests):
-            _check(index, request)
-        identity = self.identity
+            _validate_request(index, request)
+        identity = self.model_id
         keys = [request_key(identity, request) for request in requests]
-        found: dict[str, ChatAnswer] = {}
+        found: dict[str, ChatResponse] = {}
         missing: dict[str, ChatRequest] = {}
         for key, request in zip(keys, requests, strict=True):
             if key not in found and key not in missing:
-                known = self._known(request, key)
+                known = self._lookup(request, key)
                 if known is None:
                     missing[key] = request
                 else:
@@ -78,35 +78,35 @@ class ChatModel(ABC):
         with Progress(console=Console(stderr=True), disable=not self.progress) as bar:
             task = bar.add_task("answers", total=len(found) + len(names), completed=len(found))
 
-            def done(index: int, answer: ChatAnswer) -> None:
+            def done(index: int, answer: ChatResponse) -> None:
                 found[names[index]] = answer
-                if self.cache is not None and answer.status == OK:
+                if self.cache is not None and answer.status == STATUS_OK:
                     self.cache.put(names[index], answer)
                 bar.advance(task)
 
             if names:
-                self.answer(list(missing.values()), done)
+                self._generate(list(missing.values()), done)
         return [found[key] for key in keys]
 
-    def _known(self, request: ChatRequest, key: str) -> ChatAnswer | None:
+    def _lookup(self, request: ChatRequest, key: str) -> ChatResponse | None:
         for number, message in enumerate(request.messages, 1):
-            if not is_text(message.content):
-                return no_answer(f"not sent: expected message {number} to be Unicode text")
+            if not is_valid_utf8(message.content):
+                return failed_response(f"not sent: expected message {number} to be Unicode text")
         return self.cache.get(key) if self.cache is not None else None
 
 
-class Unasked(ChatModel):
+class DryRunChatModel(ChatModel):
     """Answers nothing: requests can be made, and counted, before there is a model."""
 
-    identity = "nobody"
+    model_id = "nobody"
 
-    def answer(self, requests: Sequence[ChatRequest], done: Callable[[int, ChatAnswer], None]) -> None:
+    def _generate(self, requests: Sequence[ChatRequest], on_response: Callable[[int, ChatResponse], None]) -> None:
         """See `ChatModel.answer`."""
         for index in range(len(requests)):
-            done(index, no_answer("not sent: nobody is to be asked"))
+            on_response(index, failed_response("not sent: nobody is to be asked"))
 
 
-def _check(index: int, request: ChatRequest) -> None:
+def _validate_request(index: int, request: ChatRequest) -> None:
     where = f"request {index}"
     roles = [message.role for message in request.messages]
     if not roles or roles[-1] != "user" or not set(roles) <= set(ROLES) or "system" in roles[1:]:

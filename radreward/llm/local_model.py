@@ -15,14 +15,14 @@ from transformers import AutoModelForCausalLM, GenerationConfig, LogitsProcessor
 
 from radreward.data.tokenizer import load_tokenizer, resolve_backbone
 from radreward.errors import InputError
-from radreward.llm.chat_model import OK, ChatModel, no_answer
-from radreward.llm.response_cache import AnswerCache
-from radreward.types import ChatAnswer, ChatRequest, Message
+from radreward.llm.chat_model import STATUS_OK, ChatModel, failed_response
+from radreward.llm.response_cache import ResponseCache
+from radreward.types import ChatRequest, ChatResponse, Message
 
-_MARK = re.compile("\ue000(\\d+)\ue001")
+_PLACEHOLDER = re.compile("\ue000(\\d+)\ue001")
 
 
-class LocalChat(ChatModel):
+class LocalChatModel(ChatModel):
     """A causal language model, in batches; greedy where `temperature` is 0, else drawn by the request's seed.
 
     Messages are laid out by the tokenizer's chat template where it has one. Their text never becomes a special token:
@@ -51,7 +51,7 @@ class LocalChat(ChatModel):
         device: str = "auto",
         dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto",
         local_files_only: bool = False,
-        cache: AnswerCache | None = None,
+        cache: ResponseCache | None = None,
         budget: int | None = None,
         progress: bool = False,
     ) -> None:
@@ -64,7 +64,7 @@ class LocalChat(ChatModel):
         self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
         self.tokenizer: Any = load_tokenizer(name)
         self.model = self._load(local_files_only)
-        self._ends = _ends(self.model.generation_config.eos_token_id, self.tokenizer.eos_token_id)
+        self._eos_token_ids = _eos_token_ids(self.model.generation_config.eos_token_id, self.tokenizer.eos_token_id)
         # A model's own settings, a penalty on repetition for one, would answer otherwise than was asked.
         self.model.generation_config = GenerationConfig()
 
@@ -83,7 +83,7 @@ class LocalChat(ChatModel):
         return model.to(self.device).eval()
 
     @property
-    def identity(self) -> str:
+    def model_id(self) -> str:
         """The name, the version of the weights and their type; of a folder, names, sizes and times of its files."""
         folder = Path(resolve_backbone(self.name))
         files = sorted(path for path in folder.glob("*") if path.is_file()) if folder.is_dir() else []
@@ -91,14 +91,14 @@ class LocalChat(ChatModel):
         version = getattr(self.model.config, "_commit_hash", None)
         return f"local {self.name} {version} {self.dtype} {hashlib.sha256(repr(listed).encode()).hexdigest()}"
 
-    def answer(self, requests: Sequence[ChatRequest], done: Callable[[int, ChatAnswer], None]) -> None:
+    def _generate(self, requests: Sequence[ChatRequest], on_response: Callable[[int, ChatResponse], None]) -> None:
         """See `ChatModel.answer`."""
         prompts = [self.encode(request.messages) for request in requests]
         fits: list[int] = []
         for index in sorted(range(len(requests)), key=lambda index: len(prompts[index])):  # little padding
-            problem = self._too_long(len(prompts[index]), requests[index].max_tokens)
+            problem = self._length_error(len(prompts[index]), requests[index].max_tokens)
             if problem:
-                done(index, no_answer(problem))
+                on_response(index, failed_response(problem))
             else:
                 fits.append(index)
         for start in range(0, len(fits), self.batch_size):
@@ -108,18 +108,18 @@ class LocalChat(ChatModel):
                 if self.budget.reserve(most):
                     batch.append(index)
                 else:
-                    done(index, no_answer(self.budget.refusal(most)))
-            answers = self._generate([prompts[index] for index in batch], [requests[index] for index in batch])
+                    on_response(index, failed_response(self.budget.exceeded_message(most)))
+            answers = self._generate_batch([prompts[index] for index in batch], [requests[index] for index in batch])
             for index, answer in zip(batch, answers, strict=True):
                 spent = (answer.prompt_tokens or 0) + (answer.completion_tokens or 0)
-                self.budget.settle(len(prompts[index]) + requests[index].max_tokens, spent)
-                done(index, answer)
+                self.budget.release(len(prompts[index]) + requests[index].max_tokens, spent)
+                on_response(index, answer)
 
-    def _too_long(self, prompt: int, answer: int) -> str | None:
+    def _length_error(self, prompt_tokens: int, max_tokens: int) -> str | None:
         positions = getattr(self.model.config, "max_position_embeddings", None)
-        if positions is None or prompt + answer <= positions:
+        if positions is None or prompt_tokens + max_tokens <= positions:
             return None
-        return f"not asked: {prompt} tokens and an answer of up to {answer} are more than the model's {positions}"
+        return f"not asked: {prompt_tokens} tokens and an answer of up to {max_tokens} are more than the model's {positions}"
 
     def encode(self, messages: Sequence[Message]) -> list[int]:
         """Token ids of a prompt, up to where the answer begins."""
@@ -128,22 +128,22 @@ class LocalChat(ChatModel):
         contents = [content for _, content in messages]
         if self.tokenizer.chat_template is None:
             start = [] if self.tokenizer.bos_token_id is None else [self.tokenizer.bos_token_id]
-            return [*start, *self._fill(_plain(marked), contents)]
+            return [*start, *self._fill_template(_plain_layout(marked), contents)]
         try:
-            return self._fill(self._laid_out(marked), contents)
+            return self._fill_template(self._apply_template(marked), contents)
         except TemplateError:
             if messages[0].role != "system":
                 raise
         # Some templates have no place for a system's turn: it goes before the user's.
         joined = Message("user", f"{marked[0].content}\n\n{marked[1].content}")
-        return self._fill(self._laid_out([joined, *marked[2:]]), contents)
+        return self._fill_template(self._apply_template([joined, *marked[2:]]), contents)
 
-    def _laid_out(self, messages: Sequence[Message]) -> str:
+    def _apply_template(self, messages: Sequence[Message]) -> str:
         turns = [{"role": role, "content": content} for role, content in messages]
         return str(self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
 
-    def _fill(self, layout: str, contents: Sequence[str]) -> list[int]:
-        pieces = _MARK.split(layout)  # text, number, text, number, ..., text
+    def _fill_template(self, rendered: str, contents: Sequence[str]) -> list[int]:
+        pieces = _PLACEHOLDER.split(rendered)  # text, number, text, number, ..., text
         if pieces[1::2] != [str(index) for index in range(len(contents))]:
             raise InputError(f"{self.name}: its chat template does not show every message once.")
         pieces[1::2] = contents
@@ -155,7 +155,7 @@ class LocalChat(ChatModel):
         return ids
 
     @torch.inference_mode()
-    def _generate(self, prompts: Sequence[list[int]], requests: Sequence[ChatRequest]) -> list[ChatAnswer]:
+    def _generate_batch(self, prompts: Sequence[list[int]], requests: Sequence[ChatRequest]) -> list[ChatResponse]:
         if not prompts:
             return []
         longest = max(map(len, prompts))
@@ -165,35 +165,36 @@ class LocalChat(ChatModel):
         settings = GenerationConfig(
             max_new_tokens=max(request.max_tokens for request in requests),
             do_sample=False,  # the processor draws
-            eos_token_id=self._ends or None,
+            eos_token_id=self._eos_token_ids or None,
             pad_token_id=pad,
         )
         rows = self.model.generate(
             ids.to(self.device),
             attention_mask=mask.to(self.device),
             generation_config=settings,
-            logits_processor=LogitsProcessorList([SeededDraws(requests)]),
+            logits_processor=LogitsProcessorList([PerRowSampler(requests)]),
         )[:, longest:].tolist()
         return [
-            self._read(row, len(prompt), request) for row, prompt, request in zip(rows, prompts, requests, strict=True)
+            self._to_response(row, len(prompt), request)
+            for row, prompt, request in zip(rows, prompts, requests, strict=True)
         ]
 
-    def _read(self, row: list[int], prompt: int, request: ChatRequest) -> ChatAnswer:
-        row = row[: request.max_tokens]
-        end = next((place for place, token in enumerate(row) if token in self._ends), None)
-        text = self.tokenizer.decode(row[:end], skip_special_tokens=True)
-        count = len(row) if end is None else end + 1
+    def _to_response(self, token_ids: list[int], prompt_tokens: int, request: ChatRequest) -> ChatResponse:
+        token_ids = token_ids[: request.max_tokens]
+        end = next((place for place, token in enumerate(token_ids) if token in self._eos_token_ids), None)
+        text = self.tokenizer.decode(token_ids[:end], skip_special_tokens=True)
+        count = len(token_ids) if end is None else end + 1
         finish = "length" if end is None else "stop"
-        return ChatAnswer(text, finish, prompt, count, OK if text else f"no text ({finish})")
+        return ChatResponse(text, finish, prompt_tokens, count, STATUS_OK if text else f"no text ({finish})")
 
 
-class _Draw(NamedTuple):
+class _RowSampling(NamedTuple):
     temperature: float
     top_p: float
     generator: torch.Generator
 
 
-class SeededDraws(LogitsProcessor):
+class PerRowSampler(LogitsProcessor):
     """Turns greedy search into draws, every row by its own seed, so that a row does not depend on its batch.
 
     The largest of logit / temperature + Gumbel noise is a draw from the softmax (Gumbel, 1954; Maddison et al., 2014).
@@ -204,15 +205,15 @@ class SeededDraws(LogitsProcessor):
     """
 
     def __init__(self, requests: Sequence[ChatRequest]) -> None:
-        self.draws = [
-            _Draw(request.temperature, request.top_p, torch.Generator().manual_seed(request.seed))
+        self.rows = [
+            _RowSampling(request.temperature, request.top_p, torch.Generator().manual_seed(request.seed))
             for request in requests
         ]
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """(B, L) tokens so far and (B, V) logits to (B, V) whose largest is the next token."""
         scores = scores.float().clone()
-        for row, (temperature, top_p, generator) in enumerate(self.draws):
+        for row, (temperature, top_p, generator) in enumerate(self.rows):
             if temperature == 0:
                 continue
             logits = scores[row] / temperature  # (V,)
@@ -225,13 +226,13 @@ class SeededDraws(LogitsProcessor):
         return scores
 
 
-def _plain(messages: Sequence[Message]) -> str:
+def _plain_layout(messages: Sequence[Message]) -> str:
     """A layout for models without a chat template."""
     titles = {"system": "", "user": "User: ", "assistant": "Assistant: "}
     return "\n\n".join([f"{titles[role]}{content}" for role, content in messages] + ["Assistant:"])
 
 
-def _ends(*ids: int | list[int] | None) -> list[int]:
+def _eos_token_ids(*ids: int | list[int] | None) -> list[int]:
     """Tokens that end an answer, from one number, several or none."""
     found = {token for entry in ids if entry is not None for token in (entry if isinstance(entry, list) else [entry])}
     return sorted(found)

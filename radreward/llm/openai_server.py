@@ -20,20 +20,20 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
 from radreward.errors import InputError
-from radreward.llm.budget import most_tokens
-from radreward.llm.chat_model import OK, ChatModel, no_answer
-from radreward.llm.response_cache import AnswerCache
-from radreward.types import ChatAnswer, ChatRequest
+from radreward.llm.budget import max_token_bound
+from radreward.llm.chat_model import STATUS_OK, ChatModel, failed_response
+from radreward.llm.response_cache import ResponseCache
+from radreward.types import ChatRequest, ChatResponse
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
 
 URL, MODEL, KEY = "OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY"
-LONGEST_WAIT = 60.0
+MAX_BACKOFF = 60.0
 """Seconds between two attempts, whatever a server asks for."""
-AGAIN = frozenset({408, 409, 425, 429})
+RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
 """Refusals that another attempt may turn, besides those from 500 on."""
-HOPELESS = {
+FATAL_STATUS = {
     401: f"the server does not accept {KEY}",
     403: f"the server does not allow this with {KEY}",
     404: f"the server has no such address or model ({URL}, {MODEL})",
@@ -41,7 +41,7 @@ HOPELESS = {
 """Refusals of every request: after one of these no other is sent."""
 
 
-class _Again(Exception):
+class _RetryableError(Exception):
     """An attempt that failed, and that may succeed another time."""
 
     def __init__(self, reason: str, wait: float = 0.0, cost: int | None = None) -> None:
@@ -50,27 +50,27 @@ class _Again(Exception):
         self.cost = cost
 
 
-LengthField = Literal["max_tokens", "max_completion_tokens"]
+MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
 """Names of the field that bounds an answer."""
-LENGTH_FIELDS = get_args(LengthField)
+MAX_TOKENS_FIELDS = get_args(MaxTokensField)
 _UNKNOWN_FIELD = re.compile(
     r"\b(?:unsupported|unknown|unrecogni[sz]ed|unexpected|extra|not (?:supported|permitted))\b", re.I
 )
 
 
-class _Settings(NamedTuple):
+class _ServerSettings(NamedTuple):
     """Where requests go; never shown, logged or stored."""
 
     url: str
     model: str
     key: str
 
-    def hide(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """A text without them."""
         return text.replace(self.key, "***").replace(self.url, "***")
 
 
-class ServerChat(ChatModel):
+class OpenAIChatModel(ChatModel):
     """Any server with `/chat/completions`: of OpenAI, vLLM, `transformers serve` and others.
 
     The environment says which: OPENAI_BASE_URL, OPENAI_MODEL, OPENAI_API_KEY (which a server on this machine may do
@@ -108,46 +108,46 @@ class ServerChat(ChatModel):
         self,
         model: str | None = None,
         base_url: str | None = None,
-        length_field: LengthField = "max_tokens",
-        send_reports: bool = False,
+        max_tokens_field: MaxTokensField = "max_tokens",
+        allow_remote: bool = False,
         concurrency: int = 16,
-        attempts: int = 6,
+        max_attempts: int = 6,
         timeout: float = 120.0,
-        wait: float = 0.5,
-        cache: AnswerCache | None = None,
+        initial_backoff: float = 0.5,
+        cache: ResponseCache | None = None,
         budget: int | None = None,
         progress: bool = False,
     ) -> None:
         super().__init__(cache, budget, progress)
-        for name, value in (("concurrency", concurrency), ("attempts", attempts)):
+        for name, value in (("concurrency", concurrency), ("attempts", max_attempts)):
             if value < 1:
                 raise ValueError(f"Expected `{name}` to be >= 1 but got {value}.")
         if not timeout > 0:
             raise ValueError(f"Expected `timeout` to be > 0 but got {timeout}.")
-        if wait < 0:
-            raise ValueError(f"Expected `wait` to be >= 0 but got {wait}.")
-        if length_field not in LENGTH_FIELDS:
+        if initial_backoff < 0:
+            raise ValueError(f"Expected `wait` to be >= 0 but got {initial_backoff}.")
+        if max_tokens_field not in MAX_TOKENS_FIELDS:
             raise ValueError(
-                f"Expected `length_field` to be one of {', '.join(LENGTH_FIELDS)} but got {length_field!r}."
+                f"Expected `length_field` to be one of {', '.join(MAX_TOKENS_FIELDS)} but got {max_tokens_field!r}."
             )
         if importlib.util.find_spec("openai") is None:
             raise InputError("A chat server needs the extra `llm`: pip install 'radreward[llm]'.")
         self.model = model
         self.base_url = base_url
-        self.length_field = length_field
-        self.send_reports = send_reports
+        self.max_tokens_field = max_tokens_field
+        self.allow_remote = allow_remote
         self.concurrency = concurrency
-        self.attempts = attempts
+        self.max_attempts = max_attempts
         self.timeout = timeout
-        self.wait = wait
+        self.initial_backoff = initial_backoff
 
     @property
-    def identity(self) -> str:
+    def model_id(self) -> str:
         """The server's address and model."""
         settings = self._settings()
         return f"server {settings.url} {settings.model}"
 
-    def answer(self, requests: Sequence[ChatRequest], done: Callable[[int, ChatAnswer], None]) -> None:
+    def _generate(self, requests: Sequence[ChatRequest], on_response: Callable[[int, ChatResponse], None]) -> None:
         """See `ChatModel.answer`.
 
         Raises:
@@ -155,12 +155,12 @@ class ServerChat(ChatModel):
                 without `send_reports`.
         """
         settings = self._settings()
-        if not is_this_machine(settings.url):
-            self._leave(settings, len(requests))
+        if not is_loopback(settings.url):
+            self._confirm_remote(settings, len(requests))
         # These packages log addresses, headers and, when asked to by the environment, whole requests.
         for name in ("openai", "httpx", "httpx2", "httpcore", "httpcore2"):
             logging.getLogger(name).setLevel(logging.WARNING)
-        job = _Job(self, settings, requests, done).run()
+        job = _RequestRunner(self, settings, requests, on_response).run()
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -169,8 +169,8 @@ class ServerChat(ChatModel):
             with ThreadPoolExecutor(1) as thread:
                 thread.submit(asyncio.run, job).result()
 
-    def _leave(self, settings: _Settings, requests: int) -> None:
-        if not self.send_reports:
+    def _confirm_remote(self, settings: _ServerSettings, requests: int) -> None:
+        if not self.allow_remote:
             raise InputError(
                 f"{URL} is not this machine: expected `send_reports` to be true, since every request holds reports "
                 "and they would leave the machine."
@@ -182,22 +182,22 @@ class ServerChat(ChatModel):
             stacklevel=4,
         )
 
-    def _settings(self) -> _Settings:
+    def _settings(self) -> _ServerSettings:
         set_here = {URL: self.base_url, MODEL: self.model}
         url, model, key = ((set_here.get(name) or os.environ.get(name, "")).strip() for name in (URL, MODEL, KEY))
         for name, value in ((URL, url), (MODEL, model)):
             if not value:
                 raise InputError(f"Expected the environment to have {name} but it is not set.")
-        if not _is_address(url):
+        if not _is_valid_url(url):
             raise InputError(f"{URL}: expected an address such as http://localhost:8000/v1.")
-        if not key and not is_this_machine(url):
+        if not key and not is_loopback(url):
             raise InputError(f"Expected the environment to have {KEY} but it is not set.")
         if not (key.isascii() and key.isprintable()):
             raise InputError(f"{KEY}: expected ASCII characters only.")
-        return _Settings(url, model, key or "none")
+        return _ServerSettings(url, model, key or "none")
 
 
-def _is_address(url: str) -> bool:
+def _is_valid_url(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -205,7 +205,7 @@ def _is_address(url: str) -> bool:
         return False
 
 
-def is_this_machine(url: str) -> bool:
+def is_loopback(url: str) -> bool:
     """Whether an address is one of the loopback.
 
     >>> is_this_machine("http://127.0.0.1:8000/v1"), is_this_machine("https://127.0.0.1.example.org/v1")
@@ -220,27 +220,27 @@ def is_this_machine(url: str) -> bool:
         return False
 
 
-class _Job:
-    """One call of `ServerChat.answer`."""
+class _RequestRunner:
+    """One call of `OpenAIChatModel.answer`."""
 
     def __init__(
         self,
-        model: ServerChat,
-        settings: _Settings,
+        model: OpenAIChatModel,
+        settings: _ServerSettings,
         requests: Sequence[ChatRequest],
-        done: Callable[[int, ChatAnswer], None],
+        on_response: Callable[[int, ChatResponse], None],
     ) -> None:
-        self.model, self.settings, self.requests, self.done = model, settings, requests, done
+        self.model, self.settings, self.requests, self.on_response = model, settings, requests, on_response
         self.queue = deque(range(len(requests)))
-        self.closed: str | None = None  # why nothing more is sent
+        self.stop_reason: str | None = None  # why nothing more is sent
         self.failures = 0  # requests in a row for which all attempts failed
-        self.settled = asyncio.Condition()
+        self.budget_released = asyncio.Condition()
 
     async def run(self) -> None:
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
         # A redirect could lead reports off the machine; so could a proxy.
-        transport = DefaultAsyncHttpxClient(follow_redirects=False, trust_env=not is_this_machine(self.settings.url))
+        transport = DefaultAsyncHttpxClient(follow_redirects=False, trust_env=not is_loopback(self.settings.url))
         async with AsyncOpenAI(
             base_url=self.settings.url,
             api_key=self.settings.key,
@@ -254,60 +254,60 @@ class _Job:
     async def _work(self, client: AsyncOpenAI) -> None:
         while self.queue:
             index = self.queue.popleft()
-            self.done(index, await self._ask(client, self.requests[index]))
+            self.on_response(index, await self._request_with_retries(client, self.requests[index]))
 
-    async def _ask(self, client: AsyncOpenAI, request: ChatRequest) -> ChatAnswer:
+    async def _request_with_retries(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
         reason = ""
-        for attempt in range(self.model.attempts):
-            if self.closed:
-                return no_answer(f"not sent: {self.closed}")
+        for attempt in range(self.model.max_attempts):
+            if self.stop_reason:
+                return failed_response(f"not sent: {self.stop_reason}")
             if not await self._reserve(request):
-                return no_answer(self.model.budget.refusal(most_tokens(request)))
+                return failed_response(self.model.budget.exceeded_message(max_token_bound(request)))
             try:
                 answer = await self._attempt(client, request)
-            except _Again as again:
+            except _RetryableError as again:
                 reason = str(again)
-                if attempt + 1 < self.model.attempts:
-                    wait = self.model.wait * 2**attempt * random.uniform(0.5, 1.0)
-                    await asyncio.sleep(min(max(wait, again.wait), LONGEST_WAIT))
+                if attempt + 1 < self.model.max_attempts:
+                    wait = self.model.initial_backoff * 2**attempt * random.uniform(0.5, 1.0)
+                    await asyncio.sleep(min(max(wait, again.wait), MAX_BACKOFF))
             else:
                 self.failures = 0
                 return answer
         self.failures += 1
-        if self.failures >= self.model.concurrency and not self.closed:
-            self.closed = f"{self.failures} requests in a row had no answer, the last because {reason}"
-        return no_answer(f"no answer after {self.model.attempts} attempts: {reason}")
+        if self.failures >= self.model.concurrency and not self.stop_reason:
+            self.stop_reason = f"{self.failures} requests in a row had no answer, the last because {reason}"
+        return failed_response(f"no answer after {self.model.max_attempts} attempts: {reason}")
 
     async def _reserve(self, request: ChatRequest) -> bool:
         """Set aside what an attempt may cost; waits for others to end where too little is left before they do."""
-        budget, tokens = self.model.budget, most_tokens(request)
-        async with self.settled:
+        budget, tokens = self.model.budget, max_token_bound(request)
+        async with self.budget_released:
             while not budget.reserve(tokens):
                 if not budget.reserved:
                     return False
-                await self.settled.wait()
+                await self.budget_released.wait()
         return True
 
-    async def _attempt(self, client: AsyncOpenAI, request: ChatRequest) -> ChatAnswer:
-        bound = cost = most_tokens(request)
+    async def _attempt(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
+        bound = cost = max_token_bound(request)
         try:
             answer, known = await self._send(client, request)
             cost = bound if known is None else known
             return answer
-        except _Again as again:
+        except _RetryableError as again:
             cost = bound if again.cost is None else again.cost
             raise
         finally:
-            self.model.budget.settle(bound, cost)
-            async with self.settled:
-                self.settled.notify_all()
+            self.model.budget.release(bound, cost)
+            async with self.budget_released:
+                self.budget_released.notify_all()
 
-    async def _send(self, client: AsyncOpenAI, request: ChatRequest) -> tuple[ChatAnswer, int | None]:
+    async def _send(self, client: AsyncOpenAI, request: ChatRequest) -> tuple[ChatResponse, int | None]:
         """One attempt: the answer and what it cost, None where that is not known."""
         import openai
 
         messages: Any = [{"role": role, "content": content} for role, content in request.messages]
-        limit: Any = {self.model.length_field: request.max_tokens}
+        limit: Any = {self.model.max_tokens_field: request.max_tokens}
         try:
             async with asyncio.timeout(self.model.timeout):
                 reply = await client.chat.completions.with_raw_response.create(
@@ -318,32 +318,32 @@ class _Job:
                     seed=request.seed,
                     **limit,
                 )
-            answer = read_answer(reply.content)
+            answer = parse_response(reply.content)
         except openai.APIStatusError as error:
-            return self._refused(error), 0
+            return self._handle_refusal(error), 0
         except (TimeoutError, openai.APITimeoutError) as error:
-            raise _Again(f"it took longer than {self.model.timeout:g} s") from error
+            raise _RetryableError(f"it took longer than {self.model.timeout:g} s") from error
         except openai.APIConnectionError as error:
-            raise _Again(f"the connection failed ({type(error.__cause__).__name__})") from error
+            raise _RetryableError(f"the connection failed ({type(error.__cause__).__name__})") from error
         except ValueError as error:
-            raise _Again(f"the reply is no answer ({error})") from error
+            raise _RetryableError(f"the reply is no answer ({error})") from error
         if answer.prompt_tokens is None or answer.completion_tokens is None:
             return answer, None
         return answer, answer.prompt_tokens + answer.completion_tokens
 
-    def _refused(self, error: APIStatusError) -> ChatAnswer:
+    def _handle_refusal(self, error: APIStatusError) -> ChatResponse:
         code = error.status_code
-        if code in AGAIN or code >= 500:
-            raise _Again(f"the server said {code}", retry_after(error.response.headers), cost=0) from error
-        if code in HOPELESS:
-            self.closed = HOPELESS[code]
-            return no_answer(f"refused ({code}): {HOPELESS[code]}")
+        if code in RETRYABLE_STATUS or code >= 500:
+            raise _RetryableError(f"the server said {code}", retry_after(error.response.headers), cost=0) from error
+        if code in FATAL_STATUS:
+            self.stop_reason = FATAL_STATUS[code]
+            return failed_response(f"refused ({code}): {FATAL_STATUS[code]}")
         said = error.body.get("message") if isinstance(error.body, dict) else error.body
-        if code in (400, 422) and _not_taken(self.model.length_field, str(said)):
-            other = next(name for name in LENGTH_FIELDS if name != self.model.length_field)
-            self.closed = f"the server does not take {self.model.length_field}; set length_field to {other}"
-            return no_answer(f"refused ({code}): {self.closed}")
-        return no_answer(f"refused ({code}): {self.settings.hide(' '.join(str(said).split())[:200])}")
+        if code in (400, 422) and _not_taken(self.model.max_tokens_field, str(said)):
+            other = next(name for name in MAX_TOKENS_FIELDS if name != self.model.max_tokens_field)
+            self.stop_reason = f"the server does not take {self.model.max_tokens_field}; set length_field to {other}"
+            return failed_response(f"refused ({code}): {self.stop_reason}")
+        return failed_response(f"refused ({code}): {self.settings.redact(' '.join(str(said).split())[:200])}")
 
 
 def _not_taken(field: str, said: str) -> bool:
@@ -368,7 +368,7 @@ def retry_after(headers: Mapping[str, str]) -> float:
     return seconds if 0 < seconds < float("inf") else 0.0
 
 
-def read_answer(reply: bytes) -> ChatAnswer:
+def parse_response(reply: bytes) -> ChatResponse:
     """The answer in the body of a reply.
 
     Raises:
@@ -392,14 +392,14 @@ def read_answer(reply: bytes) -> ChatAnswer:
     if text is not None and not isinstance(text, str):
         raise ValueError("expected a text as content")
     usage = usage if isinstance(usage, dict) else {}
-    prompt, completion = (_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+    prompt, completion = (_token_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
     finish = finish if isinstance(finish, str) else ""
     if not text:
-        return ChatAnswer("", finish, prompt, completion, f"no text ({finish or 'no reason given'})")
+        return ChatResponse("", finish, prompt, completion, f"no text ({finish or 'no reason given'})")
     # Halves of characters, which JSON can hold and a file cannot, become a mark.
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return ChatAnswer(whole, finish, prompt, completion, OK)
+    return ChatResponse(whole, finish, prompt, completion, STATUS_OK)
 
 
-def _count(value: object) -> int | None:
+def _token_count(value: object) -> int | None:
     return value if isinstance(value, int) and value >= 0 else None

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from radreward.errors import InputError
-from radreward.types import ChatAnswer, ChatRequest
+from radreward.types import ChatRequest, ChatResponse
 
 
-def request_key(identity: str, request: ChatRequest) -> str:
+def request_key(model_id: str, request: ChatRequest) -> str:
     """SHA-256 of who is asked and of the whole request: every message and every setting.
 
     >>> from radreward.types import Message
@@ -22,10 +22,10 @@ def request_key(identity: str, request: ChatRequest) -> str:
     '41d0ae9b9a63'
     """
     request = request._replace(temperature=float(request.temperature), top_p=float(request.top_p))
-    return hashlib.sha256(json.dumps([identity, request]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([model_id, request]).encode()).hexdigest()
 
 
-class AnswerCache:
+class ResponseCache:
     """A file (SQLite) of answers by the hash of what was asked; requests and keys of servers are not in it.
 
     An answer is there as soon as `put` returns, also for other processes, and stays if the process is killed. Answers
@@ -46,7 +46,7 @@ class AnswerCache:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        with self._reported():
+        with self._as_input_error():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             # Autocommit; the thread that asks may not be the one that made the cache, but it is one at a time.
@@ -55,24 +55,24 @@ class AnswerCache:
             self._file.execute("PRAGMA synchronous=NORMAL")
             self._file.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL)")
 
-    def get(self, key: str) -> ChatAnswer | None:
+    def get(self, key: str) -> ChatResponse | None:
         """The answer of a key, or None."""
-        with self._reported():
+        with self._as_input_error():
             row = self._file.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
         try:
-            return ChatAnswer(*json.loads(row[0]))
+            return ChatResponse(*json.loads(row[0]))
         except (TypeError, ValueError) as error:
             raise InputError(f"{self.path}: key {key}: expected an answer as JSON ({error}).") from error
 
-    def put(self, key: str, answer: ChatAnswer) -> None:
+    def put(self, key: str, answer: ChatResponse) -> None:
         """Keep an answer."""
-        with self._reported():
+        with self._as_input_error():
             self._file.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, json.dumps(answer)))
 
     def __len__(self) -> int:
-        with self._reported():
+        with self._as_input_error():
             return int(self._file.execute("SELECT COUNT(*) FROM answers").fetchone()[0])
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ class AnswerCache:
         self._file.close()
 
     @contextmanager
-    def _reported(self) -> Iterator[None]:
+    def _as_input_error(self) -> Iterator[None]:
         try:
             yield
         except (OSError, sqlite3.Error) as error:

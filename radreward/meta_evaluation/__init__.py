@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from radreward._lazy_imports import lazy
+from radreward._lazy_imports import lazy_exports
 from radreward.meta_evaluation.preferences import Preference, read_preferences, write_preferences
 from radreward.meta_evaluation.rated_pairs import RatedPair, RatedPairs, Target
-from radreward.meta_evaluation.rated_pairs_io import read_rated, write_rated
+from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs, write_rated_pairs
 
 if TYPE_CHECKING:
-    from radreward.meta_evaluation.benchmark import Bench, Settings, benchmark
-    from radreward.meta_evaluation.benchmark_files import write_bench
+    from radreward.meta_evaluation.benchmark import BenchmarkResult, BenchmarkSettings, benchmark
+    from radreward.meta_evaluation.benchmark_files import write_benchmark
     from radreward.meta_evaluation.converters import convert
 
 __all__ = [
-    "Bench",
+    "BenchmarkResult",
     "Preference",
     "RatedPair",
     "RatedPairs",
-    "Settings",
+    "BenchmarkSettings",
     "Target",
     "benchmark",
     "convert",
     "read_preferences",
-    "read_rated",
-    "write_bench",
+    "read_rated_pairs",
+    "write_benchmark",
     "write_preferences",
-    "write_rated",
+    "write_rated_pairs",
 ]
 
-__getattr__ = lazy(__name__)
+__getattr__ = lazy_exports(__name__)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from radreward.io.text_tables import plain
-from radreward.meta_evaluation.rated_pairs import TOTALS
+from radreward.io.text_tables import format_number
+from radreward.meta_evaluation.rated_pairs import TOTAL_TARGETS
 
-HEADS = {"tau_b": "τ-b", "spearman": "ρ", "pearson": "r"}
-LEGEND = (
+COLUMN_TITLES = {"tau_b": "τ-b", "spearman": "ρ", "pearson": "r"}
+FOOTNOTE = (
     "τ-b, ρ and r: Kendall's, Spearman's and Pearson's correlation with what people say, turned so that more is more "
     "agreement; p: of no correlation, as if pairs were independent; 95 %: bootstrap over cases, which pairs of one "
     "case are not. Holm: of p (randomisation); where no exchange of scores reaches the difference, of the tail of a "
@@ -22,45 +22,52 @@ class TextTable(NamedTuple):
     """A table as text."""
 
     title: str
-    heads: list[str]
+    columns: list[str]
     rows: list[list[str]]
 
 
-def tables(results: Results) -> Iterator[TextTable]:
+def all_tables(results: Results) -> Iterator[TextTable]:
     """All tables of a bench, those that matter most first.
 
     Args:
         results: As in `results.json`.
     """
     for target in results["targets"]:
-        if target["name"] in TOTALS:
-            yield main_table(results, target)
-    yield from _by_criterion(results)
-    yield from _within(results)
-    yield from _preferences(results)
-    yield from _counts(results)
-    yield from _systems(results)
-    yield from _pairs(results)
+        if target["name"] in TOTAL_TARGETS:
+            yield agreement_table(results, target)
+    yield from _criterion_tables(results)
+    yield from _within_system_tables(results)
+    yield from _preference_tables(results)
+    yield from _count_tables(results)
+    yield from _system_tables(results)
+    yield from _comparison_tables(results)
 
 
-def shown(results: Results) -> Iterator[TextTable]:
+def terminal_tables(results: Results) -> Iterator[TextTable]:
     """The tables that are shown where the bench was run: few, and none of many rows."""
-    of_first = [target for target in results["targets"] if target["name"] in TOTALS][:1]
-    yield from (main_table(results, target) for target in of_first)
+    of_first = [target for target in results["targets"] if target["name"] in TOTAL_TARGETS][:1]
+    yield from (agreement_table(results, target) for target in of_first)
     if not of_first and results["data"]["pairs"]:
         yield TextTable("Scorers", ["", "pairs"], [[one["name"], str(one["scored"])] for one in results["scorers"]])
-    yield from _by_criterion(results)
-    yield from _preferences(results)
+    yield from _criterion_tables(results)
+    yield from _preference_tables(results)
 
 
-def main_table(results: Results, target: Mapping[str, Any]) -> TextTable:
+def agreement_table(results: Results, target: Mapping[str, Any]) -> TextTable:
     """Scorers by their agreement with a target: the best first, people among them, those that failed last."""
     rows = []
     for row in results["agreement"]:
         if (row["target"], row["scope"]) == (target["name"], "pooled"):
             tau = row["tau_b"]
-            values = [plain(row[name]["value"]) for name in HEADS]
-            told = [_title(results, row["scorer"]), str(row["n"]), values[0], _ends(tau), _p(tau["p"]), *values[1:]]
+            values = [format_number(row[name]["value"]) for name in COLUMN_TITLES]
+            told = [
+                _scorer_title(results, row["scorer"]),
+                str(row["n"]),
+                values[0],
+                _format_interval(tau),
+                _format_p(tau["p"]),
+                *values[1:],
+            ]
             rows.append((tau["value"], told))
     people = [
         row["tau_b"]
@@ -69,8 +76,8 @@ def main_table(results: Results, target: Mapping[str, Any]) -> TextTable:
     ]
     if people:
         mean = sum(people) / len(people)
-        ends = f"{plain(min(people))} to {plain(max(people))} (range)"
-        told = [f"people: {len(people)} raters, each against the others", "", plain(mean), ends, "", "", ""]
+        ends = f"{format_number(min(people))} to {format_number(max(people))} (range)"
+        told = [f"people: {len(people)} raters, each against the others", "", format_number(mean), ends, "", "", ""]
         rows.append((mean, told))
     rows.sort(key=lambda row: -2 if row[0] is None else row[0], reverse=True)
     failed = [[one["title"], "failed", *["–"] * 5] for one in results["scorers"] if one["status"] == "failed"]
@@ -78,7 +85,7 @@ def main_table(results: Results, target: Mapping[str, Any]) -> TextTable:
     return TextTable(f"Agreement with people: {target['title']}", heads, [row for _, row in rows] + failed)
 
 
-def notes(results: Results) -> Iterator[str]:
+def result_notes(results: Results) -> Iterator[str]:
     """What is odd about data, targets and scorers, a line each."""
     yield from (f"Pairs: {note}." for note in results["data"]["notes"])
     yield from (f"{target['title']}: {note}." for target in results["targets"] for note in target["notes"])
@@ -99,53 +106,56 @@ def notes(results: Results) -> Iterator[str]:
     yield from constant
 
 
-def _by_criterion(results: Results) -> Iterator[TextTable]:
-    targets = [target for target in results["targets"] if target["name"] not in TOTALS]
+def _criterion_tables(results: Results) -> Iterator[TextTable]:
+    targets = [target for target in results["targets"] if target["name"] not in TOTAL_TARGETS]
     if targets:
         cells = {
-            (row["scorer"], row["target"]): plain(row["tau_b"]["value"]) + ("*" if row["of"] == "criterion" else "")
+            (row["scorer"], row["target"]): format_number(row["tau_b"]["value"])
+            + ("*" if row["of"] == "criterion" else "")
             for row in results["agreement"]
             if row["scope"] == "pooled"
         }
-        rows = [[one["title"], *(cells[one["name"], target["name"]] for target in targets)] for one in _good(results)]
+        rows = [
+            [one["title"], *(cells[one["name"], target["name"]] for target in targets)] for one in _succeeded(results)
+        ]
         title = "τ-b by criterion (* of what the metric says of the criterion, else of its total)"
         yield TextTable(title, ["", *(target["title"] for target in targets)], rows)
 
 
-def _within(results: Results) -> Iterator[TextTable]:
+def _within_system_tables(results: Results) -> Iterator[TextTable]:
     scopes = list(dict.fromkeys(row["scope"] for row in results["agreement"] if row["scope"] != "pooled"))
     for target in results["targets"]:
-        if scopes and target["name"] in TOTALS:
+        if scopes and target["name"] in TOTAL_TARGETS:
             cells = {
-                (row["scorer"], row["scope"]): plain(row["tau_b"]["value"])
+                (row["scorer"], row["scope"]): format_number(row["tau_b"]["value"])
                 for row in results["agreement"]
                 if row["target"] == target["name"]
             }
-            rows = [[one["title"], *(cells[one["name"], scope] for scope in scopes)] for one in _good(results)]
+            rows = [[one["title"], *(cells[one["name"], scope] for scope in scopes)] for one in _succeeded(results)]
             heads = ["", "within systems", *(scope.removeprefix("system:") for scope in scopes[1:])]
             yield TextTable(f"τ-b among candidates of one system: {target['title']}", heads, rows)
 
 
-def _preferences(results: Results) -> Iterator[TextTable]:
+def _preference_tables(results: Results) -> Iterator[TextTable]:
     rows = []
     for row in results["preferences"]:
         sure = row["confidence"]
         told = "all" if sure == "all" else f"{sure[0]} to {sure[1]}"
-        ends = "–" if row["low"] is None else f"{plain(row['low'])} to {plain(row['high'])}"
-        rows.append([_title(results, row["scorer"]), told, str(row["n"]), plain(row["accuracy"]), ends])
+        ends = "–" if row["low"] is None else f"{format_number(row['low'])} to {format_number(row['high'])}"
+        rows.append([_scorer_title(results, row["scorer"]), told, str(row["n"]), format_number(row["accuracy"]), ends])
     if rows:
         yield TextTable("What people prefer", ["", "confidence", "n", "accuracy", "95 %"], rows)
 
 
-def _counts(results: Results) -> Iterator[TextTable]:
+def _count_tables(results: Results) -> Iterator[TextTable]:
     rows = [
         [
-            _title(results, row["scorer"]),
+            _scorer_title(results, row["scorer"]),
             row["criterion"],
             str(row["n"]),
-            f"{plain(row['mae'])} ± {plain(row['sd'])}",
-            plain(row["accuracy"]),
-            _p(row["p_wilcoxon"]),
+            f"{format_number(row['mae'])} ± {format_number(row['sd'])}",
+            format_number(row["accuracy"]),
+            _format_p(row["p_wilcoxon"]),
         ]
         for row in results["counts"]
     ]
@@ -153,29 +163,35 @@ def _counts(results: Results) -> Iterator[TextTable]:
         yield TextTable("Counts of errors", ["", "criterion", "n", "MAE", "accuracy", "p (Wilcoxon)"], rows)
 
 
-def _systems(results: Results) -> Iterator[TextTable]:
+def _system_tables(results: Results) -> Iterator[TextTable]:
     if results["systems"]:
         rows = [
-            [_title(results, row["scorer"]), row["system"], str(row["n"]), plain(row["mean"]), _ends(row)]
+            [
+                _scorer_title(results, row["scorer"]),
+                row["system"],
+                str(row["n"]),
+                format_number(row["mean"]),
+                _format_interval(row),
+            ]
             for row in results["systems"]
         ]
         yield TextTable("Systems by their mean score", ["", "system", "n", "mean", "95 %"], rows)
     if results["system_ranks"]:
         rows = [
-            [_title(results, row["scorer"]), row["target"], str(row["n"]), plain(row["tau_b"])]
+            [_scorer_title(results, row["scorer"]), row["target"], str(row["n"]), format_number(row["tau_b"])]
             for row in results["system_ranks"]
         ]
         yield TextTable("Order of systems, by scorers and by people", ["", "target", "systems", "τ-b"], rows)
     if results["system_pairs"]:
         rows = [
             [
-                _title(results, row["scorer"]),
+                _scorer_title(results, row["scorer"]),
                 f"{row['one']} − {row['other']}",
                 str(row["cases"]),
-                plain(row["difference"]),
-                _ends(row),
-                _p(row["p"]),
-                _p(row["p_holm"]),
+                format_number(row["difference"]),
+                _format_interval(row),
+                _format_p(row["p"]),
+                _format_p(row["p_holm"]),
             ]
             for row in results["system_pairs"]
         ]
@@ -183,17 +199,17 @@ def _systems(results: Results) -> Iterator[TextTable]:
         yield TextTable("Systems against each other, on the same cases", heads, rows)
 
 
-def _pairs(results: Results) -> Iterator[TextTable]:
+def _comparison_tables(results: Results) -> Iterator[TextTable]:
     for target in results["targets"]:
         rows = [
             [
-                f"{_title(results, row['one'])} − {_title(results, row['other'])}",
+                f"{_scorer_title(results, row['one'])} − {_scorer_title(results, row['other'])}",
                 str(row["n"]),
-                plain(row["difference"]),
-                _ends(row),
-                _p(row["p_bootstrap"]),
-                _p(row["p_randomised"]),
-                _p(row["p_holm"]),
+                format_number(row["difference"]),
+                _format_interval(row),
+                _format_p(row["p_bootstrap"]),
+                _format_p(row["p_randomised"]),
+                _format_p(row["p_holm"]),
             ]
             for row in results["paired"]
             if row["target"] == target["name"]
@@ -203,19 +219,19 @@ def _pairs(results: Results) -> Iterator[TextTable]:
             yield TextTable(f"Scorers against each other: {target['title']}", heads, rows)
 
 
-def _good(results: Results) -> Sequence[Mapping[str, Any]]:
+def _succeeded(results: Results) -> Sequence[Mapping[str, Any]]:
     return [one for one in results["scorers"] if one["status"] == "ok"]
 
 
-def _title(results: Results, name: str) -> str:
+def _scorer_title(results: Results, name: str) -> str:
     return next(str(one["title"]) for one in results["scorers"] if one["name"] == name)
 
 
-def _ends(row: Mapping[str, Any]) -> str:
-    return "–" if row["low"] is None else f"{plain(row['low'])} to {plain(row['high'])}"
+def _format_interval(row: Mapping[str, Any]) -> str:
+    return "–" if row["low"] is None else f"{format_number(row['low'])} to {format_number(row['high'])}"
 
 
-def _p(value: float | None) -> str:
+def _format_p(value: float | None) -> str:
     """A probability; one that rounds to 0 is told as what it is below.
 
     >>> _p(0.25), _p(1e-9), _p(None)

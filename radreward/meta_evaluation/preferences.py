@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from radreward.data.records import RowError, text_field
 from radreward.io.tables import write_table
-from radreward.io.validated_rows import number_field, read_checked, refuse
-from radreward.statistics.cluster_bootstrap import draw_cases, interval
+from radreward.io.validated_rows import number_field, raise_row_errors, read_validated_rows
+from radreward.statistics.cluster_bootstrap import percentile_interval, resample_clusters
 
 Floats = NDArray[np.float64]
-Choice = Literal["one", "other", "neither"]
-BANDS = ((1, 4), (5, 7), (8, 10))
+PreferredCandidate = Literal["one", "other", "neither"]
+CONFIDENCE_BANDS = ((1, 4), (5, 7), (8, 10))
 """Bands of confidence, both ends with it."""
 _SCHEMA = pa.schema(
     {
@@ -33,9 +33,9 @@ class Preference(NamedTuple):
 
     id: str
     reference: str
-    one: str
-    other: str
-    preferred: Choice
+    candidate_a: str
+    candidate_b: str
+    preferred: PreferredCandidate
     group: str
     """The case."""
     confidence: float | None = None
@@ -53,7 +53,7 @@ class PreferenceAgreement(NamedTuple):
     low: float
     """Lower end of the 95 % interval, over cases drawn anew."""
     high: float
-    equal: int
+    ties: int
     """Of these, how many in which the scorer gives both the same, which is not right."""
     unscored: int
     """Left out because a candidate has no score."""
@@ -73,22 +73,22 @@ def read_preferences(path: str | Path) -> list[Preference]:
     """
     first: dict[str, int] = {}
     problems = []
-    rows = read_checked(path, _preference)
+    rows = read_validated_rows(path, _parse_preference)
     for number, entry in rows:
         if (before := first.setdefault(entry.id, number)) != number:
             problems.append(f"row {number}: field 'id': expected a new id but {entry.id!r} is in row {before}")
     if problems:
-        refuse(path, problems)
+        raise_row_errors(path, problems)
     return [entry for _, entry in rows]
 
 
-def write_preferences(path: str | Path, entries: Iterable[Preference]) -> None:
+def write_preferences(path: str | Path, preferences: Iterable[Preference]) -> None:
     """Write preferences as `read_preferences` reads them; the file appears when it is complete."""
-    write_table(path, _SCHEMA, ({name: entry._asdict()[name] for name in _SCHEMA.names} for entry in entries))
+    write_table(path, _SCHEMA, ({name: entry._asdict()[name] for name in _SCHEMA.names} for entry in preferences))
 
 
 def preference_agreement(
-    entries: Sequence[Preference], one: Floats, other: Floats, draws: int = 1000, seed: int = 0
+    preferences: Sequence[Preference], scores_a: Floats, scores_b: Floats, n_resamples: int = 1000, seed: int = 0
 ) -> list[PreferenceAgreement]:
     """How often the candidate that people prefer has the higher score: in all, and by confidence where it is told.
 
@@ -106,16 +106,16 @@ def preference_agreement(
     >>> [(entry.confidence, entry.n, entry.accuracy) for entry in found]
     [(None, 4, 0.75), ((8, 10), 4, 0.75)]
     """
-    sign = np.array([{"one": 1, "other": -1, "neither": 0}[entry.preferred] for entry in entries])
-    scored = ~np.isnan(one) & ~np.isnan(other)
-    right = (np.sign(one - other) == sign).astype(np.float64)
-    sure = np.array([math.nan if entry.confidence is None else entry.confidence for entry in entries])
+    sign = np.array([{"one": 1, "other": -1, "neither": 0}[entry.preferred] for entry in preferences])
+    scored = ~np.isnan(scores_a) & ~np.isnan(scores_b)
+    right = (np.sign(scores_a - scores_b) == sign).astype(np.float64)
+    sure = np.array([math.nan if entry.confidence is None else entry.confidence for entry in preferences])
     numbers: dict[str, int] = {}
-    case = np.array([numbers.setdefault(entry.group, len(numbers)) for entry in entries])
-    counts = draw_cases(len(numbers), draws, seed)
+    case = np.array([numbers.setdefault(entry.group, len(numbers)) for entry in preferences])
+    counts = resample_clusters(len(numbers), n_resamples, seed)
     found = []
-    for band in (None, *BANDS):
-        inside = (sure >= band[0]) & (sure < band[1] + 1) if band else np.ones(len(entries), np.bool_)
+    for band in (None, *CONFIDENCE_BANDS):
+        inside = (sure >= band[0]) & (sure < band[1] + 1) if band else np.ones(len(preferences), np.bool_)
         if band and not inside.any():
             continue
         rows = inside & scored & (sign != 0)
@@ -125,18 +125,18 @@ def preference_agreement(
             sums = np.bincount(case[rows], right[rows], len(numbers))
             with np.errstate(invalid="ignore"):
                 drawn = (counts @ sums) / (counts @ np.bincount(case[rows], minlength=len(numbers)))
-            low, high = map(float, interval(drawn)) if draws else (math.nan, math.nan)
+            low, high = map(float, percentile_interval(drawn)) if n_resamples else (math.nan, math.nan)
         left_out = int((inside & ~scored & (sign != 0)).sum()), int((inside & (sign == 0)).sum())
-        equal = int((one == other)[rows].sum())
+        equal = int((scores_a == scores_b)[rows].sum())
         found.append(PreferenceAgreement(band, int(rows.sum()), accuracy, low, high, equal, *left_out))
     return found
 
 
-def _preference(values: Mapping[str, Any]) -> Preference:
-    name = text_field(values, "id", number=True)
+def _parse_preference(values: Mapping[str, Any]) -> Preference:
+    name = text_field(values, "id", allow_integer=True)
     reference, one, other = (text_field(values, field) for field in ("reference", "one", "other"))
     preferred = values.get("preferred")
     if preferred not in ("one", "other", "neither"):
         raise RowError(f"field 'preferred': expected 'one', 'other' or 'neither' but got {preferred!r}")
-    group = text_field(values, "group", number=True) if values.get("group") not in (None, "") else reference
+    group = text_field(values, "group", allow_integer=True) if values.get("group") not in (None, "") else reference
     return Preference(name, reference, one, other, preferred, group, number_field(values, "confidence", 1, 10))

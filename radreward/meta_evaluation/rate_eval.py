@@ -13,19 +13,19 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from radreward.data.records import RowError, text_field
 from radreward.errors import InputError
-from radreward.io.tables import Row, read_rows
-from radreward.scorers.base import SCORED, Scorer
+from radreward.io.tables import TableRow, read_rows
+from radreward.scorers.base import SCORED_STATUSES, Scorer
 from radreward.synthesis.triads import Triad
 
-REFERENCE, CANDIDATE, SCORE = "gt_report", "similar_report", "Score"
+REFERENCE_COLUMN, CANDIDATE_COLUMN, SCORE_COLUMN = "gt_report", "similar_report", "Score"
 """Columns as published for paragraphs; taken for sentences too, whose published columns we could not confirm."""
-TRIAD = ("original", "rewrite", "opposite")
+TRIAD_COLUMNS = ("original", "rewrite", "opposite")
 """Our names: the published columns of triads we could not confirm."""
-MOST = 5.0
+MAX_RATING = 5.0
 """Highest rating of a paragraph."""
 
 
-class Rated(NamedTuple):
+class RatedText(NamedTuple):
     """A pair of texts and what people made of it, higher is better."""
 
     reference: str
@@ -33,7 +33,9 @@ class Rated(NamedTuple):
     rating: float
 
 
-def read_rated(path: str | Path, columns: tuple[str, str, str] = (REFERENCE, CANDIDATE, SCORE)) -> list[Rated]:
+def read_paragraphs(
+    path: str | Path, columns: tuple[str, str, str] = (REFERENCE_COLUMN, CANDIDATE_COLUMN, SCORE_COLUMN)
+) -> list[RatedText]:
     """Task 2: paragraphs with ratings 0 to 5.
 
     Args:
@@ -43,12 +45,14 @@ def read_rated(path: str | Path, columns: tuple[str, str, str] = (REFERENCE, CAN
     Raises:
         InputError: At the first row that cannot be used; names file, row, field and what was expected.
     """
-    return [_rated(path, row, columns, _number(path, row, columns[2], MOST)) for row in _rows(path, columns)]
+    return [_rated(path, row, columns, _number(path, row, columns[2], MAX_RATING)) for row in _rows(path, columns)]
 
 
-def read_sentences(
-    path: str | Path, columns: tuple[str, str, str] = (REFERENCE, CANDIDATE, SCORE), possible: str | None = None
-) -> list[Rated]:
+def read_rated_sentences(
+    path: str | Path,
+    columns: tuple[str, str, str] = (REFERENCE_COLUMN, CANDIDATE_COLUMN, SCORE_COLUMN),
+    max_errors_column: str | None = None,
+) -> list[RatedText]:
     """Task 1: sentences with error counts; the rating is 1 - normalised count.
 
     The names of the columns, and that one holds the normalised count, are assumptions: name others by `columns`.
@@ -63,16 +67,16 @@ def read_sentences(
         InputError: At the first row that cannot be used; names file, row, field and what was expected.
     """
     found = []
-    for row in _rows(path, (*columns, possible) if possible else columns):
-        most = _number(path, row, possible, math.inf) if possible else 1.0
+    for row in _rows(path, (*columns, max_errors_column) if max_errors_column else columns):
+        most = _number(path, row, max_errors_column, math.inf) if max_errors_column else 1.0
         if most == 0:
-            raise _error(path, row, f"field {possible!r}: expected at least one possible error but got 0")
+            raise _error(path, row, f"field {max_errors_column!r}: expected at least one possible error but got 0")
         errors = _number(path, row, columns[2], most)
         found.append(_rated(path, row, columns, 1 - errors / most))
     return found
 
 
-def read_triads(path: str | Path, columns: tuple[str, str, str] = TRIAD) -> list[Triad]:
+def read_triads(path: str | Path, columns: tuple[str, str, str] = TRIAD_COLUMNS) -> list[Triad]:
     """Task 3: triads of a text, the same in other words, and its opposite; an `operator` is kept where there is one.
 
     The names of the columns are ours, not those of the published file: name others by `columns`.
@@ -85,7 +89,7 @@ def read_triads(path: str | Path, columns: tuple[str, str, str] = TRIAD) -> list
     ]
 
 
-def rating_figures(scorer: Scorer, rated: Sequence[Rated]) -> dict[str, float | int | None]:
+def rating_metrics(scorer: Scorer, rated: Sequence[RatedText]) -> dict[str, float | int | None]:
     """Tasks 1 and 2: Pearson r, Kendall τ-b and Spearman ρ of totals with ratings, over the pairs that have a score.
 
     None where a correlation is not defined: fewer than two pairs, or all totals or ratings equal.
@@ -101,7 +105,7 @@ def rating_figures(scorer: Scorer, rated: Sequence[Rated]) -> dict[str, float | 
     return figures
 
 
-def triad_figures(scorer: Scorer, triads: Iterable[Triad]) -> dict[str, dict[str, float | int | None]]:
+def triad_metrics(scorer: Scorer, triads: Iterable[Triad]) -> dict[str, dict[str, float | int | None]]:
     """Task 3: how often the rewrite scores above the opposite, by operator and for `all`.
 
     A triad of which one side has no score counts as wrong where neither was told apart, and is told in `unscored`.
@@ -128,15 +132,15 @@ def _totals(scorer: Scorer, references: Sequence[str], candidates: Sequence[str]
     scores = scorer.score(references, candidates)
     sign = 1.0 if scorer.higher_is_better else -1.0
     totals = (sign * scores.total.to(torch.float64)).tolist()
-    return [total if status in SCORED else None for total, status in zip(totals, scores.status, strict=True)]
+    return [total if status in SCORED_STATUSES else None for total, status in zip(totals, scores.status, strict=True)]
 
 
-def _rows(path: str | Path, columns: Sequence[str]) -> Iterable[Row]:
+def _rows(path: str | Path, columns: Sequence[str]) -> Iterable[TableRow]:
     empty = True
     for batch in read_rows(path):
         for row in batch:
-            if row.problem:
-                raise _error(path, row, row.problem)
+            if row.error:
+                raise _error(path, row, row.error)
             if empty and not set(columns) <= set(row.values):
                 found = ", ".join(map(str, row.values)) or "none"
                 raise InputError(f"{path}: Expected the columns {', '.join(columns)} but got {found}.")
@@ -146,19 +150,19 @@ def _rows(path: str | Path, columns: Sequence[str]) -> Iterable[Row]:
         raise InputError(f"{path}: Expected at least one row but there is none.")
 
 
-def _rated(path: str | Path, row: Row, columns: Sequence[str], rating: float) -> Rated:
+def _rated(path: str | Path, row: TableRow, columns: Sequence[str], rating: float) -> RatedText:
     reference, candidate = _texts(path, row, columns[:2])
-    return Rated(reference, candidate, rating)
+    return RatedText(reference, candidate, rating)
 
 
-def _texts(path: str | Path, row: Row, columns: Sequence[str]) -> list[str]:
+def _texts(path: str | Path, row: TableRow, columns: Sequence[str]) -> list[str]:
     try:
         return [text_field(row.values, column) for column in columns]
     except RowError as error:
         raise _error(path, row, str(error)) from error
 
 
-def _number(path: str | Path, row: Row, column: str, most: float) -> float:
+def _number(path: str | Path, row: TableRow, column: str, most: float) -> float:
     values: Mapping[str, Any] = row.values
     if column not in values:
         raise _error(path, row, f"field {column!r}: expected a column of this name")
@@ -172,5 +176,5 @@ def _number(path: str | Path, row: Row, column: str, most: float) -> float:
     return number
 
 
-def _error(path: str | Path, row: Row, what: str) -> InputError:
+def _error(path: str | Path, row: TableRow, what: str) -> InputError:
     return InputError(f"{path}, row {row.number}: {what}.")

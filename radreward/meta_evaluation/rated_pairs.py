@@ -16,13 +16,13 @@ Ratings = Mapping[str, float]
 Errors = Mapping[str, Mapping[str, float]]
 """Rater → criterion → how many errors."""
 
-MEAN = "mean"
+MEAN_RATER = "mean"
 """What a rater is called where a file tells one number for all."""
-CRITERION = "criterion:"
+CRITERION_PREFIX = "criterion:"
 """How the names of targets begin that are of one criterion."""
-TOTALS = {"errors": "Errors", "errors_significant": "Significant errors", "rating": "Rating"}
+TOTAL_TARGETS = {"errors": "Errors", "errors_significant": "Significant errors", "rating": "Rating"}
 """Targets over all criteria, and their titles."""
-_FAR = 5.0
+_MAX_SCALE_RATIO = 5.0
 """Raters whose ranges differ by more than this factor do not use one scale."""
 
 
@@ -41,7 +41,7 @@ class RatedPair(NamedTuple):
     """Higher is better; NaN where a rater gave none."""
     errors: Errors = {}
     """All errors; NaN where a rater gave none."""
-    significant: Errors = {}
+    significant_errors: Errors = {}
     """Of these the clinically significant ones."""
     synthetic: bool = False
     """Whether the errors were made by rules and counted by them, so that nobody judged."""
@@ -88,16 +88,16 @@ class RatedPairs:
     def __init__(self, rows: Sequence[RatedPair], notes: Sequence[str] = ()) -> None:
         self.rows = list(rows)
         self.criteria = tuple(dict.fromkeys(tag for row in rows for tags in row.errors.values() for tag in tags))
-        self.targets = tuple(self._targets())
-        self.notes = (*notes, *self._odd())
+        self.targets = tuple(self._build_targets())
+        self.notes = (*notes, *self._warnings())
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @property
-    def cases(self) -> NDArray[np.int64]:
+    def cluster_ids(self) -> NDArray[np.int64]:
         """(n,) which case, numbered as they are met."""
-        return _numbered([row.group for row in self.rows])
+        return _encode([row.group for row in self.rows])
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -109,43 +109,47 @@ class RatedPairs:
         """Who judged, in the order in which they are met."""
         return tuple(dict.fromkeys(rater for target in self.targets for rater in target.raters))
 
-    def counts(self, criterion: str, significant: bool = False) -> Floats:
+    def mean_errors(self, criterion: str, significant_only: bool = False) -> Floats:
         """(n,) mean errors by one criterion over the raters who counted; NaN where nobody did."""
-        raters, values = self._by_rater(lambda row: row.significant if significant else row.errors, criterion)
+        raters, values = self._errors_by_rater(
+            lambda row: row.significant_errors if significant_only else row.errors, criterion
+        )
         return Target(criterion, criterion, False, raters, values, ()).values
 
-    def _targets(self) -> Iterator[Target]:
-        yield from self._target("errors", lambda row: row.errors)
-        yield from self._target("errors_significant", lambda row: row.significant)
+    def _build_targets(self) -> Iterator[Target]:
+        yield from self._error_target("errors", lambda row: row.errors)
+        yield from self._error_target("errors_significant", lambda row: row.significant_errors)
         raters = tuple(dict.fromkeys(rater for row in self.rows for rater in row.ratings))
         if raters:
             values = np.array([[row.ratings.get(rater, math.nan) for row in self.rows] for rater in raters], float)
-            yield _noted(Target("rating", TOTALS["rating"], True, raters, values, ()))
+            yield _with_warnings(Target("rating", TOTAL_TARGETS["rating"], True, raters, values, ()))
         for tag in self.criteria:
             title = tag[:1].upper() + tag[1:].replace("_", " ")
-            yield from self._target(f"{CRITERION}{tag}", lambda row: row.errors, tag, title)
+            yield from self._error_target(f"{CRITERION_PREFIX}{tag}", lambda row: row.errors, tag, title)
 
-    def _target(
-        self, name: str, errors: Callable[[RatedPair], Errors], tag: str | None = None, title: str | None = None
+    def _error_target(
+        self, name: str, errors_of: Callable[[RatedPair], Errors], tag: str | None = None, title: str | None = None
     ) -> Iterator[Target]:
-        raters, values = self._by_rater(errors, tag)
+        raters, values = self._errors_by_rater(errors_of, tag)
         if raters:
-            yield _noted(Target(name, title or TOTALS[name], False, raters, values, ()))
+            yield _with_warnings(Target(name, title or TOTAL_TARGETS[name], False, raters, values, ()))
 
-    def _by_rater(self, errors: Callable[[RatedPair], Errors], tag: str | None) -> tuple[tuple[str, ...], Floats]:
+    def _errors_by_rater(
+        self, errors_of: Callable[[RatedPair], Errors], tag: str | None
+    ) -> tuple[tuple[str, ...], Floats]:
         """Errors by a criterion, or by all together, (R, n)."""
-        raters = tuple(dict.fromkeys(rater for row in self.rows for rater in errors(row)))
+        raters = tuple(dict.fromkeys(rater for row in self.rows for rater in errors_of(row)))
         values = np.full((len(raters), len(self.rows)), np.nan)
         for place, row in enumerate(self.rows):
             for number, rater in enumerate(raters):
-                if (given := errors(row).get(rater)) is not None:
+                if (given := errors_of(row).get(rater)) is not None:
                     values[number, place] = sum(given.values()) if tag is None else given.get(tag, math.nan)
         return raters, values
 
-    def _odd(self) -> Iterator[str]:
+    def _warnings(self) -> Iterator[str]:
         if self.rows and not self.targets:
             yield "nobody rated these pairs: there is nothing to compare scores with"
-        if len(self.raters) == 1 and self.raters != (MEAN,):
+        if len(self.raters) == 1 and self.raters != (MEAN_RATER,):
             yield "one rater only: how far people agree is not known"
         if empty := sum(not row.candidate.strip() for row in self.rows):
             yield f"{empty} pairs have no candidate, or an empty one"
@@ -162,7 +166,7 @@ class RatedPairs:
             yield f"{synthetic} pairs are SYNTHETIC: their errors were made and counted by rules, nobody rated them"
 
 
-def _noted(target: Target) -> Target:
+def _with_warnings(target: Target) -> Target:
     """With what is odd about it."""
     notes = []
     values = target.values
@@ -175,11 +179,11 @@ def _noted(target: Target) -> Target:
     if len(known) > 1 and (known == known[0]).all():
         notes.append(f"all values are {known[0]:g}: no correlation is defined")
     if target.name == "rating":
-        notes += _scales(target)
+        notes += _scale_warnings(target)
     return target._replace(notes=tuple(notes))
 
 
-def _scales(target: Target) -> Iterator[str]:
+def _scale_warnings(target: Target) -> Iterator[str]:
     """Whether raters, or one rater's ratings, seem not to be on one scale."""
     spans = {}
     for rater, given in zip(target.raters, target.by_rater, strict=True):
@@ -187,14 +191,14 @@ def _scales(target: Target) -> Iterator[str]:
         if len(values) > 1:
             spans[rater] = float(values[-1] - values[0]), f"{values[0]:g} to {values[-1]:g}"
         rising = values[values > 0]
-        far = np.flatnonzero(rising[1:] > _FAR * rising[:-1])
+        far = np.flatnonzero(rising[1:] > _MAX_SCALE_RATIO * rising[:-1])
         if any(place >= 2 and len(rising) - place > 3 for place in far.tolist()):
             yield f"mixed scale: the ratings of {rater!r} are {values[0]:g} to {values[-1]:g} with a gap between"
-    if spans and max(spans.values())[0] > _FAR * min(spans.values())[0]:
+    if spans and max(spans.values())[0] > _MAX_SCALE_RATIO * min(spans.values())[0]:
         told = ", ".join(f"{rater!r} {span}" for rater, (_, span) in spans.items())
         yield f"mixed scale: the raters use different ranges ({told}), and the mean follows the widest"
 
 
-def _numbered(names: Sequence[str]) -> NDArray[np.int64]:
+def _encode(names: Sequence[str]) -> NDArray[np.int64]:
     number: dict[str, int] = {}
     return np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)

@@ -10,26 +10,26 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from radreward.errors import InputError
-from radreward.scorers.base import SCORED
+from radreward.scorers.base import SCORED_STATUSES
 
 
-class Score(NamedTuple):
+class CachedScore(NamedTuple):
     """What a scorer says of one pair."""
 
     total: float | None
     status: str
-    sub: list[float | None] | None = None
-    counts: list[float | None] | None = None
+    sub_scores: list[float | None] | None = None
+    error_counts: list[float | None] | None = None
     evidence: Any = None
 
 
-def text_key(reference: str, candidate: str) -> bytes:
+def pair_key(reference: str, candidate: str) -> bytes:
     """16 bytes that stand for a pair of texts."""
     text = json.dumps([reference, candidate])
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
-class RememberedScores:
+class ScoreCache:
     """Scores of one scorer, a line of JSON each; only where the lines begin is held in memory.
 
     Args:
@@ -47,8 +47,8 @@ class RememberedScores:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._begins: dict[bytes, int] = {}
-        self._scored: set[bytes] = set()
+        self._offsets: dict[bytes, int] = {}
+        self._scored_keys: set[bytes] = set()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("a+b")
@@ -57,7 +57,7 @@ class RememberedScores:
             for line in self._file:
                 if not line.endswith(b"\n"):
                     break
-                self._note(line, begin)
+                self._index_line(line, begin)
                 begin += len(line)
             self._file.truncate(begin)
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -65,24 +65,24 @@ class RememberedScores:
 
     def __contains__(self, key: bytes) -> bool:
         """Whether there is a score; a pair that got none is tried again by the next run."""
-        return key in self._scored
+        return key in self._scored_keys
 
-    def get(self, key: bytes) -> Score | None:
+    def get(self, key: bytes) -> CachedScore | None:
         """What was said of a pair, last where it was tried again."""
-        if key not in self._begins:
+        if key not in self._offsets:
             return None
-        self._file.seek(self._begins[key])
+        self._file.seek(self._offsets[key])
         values = json.loads(self._file.readline())
-        return Score(**{name: values.get(name) for name in Score._fields})
+        return CachedScore(**{name: values.get(name) for name in CachedScore._fields})
 
-    def put(self, scores: Iterable[tuple[bytes, Score]]) -> None:
+    def put(self, entries: Iterable[tuple[bytes, CachedScore]]) -> None:
         """Append scores; they are on the disk when this returns."""
         begin = self._file.seek(0, os.SEEK_END)
         lines = []
-        for key, score in scores:
+        for key, score in entries:
             told = {name: value for name, value in score._asdict().items() if value is not None}
             line = json.dumps({"key": key.hex(), **told}, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-            self._note(line, begin)
+            self._index_line(line, begin)
             begin += len(line)
             lines.append(line)
         self._file.writelines(lines)
@@ -93,9 +93,9 @@ class RememberedScores:
         if hasattr(self, "_file"):  # it could be opened
             self._file.close()
 
-    def _note(self, line: bytes, begin: int) -> None:
+    def _index_line(self, line: bytes, offset: int) -> None:
         values = json.loads(line)
         key = bytes.fromhex(values["key"])
-        self._begins[key] = begin
-        if values["status"] in SCORED:
-            self._scored.add(key)
+        self._offsets[key] = offset
+        if values["status"] in SCORED_STATUSES:
+            self._scored_keys.add(key)

@@ -38,15 +38,15 @@ class RankCorrelation(SubScoreMetric):
             target: Known quality, likewise.
             group: Not used: accepted so that all metrics of a validation take the same arguments.
         """
-        preds, target = self.columns(preds, target)
+        preds, target = self._with_total(preds, target)
         self.preds.append(preds)
         self.target.append(target)
 
     def compute(self) -> dict[str, Tensor]:
         """() float64 by criterion and "total"; NaN where there are fewer than two values, or a side is constant."""
         if not len(self.preds):
-            return self.named(torch.full((len(self.names),), torch.nan, dtype=torch.float64, device=self.device))
-        return self.named(self.statistic(dim_zero_cat(self.preds), dim_zero_cat(self.target)))
+            return self._by_name(torch.full((len(self.names),), torch.nan, dtype=torch.float64, device=self.device))
+        return self._by_name(self.statistic(dim_zero_cat(self.preds), dim_zero_cat(self.target)))
 
 
 class KendallTauB(RankCorrelation):
@@ -61,7 +61,7 @@ class KendallTauB(RankCorrelation):
     statistic = staticmethod(functional.kendall_tau_b)
 
 
-class Spearman(RankCorrelation):
+class SpearmanRho(RankCorrelation):
     """Spearman's ρ, pooled over references, by criterion and in total.
 
     >>> metric = Spearman()

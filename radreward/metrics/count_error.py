@@ -24,10 +24,10 @@ class CountError(SubScoreMetric):
     """
 
     higher_is_better = None
-    seen: Tensor
-    sums: Tensor
-    squares: Tensor
-    exact: Tensor
+    count: Tensor
+    abs_sum: Tensor
+    square_sum: Tensor
+    exact_count: Tensor
 
     def __init__(self, tags: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(tags, **kwargs)
@@ -43,18 +43,20 @@ class CountError(SubScoreMetric):
             preds: (n, N) predicted counts, or (n,) sums where there are no tags.
             target: Counts, likewise.
         """
-        preds, target = self.columns(preds, target)
+        preds, target = self._with_total(preds, target)
         error = (preds - target).abs()
-        self.seen = self.seen + len(error)
-        self.sums = self.sums + error.sum(0)
-        self.squares = self.squares + error.square().sum(0)
-        self.exact = self.exact + (preds.round() == target).sum(0)
+        self.count = self.count + len(error)
+        self.abs_sum = self.abs_sum + error.sum(0)
+        self.square_sum = self.square_sum + error.square().sum(0)
+        self.exact_count = self.exact_count + (preds.round() == target).sum(0)
 
     def compute(self) -> dict[str, Tensor]:
         """() float64 as "tag/mae", "tag/sd", "tag/accuracy", and "total/..."; NaN before the first update."""
-        mean = self.sums / self.seen
-        variance = (self.squares / self.seen - mean.square()).clamp_min(0)
-        statistics = {"mae": mean, "sd": variance.sqrt(), "accuracy": self.exact.double() / self.seen}
+        mean = self.abs_sum / self.count
+        variance = (self.square_sum / self.count - mean.square()).clamp_min(0)
+        statistics = {"mae": mean, "sd": variance.sqrt(), "accuracy": self.exact_count.double() / self.count}
         return {
-            f"{tag}/{name}": value for name, values in statistics.items() for tag, value in self.named(values).items()
+            f"{tag}/{name}": value
+            for name, values in statistics.items()
+            for tag, value in self._by_name(values).items()
         }

@@ -15,7 +15,7 @@ from radreward.types import ENTITY_TYPES, Entity
 _WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
 
 
-def found_entities(predicted: Sequence[Entity], known: Sequence[Entity], overlap: bool = False) -> Tensor:
+def entity_match_counts(predicted: Sequence[Entity], target: Sequence[Entity], overlap: bool = False) -> Tensor:
     """Of one sentence, by type: entities predicted, known, predicted rightly, known that were found; (4, 5) int64.
 
     Args:
@@ -29,20 +29,20 @@ def found_entities(predicted: Sequence[Entity], known: Sequence[Entity], overlap
     [1, 1, 0, 0]
     """
     counts = torch.zeros(4, len(ENTITY_TYPES), dtype=torch.int64)
-    for row, (ours, theirs) in enumerate(((predicted, known), (known, predicted))):
+    for row, (ours, theirs) in enumerate(((predicted, target), (target, predicted))):
         for entity in ours:
             column = ENTITY_TYPES.index(entity.type)
             counts[row, column] += 1
-            counts[2 + row, column] += any(_same(entity, other, overlap) for other in theirs)
+            counts[2 + row, column] += any(_matches(entity, other, overlap) for other in theirs)
     return counts
 
 
-def _same(one: Entity, other: Entity, overlap: bool) -> bool:
-    if one.type != other.type:
+def _matches(first: Entity, second: Entity, overlap: bool) -> bool:
+    if first.type != second.type:
         return False
     if overlap:
-        return one.start < other.end and other.start < one.end
-    return (one.start, one.end) == (other.start, other.end)
+        return first.start < second.end and second.start < first.end
+    return (first.start, first.end) == (second.start, second.end)
 
 
 def word_tags(text: str, entities: Sequence[Entity]) -> list[str]:
@@ -63,7 +63,7 @@ def word_tags(text: str, entities: Sequence[Entity]) -> list[str]:
     return tags
 
 
-class EntityScores(Metric):
+class EntityF1Metric(Metric):
     """Precision, recall and F1 of entities, over all types and by type, and the accuracy of words' IOB tags.
 
     precision = right / predicted, recall = found / known, F1 = 2 · precision · recall / (precision + recall), over all
@@ -93,33 +93,35 @@ class EntityScores(Metric):
         self.add_state("words", torch.zeros(2, dtype=torch.int64), dist_reduce_fx="sum")
 
     def update(
-        self, texts: Sequence[str], predicted: Sequence[Sequence[Entity]], known: Sequence[Sequence[Entity]]
+        self, texts: Sequence[str], predicted: Sequence[Sequence[Entity]], target: Sequence[Sequence[Entity]]
     ) -> None:
         """Add sentences.
 
         Raises:
             ValueError: If the three differ in length.
         """
-        if not len(texts) == len(predicted) == len(known):
+        if not len(texts) == len(predicted) == len(target):
             raise ValueError(
                 f"Expected as many predictions and known entities as sentences ({len(texts)}) "
-                f"but got {len(predicted)} and {len(known)}."
+                f"but got {len(predicted)} and {len(target)}."
             )
-        for text, ours, theirs in zip(texts, predicted, known, strict=True):
-            self.counts += found_entities(ours, theirs, self.overlap).to(self.counts.device)
+        for text, ours, theirs in zip(texts, predicted, target, strict=True):
+            self.counts += entity_match_counts(ours, theirs, self.overlap).to(self.counts.device)
             pairs = list(zip(word_tags(text, ours), word_tags(text, theirs), strict=True))
             self.words += torch.tensor([sum(one == other for one, other in pairs), len(pairs)]).to(self.words.device)
 
     def compute(self) -> dict[str, Tensor]:
         """`precision`, `recall`, `f1`, `accuracy`, and the first three by type, as `f1/Disease`; float64."""
-        values = _measures(self.counts.sum(1).double())
+        values = _precision_recall_f1(self.counts.sum(1).double())
         values["accuracy"] = self.words[0].double() / self.words[1]
         for column, kind in enumerate(ENTITY_TYPES):
-            values |= {f"{name}/{kind}": value for name, value in _measures(self.counts[:, column].double()).items()}
+            values |= {
+                f"{name}/{kind}": value for name, value in _precision_recall_f1(self.counts[:, column].double()).items()
+            }
         return values
 
 
-def _measures(counts: Tensor) -> dict[str, Tensor]:
+def _precision_recall_f1(counts: Tensor) -> dict[str, Tensor]:
     predicted, known, right, found = counts
     precision, recall = right / predicted, found / known
     # Where nothing was predicted but something known, or the other way round, F1 is 0 and not undefined.

@@ -27,7 +27,7 @@ def kendall_tau_b(preds: Tensor, target: Tensor) -> Tensor:
     >>> kendall_tau_b(torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([1.0, 3.0, 2.0, 4.0]))
     tensor(0.6667, dtype=torch.float64)
     """
-    return _by_column(lambda x, y: float(stats.kendalltau(x, y).statistic), preds, target)
+    return _columnwise(lambda x, y: float(stats.kendalltau(x, y).statistic), preds, target)
 
 
 def spearman(preds: Tensor, target: Tensor) -> Tensor:
@@ -46,7 +46,7 @@ def spearman(preds: Tensor, target: Tensor) -> Tensor:
     >>> spearman(torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([1.0, 3.0, 2.0, 4.0]))
     tensor(0.8000, dtype=torch.float64)
     """
-    return _by_column(lambda x, y: float(stats.spearmanr(x, y).statistic), preds, target)
+    return _columnwise(lambda x, y: float(stats.spearmanr(x, y).statistic), preds, target)
 
 
 def within_group_tau(preds: Tensor, target: Tensor, group: Tensor) -> Tensor:
@@ -74,7 +74,7 @@ def within_group_tau(preds: Tensor, target: Tensor, group: Tensor) -> Tensor:
     return (x * y).sum((1, 2)) / (x.abs().sum((1, 2)) * y.abs().sum((1, 2))).sqrt()
 
 
-def pair_order(preds: Tensor, target: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
+def count_concordant_pairs(preds: Tensor, target: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
     """How many pairs of the same group are ordered right, and of how many with different targets, by column.
 
     Equal predictions, and a NaN among them, are not right.
@@ -125,7 +125,7 @@ def _pair_signs(preds: Tensor, target: Tensor, group: Tensor) -> tuple[Tensor, T
     return signs(preds), signs(target)
 
 
-def _by_column(statistic: Callable[[np.ndarray, np.ndarray], float], preds: Tensor, target: Tensor) -> Tensor:
+def _columnwise(statistic: Callable[[np.ndarray, np.ndarray], float], preds: Tensor, target: Tensor) -> Tensor:
     """A statistic of two vectors, column by column; NaN where it is not defined, without a warning."""
     if preds.shape != target.shape or preds.ndim not in (1, 2):
         raise ValueError(
@@ -134,12 +134,12 @@ def _by_column(statistic: Callable[[np.ndarray, np.ndarray], float], preds: Tens
         )
     x, y = (values.detach().double().cpu().numpy() for values in (preds, target))
     if x.ndim == 1:
-        return preds.new_tensor(_defined(statistic, x, y), dtype=torch.float64)
-    values = [_defined(statistic, x[:, column], y[:, column]) for column in range(x.shape[1])]
+        return preds.new_tensor(_statistic_or_nan(statistic, x, y), dtype=torch.float64)
+    values = [_statistic_or_nan(statistic, x[:, column], y[:, column]) for column in range(x.shape[1])]
     return preds.new_tensor(values, dtype=torch.float64)
 
 
-def _defined(statistic: Callable[[np.ndarray, np.ndarray], float], x: np.ndarray, y: np.ndarray) -> float:
+def _statistic_or_nan(statistic: Callable[[np.ndarray, np.ndarray], float], x: np.ndarray, y: np.ndarray) -> float:
     # Also true of an empty side: a maximum needs an `initial`, the comparison with the first value does not.
     constant = bool((x == x[:1]).all() or (y == y[:1]).all())
     return math.nan if constant or np.isnan(x).any() or np.isnan(y).any() else statistic(x, y)

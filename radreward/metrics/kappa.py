@@ -10,10 +10,10 @@ from scipy import stats
 from torch import Tensor
 from torchmetrics import Metric
 
-Weights = Literal["linear", "quadratic"] | None
+KappaWeights = Literal["linear", "quadratic"] | None
 
 
-def class_counts(preds: Tensor, target: Tensor, classes: Sequence[float]) -> Tensor:
+def confusion_matrix(preds: Tensor, target: Tensor, classes: Sequence[float]) -> Tensor:
     """How often one rater's class meets the other's.
 
     Args:
@@ -48,7 +48,7 @@ def class_counts(preds: Tensor, target: Tensor, classes: Sequence[float]) -> Ten
     return torch.bincount(places[0] * count + places[1], minlength=count * count).reshape(count, count)
 
 
-def cohen_kappa(counts: Tensor, weights: Weights = None) -> Tensor:
+def cohen_kappa(counts: Tensor, weights: KappaWeights = None) -> Tensor:
     """Cohen's κ of a table of two raters: 1 - Σ w·observed / Σ w·expected, with the disagreements w of two classes.
 
     w is 0 for the same class and, for classes i and j, 1 (plain), ``|i - j|`` (linear) or (i - j)² (quadratic), by
@@ -102,25 +102,25 @@ class CohenKappa(Metric):
     counts: Tensor
 
     def __init__(
-        self, classes: Sequence[float] = (-1.0, 0.0, 0.5, 1.0), weights: Weights = None, **kwargs: Any
+        self, classes: Sequence[float] = (-1.0, 0.0, 0.5, 1.0), weights: KappaWeights = None, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        empty = class_counts(torch.zeros(0), torch.zeros(0), classes)
+        empty = confusion_matrix(torch.zeros(0), torch.zeros(0), classes)
         cohen_kappa(empty, weights)
         self.classes = tuple(classes)
-        self.weights: Weights = weights
+        self.weights: KappaWeights = weights
         self.add_state("counts", empty, dist_reduce_fx="sum")
 
     def update(self, preds: Tensor, target: Tensor) -> None:
         """Count a batch: (n,) classes of each rater."""
-        self.counts = self.counts + class_counts(preds, target, self.classes)
+        self.counts = self.counts + confusion_matrix(preds, target, self.classes)
 
     def compute(self) -> Tensor:
         """() float64; NaN where it is not defined."""
         return cohen_kappa(self.counts, self.weights)
 
 
-def kappa_matrix(ratings: Tensor, classes: Sequence[float], weights: Weights = None) -> tuple[Tensor, Tensor]:
+def kappa_matrix(ratings: Tensor, classes: Sequence[float], weights: KappaWeights = None) -> tuple[Tensor, Tensor]:
     """Cohen's κ of every two raters (Zhu et al., 2024, Fig. 3).
 
     Args:
@@ -143,7 +143,9 @@ def kappa_matrix(ratings: Tensor, classes: Sequence[float], weights: Weights = N
     for one in range(raters):
         for other in range(raters):
             both = ~(ratings[one].isnan() | ratings[other].isnan())
-            kappa[one, other] = cohen_kappa(class_counts(ratings[one][both], ratings[other][both], classes), weights)
+            kappa[one, other] = cohen_kappa(
+                confusion_matrix(ratings[one][both], ratings[other][both], classes), weights
+            )
             count[one, other] = int(both.sum())
     return kappa, count
 

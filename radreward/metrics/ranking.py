@@ -24,8 +24,8 @@ class PairwiseAccuracy(SubScoreMetric):
     {'total': tensor(0.6667, dtype=torch.float64)}
     """
 
-    right: Tensor
-    pairs: Tensor
+    concordant: Tensor
+    comparable: Tensor
 
     def __init__(self, tags: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(tags, **kwargs)
@@ -40,13 +40,13 @@ class PairwiseAccuracy(SubScoreMetric):
             target: Known quality, likewise.
             group: (n,) which reference.
         """
-        right, pairs = functional.pair_order(*self.columns(preds, target), group)
-        self.right = self.right + right
-        self.pairs = self.pairs + pairs
+        right, pairs = functional.count_concordant_pairs(*self._with_total(preds, target), group)
+        self.concordant = self.concordant + right
+        self.comparable = self.comparable + pairs
 
     def compute(self) -> dict[str, Tensor]:
         """() float64 in [0, 1] by criterion and "total"; NaN where no pair has different targets."""
-        return self.named(self.right.double() / self.pairs)
+        return self._by_name(self.concordant.double() / self.comparable)
 
 
 class WithinGroupTau(SubScoreMetric):
@@ -77,7 +77,7 @@ class WithinGroupTau(SubScoreMetric):
             target: Known quality, likewise.
             group: (n,) which reference.
         """
-        preds, target = self.columns(preds, target)
+        preds, target = self._with_total(preds, target)
         tau = functional.within_group_tau(preds, target, group)
         # A group with a constant side is left out; a prediction that is no number must not be.
         self.sums = self.sums + torch.where(preds.isnan().any(0), torch.nan, tau.nansum(0))
@@ -85,4 +85,4 @@ class WithinGroupTau(SubScoreMetric):
 
     def compute(self) -> dict[str, Tensor]:
         """() float64 in [-1, 1] by criterion and "total"; NaN where no group has a τ, or a prediction was NaN."""
-        return self.named(self.sums / self.groups)
+        return self._by_name(self.sums / self.groups)

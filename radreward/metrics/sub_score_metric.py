@@ -33,7 +33,7 @@ class SubScoreMetric(Metric):
         if len(set(self.names)) < len(self.names):
             raise ValueError(f"Expected `tags` to be different from each other and from 'total' but got {list(tags)}.")
 
-    def columns(self, preds: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    def _with_total(self, preds: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Predictions and targets with the total as the last column, (n, N + 1) float64 each.
 
         Raises:
@@ -54,6 +54,6 @@ class SubScoreMetric(Metric):
             torch.cat([target, target.sum(1, keepdim=True)], 1),
         )
 
-    def named(self, values: Tensor) -> dict[str, Tensor]:
+    def _by_name(self, values: Tensor) -> dict[str, Tensor]:
         """(N + 1,) values by the names of the criteria and "total"."""
         return dict(zip(self.names, values, strict=True))

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from radreward._lazy_imports import lazy
+from radreward._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from radreward.models.attention import check_length
@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from radreward.models.heads import MultiRewardHead
     from radreward.models.lora import LoRA
     from radreward.models.pooling import POOLINGS, Pooling
-    from radreward.models.reward_artifact import SavedModel, load_model, save_model, start_from
+    from radreward.models.reward_artifact import (
+        RewardModelArtifact,
+        load_initial_weights,
+        load_reward_model,
+        save_reward_model,
+    )
     from radreward.models.reward_model import PackingError, RewardModel, check_packing
 
 __all__ = [
@@ -24,15 +29,15 @@ __all__ = [
     "PackingError",
     "Pooling",
     "RewardModel",
-    "SavedModel",
+    "RewardModelArtifact",
     "check_length",
     "check_packing",
-    "load_model",
-    "save_model",
-    "start_from",
+    "load_reward_model",
+    "save_reward_model",
+    "load_initial_weights",
 ]
 
 CONFIG = "config.json"
 """The file by which the folder of a saved model is known."""
 
-__getattr__ = lazy(__name__)
+__getattr__ = lazy_exports(__name__)

@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedConfig
 
-from radreward.data.packing import visible
+from radreward.data.packing import attention_mask
 from radreward.errors import InputError
 from radreward.types import PackedBatch
 
-ENCODERS = frozenset({"bert", "camembert", "electra", "roberta", "xlm-roberta"})
-POSITION_OFFSET = frozenset({"camembert", "roberta", "xlm-roberta"})
+ENCODER_TYPES = frozenset({"bert", "camembert", "electra", "roberta", "xlm-roberta"})
+OFFSET_POSITION_TYPES = frozenset({"camembert", "roberta", "xlm-roberta"})
 """Encoders whose positions begin after the padding index."""
-DECODERS = frozenset(
+DECODER_TYPES = frozenset(
     {"cohere", "falcon", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "granite", "llama", "mistral", "olmo2"}
     | {"opt", "phi", "phi3", "qwen2", "qwen3", "smollm3", "stablelm", "starcoder2"}
 )
@@ -29,9 +29,11 @@ def is_encoder(config: PreTrainedConfig) -> bool:
         InputError: If the architecture is not known to work with masks over trees: it would be wrong silently.
     """
     kind = config.model_type
-    if kind not in ENCODERS | DECODERS:
-        raise InputError(f"Expected a backbone of one of {', '.join(sorted(ENCODERS | DECODERS))} but got {kind!r}.")
-    return kind in ENCODERS
+    if kind not in ENCODER_TYPES | DECODER_TYPES:
+        raise InputError(
+            f"Expected a backbone of one of {', '.join(sorted(ENCODER_TYPES | DECODER_TYPES))} but got {kind!r}."
+        )
+    return kind in ENCODER_TYPES
 
 
 def check_length(config: PreTrainedConfig, length: int) -> None:
@@ -46,7 +48,7 @@ def check_length(config: PreTrainedConfig, length: int) -> None:
     positions = getattr(config, "max_position_embeddings", None)
     if positions is None:
         return
-    if config.model_type in POSITION_OFFSET:
+    if config.model_type in OFFSET_POSITION_TYPES:
         positions -= config.pad_token_id + 1
     if length > positions:
         raise InputError(
@@ -64,7 +66,7 @@ def model_inputs(packed: PackedBatch, config: PreTrainedConfig, dtype: torch.dty
     """
     encoder = is_encoder(config)
     positions = packed.position_ids
-    if config.model_type in POSITION_OFFSET:
+    if config.model_type in OFFSET_POSITION_TYPES:
         positions = positions + config.pad_token_id + 1
     inputs: dict[str, Any] = {"input_ids": packed.input_ids, "position_ids": positions}
     if not encoder:
@@ -72,15 +74,17 @@ def model_inputs(packed: PackedBatch, config: PreTrainedConfig, dtype: torch.dty
     window = getattr(config, "sliding_window", None)
     kinds = set(getattr(config, "layer_types", None) or ["sliding_attention" if window else "full_attention"])
     masks = {
-        kind: _additive(visible(packed, not encoder, window if kind == "sliding_attention" else None), dtype)
+        kind: _additive_mask(
+            attention_mask(packed, not encoder, window if kind == "sliding_attention" else None), dtype
+        )
         for kind in sorted(kinds)
     }
     inputs["attention_mask"] = masks if len(masks) > 1 else next(iter(masks.values()))
     return inputs
 
 
-def step_inputs(
-    tokens: Tensor, position: Tensor, keys: Tensor, config: PreTrainedConfig, dtype: torch.dtype
+def decoding_inputs(
+    input_ids: Tensor, position_ids: Tensor, key_positions: Tensor, config: PreTrainedConfig, dtype: torch.dtype
 ) -> dict[str, Any]:
     """Keyword arguments for one step of decoding with a cache whose rows are of unlike length.
 
@@ -91,22 +95,22 @@ def step_inputs(
         config: Of the model.
         dtype: Of the mask.
     """
-    offset = config.pad_token_id + 1 if config.model_type in POSITION_OFFSET else 0
+    offset = config.pad_token_id + 1 if config.model_type in OFFSET_POSITION_TYPES else 0
     window = getattr(config, "sliding_window", None)
     kinds = set(getattr(config, "layer_types", None) or ["sliding_attention" if window else "full_attention"])
     masks = {}
     for kind in sorted(kinds):
-        allowed = keys >= 0
+        allowed = key_positions >= 0
         if window is not None and kind == "sliding_attention":
-            allowed = allowed & (position.unsqueeze(1) - keys < window)
-        masks[kind] = _additive(allowed.unsqueeze(1), dtype)
+            allowed = allowed & (position_ids.unsqueeze(1) - key_positions < window)
+        masks[kind] = _additive_mask(allowed.unsqueeze(1), dtype)
     return {
-        "input_ids": tokens.unsqueeze(1),
-        "position_ids": position.unsqueeze(1) + offset,
+        "input_ids": input_ids.unsqueeze(1),
+        "position_ids": position_ids.unsqueeze(1) + offset,
         "attention_mask": masks if len(masks) > 1 else next(iter(masks.values())),
     }
 
 
-def _additive(allowed: Tensor, dtype: torch.dtype) -> Tensor:
+def _additive_mask(allowed: Tensor, dtype: torch.dtype) -> Tensor:
     mask = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
     return mask.masked_fill_(~allowed, torch.finfo(dtype).min).unsqueeze(1)

@@ -16,13 +16,13 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from radreward.data.tokenizer import TINY, resolve_backbone
+from radreward.data.tokenizer import TINY_PREFIX, resolve_backbone
 from radreward.errors import InputError
-from radreward.models.attention import ENCODERS, is_encoder
+from radreward.models.attention import ENCODER_TYPES, is_encoder
 from radreward.models.lora import LoRA
 from radreward.models.tiny_backbones import tiny_config, tiny_model
 
-DType = Literal["float32", "bfloat16", "float16"]
+DTypeName = Literal["float32", "bfloat16", "float16"]
 
 
 class Backbone:
@@ -46,14 +46,14 @@ class Backbone:
         name: str = "embedded",
         lora: LoRA | None = LoRA(),  # noqa: B008 - a default that a configuration shows; nothing in it changes
         quantization: Literal["4bit", "8bit"] | None = None,
-        dtype: DType = "float32",
+        dtype: DTypeName = "float32",
         attention: Literal["auto", "sdpa", "eager"] = "auto",
         gradient_checkpointing: bool = False,
         local_files_only: bool = False,
     ) -> None:
         if quantization and lora is None:
             raise ValueError("Expected `lora` with `quantization`: quantised weights cannot be trained.")
-        if quantization and name.startswith(TINY):
+        if quantization and name.startswith(TINY_PREFIX):
             raise ValueError(
                 f"Expected no `quantization` with {name!r}: random weights are not stored in {quantization}."
             )
@@ -75,20 +75,20 @@ class Backbone:
         Raises:
             InputError: If there is no such backbone, or its architecture cannot be packed and shall be.
         """
-        if self.name.startswith(TINY):
-            config = tiny_config(self.name.removeprefix(TINY))
+        if self.name.startswith(TINY_PREFIX):
+            config = tiny_config(self.name.removeprefix(TINY_PREFIX))
         else:
             try:
                 config = AutoConfig.from_pretrained(
                     resolve_backbone(self.name), trust_remote_code=False, local_files_only=self.local_files_only
                 )
             except (OSError, ValueError) as error:
-                raise InputError(f"{self.name}: no backbone can be loaded from it ({_reason(error)}).") from error
+                raise InputError(f"{self.name}: no backbone can be loaded from it ({_short_reason(error)}).") from error
         if packed:
             is_encoder(config)
         return config
 
-    def build(self, packed: bool = True, writes: bool = False) -> nn.Module:
+    def build(self, packed: bool = True, causal_lm: bool = False) -> nn.Module:
         """The model with its weights, ready as `prepare` makes it.
 
         Args:
@@ -99,13 +99,13 @@ class Backbone:
             InputError: As `config` does, and if the weights cannot be loaded, or of an encoder that shall write.
         """
         config = self.config(packed)  # says in one line what cannot be
-        if writes and config.model_type in ENCODERS:
+        if causal_lm and config.model_type in ENCODER_TYPES:
             raise InputError(f"{self.name}: Expected a backbone that writes but {config.model_type} is an encoder.")
-        if self.name.startswith(TINY):
-            family = self.name.removeprefix(TINY)
-            model = tiny_model(family, self._implementation, writes).to(getattr(torch, self.dtype))
+        if self.name.startswith(TINY_PREFIX):
+            family = self.name.removeprefix(TINY_PREFIX)
+            model = tiny_model(family, self._implementation, causal_lm).to(getattr(torch, self.dtype))
         else:
-            model = self._load(AutoModelForCausalLM if writes else AutoModel)
+            model = self._load(AutoModelForCausalLM if causal_lm else AutoModel)
         return self.prepare(model)
 
     def prepare(self, model: PreTrainedModel) -> nn.Module:
@@ -130,16 +130,16 @@ class Backbone:
             model.activation_checkpointing_enable(activation_checkpointing_kwargs={"use_reentrant": False})
         return self.lora.apply(model) if self.lora else model
 
-    def _load(self, kind: Any) -> PreTrainedModel:
+    def _load(self, auto_class: Any) -> PreTrainedModel:
         options: dict[str, Any] = {"dtype": getattr(torch, self.dtype), "attn_implementation": self._implementation}
         if self.quantization:
-            options["quantization_config"] = _quantization(self.quantization, getattr(torch, self.dtype))
+            options["quantization_config"] = _quantization_config(self.quantization, getattr(torch, self.dtype))
         path = resolve_backbone(self.name)
         bar = transformers_logging.is_progress_bar_enabled()
         if self.name == "embedded":  # it is there at once: nothing to show
             transformers_logging.disable_progress_bar()
         try:
-            model: PreTrainedModel = kind.from_pretrained(
+            model: PreTrainedModel = auto_class.from_pretrained(
                 path,
                 use_safetensors=True,
                 trust_remote_code=False,
@@ -147,14 +147,14 @@ class Backbone:
                 **options,
             )
         except (OSError, ValueError, ImportError) as error:
-            raise InputError(f"{self.name}: no weights can be loaded from it ({_reason(error)}).") from error
+            raise InputError(f"{self.name}: no weights can be loaded from it ({_short_reason(error)}).") from error
         finally:
             if bar:
                 transformers_logging.enable_progress_bar()
         return model
 
 
-def _quantization(bits: str, dtype: torch.dtype) -> BitsAndBytesConfig:
+def _quantization_config(bits: str, dtype: torch.dtype) -> BitsAndBytesConfig:
     if bits == "8bit":
         return BitsAndBytesConfig(load_in_8bit=True)
     return BitsAndBytesConfig(
@@ -162,5 +162,5 @@ def _quantization(bits: str, dtype: torch.dtype) -> BitsAndBytesConfig:
     )
 
 
-def _reason(error: Exception) -> str:
+def _short_reason(error: Exception) -> str:
     return " ".join(str(error).split())[:300].rstrip(".")

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from radreward.errors import InputError
 
-KNOTS = 64
+MAX_KNOTS = 64
 
 
 class Calibration:
@@ -51,9 +51,9 @@ class Calibration:
                 f"Expected rewards and errors of one shape (n, N) but got {rewards.shape}, {errors.shape}."
             )
         pairs = zip(rewards.double().numpy().T, errors.double().numpy().T, strict=True)
-        return cls([_curve(x, y) for x, y in pairs])
+        return cls([_fit_curve(x, y) for x, y in pairs])
 
-    def counts(self, rewards: Tensor) -> Tensor:
+    def predict_counts(self, rewards: Tensor) -> Tensor:
         """(n, N) rewards to (n, N) expected errors, float32; NaN stays NaN.
 
         Raises:
@@ -84,13 +84,13 @@ class Calibration:
             raise InputError("calibration: Expected curves of knots (reward, errors).") from error
 
 
-def _curve(rewards: np.ndarray, errors: np.ndarray) -> list[tuple[float, float]]:
+def _fit_curve(rewards: np.ndarray, errors: np.ndarray) -> list[tuple[float, float]]:
     from sklearn.isotonic import IsotonicRegression  # slow to import, and a model in use does without
 
     fitted = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(rewards, errors)
     x, y = fitted.X_thresholds_, fitted.y_thresholds_
-    if len(x) > KNOTS:  # keep the ends and evenly many between: straight lines stay within the seen errors
-        keep = np.unique(np.linspace(0, len(x) - 1, KNOTS).round().astype(int))
+    if len(x) > MAX_KNOTS:  # keep the ends and evenly many between: straight lines stay within the seen errors
+        keep = np.unique(np.linspace(0, len(x) - 1, MAX_KNOTS).round().astype(int))
         x, y = x[keep], y[keep]
     x = np.round(x, 6)  # as stored, so that a reloaded model counts alike
     kept = np.concatenate([[True], np.diff(x) > 0])

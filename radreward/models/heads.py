@@ -27,12 +27,12 @@ class MultiRewardHead(nn.Module):
 
     scale: Tensor
 
-    def __init__(self, width: int, criteria: Criteria, hidden: int = 0) -> None:
+    def __init__(self, input_size: int, criteria: Criteria, hidden_size: int = 0) -> None:
         super().__init__()
-        if hidden < 0:
-            raise ValueError(f"Expected `hidden` to be >= 0 but got {hidden}.")
-        self.inner = nn.Linear(width, hidden) if hidden else None
-        self.out = nn.Linear(hidden or width, len(criteria))
+        if hidden_size < 0:
+            raise ValueError(f"Expected `hidden` to be >= 0 but got {hidden_size}.")
+        self.inner = nn.Linear(input_size, hidden_size) if hidden_size else None
+        self.out = nn.Linear(hidden_size or input_size, len(criteria))
         nn.init.normal_(self.out.weight, std=0.02)
         nn.init.zeros_(self.out.bias)
         self.register_buffer("scale", criteria.weights, persistent=False)

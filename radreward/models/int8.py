@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TOKEN_LEVELS, WEIGHT_LEVELS = 127, 64
+ACTIVATION_LEVELS, WEIGHT_LEVELS = 127, 64
 """Largest integers. Processors without instructions for 8-bit products (VNNI) shift one side to 0 .. 255 and add two
 products in 16 bits, where larger sums are cut without an error: 2 · 255 · 64 < 2¹⁵ gives the same scores on all."""
 
@@ -48,7 +48,7 @@ class Int8Linear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(..., in) to (..., out) float32."""
         flat = x.float().reshape(-1, x.shape[-1])
-        scale = flat.abs().amax(1, keepdim=True).clamp_min(1e-12) / TOKEN_LEVELS
+        scale = flat.abs().amax(1, keepdim=True).clamp_min(1e-12) / ACTIVATION_LEVELS
         # Into a new tensor: the strides of a single token may be odd, which the product does not bear.
         integers = torch.empty(flat.shape, dtype=torch.int8, device=flat.device).copy_((flat / scale).round_())
         product = torch._int_mm(integers, self.weight.t())
@@ -58,10 +58,10 @@ class Int8Linear(nn.Module):
         return y.reshape(*x.shape[:-1], -1)
 
 
-def quantize(module: nn.Module) -> None:
+def quantize_linear_layers(module: nn.Module) -> None:
     """Replace every linear layer inside a module, in place, by its 8-bit form; layers of other types stay."""
     for name, child in module.named_children():
         if type(child) is nn.Linear:
             setattr(module, name, Int8Linear(child))
         else:
-            quantize(child)
+            quantize_linear_layers(child)

@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 from radreward.data.packing import pack
 from radreward.errors import InputError
 from radreward.models.attention import model_inputs
-from radreward.models.tree_attention import Tree, enable
+from radreward.models.tree_attention import TreeLayout, enable_tree_attention
 
 CompletionPacking = Literal["tree", "rows"]
 """tree: one row for a prompt and its completions. rows: a row for each."""
@@ -21,7 +21,7 @@ CompletionPacking = Literal["tree", "rows"]
 _NO_MASK = torch.zeros(1, 1, 1, 1)  # 4-D: transformers makes none of its own
 
 
-def completion_logps(
+def completion_log_probs(
     model: nn.Module,
     prompt: Sequence[int],
     completions: Sequence[Sequence[int]],
@@ -53,23 +53,25 @@ def completion_logps(
     if not prompt or not completions or not all(completions):
         raise ValueError("Expected a prompt and completions that are not empty.")
     if packing == "rows":
-        parts = [_row(model, prompt, [completion], temperature) for completion in completions]
+        parts = [_row_log_probs(model, prompt, [completion], temperature) for completion in completions]
     else:
-        parts = [_row(model, prompt, completions, temperature)]
+        parts = [_row_log_probs(model, prompt, completions, temperature)]
     lengths = [len(completion) for completion in completions]
     return pad_sequence(list(torch.split(torch.cat(parts), lengths)), batch_first=True)
 
 
-def _row(model: Any, prompt: Sequence[int], completions: Sequence[Sequence[int]], temperature: float) -> Tensor:
+def _row_log_probs(
+    model: Any, prompt: Sequence[int], completions: Sequence[Sequence[int]], temperature: float
+) -> Tensor:
     """(sum of the lengths) log-probabilities, completion after completion."""
-    causal = base_model(model)
+    causal = unwrap_peft(model)
     device = causal.device
-    tree = Tree.of(len(prompt), [len(completion) for completion in completions])
+    tree = TreeLayout.from_lengths(len(prompt), [len(completion) for completion in completions])
     tokens = torch.tensor([token for piece in (prompt, *completions) for token in piece], device=device)
-    if enable(causal):
+    if enable_tree_attention(causal):
         inputs: dict[str, Any] = {
             "input_ids": tokens.unsqueeze(0),
-            "position_ids": tree.positions(device),
+            "position_ids": tree.position_ids(device),
             "attention_mask": _NO_MASK.to(device),
             "tree": tree,
             "use_cache": False,
@@ -79,18 +81,18 @@ def _row(model: Any, prompt: Sequence[int], completions: Sequence[Sequence[int]]
         inputs = model_inputs(type(packed)(*(part.to(device) for part in packed)), causal.config, causal.dtype)
     # A token is predicted by the one before it, the first of a completion by the last of the prompt.
     before = torch.arange(len(tokens), device=device) - 1
-    before[[tree.prompt, *tree.ends[:-1]]] = tree.prompt - 1
-    logits = causal(**inputs, logits_to_keep=before[tree.prompt :]).logits[0].float() / temperature
-    logps: Tensor = logits.gather(1, tokens[tree.prompt :].unsqueeze(1)).squeeze(1) - logits.logsumexp(1)
+    before[[tree.prompt_length, *tree.completion_ends[:-1]]] = tree.prompt_length - 1
+    logits = causal(**inputs, logits_to_keep=before[tree.prompt_length :]).logits[0].float() / temperature
+    logps: Tensor = logits.gather(1, tokens[tree.prompt_length :].unsqueeze(1)).squeeze(1) - logits.logsumexp(1)
     return logps
 
 
-def base_model(model: Any) -> Any:
+def unwrap_peft(model: Any) -> Any:
     """The model of transformers, in which peft's adapters are."""
     return model.get_base_model() if hasattr(model, "get_base_model") else model
 
 
-def without_adapters(model: Any) -> AbstractContextManager[Any]:
+def adapters_disabled(model: Any) -> AbstractContextManager[Any]:
     """The model as it was before its adapters were trained, without a second copy of the weights.
 
     Raises:

@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 
 from radreward.errors import InputError
 
-TARGETS = {
+DEFAULT_TARGETS = {
     "bert": ("query", "value"),
     "electra": ("query", "value"),
     "roberta": ("query", "value"),
@@ -28,7 +28,7 @@ TARGETS = {
 }
 """Projections that make queries and values, where they are not called q_proj and v_proj."""
 
-PEFT = "base_model.model.{}.lora_{}.default.weight"
+PEFT_WEIGHT_NAME = "base_model.model.{}.lora_{}.default.weight"
 """How peft calls the matrices A and B of a layer."""
 
 
@@ -57,10 +57,10 @@ class LoRA:
         self.alpha = 2 * r if alpha is None else alpha
         self.targets = targets
 
-    def names(self, model_type: str) -> Sequence[str] | str:
+    def target_names(self, model_type: str) -> Sequence[str] | str:
         """The layers to adapt in an architecture, as peft takes them."""
         if self.targets == "auto":
-            return TARGETS.get(model_type, ("q_proj", "v_proj"))
+            return DEFAULT_TARGETS.get(model_type, ("q_proj", "v_proj"))
         return self.targets
 
     def apply(self, model: PreTrainedModel) -> nn.Module:
@@ -71,7 +71,7 @@ class LoRA:
         """
         from peft import LoraConfig, get_peft_model  # slow to import, and a model in use does without
 
-        names = self.names(model.config.model_type)
+        names = self.target_names(model.config.model_type)
         config = LoraConfig(
             r=self.r, lora_alpha=self.alpha, target_modules=names if isinstance(names, str) else list(names)
         )
@@ -84,9 +84,9 @@ class LoRA:
             raise InputError(f"LoRA: no layer of this {model.config.model_type} backbone is called {names}.") from error
         return adapted
 
-    def layers(self, model: nn.Module, model_type: str) -> dict[str, nn.Linear] | None:
+    def target_layers(self, model: nn.Module, model_type: str) -> dict[str, nn.Linear] | None:
         """The layers to adapt by name, or None where only peft knows how: "all-linear", layers of other kinds."""
-        names = self.names(model_type)
+        names = self.target_names(model_type)
         found = {name: module for name, module in model.named_modules() if name.rpartition(".")[2] in names}
         if isinstance(names, str) or any("." in name for name in names) or not found:
             return None
@@ -95,7 +95,7 @@ class LoRA:
 
 
 @torch.no_grad()
-def merge(layers: Mapping[str, nn.Linear], scale: float, state: Mapping[str, Tensor]) -> None:
+def merge_lora(layers: Mapping[str, nn.Linear], scaling: float, state: Mapping[str, Tensor]) -> None:
     """W + scale · B A for each layer, in place: what training learnt without its adapters.
 
     Args:
@@ -106,11 +106,11 @@ def merge(layers: Mapping[str, nn.Linear], scale: float, state: Mapping[str, Ten
     Raises:
         ValueError: If one is missing, unknown or of a wrong shape.
     """
-    names = {PEFT.format(name, matrix) for name in layers for matrix in "AB"}
+    names = {PEFT_WEIGHT_NAME.format(name, matrix) for name in layers for matrix in "AB"}
     if names != set(state):
         raise ValueError(f"Expected adapters of this model but {min(names ^ set(state))!r} is missing or unknown.")
     for name, layer in layers.items():
-        a, b = (state[PEFT.format(name, matrix)].to(layer.weight.device).float() for matrix in "AB")
+        a, b = (state[PEFT_WEIGHT_NAME.format(name, matrix)].to(layer.weight.device).float() for matrix in "AB")
         if a.shape != (len(b.T), layer.in_features) or b.shape != (layer.out_features, len(a)):
             raise ValueError(f"Expected adapters of {name!r} for {layer} but got {tuple(a.shape)}, {tuple(b.shape)}.")
-        layer.weight += b @ a * scale
+        layer.weight += b @ a * scaling

@@ -102,7 +102,7 @@ def memory(
     encoder = _on_meta(backbone, config)
     with torch.device("meta"):
         pool = POOLINGS[pooling](config.hidden_size)
-        head = MultiRewardHead(pool.width, criteria, hidden)
+        head = MultiRewardHead(pool.output_size, criteria, hidden)
     parameters = [parameter for module in (encoder, pool, head) for parameter in module.parameters()]
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     batch = _batch(shape, packing)

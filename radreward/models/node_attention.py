@@ -9,46 +9,46 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AttentionInterface, PreTrainedModel
 
-from radreward.data.packing import ABSENT
-from radreward.models.attention import POSITION_OFFSET, is_encoder
+from radreward.data.packing import NO_NODE
+from radreward.models.attention import OFFSET_POSITION_TYPES, is_encoder
 from radreward.types import PackedBatch
 
-NAME = "radreward_nodewise"
+ATTENTION_NAME = "radreward_nodewise"
 
 
-class Block(NamedTuple):
+class NodeBlock(NamedTuple):
     """The tokens of one node, and those they see: of the node's ancestors from the root, then its own."""
 
     queries: slice
     keys: tuple[slice, ...]
 
 
-def blocks(packed: PackedBatch) -> list[Block]:
+def node_blocks(packed: PackedBatch) -> list[NodeBlock]:
     """The nodes of all rows, one row after the other without the padding.
 
     >>> from radreward.data.packing import pack
     >>> blocks(pack([[[7, 8], [1]], [[7, 8], [2, 3]]], "tree"))[2]
     Block(queries=slice(3, 5, None), keys=(slice(0, 2, None), slice(3, 5, None)))
     """
-    found: list[Block] = []
+    found: list[NodeBlock] = []
     column = 0
-    for nodes, parents in zip(packed.nodes, packed.parents.tolist(), strict=True):
-        row: list[Block] = []
+    for nodes, parents in zip(packed.node_ids, packed.parent_ids.tolist(), strict=True):
+        row: list[NodeBlock] = []
         lengths = nodes[nodes >= 0].bincount().tolist()
-        for length, parent in zip(lengths, (p for p in parents if p != ABSENT), strict=True):
+        for length, parent in zip(lengths, (p for p in parents if p != NO_NODE), strict=True):
             own = slice(column, column := column + length)
-            row.append(Block(own, (*(row[parent].keys if parent >= 0 else ()), own)))
+            row.append(NodeBlock(own, (*(row[parent].keys if parent >= 0 else ()), own)))
         found += row
     return found
 
 
-def nodewise_attention(
+def node_attention(
     module: nn.Module,
     query: Tensor,
     key: Tensor,
     value: Tensor,
     attention_mask: Tensor | None,
-    node_blocks: list[Block] | None = None,
+    node_blocks: list[NodeBlock] | None = None,
     scaling: float | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
@@ -79,10 +79,10 @@ def nodewise_attention(
     return out.transpose(1, 2), None
 
 
-AttentionInterface.register(NAME, nodewise_attention)
+AttentionInterface.register(ATTENTION_NAME, node_attention)
 
 
-def prepare(encoder: nn.Module) -> PreTrainedModel | None:
+def enable_node_attention(encoder: nn.Module) -> PreTrainedModel | None:
     """A backbone made ready for `states`, or None where it must do without.
 
     It has to be a plain encoder on the CPU: a causal mask does not fall into whole nodes, and a GPU would wait for the
@@ -90,23 +90,23 @@ def prepare(encoder: nn.Module) -> PreTrainedModel | None:
     """
     if not isinstance(encoder, PreTrainedModel) or not is_encoder(encoder.config) or encoder.device.type != "cpu":
         return None
-    encoder.set_attn_implementation(NAME)
+    encoder.set_attn_implementation(ATTENTION_NAME)
     return encoder
 
 
-def states(encoder: PreTrainedModel, packed: PackedBatch) -> Tensor:
+def encode_packed(encoder: PreTrainedModel, packed: PackedBatch) -> Tensor:
     """(R, L, H) hidden states, zeros at padding: what the mask over trees gives, less the work on what it hides.
 
     Args:
         encoder: As `prepare` gives it.
         packed: Any rows.
     """
-    config, real = encoder.config, packed.nodes >= 0
-    offset = config.pad_token_id + 1 if config.model_type in POSITION_OFFSET else 0
+    config, real = encoder.config, packed.node_ids >= 0
+    offset = config.pad_token_id + 1 if config.model_type in OFFSET_POSITION_TYPES else 0
     flat = encoder(
         input_ids=packed.input_ids[real].unsqueeze(0),
         position_ids=packed.position_ids[real].unsqueeze(0) + offset,
-        node_blocks=blocks(packed),
+        node_blocks=node_blocks(packed),
     ).last_hidden_state[0]
     padded: Tensor = flat.new_zeros(*real.shape, flat.shape[-1])
     padded[real] = flat

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from radreward.types import PackedBatch
 
 
-class Spans(NamedTuple):
+class TokenSpans(NamedTuple):
     """Tokens of one node per candidate, padded: where they stand, and which are real."""
 
     columns: Tensor
@@ -25,20 +25,20 @@ class Spans(NamedTuple):
         return hidden[rows.unsqueeze(1), self.columns] * self.mask.unsqueeze(-1)
 
 
-def node_spans(packed: PackedBatch, nodes: Tensor) -> Spans:
+def node_spans(packed: PackedBatch, nodes: Tensor) -> TokenSpans:
     """Where the tokens of a node stand.
 
     Args:
         packed: The rows.
         nodes: (C,) a node of the row of each candidate; one that does not exist has an empty span.
     """
-    of_row = packed.nodes[packed.leaves[:, 0]]  # (C, L)
+    of_row = packed.node_ids[packed.candidate_nodes[:, 0]]  # (C, L)
     own = (of_row == nodes.unsqueeze(1)) & (of_row >= 0)  # a root has no parent, which is no padding either
     lengths = own.sum(1)
     start = own.int().argmax(1)  # nodes are contiguous
     offset = torch.arange(int(lengths.max()), device=nodes.device)
     mask = offset < lengths.unsqueeze(1)
-    return Spans((start.unsqueeze(1) + offset) * mask, mask)
+    return TokenSpans((start.unsqueeze(1) + offset) * mask, mask)
 
 
 class Pooling(nn.Module, ABC):
@@ -50,44 +50,44 @@ class Pooling(nn.Module, ABC):
 
     def __init__(self, hidden_size: int) -> None:
         super().__init__()
-        self.width = hidden_size
+        self.output_size = hidden_size
 
     @abstractmethod
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """(R, L, H) hidden states in float32 to (C, width)."""
 
 
-class LastToken(Pooling):
+class LastTokenPooling(Pooling):
     """The last real token of the candidate, found by its node: it does not matter what the pad token is."""
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        rows, leaves = packed.leaves.unbind(1)
+        rows, leaves = packed.candidate_nodes.unbind(1)
         spans = node_spans(packed, leaves)
         last = spans.columns.gather(1, spans.mask.sum(1, keepdim=True) - 1).squeeze(1)
         return hidden[rows, last]
 
 
-class MeanTokens(Pooling):
+class MeanPooling(Pooling):
     """The mean over the candidate's own tokens."""
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        rows, leaves = packed.leaves.unbind(1)
+        rows, leaves = packed.candidate_nodes.unbind(1)
         spans = node_spans(packed, leaves)
         return spans.gather(hidden, rows).sum(1) / spans.mask.sum(1, keepdim=True)
 
 
-class FirstToken(Pooling):
+class FirstTokenPooling(Pooling):
     """The first token of the candidate: for encoders, whose tokens see both ways."""
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        rows, leaves = packed.leaves.unbind(1)
+        rows, leaves = packed.candidate_nodes.unbind(1)
         return hidden[rows, node_spans(packed, leaves).columns[:, 0]]
 
 
-class Matching(Pooling):
+class CrossMatchingPooling(Pooling):
     """Compares the tokens of candidate and reference, each way (in the manner of ESIM, Chen et al. 2017).
 
     In a shared row the reference cannot see the candidate, so nothing in it can say what the candidate leaves out.
@@ -100,36 +100,43 @@ class Matching(Pooling):
         size: Width of the comparison.
     """
 
-    def __init__(self, hidden_size: int, size: int = 96) -> None:
+    def __init__(self, hidden_size: int, comparison_size: int = 96) -> None:
         super().__init__(hidden_size)
-        self.project = nn.Linear(hidden_size, size)
-        self.compare = nn.Linear(4 * size, size)
+        self.project = nn.Linear(hidden_size, comparison_size)
+        self.compare = nn.Linear(4 * comparison_size, comparison_size)
         self.log_sharpness = nn.Parameter(torch.tensor(2.5))
-        self.width = 4 * size
+        self.output_size = 4 * comparison_size
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        rows, leaves = packed.leaves.unbind(1)
-        parents = packed.parents[rows, leaves]
+        rows, leaves = packed.candidate_nodes.unbind(1)
+        parents = packed.parent_ids[rows, leaves]
         reference, candidate = node_spans(packed, parents), node_spans(packed, leaves)
         x = self.project(reference.gather(hidden, rows))
         y = self.project(candidate.gather(hidden, rows))
-        sides = (*self._side(y, x, candidate.mask, reference.mask), *self._side(x, y, reference.mask, candidate.mask))
+        sides = (
+            *self._compare_side(y, x, candidate.mask, reference.mask),
+            *self._compare_side(x, y, reference.mask, candidate.mask),
+        )
         return torch.cat(sides, -1)
 
-    def _side(self, own: Tensor, other: Tensor, own_mask: Tensor, other_mask: Tensor) -> tuple[Tensor, Tensor]:
+    def _compare_side(
+        self, tokens: Tensor, other_tokens: Tensor, mask: Tensor, other_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """(C, S, D) against (C, T, D): sum and maximum (C, D) of what the comparison leaves of each token."""
-        least = torch.finfo(own.dtype).min
-        likeness = F.normalize(own, dim=-1) @ F.normalize(other, dim=-1).transpose(1, 2) * self.log_sharpness.exp()
-        found = likeness.masked_fill(~other_mask.unsqueeze(1), least).softmax(-1) @ other
-        rest = F.gelu(self.compare(torch.cat([own, found, (own - found).abs(), own * found], -1)))
-        total = (rest * own_mask.unsqueeze(-1)).sum(1) / 10  # tens of tokens: keeps the vector near unit size
-        return total, rest.masked_fill(~own_mask.unsqueeze(-1), least).amax(1)
+        least = torch.finfo(tokens.dtype).min
+        likeness = (
+            F.normalize(tokens, dim=-1) @ F.normalize(other_tokens, dim=-1).transpose(1, 2) * self.log_sharpness.exp()
+        )
+        found = likeness.masked_fill(~other_mask.unsqueeze(1), least).softmax(-1) @ other_tokens
+        rest = F.gelu(self.compare(torch.cat([tokens, found, (tokens - found).abs(), tokens * found], -1)))
+        total = (rest * mask.unsqueeze(-1)).sum(1) / 10  # tens of tokens: keeps the vector near unit size
+        return total, rest.masked_fill(~mask.unsqueeze(-1), least).amax(1)
 
 
 POOLINGS: dict[str, type[Pooling]] = {
-    "last": LastToken,
-    "mean": MeanTokens,
-    "first": FirstToken,
-    "matching": Matching,
+    "last": LastTokenPooling,
+    "mean": MeanPooling,
+    "first": FirstTokenPooling,
+    "matching": CrossMatchingPooling,
 }

@@ -14,22 +14,22 @@ from torch import Tensor, nn
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
-from radreward.io.atomic import new_folder
+from radreward.io.atomic import atomic_folder
 from radreward.models import CONFIG
 from radreward.models.attention import check_length
 from radreward.models.backbone import Backbone
 from radreward.models.calibration import Calibration
-from radreward.models.lora import LoRA, merge
+from radreward.models.lora import LoRA, merge_lora
 from radreward.models.reward_model import RewardModel
 from radreward.prompts.template import TEMPLATES, PromptTemplate, template_class
 
 FORMAT = 1
 WEIGHTS, CALIBRATION = "model.safetensors", "calibration.json"
-_BACKBONE = ("name", "quantization", "dtype", "attention")
-_KEYS = {"format", "backbone", "lora", "pooling", "hidden", "template", "max_length", "criteria", "training"}
+_BACKBONE_FIELDS = ("name", "quantization", "dtype", "attention")
+_CONFIG_FIELDS = {"format", "backbone", "lora", "pooling", "hidden", "template", "max_length", "criteria", "training"}
 
 
-class SavedModel(NamedTuple):
+class RewardModelArtifact(NamedTuple):
     """A reward model and all that its scores depend on."""
 
     model: RewardModel
@@ -37,17 +37,17 @@ class SavedModel(NamedTuple):
     max_length: int
     """Longest path of a candidate, in tokens."""
     calibration: Calibration | None = None
-    training: Mapping[str, Any] = {}
+    training_info: Mapping[str, Any] = {}
     """What is told of its training; nothing depends on it."""
-    trained: Mapping[str, Tensor] | None = None
+    trained_state: Mapping[str, Tensor] | None = None
     """What training changed, where the model holds it merged into the weights of the backbone."""
 
-    def state(self) -> Mapping[str, Tensor]:
+    def weights_to_save(self) -> Mapping[str, Tensor]:
         """What training changed, by name: what is saved."""
-        return self.model.trained_state() if self.trained is None else self.trained
+        return self.model.trained_state() if self.trained_state is None else self.trained_state
 
 
-def save_model(saved: SavedModel, folder: str | Path, half: bool = False) -> None:
+def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_float16: bool = False) -> None:
     """Write a model; the folder appears whole or not at all.
 
     Args:
@@ -60,22 +60,24 @@ def save_model(saved: SavedModel, folder: str | Path, half: bool = False) -> Non
             not finite (or too large for `half`).
     """
     folder = Path(folder)
-    name = type(saved.template).__name__
-    if name not in TEMPLATES or template_class(name) is not type(saved.template):
+    name = type(artifact.template).__name__
+    if name not in TEMPLATES or template_class(name) is not type(artifact.template):
         raise InputError(f"{folder}: Expected a template of {', '.join(TEMPLATES)} but got {name}.")
-    with new_folder(folder, {CONFIG}, "a model") as new:
-        state = {key: value.detach().cpu().contiguous() for key, value in saved.state().items()}
-        if half:
+    with atomic_folder(folder, {CONFIG}, "a model") as new:
+        state = {key: value.detach().cpu().contiguous() for key, value in artifact.weights_to_save().items()}
+        if as_float16:
             state = {key: value.half() for key, value in state.items()}
         if broken := next((key for key, value in state.items() if not torch.isfinite(value).all()), None):
             raise InputError(f"{folder}: Expected {broken!r} to hold finite numbers only, as {state[broken].dtype}.")
         save_file(state, new / WEIGHTS)
-        _write(new / CONFIG, _config(saved, name))
-        if saved.calibration:
-            _write(new / CALIBRATION, saved.calibration.to_dict())
+        _write(new / CONFIG, _config(artifact, name))
+        if artifact.calibration:
+            _write(new / CALIBRATION, artifact.calibration.to_dict())
 
 
-def load_model(folder: str | Path, device: str = "cpu", download: bool = False, merged: bool = False) -> SavedModel:
+def load_reward_model(
+    folder: str | Path, device: str = "cpu", allow_download: bool = False, merge_adapters: bool = False
+) -> RewardModelArtifact:
     """Read what `save_model` wrote. Nothing in the folder is executed.
 
     Args:
@@ -94,77 +96,77 @@ def load_model(folder: str | Path, device: str = "cpu", download: bool = False, 
     config = _read(path)
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise InputError(f"{path}: Expected `format` to be {FORMAT}.")
-    if wrong := sorted(set(config) ^ _KEYS):
+    if wrong := sorted(set(config) ^ _CONFIG_FIELDS):
         raise InputError(f"{path}: the field {wrong[0]!r} is missing or unknown.")
     template, max_length = config["template"], config["max_length"]
     if not isinstance(template, str) or template not in TEMPLATES:
         raise InputError(f"{path}: Expected `template` to be one of {', '.join(TEMPLATES)} but got {template!r}.")
     if type(max_length) is not int or max_length < 1:
         raise InputError(f"{path}: Expected `max_length` to be an integer >= 1 but got {max_length!r}.")
-    model, layers = _model(config, path, download, merged)
+    model, layers = _build_model(config, path, allow_download, merge_adapters)
     try:
         check_length(model.config, max_length)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     state = _load_weights(model, folder / WEIGHTS, layers)
-    calibration = _calibration(folder / CALIBRATION, len(model.criteria))
+    calibration = _load_calibration(folder / CALIBRATION, len(model.criteria))
     kept = None if layers is None else state
     model = model.to(device).eval()
-    return SavedModel(model, template_class(template)(), max_length, calibration, config["training"], kept)
+    return RewardModelArtifact(model, template_class(template)(), max_length, calibration, config["training"], kept)
 
 
-def start_from(model: RewardModel, folder: str | Path) -> None:
+def load_initial_weights(model: RewardModel, folder: str | Path) -> None:
     """Give a model the trained weights of a saved one, to go on from there.
 
     Raises:
         InputError: If the folder cannot be read, or its model is built in another way or judges by other criteria.
     """
-    weights = load_model(folder).model
-    for name, value in _build(model).items():
-        if (other := _build(weights)[name]) != value:
+    weights = load_reward_model(folder).model
+    for name, value in _architecture(model).items():
+        if (other := _architecture(weights)[name]) != value:
             raise InputError(f"{folder}: Expected a model whose {name} is {value!r} but got {other!r}.")
     model.load_trained_state(weights.trained_state())
 
 
-def _build(model: RewardModel) -> dict[str, Any]:
+def _architecture(model: RewardModel) -> dict[str, Any]:
     """What decides which weights a model has, and what they mean."""
     lora = model.backbone.lora
     return {
         "backbone": model.backbone.name,
         "lora": lora and {"r": lora.r, "alpha": lora.alpha, "targets": lora.targets},
         "pooling": model.pooling_name,
-        "hidden": model.hidden,
+        "hidden": model.head_hidden_size,
         "criteria": list(model.criteria.tags),
     }
 
 
-def _config(saved: SavedModel, template: str) -> dict[str, Any]:
-    model = saved.model
+def _config(artifact: RewardModelArtifact, template: str) -> dict[str, Any]:
+    model = artifact.model
     return {
-        **_build(model),
+        **_architecture(model),
         "format": FORMAT,
-        "backbone": {key: getattr(model.backbone, key) for key in _BACKBONE},
+        "backbone": {key: getattr(model.backbone, key) for key in _BACKBONE_FIELDS},
         "template": template,
-        "max_length": saved.max_length,
+        "max_length": artifact.max_length,
         "criteria": model.criteria.to_dict(),
-        "training": dict(saved.training),
+        "training": dict(artifact.training_info),
     }
 
 
-def _model(
-    config: dict[str, Any], path: Path, download: bool, merged: bool
+def _build_model(
+    config: dict[str, Any], path: Path, allow_download: bool, merge_adapters: bool
 ) -> tuple[RewardModel, Mapping[str, nn.Linear] | None]:
     """A model without its trained weights, and the layers to merge adapters into, if it has no adapters for that."""
     try:
         lora = config["lora"] and LoRA(**config["lora"])
-        backbone = Backbone(lora=lora, local_files_only=not download, **config["backbone"])
+        backbone = Backbone(lora=lora, local_files_only=not allow_download, **config["backbone"])
         criteria = Criteria.from_dict(config["criteria"])
         layers = None
-        if merged and lora and lora.targets != "all-linear" and not backbone.quantization:
+        if merge_adapters and lora and lora.targets != "all-linear" and not backbone.quantization:
             backbone.lora = None
             model = RewardModel(backbone, criteria, config["pooling"], config["hidden"])
             backbone.lora = lora
-            layers = lora.layers(model.encoder, model.config.model_type)
+            layers = lora.target_layers(model.encoder, model.config.model_type)
             if layers is not None:
                 return model, layers
         return RewardModel(backbone, criteria, config["pooling"], config["hidden"]), None
@@ -184,7 +186,7 @@ def _load_weights(model: RewardModel, path: Path, layers: Mapping[str, nn.Linear
         if layers is None or lora is None:
             model.load_trained_state(state)
         else:
-            _merge(model, lora.alpha / lora.r, state, layers)
+            _merge_adapters(model, lora.alpha / lora.r, state, layers)
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{path}: {error}") from error
     if broken := next((name for name, value in state.items() if not torch.isfinite(value).all()), None):
@@ -192,15 +194,17 @@ def _load_weights(model: RewardModel, path: Path, layers: Mapping[str, nn.Linear
     return state
 
 
-def _merge(model: RewardModel, scale: float, state: Mapping[str, Tensor], layers: Mapping[str, nn.Linear]) -> None:
+def _merge_adapters(
+    model: RewardModel, scale: float, state: Mapping[str, Tensor], layers: Mapping[str, nn.Linear]
+) -> None:
     inside = "encoder."
     adapters = {name.removeprefix(inside): value for name, value in state.items() if name.startswith(inside)}
-    merge(layers, scale, adapters)
+    merge_lora(layers, scale, adapters)
     model.encoder.requires_grad_(False)
     model.load_trained_state({name: value for name, value in state.items() if not name.startswith(inside)})
 
 
-def _calibration(path: Path, criteria: int) -> Calibration | None:
+def _load_calibration(path: Path, num_criteria: int) -> Calibration | None:
     if not path.is_file():
         return None
     value = _read(path)
@@ -208,8 +212,8 @@ def _calibration(path: Path, criteria: int) -> Calibration | None:
         calibration = Calibration.from_dict(value)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-    if len(calibration.curves) != criteria:
-        raise InputError(f"{path}: Expected {criteria} curves, one a criterion, but got {len(calibration.curves)}.")
+    if len(calibration.curves) != num_criteria:
+        raise InputError(f"{path}: Expected {num_criteria} curves, one a criterion, but got {len(calibration.curves)}.")
     return calibration
 
 

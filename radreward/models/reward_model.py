@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from radreward.criteria import Criteria
-from radreward.data.packing import as_rows
+from radreward.data.packing import to_rows
 from radreward.errors import InputError
 from radreward.models.attention import is_encoder, model_inputs
 from radreward.models.backbone import Backbone
@@ -35,7 +35,9 @@ class RewardModel(nn.Module):
     torch.Size([2, 1])
     """
 
-    def __init__(self, backbone: Backbone, criteria: Criteria, pooling: PoolingName = "auto", hidden: int = 0) -> None:
+    def __init__(
+        self, backbone: Backbone, criteria: Criteria, pooling: PoolingName = "auto", head_hidden_size: int = 0
+    ) -> None:
         super().__init__()
         config = backbone.config()
         if pooling == "auto":
@@ -43,12 +45,12 @@ class RewardModel(nn.Module):
         self.backbone = backbone
         self.criteria = criteria
         self.pooling_name = pooling
-        self.hidden = hidden
+        self.head_hidden_size = head_hidden_size
         self.encoder = backbone.build()
         self.config = config
         self.mask_dtype = getattr(torch, backbone.dtype)
         self.pooling = POOLINGS[pooling](config.hidden_size)
-        self.head = MultiRewardHead(self.pooling.width, criteria, hidden)
+        self.head = MultiRewardHead(self.pooling.output_size, criteria, head_hidden_size)
 
     def forward(self, packed: PackedBatch) -> Tensor:
         """(C, N) float32 rewards, in the order of `packed.leaves`."""
@@ -100,7 +102,7 @@ def check_packing(model: RewardModel, packed: PackedBatch, tolerance: float) -> 
         PackingError: If they differ by more.
     """
     with torch.no_grad():
-        together, apart = model(packed), model(as_rows(packed))
+        together, apart = model(packed), model(to_rows(packed))
     scale = max(1e-3, float(apart.abs().max()))
     difference = float((together - apart).abs().max()) / scale
     if not difference <= tolerance:

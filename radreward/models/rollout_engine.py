@@ -9,14 +9,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-Prompt = Sequence[Sequence[int]]
+TokenizedPrompt = Sequence[Sequence[int]]
 """Pieces of token ids from the most shared to the prompt's own, as `SegmentTokenizer.pieces` gives them."""
 
 
-class Sampling(NamedTuple):
+class SamplingParams(NamedTuple):
     """How completions are drawn."""
 
-    completions: int = 1
+    num_completions: int = 1
     """G, completions of each prompt."""
     max_new_tokens: int = 512
     """The longest completion; one that has not ended by then is cut, and says so."""
@@ -29,7 +29,7 @@ class Sampling(NamedTuple):
     stop: tuple[str, ...] = ()
     """Texts behind which a completion ends; its last token is kept whole."""
 
-    def check(self) -> Sampling:
+    def validate(self) -> SamplingParams:
         """These settings.
 
         Raises:
@@ -42,9 +42,9 @@ class Sampling(NamedTuple):
             raise ValueError(f"Expected `temperature` to be >= 0 but got {self.temperature}.")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"Expected `top_p` to be in (0, 1] but got {self.top_p}.")
-        if self.temperature == 0 and self.completions > 1:
+        if self.temperature == 0 and self.num_completions > 1:
             raise ValueError(
-                f"Expected `completions` to be 1 with `temperature` 0 but got {self.completions}: all are equal."
+                f"Expected `completions` to be 1 with `temperature` 0 but got {self.num_completions}: all are equal."
             )
         return self
 
@@ -59,7 +59,7 @@ class Completion(NamedTuple):
     before `top_p` leaves any out."""
     text: str
     """Without special tokens."""
-    finish: str
+    finish_reason: str
     """"stop" where it ended itself or with a text of `stop`, "length" where `max_new_tokens` ended it."""
 
 
@@ -67,7 +67,7 @@ class RolloutEngine(ABC):
     """Draws completions; one method, called for scores, for validation and for every batch of rollouts."""
 
     @abstractmethod
-    def sample(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[tuple[Completion, ...]]:
+    def sample(self, prompts: Sequence[TokenizedPrompt], params: SamplingParams) -> list[tuple[Completion, ...]]:
         """`sampling.completions` completions of each prompt, in the order of the prompts.
 
         The same for the same weights, prompts and sampling. The model is as it was before, in training or not.
@@ -76,20 +76,22 @@ class RolloutEngine(ABC):
             ValueError: If a prompt has fewer than two tokens, or `sampling` is out of its range.
         """
 
-    def greedy(self, prompts: Sequence[Prompt], max_new_tokens: int, stop: tuple[str, ...] = ()) -> list[Completion]:
+    def greedy(
+        self, prompts: Sequence[TokenizedPrompt], max_new_tokens: int, stop: tuple[str, ...] = ()
+    ) -> list[Completion]:
         """The completion of each prompt that takes the likeliest token each time."""
-        sampling = Sampling(1, max_new_tokens, temperature=0.0, stop=stop)
+        sampling = SamplingParams(1, max_new_tokens, temperature=0.0, stop=stop)
         return [only for (only,) in self.sample(prompts, sampling)]
 
 
-def drawn(logits: Tensor, uniform: Tensor, temperature: float, top_p: float) -> tuple[Tensor, Tensor]:
+def sample_tokens(logits: Tensor, uniform: Tensor, temperature: float, top_p: float) -> tuple[Tensor, Tensor]:
     """A token of each row, and its log-probability.
 
     Args:
         logits: (B, V) float32.
         uniform: (B,) draws from [0, 1), one for each row.
-        temperature: See `Sampling`.
-        top_p: See `Sampling`.
+        temperature: See `SamplingParams`.
+        top_p: See `SamplingParams`.
 
     Returns:
         (B,) int64 tokens and (B,) float32 log-probabilities.
@@ -103,17 +105,17 @@ def drawn(logits: Tensor, uniform: Tensor, temperature: float, top_p: float) -> 
     if temperature == 0:
         tokens = logps.argmax(-1)
     elif top_p == 1:  # no order is needed: sorting a vocabulary for every token would take longest
-        tokens = _first_above(logps.exp().cumsum(-1), uniform)
+        tokens = _inverse_cdf(logps.exp().cumsum(-1), uniform)
     else:
         ordered, places = logps.sort(dim=-1, descending=True, stable=True)
         mass = ordered.exp().cumsum(-1)
         kept = mass - ordered.exp() < top_p  # the first token that reaches top_p is kept
         total = mass.masked_fill(~kept, 0.0).max(-1, keepdim=True).values
-        tokens = places.gather(-1, _first_above(mass.clamp_max(total), uniform).unsqueeze(-1)).squeeze(-1)
+        tokens = places.gather(-1, _inverse_cdf(mass.clamp_max(total), uniform).unsqueeze(-1)).squeeze(-1)
     return tokens, logps.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
 
 
-def _first_above(mass: Tensor, uniform: Tensor) -> Tensor:
+def _inverse_cdf(cumulative: Tensor, uniform: Tensor) -> Tensor:
     """The first place of each row where its rising mass (B, V) is above a share, uniform (B,), of the whole.
 
     Never one that adds nothing, though a share just below 1 rounds to the whole.
@@ -122,6 +124,6 @@ def _first_above(mass: Tensor, uniform: Tensor) -> Tensor:
     >>> _first_above(torch.tensor([[0.0, 0.5, 1.0, 1.0]] * 3), torch.tensor([0.0, 0.5, 1.0])).tolist()
     [1, 2, 2]
     """
-    whole = mass[:, -1:]
-    above = torch.searchsorted(mass, uniform.unsqueeze(-1) * whole, right=True)
-    return above.minimum((mass < whole).sum(-1, keepdim=True)).squeeze(-1)
+    whole = cumulative[:, -1:]
+    above = torch.searchsorted(cumulative, uniform.unsqueeze(-1) * whole, right=True)
+    return above.minimum((cumulative < whole).sum(-1, keepdim=True)).squeeze(-1)

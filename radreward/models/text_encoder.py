@@ -11,21 +11,21 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from radreward.data.tokenizer import EMBEDDED, load_tokenizer
+from radreward.data.tokenizer import EMBEDDED_BACKBONE, load_tokenizer
 from radreward.models.backbone import Backbone
 
-BATCH_TOKENS = 1024
+MAX_BATCH_TOKENS = 1024
 """Most tokens of one forward pass, which the caches of a CPU hold; a single text may have more."""
 
 
-class States(NamedTuple):
+class TokenEmbeddings(NamedTuple):
     """A text as an encoder has it."""
 
     vectors: Tensor
     """(L, D) float32 of length 1, with the tokenizer's own tokens."""
-    own: Tensor
+    content_mask: Tensor
     """(L,) bool: which tokens are the text's own."""
-    cut: bool
+    truncated: bool
     """Whether its end was left out."""
 
 
@@ -48,20 +48,20 @@ class TextEncoder:
 
     def __init__(
         self,
-        name: str = EMBEDDED,
+        name: str = EMBEDDED_BACKBONE,
         layer: int | None = None,
         device: str | torch.device = "cpu",
-        download: bool = False,
+        allow_download: bool = False,
     ) -> None:
         self.layer = layer
         self._device = torch.device(device)
-        model: Any = Backbone(name, lora=None, local_files_only=not download).build(packed=False)
+        model: Any = Backbone(name, lora=None, local_files_only=not allow_download).build(packed=False)
         self._model = model.eval().requires_grad_(False).to(self._device)
         layers = int(model.config.num_hidden_layers)
         if layer is not None and not 0 <= layer <= layers:
             raise ValueError(f"Expected `layer` to be in 0 to {layers} but got {layer}.")
         self._tokenizer: Any = load_tokenizer(name)
-        self.limit = min(int(self._tokenizer.model_max_length), int(model.config.max_position_embeddings))
+        self.max_length = min(int(self._tokenizer.model_max_length), int(model.config.max_position_embeddings))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -73,34 +73,34 @@ class TextEncoder:
         return digest.hexdigest()
 
     @torch.inference_mode()
-    def encode(self, texts: Sequence[str]) -> dict[str, States]:
+    def encode(self, texts: Sequence[str]) -> dict[str, TokenEmbeddings]:
         """The states of each distinct text, on the CPU; of one over the limit those of its beginning."""
         texts = list(dict.fromkeys(texts))
         lengths = [len(ids) for ids in self._tokenizer(texts)["input_ids"]] if texts else []
-        fitted = self._tokenizer(texts, truncation=True, max_length=self.limit) if texts else {"input_ids": []}
+        fitted = self._tokenizer(texts, truncation=True, max_length=self.max_length) if texts else {"input_ids": []}
         by_length: dict[int, list[int]] = {}
         for place, ids in enumerate(fitted["input_ids"]):
             by_length.setdefault(len(ids), []).append(place)
-        known: dict[str, States] = {}
+        known: dict[str, TokenEmbeddings] = {}
         for length, places in by_length.items():
-            size = max(1, BATCH_TOKENS // length)
+            size = max(1, MAX_BATCH_TOKENS // length)
             for batch in (places[begin : begin + size] for begin in range(0, len(places), size)):
                 ids = torch.tensor([fitted["input_ids"][place] for place in batch], device=self._device)
-                vectors = F.normalize(self._states(ids), dim=-1).cpu()
+                vectors = F.normalize(self._hidden_states(ids), dim=-1).cpu()
                 for place, row, tokens in zip(batch, vectors, ids.tolist(), strict=True):
                     special = self._tokenizer.get_special_tokens_mask(tokens, already_has_special_tokens=True)
                     own = ~torch.tensor(special, dtype=torch.bool)
-                    known[texts[place]] = States(row, own, lengths[place] > self.limit)
+                    known[texts[place]] = TokenEmbeddings(row, own, lengths[place] > self.max_length)
         return known
 
-    def _states(self, ids: Tensor) -> Tensor:
+    def _hidden_states(self, ids: Tensor) -> Tensor:
         """(B, L) tokens to (B, L, D)."""
         output = self._model(ids, attention_mask=torch.ones_like(ids), output_hidden_states=self.layer is not None)
         states: Tensor = output.last_hidden_state if self.layer is None else output.hidden_states[self.layer]
         return states.float()
 
 
-def bertscore(reference: States, candidate: States) -> float:
+def bertscore(reference: TokenEmbeddings, candidate: TokenEmbeddings) -> float:
     """BERTScore F1 (Zhang et al., 2020), without idf and rescaling, in [-1, 1]; 0 where a text has no token.
 
     P is the mean, over the candidate's tokens, of the highest cosine with a token of the reference, R the same the
@@ -111,10 +111,10 @@ def bertscore(reference: States, candidate: States) -> float:
     >>> round(bertscore(one, States(torch.tensor([[1.0, 0.0]]), torch.tensor([True]), False)), 4)
     0.6667
     """
-    if not (reference.own.any() and candidate.own.any()):
+    if not (reference.content_mask.any() and candidate.content_mask.any()):
         return 0.0
     cosine = candidate.vectors @ reference.vectors.T
-    precision = cosine.max(1).values[candidate.own].mean().item()
-    recall = cosine.max(0).values[reference.own].mean().item()
+    precision = cosine.max(1).values[candidate.content_mask].mean().item()
+    recall = cosine.max(0).values[reference.content_mask].mean().item()
     total = precision + recall
     return 2 * precision * recall / total if total else 0.0

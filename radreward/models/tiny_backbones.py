@@ -22,7 +22,7 @@ from transformers import (
 
 from radreward.errors import InputError
 
-_SIZES: dict[str, Any] = {
+_COMMON: dict[str, Any] = {
     "vocab_size": 260,
     "hidden_size": 32,
     "intermediate_size": 64,
@@ -31,10 +31,10 @@ _SIZES: dict[str, Any] = {
     "max_position_embeddings": 4096,
     "pad_token_id": 0,
 }
-_GROUPED: dict[str, Any] = {**_SIZES, "num_key_value_heads": 2, "bos_token_id": 1, "eos_token_id": 2}
+_GROUPED_QUERY: dict[str, Any] = {**_COMMON, "num_key_value_heads": 2, "bos_token_id": 1, "eos_token_id": 2}
 
 FAMILIES: dict[str, PreTrainedConfig] = {
-    "bert": BertConfig(**_SIZES),
+    "bert": BertConfig(**_COMMON),
     "generator": LlamaConfig(
         vocab_size=2048,
         hidden_size=192,
@@ -48,12 +48,12 @@ FAMILIES: dict[str, PreTrainedConfig] = {
         bos_token_id=1,
         eos_token_id=2,
     ),
-    "gemma": GemmaConfig(**_GROUPED, head_dim=8),
-    "gemma2": Gemma2Config(**_GROUPED, head_dim=8, sliding_window=24, query_pre_attn_scalar=8),
-    "llama": LlamaConfig(**_GROUPED),
-    "mistral": MistralConfig(**_GROUPED, sliding_window=24),
-    "phi": PhiConfig(**_SIZES, bos_token_id=1, eos_token_id=2),
-    "qwen2": Qwen2Config(**_GROUPED),
+    "gemma": GemmaConfig(**_GROUPED_QUERY, head_dim=8),
+    "gemma2": Gemma2Config(**_GROUPED_QUERY, head_dim=8, sliding_window=24, query_pre_attn_scalar=8),
+    "llama": LlamaConfig(**_GROUPED_QUERY),
+    "mistral": MistralConfig(**_GROUPED_QUERY, sliding_window=24),
+    "phi": PhiConfig(**_COMMON, bos_token_id=1, eos_token_id=2),
+    "qwen2": Qwen2Config(**_GROUPED_QUERY),
 }
 
 
@@ -71,7 +71,7 @@ def tiny_config(family: str) -> PreTrainedConfig:
     return deepcopy(FAMILIES[family])
 
 
-def tiny_model(family: str, attention: str | None = None, writes: bool = False) -> PreTrainedModel:
+def tiny_model(family: str, attention: str | None = None, causal_lm: bool = False) -> PreTrainedModel:
     """A model of two layers with random weights, the same at every call; one that writes has a language-model head.
 
     Raises:
@@ -82,6 +82,6 @@ def tiny_model(family: str, attention: str | None = None, writes: bool = False) 
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        kind: Any = AutoModelForCausalLM if writes else AutoModel
+        kind: Any = AutoModelForCausalLM if causal_lm else AutoModel
         model: PreTrainedModel = kind.from_config(tiny_config(family), attn_implementation=attention)
     return model

@@ -12,12 +12,12 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
-from radreward.data.tokenizer import TINY, resolve_backbone
+from radreward.data.tokenizer import TINY_PREFIX, resolve_backbone
 from radreward.errors import InputError
 from radreward.models.backbone import Backbone
-from radreward.models.rollout_engine import Completion, Prompt, RolloutEngine, Sampling
+from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt
 
-HOW = "pip install 'radreward[vllm]', in an environment of its own: it needs the torch it was built for"
+INSTALL_HINT = "pip install 'radreward[vllm]', in an environment of its own: it needs the torch it was built for"
 
 
 class VLLMEngine(RolloutEngine):
@@ -44,10 +44,10 @@ class VLLMEngine(RolloutEngine):
         model: Any,
         tokenizer: PreTrainedTokenizerBase,
         max_length: int,
-        memory: float = 0.4,
+        gpu_memory_utilization: float = 0.4,
     ) -> None:
-        if not 0 < memory < 1:
-            raise ValueError(f"Expected `memory` to be in (0, 1) but got {memory}.")
+        if not 0 < gpu_memory_utilization < 1:
+            raise ValueError(f"Expected `memory` to be in (0, 1) but got {gpu_memory_utilization}.")
         if max_length < 1:
             raise ValueError(f"Expected `max_length` to be >= 1 but got {max_length}.")
         check_vllm(backbone)
@@ -61,40 +61,40 @@ class VLLMEngine(RolloutEngine):
             model=resolve_backbone(backbone.name),
             dtype=backbone.dtype,
             max_model_len=max_length,
-            gpu_memory_utilization=memory,
+            gpu_memory_utilization=gpu_memory_utilization,
             enable_prefix_caching=True,
             enable_lora=True,
-            max_lora_rank=_rank(backbone),
+            max_lora_rank=_max_lora_rank(backbone),
             max_loras=1,
             logprobs_mode="processed_logprobs",  # of the tempered model; with top_p below 1, of the likeliest tokens
             trust_remote_code=False,
         )
 
-    def sample(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[tuple[Completion, ...]]:
+    def sample(self, prompts: Sequence[TokenizedPrompt], params: SamplingParams) -> list[tuple[Completion, ...]]:
         """See `RolloutEngine.sample`."""
-        sampling.check()
+        params.validate()
         from vllm import SamplingParams, TokensPrompt
 
         if not all(any(prompt) for prompt in prompts):
             raise ValueError("Expected prompts that are not empty.")
         each = [
             SamplingParams(
-                n=sampling.completions,
-                temperature=sampling.temperature,
-                top_p=sampling.top_p,
-                max_tokens=sampling.max_new_tokens,
-                seed=(sampling.seed + place) % 2**63,  # so that equal prompts are not answered alike
-                stop=list(sampling.stop) or None,
+                n=params.num_completions,
+                temperature=params.temperature,
+                top_p=params.top_p,
+                max_tokens=params.max_new_tokens,
+                seed=(params.seed + place) % 2**63,  # so that equal prompts are not answered alike
+                stop=list(params.stop) or None,
                 include_stop_str_in_output=True,
                 logprobs=0,
             )
             for place in range(len(prompts))
         ]
         asked = [TokensPrompt(prompt_token_ids=[token for piece in prompt for token in piece]) for prompt in prompts]
-        outputs = self._llm.generate(asked, each, lora_request=self._adapters(), use_tqdm=False)
-        return [tuple(self._completion(one) for one in output.outputs) for output in outputs]
+        outputs = self._llm.generate(asked, each, lora_request=self._lora_request(), use_tqdm=False)
+        return [tuple(self._to_completion(one) for one in output.outputs) for output in outputs]
 
-    def _adapters(self) -> Any:
+    def _lora_request(self) -> Any:
         """The adapters of now under a number that vLLM has not seen; those of the call before are deleted."""
         from vllm.lora.request import LoRARequest
 
@@ -104,7 +104,7 @@ class VLLMEngine(RolloutEngine):
         shutil.rmtree(old, ignore_errors=True)
         return LoRARequest(f"step-{self._calls}", self._calls, str(folder))
 
-    def _completion(self, output: Any) -> Completion:
+    def _to_completion(self, output: Any) -> Completion:
         tokens = tuple(output.token_ids)
         logps = tuple(float(found[token].logprob) for token, found in zip(tokens, output.logprobs, strict=True))
         text = self.tokenizer.decode(list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False)
@@ -118,14 +118,16 @@ def check_vllm(backbone: Backbone) -> None:
         InputError: If not; says what to do.
     """
     if importlib.util.find_spec("vllm") is None:
-        raise InputError(f"model.rollouts.engine: vllm is not installed: {HOW}; or set the engine to transformers.")
+        raise InputError(
+            f"model.rollouts.engine: vllm is not installed: {INSTALL_HINT}; or set the engine to transformers."
+        )
     if backbone.lora is None:
         raise InputError("model.rollouts.engine: vllm needs adapters (model.backbone.lora): they are what it is given.")
-    if backbone.name.startswith(TINY):
+    if backbone.name.startswith(TINY_PREFIX):
         raise InputError(f"model.rollouts.engine: vllm cannot load {backbone.name!r}, whose weights are in no folder.")
 
 
-def _rank(backbone: Backbone) -> int:
+def _max_lora_rank(backbone: Backbone) -> int:
     """The least rank that vLLM has kernels for and that holds the adapters.
 
     >>> from radreward.models import LoRA

@@ -1,36 +1,42 @@
 """LightningModules, siblings under one base, and what a run leaves behind."""
 
-from radreward.modules.agreement_metrics import Agreement, Judged, agreement, agreement_of_totals, table
-from radreward.modules.base import BaseModule, Figures, OptimizerSettings
-from radreward.modules.export import check_exportable, export
-from radreward.modules.grpo import PolicyModule
-from radreward.modules.progress import ProgressBar, ProgressLines
+from radreward.modules.agreement_metrics import (
+    Agreement,
+    ScoredCandidates,
+    render_metric_table,
+    reward_agreement,
+    total_agreement,
+)
+from radreward.modules.base import AdamWConfig, BaseModule, MetricTable
+from radreward.modules.export import export, require_reward_collator
+from radreward.modules.grpo import GRPOModule
+from radreward.modules.progress import PlainTextProgress, ProgressBar
 from radreward.modules.reward import RewardModule
-from radreward.modules.rollout_logging import RolloutSettings
+from radreward.modules.rollout_logging import RolloutConfig
 from radreward.modules.run_folder import RunFolder, write_json
-from radreward.modules.sft import AnalysisModule
-from radreward.modules.tensorboard import log_settings
-from radreward.systems.ratescore.taggers.module import EntityModule
+from radreward.modules.sft import SFTModule
+from radreward.modules.tensorboard import log_hparams
+from radreward.systems.ratescore.taggers.module import TaggerModule
 
 __all__ = [
     "Agreement",
-    "AnalysisModule",
+    "SFTModule",
     "BaseModule",
-    "EntityModule",
-    "Figures",
-    "Judged",
-    "OptimizerSettings",
-    "PolicyModule",
+    "TaggerModule",
+    "MetricTable",
+    "ScoredCandidates",
+    "AdamWConfig",
+    "GRPOModule",
     "ProgressBar",
-    "ProgressLines",
+    "PlainTextProgress",
     "RewardModule",
-    "RolloutSettings",
+    "RolloutConfig",
     "RunFolder",
-    "agreement",
-    "agreement_of_totals",
-    "check_exportable",
+    "reward_agreement",
+    "total_agreement",
+    "require_reward_collator",
     "export",
-    "log_settings",
-    "table",
+    "log_hparams",
+    "render_metric_table",
     "write_json",
 ]

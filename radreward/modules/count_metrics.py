@@ -11,20 +11,20 @@ import torch
 from torch import Tensor
 
 from radreward.criteria import Criteria
-from radreward.metrics.functional import kendall_tau_b, pair_order, spearman
-from radreward.modules.agreement_metrics import Judged
-from radreward.modules.base import Figures
-from radreward.modules.export import write_judged
+from radreward.metrics.functional import count_concordant_pairs, kendall_tau_b, spearman
+from radreward.modules.agreement_metrics import ScoredCandidates
+from radreward.modules.base import MetricTable
+from radreward.modules.export import write_predictions
 
 
-class Stated(NamedTuple):
+class PredictedCounts(NamedTuple):
     """Numbers that a model stated about n validated candidates."""
 
-    values: Tensor
+    counts: Tensor
     """(n, N), NaN where nothing could be read."""
     target: Tensor
     """(n, N) as known."""
-    ids: tuple[str, ...]
+    group_ids: tuple[str, ...]
     """(n,) of their groups."""
 
     @property
@@ -35,21 +35,23 @@ class Stated(NamedTuple):
         tensor([0, 0, 1])
         """
         numbers: dict[str, int] = {}
-        return torch.tensor([numbers.setdefault(name, len(numbers)) for name in self.ids])
+        return torch.tensor([numbers.setdefault(name, len(numbers)) for name in self.group_ids])
 
     def write(self, path: Path, criteria: Criteria) -> None:
         """All of it, see `write_judged`; the reward of a criterion is the quality that its number stands for."""
-        rewards = criteria.quality(self.values) + 0.0  # -0 is 0
-        write_judged(path, criteria, Judged(rewards, self.target, self.group), tuple(dict.fromkeys(self.ids)))
+        rewards = criteria.quality(self.counts) + 0.0  # -0 is 0
+        write_predictions(
+            path, criteria, ScoredCandidates(rewards, self.target, self.group), tuple(dict.fromkeys(self.group_ids))
+        )
 
 
-def joined(parts: Sequence[Stated]) -> Stated:
+def concatenate_counts(parts: Sequence[PredictedCounts]) -> PredictedCounts:
     """All of several parts, one behind the other."""
-    values, target = torch.cat([part.values for part in parts]), torch.cat([part.target for part in parts])
-    return Stated(values, target, tuple(name for part in parts for name in part.ids))
+    values, target = torch.cat([part.counts for part in parts]), torch.cat([part.target for part in parts])
+    return PredictedCounts(values, target, tuple(name for part in parts for name in part.group_ids))
 
 
-def agreement_of_values(criteria: Criteria, stated: Stated) -> Figures:
+def predicted_count_agreement(criteria: Criteria, predicted: PredictedCounts) -> MetricTable:
     """Rank correlation, pairs ordered right, absolute error and share of exact numbers, by criterion and in total.
 
     A number that is not there (NaN) is not exact and orders no pair right; correlation and error are of the others.
@@ -69,18 +71,18 @@ def agreement_of_values(criteria: Criteria, stated: Stated) -> Figures:
     >>> agreement_of_values(one, Stated(values, known, ("a", "a", "a")))["total"]["pair_accuracy"]
     0.5
     """
-    values, target, group = stated.values, stated.target, stated.group
+    values, target, group = predicted.counts, predicted.target, predicted.group
     exact = (values.round() == target).float()
     columns = {tag: (values[:, j], target[:, j], exact[:, j]) for j, tag in enumerate(criteria.tags)}
-    totals = [criteria.total(criteria.quality(part)) for part in (values, target)]
+    totals = [criteria.total_quality(criteria.quality(part)) for part in (values, target)]
     columns["total"] = (totals[0], totals[1], exact.mean(1))
-    return {name: _measures(*parts, group) for name, parts in columns.items()}
+    return {name: _count_metrics(*parts, group) for name, parts in columns.items()}
 
 
-def _measures(values: Tensor, target: Tensor, exact: Tensor, group: Tensor) -> dict[str, float | None]:
+def _count_metrics(values: Tensor, target: Tensor, exact: Tensor, group: Tensor) -> dict[str, float | None]:
     there = ~values.isnan()
     kept, known = values[there], target[there]
-    right, pairs = pair_order(values.unsqueeze(1), target.unsqueeze(1), group)
+    right, pairs = count_concordant_pairs(values.unsqueeze(1), target.unsqueeze(1), group)
     measures = {
         "tau_b": kendall_tau_b(kept, known).item(),
         "spearman": spearman(kept, known).item(),

@@ -15,22 +15,22 @@ from torchmetrics import MetricCollection
 
 from radreward import distributed as processes
 from radreward.criteria import Criteria
-from radreward.data.datamodule import TrainingData
-from radreward.data.length_buckets import collected
+from radreward.data.datamodule import BaseDataModule
+from radreward.data.length_buckets import all_gather_in_order
 from radreward.errors import InputError
-from radreward.metrics import KendallTauB, PairwiseAccuracy, Spearman
-from radreward.models import Backbone, RewardModel, check_length, check_packing, start_from
+from radreward.metrics import KendallTauB, PairwiseAccuracy, SpearmanRho
+from radreward.models import Backbone, RewardModel, check_length, check_packing, load_initial_weights
 from radreward.modules.agreement_metrics import Agreement
-from radreward.modules.base import BaseModule, OptimizerSettings, term_name
-from radreward.modules.export import check_exportable, export
+from radreward.modules.base import AdamWConfig, BaseModule, log_name
+from radreward.modules.export import export, require_reward_collator
 from radreward.modules.run_folder import RunFolder
-from radreward.modules.tensorboard import learning_curves, log_layout, log_rewards, margins
-from radreward.objectives import Dynamic, MarginRewardEnforcement, Objective
-from radreward.types import PackedBatch, RewardBatch, TrainingBatch
+from radreward.modules.tensorboard import add_custom_scalars, log_reward_plots, pair_margins, plot_learning_curves
+from radreward.objectives import DynamicWeighting, MarginRewardEnforcement, Objective
+from radreward.types import PackedBatch, RewardBatch, RewardTrainingBatch
 
 logger = logging.getLogger(__name__)
 
-TOLERANCE = {"32-true": 1e-3, "64-true": 1e-3}
+PACKING_TOLERANCE = {"32-true": 1e-3, "64-true": 1e-3}
 """How far packed and separate rewards may part by rounding, by precision; lower precisions 0.1."""
 
 
@@ -52,31 +52,31 @@ class RewardModule(BaseModule):
         backbone: Backbone | None = None,
         objective: Objective | None = None,
         pooling: Literal["auto", "last", "mean", "first", "matching"] = "auto",
-        hidden: int = 0,
-        optimizer: OptimizerSettings | None = None,
+        head_hidden_size: int = 0,
+        optimizer: AdamWConfig | None = None,
     ) -> None:
         super().__init__(optimizer)
         self.criteria = criteria
-        self.model = RewardModel(backbone or Backbone(), criteria, pooling, hidden)
+        self.model = RewardModel(backbone or Backbone(), criteria, pooling, head_hidden_size)
         self.objective = objective or MarginRewardEnforcement()
         self.metrics = MetricCollection(
             {
                 "tau": KendallTauB(criteria.tags),
-                "spearman": Spearman(criteria.tags),
+                "spearman": SpearmanRho(criteria.tags),
                 "pairs": PairwiseAccuracy(criteria.tags),
             },
             prefix="val/",
         )
-        self.seen: list[tuple[Tensor, Tensor, Tensor]] = []
-        self.learnt: dict[str, list[tuple[int, float]]] = {}
-        self.truncated = 0
+        self.val_outputs: list[tuple[Tensor, Tensor, Tensor]] = []
+        self.tau_history: dict[str, list[tuple[int, float]]] = {}
+        self.num_truncated = 0
 
     def forward(self, packed: PackedBatch) -> Tensor:
         """(C, N) rewards."""
         rewards: Tensor = self.model(packed)
         return rewards
 
-    def check(self, data: TrainingData) -> None:
+    def validate_setup(self, data: BaseDataModule) -> None:
         """Whether the objective fits the criteria, the prompts the backbone, and a saved model can name their layout.
 
         Raises:
@@ -92,39 +92,39 @@ class RewardModule(BaseModule):
         )
         objective = copy.deepcopy(self.objective).eval()
         objective.reduce(objective(pair))
-        check_length(self.model.config, check_exportable(data).prompts.max_length)
+        check_length(self.model.config, require_reward_collator(data).prompt_encoder.max_length)
 
-    def start_from(self, folder: Path) -> None:
+    def load_initial_weights(self, folder: Path) -> None:
         """Begin with adapters, pooling and head of a saved model, see `radreward.models.start_from`."""
-        start_from(self.model, folder)
+        load_initial_weights(self.model, folder)
 
-    def finish(self, trainer: Trainer, data: TrainingData, run: RunFolder) -> Agreement:
+    def export(self, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> Agreement:
         """Calibrate and save the best model, see `radreward.modules.export`."""
         return export(trainer, self, data, run)
 
-    def fresh_modules(self) -> list[nn.Module]:
+    def new_modules(self) -> list[nn.Module]:
         """Pooling and head."""
         return [self.model.pooling, self.model.head]
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """As `BaseModule` does, with the curves that a continued run is to go on drawing."""
         super().on_save_checkpoint(checkpoint)
-        checkpoint["learnt"] = self.learnt
+        checkpoint["learnt"] = self.tau_history
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """As `BaseModule` does; raises as that."""
         super().on_load_checkpoint(checkpoint)
-        self.learnt = checkpoint.get("learnt", {})
+        self.tau_history = checkpoint.get("learnt", {})
 
     def on_fit_start(self) -> None:
         """Prepare to compare packed and separate rewards on the first batch: a mismatch would be silent otherwise."""
-        self.truncated = 0
+        self.num_truncated = 0
         self._checked = False
         if isinstance(self.logger, TensorBoardLogger) and self.trainer.is_global_zero:
-            dynamic = any(isinstance(module, Dynamic) for module in self.objective.modules())
-            log_layout(self.logger.experiment, self.criteria.tags, dynamic)
+            dynamic = any(isinstance(module, DynamicWeighting) for module in self.objective.modules())
+            add_custom_scalars(self.logger.experiment, self.criteria.tags, dynamic)
 
-    def training_step(self, batch: TrainingBatch, batch_index: int) -> Tensor:
+    def training_step(self, batch: RewardTrainingBatch, batch_idx: int) -> Tensor:
         """The objective's loss of a batch.
 
         Raises:
@@ -132,39 +132,39 @@ class RewardModule(BaseModule):
             InputError: If the loss does not depend on the rewards; names the objective.
         """
         if not self._checked:
-            check_packing(self.model, batch.packed, TOLERANCE.get(str(self.trainer.precision), 0.1))
+            check_packing(self.model, batch.packed, PACKING_TOLERANCE.get(str(self.trainer.precision), 0.1))
             self._checked = True
         targets = batch.targets
         output = self.objective(RewardBatch(self(batch.packed), *targets, self.criteria.weights.to(self.device)))
         loss = self.objective.reduce(output)
         if not loss.requires_grad:
             raise InputError(f"{type(self.objective).__name__}: Expected losses that depend on the rewards.")
-        self.refuse_not_finite(loss, f"The loss is {loss.item()} in", batch.ids)
-        truncated = torch.tensor(float(batch.truncated * processes.world_size()), device=self.device)
-        means = processes.mean({"loss": loss, "truncated": truncated, **output.terms})
-        self.truncated += int(means.pop("truncated"))
+        self.raise_if_not_finite(loss, f"The loss is {loss.item()} in", batch.ids)
+        truncated = torch.tensor(float(batch.num_truncated * processes.world_size()), device=self.device)
+        means = processes.all_reduce_mean({"loss": loss, "truncated": truncated, **output.logs})
+        self.num_truncated += int(means.pop("truncated"))
         size = len(batch.ids)
         self.log("train/loss", means.pop("loss"), prog_bar=True, batch_size=size)
-        self.log_dict(
-            {f"train/{term_name(key, self.criteria)}": value for key, value in means.items()}, batch_size=size
-        )
-        if self.truncated:
-            self.log("train/truncated", float(self.truncated), batch_size=size)
+        self.log_dict({f"train/{log_name(key, self.criteria)}": value for key, value in means.items()}, batch_size=size)
+        if self.num_truncated:
+            self.log("train/truncated", float(self.num_truncated), batch_size=size)
         return loss
 
-    def validation_step(self, batch: TrainingBatch, batch_index: int) -> None:
+    def validation_step(self, batch: RewardTrainingBatch, batch_idx: int) -> None:
         """Rewards against known quality.
 
         Raises:
             FloatingPointError: If a reward is not finite; names the groups of the batch.
         """
         rewards, targets = self(batch.packed), batch.targets
-        self.refuse_not_finite(rewards, "A reward is not finite in validation,", batch.ids)
+        self.raise_if_not_finite(rewards, "A reward is not finite in validation,", batch.ids)
         self.metrics.update(rewards, targets.quality, group=targets.group)
-        kept = rewards, targets.quality, margins(rewards, targets.quality, targets.group)
-        self.seen.append((kept[0].cpu(), kept[1].cpu(), kept[2].cpu()))
+        kept = rewards, targets.quality, pair_margins(rewards, targets.quality, targets.group)
+        self.val_outputs.append((kept[0].cpu(), kept[1].cpu(), kept[2].cpu()))
 
-    def predict_step(self, batch: TrainingBatch, batch_index: int) -> tuple[Tensor, Tensor, Tensor, tuple[str, ...]]:
+    def predict_step(
+        self, batch: RewardTrainingBatch, batch_idx: int
+    ) -> tuple[Tensor, Tensor, Tensor, tuple[str, ...]]:
         """Rewards as in use, in the precision of the weights; quality; groups and their ids."""
         with torch.autocast(self.device.type, enabled=False):
             rewards = self(batch.packed)
@@ -184,12 +184,12 @@ class RewardModule(BaseModule):
                 self.global_step,
             )
         self.metrics.reset()
-        rewards, quality, apart = (torch.cat(part) for part in zip(*collected(self.seen), strict=True))
-        self.seen.clear()
+        rewards, quality, apart = (torch.cat(part) for part in zip(*all_gather_in_order(self.val_outputs), strict=True))
+        self.val_outputs.clear()
         if isinstance(self.logger, TensorBoardLogger):
             errors = self.criteria.errors(quality)
             board, step = self.logger.experiment, self.global_step
-            log_rewards(board, self.criteria.tags, rewards, errors, apart, step)
+            log_reward_plots(board, self.criteria.tags, rewards, errors, apart, step)
             for tag in (*self.criteria.tags, "total"):
-                self.learnt.setdefault(tag, []).append((step, float(values[f"val/tau_{tag}"])))
-            board.add_figure("learning/tau", learning_curves(self.learnt, "τ-b with the errors"), step)
+                self.tau_history.setdefault(tag, []).append((step, float(values[f"val/tau_{tag}"])))
+            board.add_figure("learning/tau", plot_learning_curves(self.tau_history, "τ-b with the errors"), step)

@@ -19,7 +19,7 @@ from lightning.pytorch.loggers import TensorBoardLogger
 
 from radreward.errors import InputError
 
-PACKAGES = (
+RECORDED_PACKAGES = (
     "radreward",
     "torch",
     "lightning",
@@ -64,23 +64,25 @@ class LastCheckpoint(ModelCheckpoint):
     best weights could be missed, and early stopping would find nothing to judge.
     """
 
-    _waits = False
+    _save_after_validation = False
 
     def on_train_batch_end(self, trainer: Trainer, *rest: Any, **named: Any) -> None:
         """Save, unless a validation comes first."""
         fit = trainer.fit_loop
-        self._waits = fit._data_fetcher is not None and fit.epoch_loop._should_check_val_fx(fit._data_fetcher)
-        if not self._waits:
+        self._save_after_validation = fit._data_fetcher is not None and fit.epoch_loop._should_check_val_fx(
+            fit._data_fetcher
+        )
+        if not self._save_after_validation:
             super().on_train_batch_end(trainer, *rest, **named)
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Save what waited."""
-        if self._waits:
-            self._waits = False
+        if self._save_after_validation:
+            self._save_after_validation = False
             super().on_train_batch_end(trainer, pl_module, None, None, 0)
 
 
-class Patience(EarlyStopping):
+class ResumableEarlyStopping(EarlyStopping):
     """An end when nothing improves; of a run that had ended so and is continued, at once.
 
     Args:
@@ -119,7 +121,7 @@ class RunFolder:
         self.metrics = self.folder / "metrics.json"
         self.validation = self.folder / "validation.parquet"
 
-    def checkpoint(self, name: str) -> Path:
+    def resolve_checkpoint(self, name: str) -> Path:
         """The checkpoint of a name (`last`, `best`) in this folder, or a file anywhere.
 
         Raises:
@@ -130,7 +132,7 @@ class RunFolder:
             raise InputError(f"{path}: Expected a checkpoint to continue from but there is none.")
         return path
 
-    def check(self, data: Mapping[str, str], resume: bool, overwrite: bool = False) -> None:
+    def check_startable(self, data: Mapping[str, str], resume: bool, overwrite: bool = False) -> None:
         """Whether a run may begin here; changes nothing.
 
         Args:
@@ -154,7 +156,7 @@ class RunFolder:
                     "or choose another folder with --run."
                 )
 
-    def begin(self, data: Mapping[str, str], resume: bool, overwrite: bool = False) -> None:
+    def create(self, data: Mapping[str, str], resume: bool, overwrite: bool = False) -> None:
         """Make the folder and write down versions, the state of the code and the fingerprint of the data.
 
         Args as of `check`; an earlier run that may be replaced is deleted.
@@ -163,16 +165,16 @@ class RunFolder:
             InputError: As `check`, and if the folder cannot be made.
         """
         try:
-            self.check(data, resume, overwrite)
+            self.check_startable(data, resume, overwrite)
             if not resume and self.data.is_file():
                 shutil.rmtree(self.folder)
             self.folder.mkdir(parents=True, exist_ok=True)
             write_json(self.data, dict(data))
-            write_json(self.versions, versions())
+            write_json(self.versions, collect_versions())
         except OSError as error:
             raise InputError(f"{self.folder}: cannot be written ({error.strerror}).") from error
 
-    def callbacks(self, monitor: str, every: int, early_stop: int | None = None) -> list[Callback]:
+    def callbacks(self, monitor: str, save_interval: int, early_stop: int | None = None) -> list[Callback]:
         """The best checkpoint by validation, the last one every so many steps, and an end when nothing improves.
 
         Args:
@@ -183,7 +185,7 @@ class RunFolder:
         Raises:
             ValueError: If one of them is less than 1.
         """
-        for name, value in (("checkpoint_every", every), ("early_stop", early_stop)):
+        for name, value in (("checkpoint_every", save_interval), ("early_stop", early_stop)):
             if value is not None and value < 1:
                 raise ValueError(f"Expected `{name}` to be >= 1 but got {value}.")
         best = BestCheckpoint(
@@ -194,20 +196,20 @@ class RunFolder:
             save_on_train_epoch_end=False,  # but after the validation, before `last`, which then knows of it
             enable_version_counter=False,
         )
-        last = LastCheckpoint(self.checkpoints, "last", every_n_train_steps=every, enable_version_counter=False)
+        last = LastCheckpoint(self.checkpoints, "last", every_n_train_steps=save_interval, enable_version_counter=False)
         if early_stop is None:
             return [best, last]
-        return [best, last, Patience(monitor, early_stop)]
+        return [best, last, ResumableEarlyStopping(monitor, early_stop)]
 
     def logger(self) -> TensorBoardLogger:
         """TensorBoard logs in the folder; a continued run adds to them."""
         return TensorBoardLogger(self.folder, name="", version=self.logs.name, default_hp_metric=False)
 
 
-def versions() -> dict[str, Any]:
+def collect_versions() -> dict[str, Any]:
     """What a result may depend on besides configuration and data."""
     found: dict[str, str | None] = {}
-    for name in PACKAGES:
+    for name in RECORDED_PACKAGES:
         try:
             found[name] = version(name)
         except PackageNotFoundError:

@@ -16,14 +16,14 @@ from torch.utils.tensorboard.summary import hparams
 
 from radreward.models import Calibration
 
-POINTS = 2000
-BINS = 10
+MAX_POINTS = 2000
+NUM_BINS = 10
 JITTER = 0.15
-SIZE = (4.0, 3.4)
+FIGURE_SIZE = (4.0, 3.4)
 """Inches; larger figures are shown so small that nothing in them can be read."""
 
 
-def margins(rewards: Tensor, quality: Tensor, group: Tensor) -> Tensor:
+def pair_margins(rewards: Tensor, quality: Tensor, group: Tensor) -> Tensor:
     """By how much the better of two candidates is rewarded more: > 0 where the order is right.
 
     Args:
@@ -44,7 +44,7 @@ def margins(rewards: Tensor, quality: Tensor, group: Tensor) -> Tensor:
     return ((rewards[first] - rewards[second]) * better).masked_fill(better == 0, torch.nan)
 
 
-def log_layout(board: SummaryWriter, tags: Sequence[str], dynamic: bool) -> None:
+def add_custom_scalars(writer: SummaryWriter, tags: Sequence[str], dynamic_weights: bool) -> None:
     """Charts of several curves each for the page CUSTOM SCALARS; written once, at the start of a run.
 
     Runs have colours there, criteria have marks: choose many runs for the first row, one for the others.
@@ -70,16 +70,16 @@ def log_layout(board: SummaryWriter, tags: Sequence[str], dynamic: bool) -> None
             "loss by criterion": ["Multiline", [r"^train/(.+/)?individual/"]],
         },
     }
-    if dynamic:
+    if dynamic_weights:
         charts["what dynamic weighting weighs"] = {
             "weight": ["Multiline", [r"^train/(.+/)?weight/"]],
             "F1": ["Multiline", [r"^train/(.+/)?f1/"]],
         }
-    board.add_custom_scalars(charts)
+    writer.add_custom_scalars(charts)
 
 
-def log_rewards(
-    board: SummaryWriter, tags: Sequence[str], rewards: Tensor, errors: Tensor, apart: Tensor, step: int
+def log_reward_plots(
+    writer: SummaryWriter, tags: Sequence[str], rewards: Tensor, errors: Tensor, margins: Tensor, step: int
 ) -> None:
     """Means and histograms of margins, histograms of rewards, and what rewards say of errors.
 
@@ -91,15 +91,15 @@ def log_rewards(
         apart: (P, N) as `margins` gives them.
         step: Of the training.
     """
-    for tag, reward, error, between in zip(tags, rewards.T, errors.T, apart.T, strict=True):
-        board.add_histogram(f"rewards/{tag}", reward, step)
-        board.add_figure(f"calibration/{tag}", calibration_curve(reward, error), step)
+    for tag, reward, error, between in zip(tags, rewards.T, errors.T, margins.T, strict=True):
+        writer.add_histogram(f"rewards/{tag}", reward, step)
+        writer.add_figure(f"calibration/{tag}", plot_calibration(reward, error), step)
         if len(known := between[~between.isnan()]):
-            board.add_histogram(f"margins/{tag}", known, step)
-            board.add_scalar(f"margin/{tag}", known.mean(), step)
+            writer.add_histogram(f"margins/{tag}", known, step)
+            writer.add_scalar(f"margin/{tag}", known.mean(), step)
 
 
-def calibration_curve(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figure:
+def plot_calibration(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figure:
     """Known errors by reward, and those that a saved model would expect, of one criterion.
 
     Pale points are candidates; the line is the calibration fitted on these very candidates; full points are means of
@@ -113,14 +113,14 @@ def calibration_curve(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figu
     rewards, errors = rewards.float().cpu(), errors.float().cpu()
     (curve,) = Calibration.fit(rewards[:, None], errors[:, None]).curves
     x, y = rewards.numpy(), errors.numpy()
-    figure = matplotlib.figure.Figure(figsize=SIZE, layout="constrained", dpi=100)
+    figure = matplotlib.figure.Figure(figsize=FIGURE_SIZE, layout="constrained", dpi=100)
     axis = figure.subplots()
-    drawn = slice(None, None, -(-len(x) // POINTS))
+    drawn = slice(None, None, -(-len(x) // MAX_POINTS))
     # Counts are whole: points would hide one another.
     jitter = np.random.default_rng(0).uniform(-JITTER, JITTER, len(x[drawn]))
     axis.scatter(x[drawn], y[drawn] + jitter, s=6, alpha=0.25, color="tab:gray", label="candidates")
     axis.plot(*curve.T, color="tab:blue", label="expected")
-    parts = np.array_split(np.argsort(x, kind="stable"), min(BINS, len(x)))
+    parts = np.array_split(np.argsort(x, kind="stable"), min(NUM_BINS, len(x)))
     axis.errorbar(
         [x[part].mean() for part in parts],
         [y[part].mean() for part in parts],
@@ -136,14 +136,14 @@ def calibration_curve(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figu
     return figure
 
 
-def learning_curves(curves: Mapping[str, Sequence[tuple[int, float]]], label: str) -> matplotlib.figure.Figure:
+def plot_learning_curves(curves: Mapping[str, Sequence[tuple[int, float]]], label: str) -> matplotlib.figure.Figure:
     """Curves over steps, each in a colour of its own: on the page CUSTOM SCALARS those of one run share one.
 
     Args:
         curves: By name, steps and values.
         label: Of the values.
     """
-    figure = matplotlib.figure.Figure(figsize=SIZE, layout="constrained", dpi=100)
+    figure = matplotlib.figure.Figure(figsize=FIGURE_SIZE, layout="constrained", dpi=100)
     axis = figure.subplots()
     for number, (name, points) in enumerate(curves.items()):
         style = {"color": "black", "linewidth": 2} if name == "total" else {"color": f"C{number}"}
@@ -154,7 +154,7 @@ def learning_curves(curves: Mapping[str, Sequence[tuple[int, float]]], label: st
     return figure
 
 
-def log_settings(board: TensorBoardLogger, settings: Mapping[str, Any], metrics: Sequence[str]) -> None:
+def log_hparams(logger: TensorBoardLogger, settings: Mapping[str, Any], metrics: Sequence[str]) -> None:
     """Settings for the page HPARAMS, at the start of a run: its columns of metrics fill from scalars as they come.
 
     (`SummaryWriter.add_hparams` writes scalars too, which are not known yet, and a folder of its own.)
@@ -164,14 +164,14 @@ def log_settings(board: TensorBoardLogger, settings: Mapping[str, Any], metrics:
         settings: By name, nested or not.
         metrics: Names of the scalars to compare runs by.
     """
-    writer = board.experiment._get_file_writer()  # as Lightning's loggers do: the public way adds a folder
+    writer = logger.experiment._get_file_writer()  # as Lightning's loggers do: the public way adds a folder
     make: Any = hparams  # torch gives it no types
-    for summary in make(flat(settings), dict.fromkeys(metrics, 0.0)):
+    for summary in make(flatten_settings(settings), dict.fromkeys(metrics, 0.0)):
         writer.add_summary(summary)
     writer.flush()
 
 
-def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, bool | float | str]:
+def flatten_settings(settings: Mapping[str, Any], prefix: str = "") -> dict[str, bool | float | str]:
     """Nested settings by dotted names as on the command line, without those that are null; what is no number is text.
 
     A class is called by its name, under the name of the setting.
@@ -184,7 +184,7 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, bool | floa
         if name == "class_path" and prefix:
             found[prefix.removesuffix(".")] = str(value).rpartition(".")[2]
         elif isinstance(value, Mapping):
-            found |= flat(value, prefix if name == "init_args" else f"{prefix}{name}.")
+            found |= flatten_settings(value, prefix if name == "init_args" else f"{prefix}{name}.")
         elif value is not None:
             found[prefix + name] = value if isinstance(value, bool | int | float | str) else str(value)
     return found

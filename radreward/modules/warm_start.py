@@ -8,21 +8,21 @@ import torch
 from torch import nn
 
 from radreward.errors import InputError
-from radreward.generative.evaluator import load_explainer
+from radreward.generative.evaluator import load_generative_evaluator
 
 
 @torch.no_grad()
-def start_from(model: nn.Module, folder: Path) -> None:
+def load_generative_weights(model: nn.Module, folder: Path) -> None:
     """Give a model the trained weights of a saved one.
 
     Args:
         model: A model that writes, with or without adapters; a frozen copy too.
-        folder: What `Explainer.save` wrote.
+        folder: What `GenerativeEvaluator.save` wrote.
 
     Raises:
         InputError: If the folder cannot be read, or its weights are those of another backbone or other adapters.
     """
-    state = load_explainer(folder).trained_state()
+    state = load_generative_evaluator(folder).trained_state()
     own = dict(model.named_parameters())
     trained = {name for name, value in own.items() if value.requires_grad} or set(own)
     if trained != set(state) or any(own[name].shape != state[name].shape for name in trained):
@@ -32,7 +32,7 @@ def start_from(model: nn.Module, folder: Path) -> None:
 
 
 @torch.no_grad()
-def round_trained(model: nn.Module) -> None:
+def round_trained_to_float16(model: nn.Module) -> None:
     """Round what was trained to what float16 can hold."""
     for parameter in model.parameters():
         if parameter.requires_grad:

@@ -1,12 +1,12 @@
 """Objectives: losses on tensors of rewards and on rollouts, and how criteria weigh in them."""
 
-from radreward.objectives.advantage_scaling import AdvantageScaling, Identity, MajorityGuided
-from radreward.objectives.base import Objective, PairObjective, Reduction, TwoLevelObjective
+from radreward.objectives.advantage_scaling import AdvantageScaling, MajorityGuidedScaling, NoScaling
+from radreward.objectives.base import CriterionAndTotalObjective, Objective, PairObjective, Reduction
 from radreward.objectives.bradley_terry import BradleyTerry
 from radreward.objectives.count_regression import CountRegression
-from radreward.objectives.grpo import GroupRelative, RolloutObjective
+from radreward.objectives.grpo import GRPO, RolloutObjective
 from radreward.objectives.margin_reward_enforcement import MarginRewardEnforcement
-from radreward.objectives.plackett_luce import ListwiseRanking
+from radreward.objectives.plackett_luce import PlackettLuce
 from radreward.objectives.reward_functions import (
     BinaryAccuracy,
     FormatReward,
@@ -14,22 +14,22 @@ from radreward.objectives.reward_functions import (
     ReasoningReward,
     RewardFunction,
 )
-from radreward.objectives.weighted_sum import SumOfObjectives
-from radreward.objectives.weighting import Dynamic, Fixed, SubScoreWeighting, Uniform
+from radreward.objectives.weighted_sum import WeightedSumObjective
+from radreward.objectives.weighting import CriterionWeighting, DynamicWeighting, FixedWeighting, UniformWeighting
 
 __all__ = [
     "AdvantageScaling",
     "BinaryAccuracy",
     "BradleyTerry",
     "CountRegression",
-    "Dynamic",
-    "Fixed",
+    "DynamicWeighting",
+    "FixedWeighting",
     "FormatReward",
     "GaussianAccuracy",
-    "GroupRelative",
-    "Identity",
-    "ListwiseRanking",
-    "MajorityGuided",
+    "GRPO",
+    "NoScaling",
+    "PlackettLuce",
+    "MajorityGuidedScaling",
     "MarginRewardEnforcement",
     "Objective",
     "PairObjective",
@@ -37,8 +37,8 @@ __all__ = [
     "Reduction",
     "RewardFunction",
     "RolloutObjective",
-    "SubScoreWeighting",
-    "SumOfObjectives",
-    "TwoLevelObjective",
-    "Uniform",
+    "CriterionWeighting",
+    "WeightedSumObjective",
+    "CriterionAndTotalObjective",
+    "UniformWeighting",
 ]

@@ -10,14 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from radreward.objectives.functional import policy as functional
-from radreward.types import Completions
+from radreward.types import ParsedCompletions
 
 
 class AdvantageScaling(nn.Module, ABC):
     """Factors on advantages. Subclasses implement `forward`, and nothing else."""
 
     @abstractmethod
-    def forward(self, completions: Completions, accuracy: Tensor) -> Tensor:
+    def forward(self, completions: ParsedCompletions, accuracy: Tensor) -> Tensor:
         """(B, G) factors >= 0; called once for every batch of rollouts.
 
         Args:
@@ -27,19 +27,19 @@ class AdvantageScaling(nn.Module, ABC):
 
     if TYPE_CHECKING:
 
-        def __call__(self, completions: Completions, accuracy: Tensor) -> Tensor:
+        def __call__(self, completions: ParsedCompletions, accuracy: Tensor) -> Tensor:
             """As `forward`."""
 
 
-class Identity(AdvantageScaling):
+class NoScaling(AdvantageScaling):
     """Every advantage as it is."""
 
-    def forward(self, completions: Completions, accuracy: Tensor) -> Tensor:
+    def forward(self, completions: ParsedCompletions, accuracy: Tensor) -> Tensor:
         """(B, G) ones."""
         return torch.ones_like(accuracy)
 
 
-class MajorityGuided(AdvantageScaling):
+class MajorityGuidedScaling(AdvantageScaling):
     """Majority-guided advantage scaling (MGAS of RadReason, Eq. 11-13): what most of a group get right counts less.
 
     γ is the accuracy reward of the answer that most completions of a prompt give, 0 where none can be read. A
@@ -62,27 +62,27 @@ class MajorityGuided(AdvantageScaling):
         self,
         beta: float = 10.0,
         c: float = 0.5,
-        low: float = 0.8,
-        high: float = 1.2,
-        form: Literal["logistic", "printed"] = "logistic",
+        min_scale: float = 0.8,
+        max_scale: float = 1.2,
+        variant: Literal["logistic", "printed"] = "logistic",
     ) -> None:
         super().__init__()
         if not (math.isfinite(beta) and beta >= 0):
             raise ValueError(f"Expected `beta` to be finite and >= 0 but got {beta}.")
         if not 0 <= c <= 1:
             raise ValueError(f"Expected `c` to be in [0, 1] but got {c}.")
-        if not (0 <= low <= high and math.isfinite(high)):
-            raise ValueError(f"Expected 0 <= `low` <= `high` but got {low} and {high}.")
-        if form not in ("logistic", "printed"):
-            raise ValueError(f"Expected `form` to be logistic or printed but got {form!r}.")
-        self.beta, self.c, self.low, self.high, self.form = beta, c, low, high, form
+        if not (0 <= min_scale <= max_scale and math.isfinite(max_scale)):
+            raise ValueError(f"Expected 0 <= `low` <= `high` but got {min_scale} and {max_scale}.")
+        if variant not in ("logistic", "printed"):
+            raise ValueError(f"Expected `form` to be logistic or printed but got {variant!r}.")
+        self.beta, self.c, self.min_scale, self.max_scale, self.variant = beta, c, min_scale, max_scale, variant
 
-    def forward(self, completions: Completions, accuracy: Tensor) -> Tensor:
+    def forward(self, completions: ParsedCompletions, accuracy: Tensor) -> Tensor:
         """(B, G) between `low` and `high`."""
         given = accuracy.nan_to_num(0.0)
-        chosen = functional.majority(completions.values).to(given.dtype)
+        chosen = functional.majority_mask(completions.error_counts).to(given.dtype)
         gamma = (given * chosen).sum(1, keepdim=True) / chosen.sum(1, keepdim=True).clamp_min(1)  # (B, 1)
         # A mean of equal numbers may come out above them.
-        correct = (given >= given.mean(1, keepdim=True) - 1e-6) & completions.valid
+        correct = (given >= given.mean(1, keepdim=True) - 1e-6) & completions.well_formed
         psi = torch.where(correct, gamma, 1 - gamma)
-        return functional.majority_scale(psi, self.beta, self.c, self.low, self.high, self.form == "printed")
+        return functional.mgas_scale(psi, self.beta, self.c, self.min_scale, self.max_scale, self.variant == "printed")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor, nn
 
-from radreward.distributed import mean_number, world_size
+from radreward.distributed import mean_count_per_rank, world_size
 from radreward.errors import InputError
 from radreward.objectives.functional import rewards as functional
-from radreward.objectives.weighting import SubScoreWeighting, Uniform
+from radreward.objectives.weighting import CriterionWeighting, UniformWeighting
 from radreward.types import ObjectiveOutput, RewardBatch
 
 Reduction = Literal["mean", "sum"]
@@ -25,18 +25,18 @@ class Objective(nn.Module, ABC):
     Where the mean over criteria is needed, `self.weighting` takes it.
 
     Args:
-        weighting: How the criteria weigh in a mean over them; `Uniform` where nothing is given.
+        weighting: How the criteria weigh in a mean over them; `UniformWeighting` where nothing is given.
         reduction: How `reduce` makes one number of the losses: their mean or their sum.
 
     Raises:
         ValueError: If `reduction` is neither mean nor sum.
     """
 
-    def __init__(self, weighting: SubScoreWeighting | None = None, reduction: Reduction = "mean") -> None:
+    def __init__(self, weighting: CriterionWeighting | None = None, reduction: Reduction = "mean") -> None:
         super().__init__()
         if reduction not in ("mean", "sum"):
             raise ValueError(f"Expected `reduction` to be mean or sum but got {reduction!r}.")
-        self.weighting = Uniform() if weighting is None else weighting
+        self.weighting = UniformWeighting() if weighting is None else weighting
         self.reduction: Reduction = reduction
 
     @abstractmethod
@@ -52,7 +52,7 @@ class Objective(nn.Module, ABC):
         def __call__(self, batch: RewardBatch) -> ObjectiveOutput:
             """As `forward`."""
 
-    def shares(self, output: ObjectiveOutput) -> Tensor:
+    def normalized_losses(self, output: ObjectiveOutput) -> Tensor:
         """What each loss contributes to the reduced one: same length as the losses, sums to `reduce`.
 
         Where several processes train together, the mean of what `reduce` gives them is the mean or the sum over the
@@ -70,13 +70,13 @@ class Objective(nn.Module, ABC):
             raise InputError(f"{name}: Expected losses of shape (n,) but got {tuple(output.losses.shape)}.")
         if self.reduction == "sum":
             return output.losses * world_size()
-        return output.losses / mean_number(len(output.losses), output.losses.device)
+        return output.losses / mean_count_per_rank(len(output.losses), output.losses.device)
 
     def reduce(self, output: ObjectiveOutput) -> Tensor:
         """The one number to minimise, () in the dtype of the rewards; 0 for a batch without losses."""
-        return self.shares(output).sum()
+        return self.normalized_losses(output).sum()
 
-    def observe(self, batch: RewardBatch) -> None:
+    def update_weighting(self, batch: RewardBatch) -> None:
         """Tell the weighting, in training, which pairs the rewards order right by which criterion.
 
         A subclass that implements `forward` itself calls it there, once per batch, after the weights were used.
@@ -85,10 +85,12 @@ class Objective(nn.Module, ABC):
             accepted, rejected = batch.pairs.unbind(1)
             rewards, quality = batch.rewards.detach(), batch.quality
             self.weighting.update(
-                *functional.order_outcomes(rewards[accepted] - rewards[rejected], quality[accepted] - quality[rejected])
+                *functional.pairwise_order_labels(
+                    rewards[accepted] - rewards[rejected], quality[accepted] - quality[rejected]
+                )
             )
 
-    def summary(self, terms: dict[str, Tensor]) -> dict[str, Tensor]:
+    def reduce_logs(self, values: dict[str, Tensor]) -> dict[str, Tensor]:
         """Unreduced parts of a loss as scalars to log, with what the weighting logs.
 
         Args:
@@ -96,11 +98,11 @@ class Objective(nn.Module, ABC):
                 and, under "name/j", by criterion. The mean of no values is logged as 0. As with `shares`, the mean
                 over the processes is the one over all values.
         """
-        scalars = self.weighting.terms()
-        for name, values in terms.items():
-            mean = values.detach().sum(0) / mean_number(len(values), values.device)
+        scalars = self.weighting.logs()
+        for name, value in values.items():
+            mean = value.detach().sum(0) / mean_count_per_rank(len(value), value.device)
             if mean.ndim:
-                scalars |= {f"{name}/{j}": value for j, value in enumerate(mean)}
+                scalars |= {f"{name}/{j}": entry for j, entry in enumerate(mean)}
                 mean = self.weighting(mean)
             scalars[name] = mean
         return scalars
@@ -145,12 +147,12 @@ class PairObjective(Objective):
         pairs = batch.rewards[accepted], batch.rewards[rejected], margin
         losses = self.pair_loss(*pairs)
         with torch.no_grad():
-            terms = self.summary(self.pair_terms(*pairs))
-        self.observe(batch)
+            terms = self.reduce_logs(self.pair_terms(*pairs))
+        self.update_weighting(batch)
         return ObjectiveOutput(losses, terms)
 
 
-class TwoLevelObjective(Objective):
+class CriterionAndTotalObjective(Objective):
     """An objective with a term for every criterion and one for their total: L = L_ind + λ·L_tot.
 
     Args:
@@ -167,30 +169,30 @@ class TwoLevelObjective(Objective):
     def __init__(
         self,
         lambda_: float = 1.0,
-        individual: bool = True,
-        total: bool = True,
-        weighting: SubScoreWeighting | None = None,
+        use_criteria: bool = True,
+        use_total: bool = True,
+        weighting: CriterionWeighting | None = None,
         reduction: Reduction = "mean",
     ) -> None:
         super().__init__(weighting, reduction)
         if not (math.isfinite(lambda_) and lambda_ >= 0):
             raise ValueError(f"Expected `lambda_` to be finite and >= 0 but got {lambda_}.")
-        if not individual and not (total and lambda_ > 0):
+        if not use_criteria and not (use_total and lambda_ > 0):
             raise ValueError("Expected at least one of `individual` and `total` (with `lambda_` > 0) to be on.")
         self.lambda_ = lambda_
-        self.individual = individual
-        self.total = total
+        self.use_criteria = use_criteria
+        self.use_total = use_total
 
-    def levels(self, individual: Tensor, total: Tensor) -> dict[str, Tensor]:
+    def active_terms(self, individual: Tensor, total: Tensor) -> dict[str, Tensor]:
         """Those of the (n, N) individual and (n,) total terms that are switched on, by name."""
-        on = {"individual": self.individual, "total": self.total}
+        on = {"individual": self.use_criteria, "total": self.use_total}
         return {name: term for name, term in (("individual", individual), ("total", total)) if on[name]}
 
-    def combine(self, levels: dict[str, Tensor]) -> Tensor:
+    def weighted_total(self, terms: dict[str, Tensor]) -> Tensor:
         """(n,) losses from what `levels` gives."""
         parts = []
-        if self.individual:
-            parts.append(self.weighting(levels["individual"]))
-        if self.total:
-            parts.append(self.lambda_ * levels["total"])
+        if self.use_criteria:
+            parts.append(self.weighting(terms["individual"]))
+        if self.use_total:
+            parts.append(self.lambda_ * terms["total"])
         return torch.stack(parts).sum(0)

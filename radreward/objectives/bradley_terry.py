@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from radreward.objectives.base import PairObjective, Reduction, TwoLevelObjective
+from radreward.objectives.base import CriterionAndTotalObjective, PairObjective, Reduction
 from radreward.objectives.functional import rewards as functional
-from radreward.objectives.weighting import SubScoreWeighting
+from radreward.objectives.weighting import CriterionWeighting
 
 
-class BradleyTerry(TwoLevelObjective, PairObjective):
+class BradleyTerry(CriterionAndTotalObjective, PairObjective):
     """The better report should win: -log σ(d) of the difference of rewards (Bradley and Terry, 1952).
 
     By criterion the winner is the report that is better in it, and a tie counts as half a win for each; in total
@@ -37,25 +37,25 @@ class BradleyTerry(TwoLevelObjective, PairObjective):
 
     def __init__(
         self,
-        margin: bool = False,
+        use_margin: bool = False,
         lambda_: float = 1.0,
-        individual: bool = True,
-        total: bool = True,
-        weighting: SubScoreWeighting | None = None,
+        use_criteria: bool = True,
+        use_total: bool = True,
+        weighting: CriterionWeighting | None = None,
         reduction: Reduction = "mean",
     ) -> None:
-        super().__init__(lambda_, individual, total, weighting, reduction)
-        self.margin = margin
+        super().__init__(lambda_, use_criteria, use_total, weighting, reduction)
+        self.use_margin = use_margin
 
     def pair_terms(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> dict[str, Tensor]:
         """Losses by criterion (P, N) and of the total (P,), those that are on."""
-        return self.levels(
+        return self.active_terms(
             self._loss(accepted - rejected, margin), self._loss((accepted - rejected).sum(-1), margin.sum(-1))
         )
 
     def pair_loss(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> Tensor:
         """(P,) losses."""
-        return self.combine(self.pair_terms(accepted, rejected, margin))
+        return self.weighted_total(self.pair_terms(accepted, rejected, margin))
 
     def _loss(self, difference: Tensor, margin: Tensor) -> Tensor:
-        return functional.bradley_terry(difference, margin.sign(), margin if self.margin else 0.0)
+        return functional.bradley_terry(difference, margin.sign(), margin if self.use_margin else 0.0)

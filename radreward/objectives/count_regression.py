@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from radreward.objectives.base import Objective, Reduction
 from radreward.objectives.functional import rewards as functional
-from radreward.objectives.weighting import SubScoreWeighting
+from radreward.objectives.weighting import CriterionWeighting
 from radreward.types import ObjectiveOutput, RewardBatch
 
 
@@ -44,7 +44,7 @@ class CountRegression(Objective):
         self,
         loss: Literal["huber", "poisson"] = "huber",
         delta: float = 1.0,
-        weighting: SubScoreWeighting | None = None,
+        weighting: CriterionWeighting | None = None,
         reduction: Reduction = "mean",
     ) -> None:
         super().__init__(weighting, reduction)
@@ -57,16 +57,16 @@ class CountRegression(Objective):
 
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
         """(C,) losses."""
-        unit = torch.ones(batch.rewards.shape[-1]) if batch.unit is None else batch.unit
+        unit = torch.ones(batch.rewards.shape[-1]) if batch.error_weights is None else batch.error_weights
         unit = torch.where(unit > 0, unit, 1.0).to(batch.rewards)
         predicted, errors = -batch.rewards / unit, -batch.quality.to(batch.rewards.dtype) / unit
         if self.loss == "huber":
             individual = F.huber_loss(predicted, errors, delta=self.delta, reduction="none")
             deviation = (predicted - errors).abs()
         else:
-            individual = functional.poisson_errors(predicted, errors)
+            individual = functional.poisson_nll(predicted, errors)
             deviation = (F.softplus(predicted) - errors).abs()
-        terms = self.summary({"individual": individual, "deviation": deviation})
+        terms = self.reduce_logs({"individual": individual, "deviation": deviation})
         output = ObjectiveOutput(self.weighting(individual), terms)
-        self.observe(batch)
+        self.update_weighting(batch)
         return output

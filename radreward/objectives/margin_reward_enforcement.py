@@ -6,12 +6,12 @@ import math
 
 from torch import Tensor
 
-from radreward.objectives.base import PairObjective, Reduction, TwoLevelObjective
+from radreward.objectives.base import CriterionAndTotalObjective, PairObjective, Reduction
 from radreward.objectives.functional import rewards as functional
-from radreward.objectives.weighting import SubScoreWeighting
+from radreward.objectives.weighting import CriterionWeighting
 
 
-class MarginRewardEnforcement(TwoLevelObjective, PairObjective):
+class MarginRewardEnforcement(CriterionAndTotalObjective, PairObjective):
     r"""Rewards of a pair have to differ by its margin, criterion by criterion and in total (ER²Score, Eq. 1).
 
     With d_j the difference of rewards, m_j the margin and t_j = sign(m_j), for each pair
@@ -45,12 +45,12 @@ class MarginRewardEnforcement(TwoLevelObjective, PairObjective):
         self,
         lambda_: float = 1.0,
         c: float = 0.01,
-        individual: bool = True,
-        total: bool = True,
-        weighting: SubScoreWeighting | None = None,
+        use_criteria: bool = True,
+        use_total: bool = True,
+        weighting: CriterionWeighting | None = None,
         reduction: Reduction = "mean",
     ) -> None:
-        super().__init__(lambda_, individual, total, weighting, reduction)
+        super().__init__(lambda_, use_criteria, use_total, weighting, reduction)
         if not (math.isfinite(c) and c >= 0):
             raise ValueError(f"Expected `c` to be finite and >= 0 but got {c}.")
         self.c = c
@@ -58,10 +58,10 @@ class MarginRewardEnforcement(TwoLevelObjective, PairObjective):
     def pair_terms(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> dict[str, Tensor]:
         """L_ind by criterion (P, N) and L_tot (P,), those that are on."""
         difference = accepted - rejected
-        return self.levels(
-            functional.margin_individual(difference, margin, self.c), functional.margin_total(difference, margin)
+        return self.active_terms(
+            functional.mre_criterion_loss(difference, margin, self.c), functional.mre_total_loss(difference, margin)
         )
 
     def pair_loss(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> Tensor:
         """(P,) losses L."""
-        return self.combine(self.pair_terms(accepted, rejected, margin))
+        return self.weighted_total(self.pair_terms(accepted, rejected, margin))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from radreward.objectives.base import TwoLevelObjective
+from radreward.objectives.base import CriterionAndTotalObjective
 from radreward.objectives.functional import rewards as functional
 from radreward.types import ObjectiveOutput, RewardBatch
 
 
-class ListwiseRanking(TwoLevelObjective):
+class PlackettLuce(CriterionAndTotalObjective):
     """Negative log likelihood of each group's ranking (Plackett, 1975; Luce, 1959), by criterion and in total.
 
     Candidates of equal quality compete with each other as well (Breslow's treatment of ties): their order carries
@@ -36,9 +36,9 @@ class ListwiseRanking(TwoLevelObjective):
 
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
         """(G,) losses, the groups in ascending order of their number."""
-        levels = self.levels(*self._rankings(batch))
-        output = ObjectiveOutput(self.combine(levels), self.summary(levels))
-        self.observe(batch)
+        levels = self.active_terms(*self._rankings(batch))
+        output = ObjectiveOutput(self.weighted_total(levels), self.reduce_logs(levels))
+        self.update_weighting(batch)
         return output
 
     @staticmethod

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor, nn
 
 from radreward.objectives.functional import policy as functional
-from radreward.types import Completions
+from radreward.types import ParsedCompletions
 
 
 class RewardFunction(nn.Module, ABC):
@@ -37,7 +37,7 @@ class RewardFunction(nn.Module, ABC):
         self.weight = weight
 
     @abstractmethod
-    def forward(self, completions: Completions) -> Tensor:
+    def forward(self, completions: ParsedCompletions) -> Tensor:
         """(B, G) rewards, or (B, G, N) by criterion, of which the objective's weighting takes the mean.
 
         Called once for every batch of rollouts, before the first update on it. NaN for a completion that cannot be
@@ -47,7 +47,7 @@ class RewardFunction(nn.Module, ABC):
 
     if TYPE_CHECKING:
 
-        def __call__(self, completions: Completions) -> Tensor:
+        def __call__(self, completions: ParsedCompletions) -> Tensor:
             """As `forward`."""
 
 
@@ -68,30 +68,30 @@ class GaussianAccuracy(RewardFunction):
             raise ValueError(f"Expected `sigma` to be finite and > 0 but got {sigma}.")
         self.sigma = sigma
 
-    def forward(self, completions: Completions) -> Tensor:
+    def forward(self, completions: ParsedCompletions) -> Tensor:
         """(B, G, N) in [0, 1]."""
-        return functional.gaussian_accuracy(completions.values, completions.target.unsqueeze(1), self.sigma)
+        return functional.gaussian_accuracy(completions.error_counts, completions.target.unsqueeze(1), self.sigma)
 
 
 class BinaryAccuracy(RewardFunction):
     """Whether each sub-score, rounded, is the known one: what the Gaussian reward is compared with."""
 
-    def forward(self, completions: Completions) -> Tensor:
+    def forward(self, completions: ParsedCompletions) -> Tensor:
         """(B, G, N) of 0 and 1."""
-        return functional.binary_accuracy(completions.values, completions.target.unsqueeze(1))
+        return functional.binary_accuracy(completions.error_counts, completions.target.unsqueeze(1))
 
 
 class FormatReward(RewardFunction):
     """Whether the completion has the form that was asked for: the reasoning, and one number for every criterion."""
 
-    def forward(self, completions: Completions) -> Tensor:
+    def forward(self, completions: ParsedCompletions) -> Tensor:
         """(B, G) of 0 and 1."""
-        return completions.valid.to(completions.values.dtype)
+        return completions.well_formed.to(completions.error_counts.dtype)
 
 
 class ReasoningReward(RewardFunction):
     """The share of the criteria that the reasoning speaks of."""
 
-    def forward(self, completions: Completions) -> Tensor:
+    def forward(self, completions: ParsedCompletions) -> Tensor:
         """(B, G) in [0, 1]."""
-        return completions.discussed.to(completions.values.dtype).mean(-1)
+        return completions.mentioned.to(completions.error_counts.dtype).mean(-1)

@@ -13,7 +13,7 @@ from radreward.objectives.base import Objective
 from radreward.types import ObjectiveOutput, RewardBatch
 
 
-class SumOfObjectives(Objective):
+class WeightedSumObjective(Objective):
     """Σ_k a_k·L_k, where each objective k keeps its own weighting and reduction.
 
     The objectives may have losses of different kinds: per pair, per group, per candidate. So `losses` holds what
@@ -38,33 +38,32 @@ class SumOfObjectives(Objective):
     (tensor([0.6931, 0.0000, 1.5000]), tensor(2.1931))
     """
 
-    def __init__(self, objectives: Sequence[Objective], coefficients: Sequence[float] | None = None) -> None:
+    def __init__(self, objectives: Sequence[Objective], weights: Sequence[float] | None = None) -> None:
         super().__init__(reduction="sum")
         if not objectives:
             raise ValueError("Expected `objectives` to have at least one objective but got none.")
-        coefficients = [1.0] * len(objectives) if coefficients is None else list(coefficients)
-        if len(coefficients) != len(objectives) or not all(map(math.isfinite, coefficients)):
+        weights = [1.0] * len(objectives) if weights is None else list(weights)
+        if len(weights) != len(objectives) or not all(map(math.isfinite, weights)):
             raise ValueError(
-                f"Expected `coefficients` to be {len(objectives)} finite numbers, one per objective, "
-                f"but got {coefficients}."
+                f"Expected `coefficients` to be {len(objectives)} finite numbers, one per objective, but got {weights}."
             )
         self.objectives = nn.ModuleList(objectives)
-        self.coefficients = coefficients
+        self.weights = weights
 
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
         """Contributions of all objectives, one after the other."""
         losses: list[Tensor] = []
         terms: dict[str, Tensor] = {}
         objectives = cast("Iterable[Objective]", self.objectives)
-        for k, (objective, coefficient) in enumerate(zip(objectives, self.coefficients, strict=True)):
+        for k, (objective, coefficient) in enumerate(zip(objectives, self.weights, strict=True)):
             output = objective(batch)
-            shares = objective.shares(output)
+            shares = objective.normalized_losses(output)
             losses.append(coefficient * shares)
             name = f"{k}_{type(objective).__name__}"
-            terms |= {f"{name}/{term}": value for term, value in output.terms.items()}
+            terms |= {f"{name}/{term}": value for term, value in output.logs.items()}
             terms[f"{name}/loss"] = shares.detach().sum()
         return ObjectiveOutput(torch.cat(losses), terms)
 
-    def shares(self, output: ObjectiveOutput) -> Tensor:
+    def normalized_losses(self, output: ObjectiveOutput) -> Tensor:
         """The losses: they are shares already."""
         return output.losses

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from radreward.distributed import total
+from radreward.distributed import all_reduce_sum
 from radreward.errors import InputError
 
 
-class SubScoreWeighting(nn.Module, ABC):
+class CriterionWeighting(nn.Module, ABC):
     """Weights over criteria, and the mean by them; the scale of the weights does not matter.
 
     Subclasses implement `weights`. Calling the module takes the weighted mean of (..., N) values over the criteria,
@@ -54,12 +54,12 @@ class SubScoreWeighting(nn.Module, ABC):
                 f"Expected outcomes to be (n, N) both but got {tuple(predicted.shape)} and {tuple(actual.shape)}."
             )
 
-    def terms(self) -> dict[str, Tensor]:
+    def logs(self) -> dict[str, Tensor]:
         """Detached scalars to log: nothing, unless the weights change."""
         return {}
 
 
-class Uniform(SubScoreWeighting):
+class UniformWeighting(CriterionWeighting):
     """Every criterion weighs the same.
 
     >>> Uniform()(torch.tensor([[1.0, 3.0]]))
@@ -71,7 +71,7 @@ class Uniform(SubScoreWeighting):
         return torch.ones(num_criteria)
 
 
-class Fixed(SubScoreWeighting):
+class FixedWeighting(CriterionWeighting):
     """Weights that the user chose.
 
     Args:
@@ -84,7 +84,7 @@ class Fixed(SubScoreWeighting):
     tensor([2.5000])
     """
 
-    chosen: Tensor
+    fixed_weights: Tensor
 
     def __init__(self, weights: Sequence[float]) -> None:
         super().__init__()
@@ -99,14 +99,14 @@ class Fixed(SubScoreWeighting):
         Raises:
             InputError: If another number of weights was chosen.
         """
-        if len(self.chosen) != num_criteria:
+        if len(self.fixed_weights) != num_criteria:
             raise InputError(
-                f"Expected `weights` to have {num_criteria} values, one per criterion, but got {len(self.chosen)}."
+                f"Expected `weights` to have {num_criteria} values, one per criterion, but got {len(self.fixed_weights)}."
             )
-        return self.chosen
+        return self.fixed_weights
 
 
-class Dynamic(SubScoreWeighting):
+class DynamicWeighting(CriterionWeighting):
     """Sub-score dynamic weighting: the criteria that are predicted worst weigh most (SDW of RadReason).
 
     Every `every` updates, with F1_j of the outcomes since the last time, Δ_j = mean F1 - F1_j and
@@ -133,13 +133,13 @@ class Dynamic(SubScoreWeighting):
     steps: Tensor  # () int64: updates since the weights were last computed
     f1: Tensor  # (N,) float32, NaN where undefined
 
-    def __init__(self, every: int = 20, alpha: float = 4.0) -> None:
+    def __init__(self, update_interval: int = 20, alpha: float = 4.0) -> None:
         super().__init__()
-        if every < 1:
-            raise ValueError(f"Expected `every` to be >= 1 but got {every}.")
+        if update_interval < 1:
+            raise ValueError(f"Expected `every` to be >= 1 but got {update_interval}.")
         if not (math.isfinite(alpha) and alpha >= 0):
             raise ValueError(f"Expected `alpha` to be finite and >= 0 but got {alpha}.")
-        self.every = every
+        self.update_interval = update_interval
         self.alpha = alpha
         # The number of criteria is known with the first outcomes, or from a checkpoint.
         self.register_buffer("counts", torch.zeros(3, 0, dtype=torch.int64))
@@ -161,19 +161,19 @@ class Dynamic(SubScoreWeighting):
         """Count the outcomes, over all processes; compute F1 when it is time."""
         super().update(predicted, actual)
         outcomes = torch.stack([predicted & actual, predicted & ~actual, ~predicted & actual])  # (3, n, N)
-        counts = total(outcomes.sum(1).to(self.counts.device))
+        counts = all_reduce_sum(outcomes.sum(1).to(self.counts.device))
         if not self.counts.shape[1]:
             self.counts = torch.zeros_like(counts)
         if self.counts.shape != counts.shape:
             raise InputError(f"Expected the outcomes of {self.counts.shape[1]} criteria but got {counts.shape[1]}.")
         self.counts = self.counts + counts
         self.steps = self.steps + 1
-        if int(self.steps) >= self.every:
+        if int(self.steps) >= self.update_interval:
             hits, false, missed = self.counts
             self.f1 = (2 * hits / (2 * hits + false + missed)).to(self.f1.dtype)  # 0 / 0 is NaN
             self.counts, self.steps = torch.zeros_like(self.counts), torch.zeros_like(self.steps)
 
-    def terms(self) -> dict[str, Tensor]:
+    def logs(self) -> dict[str, Tensor]:
         """The weight and the F1 of each criterion, once there is an F1."""
         weights = self.weights(len(self.f1))
         return {f"weight/{j}": weight for j, weight in enumerate(weights)} | {

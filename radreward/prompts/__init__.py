@@ -1,5 +1,5 @@
 """Prompt templates: render two reports to segments, and parse what a model answers."""
 
-from radreward.prompts.template import TEMPLATES, PairTemplate, PromptTemplate
+from radreward.prompts.template import TEMPLATES, PlainPairTemplate, PromptTemplate
 
-__all__ = ["TEMPLATES", "PairTemplate", "PromptTemplate"]
+__all__ = ["TEMPLATES", "PlainPairTemplate", "PromptTemplate"]

@@ -6,27 +6,27 @@ from abc import abstractmethod
 from typing import Any
 
 from radreward.criteria import Criteria
-from radreward.prompts.parsing import Parsed
+from radreward.prompts.parsing import ParsedAnswer
 from radreward.prompts.template import PromptTemplate
-from radreward.types import Analysis
+from radreward.types import ErrorAnalysis
 
 
-class AnswerTemplate(PromptTemplate):
+class GenerativeTemplate(PromptTemplate):
     """A layout of a question and of its answer; `parse` reads what `render_answer` writes, and bears anything else."""
 
     @abstractmethod
-    def render_answer(self, analysis: Analysis, criteria: Criteria) -> str:
+    def render_answer(self, analysis: ErrorAnalysis, criteria: Criteria) -> str:
         """The answer that a model is to learn; called for every candidate in training."""
 
     @abstractmethod
-    def parse(self, text: str, criteria: Criteria) -> Parsed:
+    def parse(self, text: str, criteria: Criteria) -> ParsedAnswer:
         """What an answer says. Never raises, and takes time in proportion to the answer's length at most."""
 
     @abstractmethod
-    def ends(self, criteria: Criteria) -> str:
+    def stop_string(self, criteria: Criteria) -> str:
         """What stands at an answer's end and nowhere before it: generation may stop there; empty where nothing does."""
 
-    def settings(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Arguments of the constructor that make this layout again; none, unless overridden."""
         return {}
 
@@ -40,7 +40,7 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def written_number(value: float) -> str:
+def format_count(value: float) -> str:
     """A number of errors as answers state it: whole ones without a point.
 
     >>> written_number(2.0), written_number(0.5)

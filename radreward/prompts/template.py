@@ -6,18 +6,18 @@ from abc import ABC, abstractmethod
 
 from radreward._lazy_imports import import_object
 from radreward.criteria import Criteria
-from radreward.types import Segments
+from radreward.types import PromptSegments
 
 
 class PromptTemplate(ABC):
     """A layout of reference, candidate and criteria; one method, called for every candidate in training and in use."""
 
     @abstractmethod
-    def render(self, reference: str, candidate: str, criteria: Criteria) -> Segments:
+    def render(self, reference: str, candidate: str, criteria: Criteria) -> PromptSegments:
         """The prompt as pieces: what all reports share, what the candidates of a reference share, and the own piece."""
 
 
-class PairTemplate(PromptTemplate):
+class PlainPairTemplate(PromptTemplate):
     """The two texts and nothing else: for small encoders, whose few positions must hold both reports.
 
     >>> from radreward.criteria import RadCliQ
@@ -25,13 +25,13 @@ class PairTemplate(PromptTemplate):
     Segments(instruction='', reference='Clear lungs.', candidate='No effusion.')
     """
 
-    def render(self, reference: str, candidate: str, criteria: Criteria) -> Segments:
+    def render(self, reference: str, candidate: str, criteria: Criteria) -> PromptSegments:
         """See `PromptTemplate.render`."""
-        return Segments("", reference, candidate)
+        return PromptSegments("", reference, candidate)
 
 
 TEMPLATES = {
-    "PairTemplate": "radreward.prompts.template.PairTemplate",
+    "PlainPairTemplate": "radreward.prompts.template.PlainPairTemplate",
     "InstructionTemplate": "radreward.systems.er2score.prompt.InstructionTemplate",
 }
 """Templates that a saved model may name, and their import paths; code is never loaded from a model's folder."""

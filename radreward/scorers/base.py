@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
-from radreward.io.tables import is_text
+from radreward.io.tables import is_valid_utf8
 from radreward.types import Scores
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-OK = "ok"
-TRUNCATED = "truncated"
-NOT_FINITE = "expected a finite score but the model gave none"
-NO_ENTITIES = "no entities: the score is that of the setting"
-SCORED = frozenset({OK, TRUNCATED, NO_ENTITIES})
+STATUS_OK = "ok"
+STATUS_TRUNCATED = "truncated"
+STATUS_NOT_FINITE = "expected a finite score but the model gave none"
+STATUS_NO_ENTITIES = "no entities: the score is that of the setting"
+SCORED_STATUSES = frozenset({STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES})
 """Statuses of rows that have a score."""
 
 
-class Problem(NamedTuple):
+class PairError(NamedTuple):
     """Why a row cannot be scored."""
 
     field: str
     reason: str
 
 
-def problem(reference: Any, candidate: Any) -> Problem | None:
+def validate_pair(reference: Any, candidate: Any) -> PairError | None:
     """What is wrong with two texts, if anything.
 
     >>> problem("Clear lungs.", " ")
@@ -39,13 +39,13 @@ def problem(reference: Any, candidate: Any) -> Problem | None:
     """
     for field, value in (("reference", reference), ("candidate", candidate)):
         if value is None or value != value:  # NaN differs from itself
-            return Problem(field, f"missing {field}")
+            return PairError(field, f"missing {field}")
         if not isinstance(value, str):
-            return Problem(field, f"expected a text as {field} but got {type(value).__name__}")
+            return PairError(field, f"expected a text as {field} but got {type(value).__name__}")
         if not value.strip():
-            return Problem(field, f"empty {field}")
-        if not is_text(value):
-            return Problem(field, f"expected UTF-8 text as {field}")
+            return PairError(field, f"empty {field}")
+        if not is_valid_utf8(value):
+            return PairError(field, f"expected UTF-8 text as {field}")
     return None
 
 
@@ -63,15 +63,15 @@ class Scorer(ABC):
     title: str = ""
     criteria: Criteria | None = None
     higher_is_better: bool = True
-    explains: bool = False
-    range: tuple[float | None, float | None] = (None, None)
+    returns_explanations: bool = False
+    total_range: tuple[float | None, float | None] = (None, None)
 
     @property
     def sub_names(self) -> tuple[str, ...]:
         """What the sub-scores are called, in their order: the criteria, unless a scorer has others."""
         return self.criteria.tags if self.criteria else ()
 
-    def for_run(self, references: Iterable[str]) -> Scorer:
+    def fit_references(self, references: Iterable[str]) -> Scorer:
         """The scorer for a run over these references, maybe not all at once: itself, unless it needs to know them all.
 
         Called once before a run; `references` are not read unless they are needed.
@@ -89,10 +89,10 @@ class Scorer(ABC):
             raise ValueError(
                 f"Expected as many references as candidates but got {len(references)} and {len(candidates)}."
             )
-        problems = [problem(*pair) for pair in zip(references, candidates, strict=True)]
-        status = [OK if found is None else found.reason for found in problems]
+        problems = [validate_pair(*pair) for pair in zip(references, candidates, strict=True)]
+        status = [STATUS_OK if found is None else found.reason for found in problems]
         good = [index for index, found in enumerate(problems) if found is None]
-        scores = self.score_texts([references[i] for i in good], [candidates[i] for i in good])
+        scores = self._score_valid([references[i] for i in good], [candidates[i] for i in good])
         for name, values in scores._asdict().items():
             if values is not None and len(values) != len(good):
                 who = self.title or type(self).__name__
@@ -103,17 +103,18 @@ class Scorer(ABC):
         if scores.evidence is not None:
             shown = dict(zip(good, scores.evidence, strict=True))
             evidence = tuple(shown.get(index) for index in range(len(status)))
-        total = _spread(scores.total, good, len(status))
+        total = _scatter_rows(scores.total, good, len(status))
         sub, counts = (
-            None if value is None else _spread(value, good, len(status)) for value in (scores.sub, scores.counts)
+            None if value is None else _scatter_rows(value, good, len(status))
+            for value in (scores.sub_scores, scores.error_counts)
         )
         for index in (~total.isfinite()).nonzero().flatten().tolist():
             total[index] = math.nan
-            status[index] = NOT_FINITE if status[index] in SCORED else status[index]
+            status[index] = STATUS_NOT_FINITE if status[index] in SCORED_STATUSES else status[index]
         return Scores(total, sub, counts, tuple(status), evidence)
 
     @abstractmethod
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """Scores of texts that are not empty; called by `score` with as many of one as of the other, maybe none."""
 
     @abstractmethod
@@ -125,7 +126,7 @@ class Scorer(ABC):
         """Write the scorer to a folder that `radreward.load` reads."""
 
 
-def _spread(values: Tensor, rows: list[int], length: int) -> Tensor:
+def _scatter_rows(values: Tensor, rows: list[int], length: int) -> Tensor:
     """Values of some rows to (length, ...), NaN elsewhere."""
     spread = values.float().new_full((length, *values.shape[1:]), math.nan)
     spread[rows] = values.float()

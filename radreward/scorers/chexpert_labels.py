@@ -9,17 +9,17 @@ from typing import Literal
 
 import torch
 
-from radreward.scorers.base import OK
-from radreward.scorers.entity_f1 import f1
-from radreward.scorers.stateless import PlainScorer
+from radreward.scorers.base import STATUS_OK
+from radreward.scorers.entity_f1 import set_f1
+from radreward.scorers.stateless import StatelessScorer
 from radreward.text.findings import FINDINGS
-from radreward.text.lexicon import forms, lowered, pattern
-from radreward.text.negation import denied
+from radreward.text.lexicon import compile_phrases, inflections, lowercase_same_length
+from radreward.text.negation import negated_spans
 from radreward.text.sentence_splitter import split_sentences
 from radreward.types import Scores
 
-State = Literal["positive", "uncertain", "negative"]
-STATES: tuple[State, ...] = ("positive", "uncertain", "negative")
+LabelState = Literal["positive", "uncertain", "negative"]
+LABEL_STATES: tuple[LabelState, ...] = ("positive", "uncertain", "negative")
 """Of several mentions the first of these counts."""
 NO_FINDING = "no_finding"
 DEVICES = "support_devices"
@@ -42,7 +42,7 @@ OBSERVATIONS: dict[str, tuple[str, ...]] = {
 }
 """The observations, and which of `FINDINGS` show each."""
 
-_WORDS: dict[str, tuple[str, ...]] = {
+_SHORT_FORMS: dict[str, tuple[str, ...]] = {
     "edema": ("edema", "heart failure"),
     "atelectasis": ("atelectatic change",),
     "pleural_effusion": ("pleural fluid", "pleural collection"),
@@ -53,27 +53,27 @@ _WORDS: dict[str, tuple[str, ...]] = {
 """Shorter words, as reports have them where the context is plain."""
 
 _HEART = r"\b(?:heart|cardiac|cardiopericardial)\b(?: (?:silhouette|size|shadow|contours?))?"
-_SAID_OF: dict[str, str] = {
+_IMPLIED: dict[str, str] = {
     "cardiomegaly": _HEART + r"[^.;,]{0,40}?\b(?:enlarged|enlargement|large|big|increased)\b",
     "enlarged_cardiomediastinum": r"\bmediastin\w+\b[^.;,]{0,40}?\b(?:widened|enlarged|prominent)\b",
 }
 """What is said of a body part, rather than named."""
-_WELL: dict[str, str] = {
+_NORMAL: dict[str, str] = {
     "cardiomegaly": _HEART + r"[^.;]{0,40}?\b(?:normal|unremarkable|within normal limits|not enlarged)\b",
     "enlarged_cardiomediastinum": r"\bmediastin\w+\b[^.;]{0,40}?\b(?:normal|unremarkable|within normal limits)\b",
 }
-_MAYBE = re.compile(
+_UNCERTAIN_BEFORE = re.compile(
     r"\b(?:possib\w+|probab\w+|may|might|could|questionable|suspected|suspicio\w+|suggest\w*|concern\w*|likely|versus|vs)\b"
 )
 """Before a finding, up to the end of the clause."""
-_MAYBE_AFTER = re.compile(
+_UNCERTAIN_AFTER = re.compile(
     r"^[^.;]{0,30}?(?:(?:is|are) (?:possible|suspected|likely|questioned)|may be present|"
     r"(?:not|cannot)(?: be)?(?: entirely| completely)? excluded|difficult to exclude)\b"
 )
 _CLAUSE = re.compile(r"[.;]|\bbut\b|\bhowever\b")
 
 
-class Labels14(PlainScorer):
+class CheXpertLabelF1(StatelessScorer):
     """F1 of the observations that two reports show, each labelled by rules, in [0, 1].
 
     A report is labelled with the fourteen observations of CheXpert (Irvin et al., 2019): positive, uncertain, negative
@@ -88,84 +88,86 @@ class Labels14(PlainScorer):
     tensor([0.6667])
     """
 
-    file = "labels.json"
+    config_name = "labels.json"
     title = "14 labels F1 (rules)"
-    range = (0.0, 1.0)
+    total_range = (0.0, 1.0)
 
     @property
     def sub_names(self) -> tuple[str, ...]:
         """The observations."""
         return tuple(OBSERVATIONS)
 
-    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `PlainScorer.values`."""
-        return self.score_texts(references, candidates).total.tolist()
+    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+        """See `StatelessScorer.values`."""
+        return self._score_valid(references, candidates).total.tolist()
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer.score_texts`."""
-        known = {text: labels(text) for text in dict.fromkeys((*references, *candidates))}
+        known = {text: label_report(text) for text in dict.fromkeys((*references, *candidates))}
         rows = [(known[one], known[other]) for one, other in zip(references, candidates, strict=True)]
-        total = torch.tensor([f1(_shown(one), _shown(other)) for one, other in rows], dtype=torch.float32)
+        total = torch.tensor(
+            [set_f1(_positive_labels(one), _positive_labels(other)) for one, other in rows], dtype=torch.float32
+        )
         same = [[float(one.get(name) == other.get(name)) for name in OBSERVATIONS] for one, other in rows]
         sub = torch.tensor(same, dtype=torch.float32).view(-1, len(OBSERVATIONS))
         evidence = tuple({"reference": dict(one), "candidate": dict(other)} for one, other in rows)
-        return Scores(total, sub, None, (OK,) * len(rows), evidence)
+        return Scores(total, sub, None, (STATUS_OK,) * len(rows), evidence)
 
 
-def labels(text: str) -> dict[str, State]:
+def label_report(text: str) -> dict[str, LabelState]:
     """The observations that a report mentions, and how.
 
     >>> labels("No pneumothorax. Small effusion, possibly pneumonia.")
     {'pneumonia': 'uncertain', 'pneumothorax': 'negative', 'pleural_effusion': 'positive'}
     """
-    found: dict[str, set[State]] = {}
+    found: dict[str, set[LabelState]] = {}
     for sentence in split_sentences(text):
-        for name, state in _mentions(" ".join(lowered(sentence).split())):
+        for name, state in _sentence_labels(" ".join(lowercase_same_length(sentence).split())):
             found.setdefault(name, set()).add(state)
-    told = {name: next(s for s in STATES if s in found[name]) for name in OBSERVATIONS if name in found}
-    if not _shown(told) - {DEVICES}:
+    told = {name: next(s for s in LABEL_STATES if s in found[name]) for name in OBSERVATIONS if name in found}
+    if not _positive_labels(told) - {DEVICES}:
         told[NO_FINDING] = "positive"
     return told
 
 
-def _shown(told: Mapping[str, State]) -> set[str]:
-    return {name for name, state in told.items() if state != "negative"}
+def _positive_labels(labels: Mapping[str, LabelState]) -> set[str]:
+    return {name for name, state in labels.items() if state != "negative"}
 
 
 @lru_cache(50_000)
-def _mentions(sentence: str) -> tuple[tuple[str, State], ...]:
-    reach = denied(sentence)
-    found: list[tuple[str, State]] = []
-    spans = [(match.span(), _names()[match[0]]) for match in _pattern().finditer(sentence)]
-    for name, said in _SAID_OF.items():
+def _sentence_labels(sentence: str) -> tuple[tuple[str, LabelState], ...]:
+    reach = negated_spans(sentence)
+    found: list[tuple[str, LabelState]] = []
+    spans = [(match.span(), _phrase_observations()[match[0]]) for match in _phrase_pattern().finditer(sentence)]
+    for name, said in _IMPLIED.items():
         spans += [(match.span(), (name,)) for match in re.finditer(said, sentence)]
     for (start, end), names in spans:
-        state: State = "positive"
+        state: LabelState = "positive"
         if any(begin <= start < stop for begin, stop in reach) or re.search(r"\bnot\b", sentence[start:end]):
             state = "negative"
-        elif _uncertain(sentence, start, end):
+        elif _is_uncertain(sentence, start, end):
             state = "uncertain"
         found += [(name, state) for name in names]
-    found += [(name, "negative") for name, said in _WELL.items() if re.search(said, sentence)]
+    found += [(name, "negative") for name, said in _NORMAL.items() if re.search(said, sentence)]
     return tuple(found)
 
 
-def _uncertain(sentence: str, start: int, end: int) -> bool:
+def _is_uncertain(sentence: str, start: int, end: int) -> bool:
     clause = _CLAUSE.split(sentence[:start])[-1]
-    return bool(_MAYBE.search(clause) or _MAYBE_AFTER.search(sentence[end:]))
+    return bool(_UNCERTAIN_BEFORE.search(clause) or _UNCERTAIN_AFTER.search(sentence[end:]))
 
 
 @lru_cache(1)
-def _names() -> dict[str, tuple[str, ...]]:
+def _phrase_observations() -> dict[str, tuple[str, ...]]:
     """The observations that each phrase shows."""
     found: dict[str, tuple[str, ...]] = {}
     for name, keys in OBSERVATIONS.items():
-        nouns = [noun.removeprefix("*").lower() for key in keys for noun in FINDINGS[key].nouns]
-        for form in (form for noun in (*nouns, *_WORDS.get(name, ())) for form in forms(noun)):
+        nouns = [noun.removeprefix("*").lower() for key in keys for noun in FINDINGS[key].names]
+        for form in (form for noun in (*nouns, *_SHORT_FORMS.get(name, ())) for form in inflections(noun)):
             found[form] = tuple(dict.fromkeys((*found.get(form, ()), name)))
     return found
 
 
 @lru_cache(1)
-def _pattern() -> re.Pattern[str]:
-    return pattern(_names())
+def _phrase_pattern() -> re.Pattern[str]:
+    return compile_phrases(_phrase_observations())

@@ -14,12 +14,12 @@ from typing import Any
 import torch
 
 from radreward.errors import InputError
-from radreward.scorers.base import OK, Scorer
+from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.types import Scores
 
-CUSTOM = re.compile(r"(?P<file>.*\.py):(?P<name>\w+)")
+CUSTOM_METRIC = re.compile(r"(?P<file>.*\.py):(?P<name>\w+)")
 """How such a metric is named."""
-Metric = Callable[[str, str], float]
+MetricFunction = Callable[[str, str], float]
 
 
 class CustomScorer(Scorer):
@@ -38,11 +38,11 @@ class CustomScorer(Scorer):
     tensor([1.])
     """
 
-    def __init__(self, metric: Metric, source: str = "") -> None:
-        self.metric, self.source = metric, source
+    def __init__(self, metric: MetricFunction, source_code: str = "") -> None:
+        self.metric, self.source_code = metric, source_code
         self.title = getattr(metric, "title", getattr(metric, "__name__", type(metric).__name__))
         self.higher_is_better = getattr(metric, "higher_is_better", True)
-        self.range = getattr(metric, "range", (None, None))
+        self.total_range = getattr(metric, "range", (None, None))
 
     @classmethod
     def from_pretrained(cls, folder: str | Path | None, **settings: Any) -> Scorer:
@@ -53,11 +53,11 @@ class CustomScorer(Scorer):
         Raises:
             InputError: If there is no such file or name, it cannot be imported, or it is nothing of these.
         """
-        found = CUSTOM.fullmatch(str(folder))
+        found = CUSTOM_METRIC.fullmatch(str(folder))
         if found is None:
             raise InputError(f"{folder}: Expected a metric as my_file.py:my_metric.")
         path = Path(found["file"]).expanduser()
-        value: Any = getattr(_module(path), found["name"], None)
+        value: Any = getattr(_import_file(path), found["name"], None)
         if isinstance(value, type) and issubclass(value, Scorer):
             try:
                 made: Scorer = value()
@@ -75,26 +75,26 @@ class CustomScorer(Scorer):
             raise InputError(f"{folder}: Expected a function of that name, or a Scorer, but {there}.")
         return cls(value, path.read_text(encoding="utf-8"))
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer.score_texts`."""
-        rows = [self._row(*pair) for pair in zip(references, candidates, strict=True)]
+        rows = [self._score_row(*pair) for pair in zip(references, candidates, strict=True)]
         total = torch.tensor([value for value, _ in rows], dtype=torch.float32)
         return Scores(total, None, None, tuple(status for _, status in rows))
 
-    def _row(self, reference: str, candidate: str) -> tuple[float, str]:
+    def _score_row(self, reference: str, candidate: str) -> tuple[float, str]:
         """Score and status of a pair."""
         try:
             value = self.metric(reference, candidate)
         except Exception as error:  # whatever somebody's function raises concerns its row alone
             return math.nan, f"{self.title} raised {type(error).__name__}: {error}"
         try:
-            return float(value), OK
+            return float(value), STATUS_OK
         except (TypeError, ValueError):
             return math.nan, f"expected a number from {self.title} but got {type(value).__name__}"
 
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`: of the file; what that file imports is not seen."""
-        return hashlib.sha256(f"{self.title}\0{self.source}".encode()).hexdigest()
+        return hashlib.sha256(f"{self.title}\0{self.source_code}".encode()).hexdigest()
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Refuses: a folder holds settings and weights, never code.
@@ -105,7 +105,7 @@ class CustomScorer(Scorer):
         raise InputError(f"{self.title} cannot be saved: it is code; load it from its file.")
 
 
-def _module(path: Path) -> Any:
+def _import_file(path: Path) -> Any:
     """The module in a file, run anew."""
     if not path.is_file():
         raise InputError(f"{path}: Expected a Python file with a metric but there is none.")

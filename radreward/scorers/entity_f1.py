@@ -8,20 +8,20 @@ from typing import Any
 
 import torch
 
-from radreward.scorers.base import OK
-from radreward.scorers.stateless import PlainScorer
+from radreward.scorers.base import STATUS_OK
+from radreward.scorers.stateless import StatelessScorer
 from radreward.systems.ratescore.taggers import load_tagger
-from radreward.systems.ratescore.taggers.caching_tagger import RememberedTagger
-from radreward.text.lexicon import atoms
+from radreward.systems.ratescore.taggers.caching_tagger import CachingTagger
+from radreward.text.lexicon import match_lexicon
 from radreward.types import Entity, Scores
 
-Named = tuple[str, ...]
-NOTHING = "no entity in either report"
+EntityTuple = tuple[str, ...]
+STATUS_NO_TUPLES = "no entity in either report"
 _SPACES = re.compile(r"[^\S\n]+")
 """Within a line: between lines sentences can end."""
 
 
-class EntityF1(PlainScorer):
+class EntityF1(StatelessScorer):
     """F1 of what two reports name, after SPICE (Anderson et al., 2016), in [0, 1].
 
     The tagger's entities become a set of tuples: (type, head) for each, as (Abnormality, effusion), and (type, head,
@@ -39,53 +39,53 @@ class EntityF1(PlainScorer):
     tensor([0.8000])
     """
 
-    file = "entities.json"
+    config_name = "entities.json"
     title = "Entity F1 (SPICE-like)"
-    range = (0.0, 1.0)
+    total_range = (0.0, 1.0)
 
     def __init__(self, tagger: str = "rules") -> None:
-        self.name = tagger
-        self.tagger = RememberedTagger(load_tagger(tagger))
+        self.tagger_name = tagger
+        self.tagger = CachingTagger(load_tagger(tagger))
         super().__init__()
 
     def settings(self) -> dict[str, Any]:
-        """See `PlainScorer.settings`."""
-        return {"tagger": self.name}
+        """See `StatelessScorer.settings`."""
+        return {"tagger": self.tagger_name}
 
-    def code(self) -> str:
-        """See `PlainScorer.code`."""
-        return super().code() + self.tagger.fingerprint()
+    def code_version(self) -> str:
+        """See `StatelessScorer.code`."""
+        return super().code_version() + self.tagger.fingerprint()
 
-    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `PlainScorer.values`."""
-        return self.score_texts(references, candidates).total.tolist()
+    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+        """See `StatelessScorer.values`."""
+        return self._score_valid(references, candidates).total.tolist()
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer.score_texts`."""
         texts = list(dict.fromkeys((*references, *candidates)))
         plain = [_SPACES.sub(" ", text) for text in texts]
-        named = dict(zip(texts, map(_named, self.tagger.tag_reports(plain)), strict=True))
+        named = dict(zip(texts, map(_entity_tuples, self.tagger.tag_reports(plain)), strict=True))
         rows = [(named[one], named[other]) for one, other in zip(references, candidates, strict=True)]
-        total = torch.tensor([f1(*row) for row in rows], dtype=torch.float32)
-        status = tuple(OK if one or other else NOTHING for one, other in rows)
+        total = torch.tensor([set_f1(*row) for row in rows], dtype=torch.float32)
+        status = tuple(STATUS_OK if one or other else STATUS_NO_TUPLES for one, other in rows)
         evidence = tuple({"missing": sorted(one - other), "besides": sorted(other - one)} for one, other in rows)
         return Scores(total, None, None, status, evidence)
 
 
-def f1(one: set[Any], other: set[Any]) -> float:
+def set_f1(first: set[Any], second: set[Any]) -> float:
     """2 |A ∩ B| / (|A| + |B|); NaN of two empty sets.
 
     >>> f1({1, 2}, {2, 3}), f1(set(), {1})
     (0.5, 0.0)
     """
-    return 2 * len(one & other) / (len(one) + len(other)) if one or other else float("nan")
+    return 2 * len(first & second) / (len(first) + len(second)) if first or second else float("nan")
 
 
-def _named(entities: Iterable[Entity]) -> set[Named]:
-    found: set[Named] = set()
+def _entity_tuples(entities: Iterable[Entity]) -> set[EntityTuple]:
+    found: set[EntityTuple] = set()
     for entity in entities:
         name = entity.name.lower()
-        words = [name[atom.start : atom.end] for atom in atoms(name)] or name.split()
+        words = [name[atom.start : atom.end] for atom in match_lexicon(name)] or name.split()
         found.add((entity.type, words[-1]))
         found |= {(entity.type, words[-1], word) for word in words[:-1]}
     return found

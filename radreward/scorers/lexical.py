@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from radreward.metrics import text_overlap as words
-from radreward.scorers.stateless import PlainScorer
+from radreward.scorers.stateless import StatelessScorer
 
 ROUGE_VARIANTS = ("1", "2", "l")
 
 
-class BLEU(PlainScorer):
+class BLEU(StatelessScorer):
     """BLEU of single pairs (Papineni et al., 2002), by sacrebleu, in [0, 1]; see `words.bleu`.
 
     Args:
@@ -26,11 +26,11 @@ class BLEU(PlainScorer):
     [1.0, 0.207]
     """
 
-    file = "bleu.json"
+    config_name = "bleu.json"
     packages = ("sacrebleu",)
     extra = "lexical"
-    range = (0.0, 1.0)
-    uses = (words,)
+    total_range = (0.0, 1.0)
+    source_modules = (words,)
 
     def __init__(self, order: int = 4) -> None:
         if order not in (1, 2, 3, 4):
@@ -40,15 +40,15 @@ class BLEU(PlainScorer):
         super().__init__()
 
     def settings(self) -> dict[str, Any]:
-        """See `PlainScorer.settings`."""
+        """See `StatelessScorer.settings`."""
         return {"order": self.order}
 
-    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `PlainScorer.values`."""
+    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+        """See `StatelessScorer.values`."""
         return words.bleu(references, candidates, self.order)
 
 
-class ROUGE(PlainScorer):
+class ROUGE(StatelessScorer):
     """F1 of the words in common (Lin, 2004), by rouge-score, in [0, 1]; see `words.rouge`.
 
     Args:
@@ -62,11 +62,11 @@ class ROUGE(PlainScorer):
     tensor([0.6667])
     """
 
-    file = "rouge.json"
+    config_name = "rouge.json"
     packages = ("rouge_score",)
     extra = "lexical"
-    range = (0.0, 1.0)
-    uses = (words,)
+    total_range = (0.0, 1.0)
+    source_modules = (words,)
 
     def __init__(self, variant: str = "l") -> None:
         if variant not in ROUGE_VARIANTS:
@@ -76,15 +76,15 @@ class ROUGE(PlainScorer):
         super().__init__()
 
     def settings(self) -> dict[str, Any]:
-        """See `PlainScorer.settings`."""
+        """See `StatelessScorer.settings`."""
         return {"variant": self.variant}
 
-    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `PlainScorer.values`."""
+    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+        """See `StatelessScorer.values`."""
         return words.rouge(references, candidates, self.variant)
 
 
-class ChrF(PlainScorer):
+class ChrF(StatelessScorer):
     """chrF2, F of character n-grams up to 6, recall counted twice (Popović, 2015), by sacrebleu, in [0, 1].
 
     With its defaults: white space is left out, upper and lower case differ.
@@ -96,14 +96,14 @@ class ChrF(PlainScorer):
     tensor([1.])
     """
 
-    file = "chrf.json"
+    config_name = "chrf.json"
     packages = ("sacrebleu",)
     extra = "lexical"
     title = "chrF"
-    range = (0.0, 1.0)
+    total_range = (0.0, 1.0)
 
-    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `PlainScorer.values`."""
+    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+        """See `StatelessScorer.values`."""
         from sacrebleu.metrics.chrf import CHRF
 
         metric = CHRF()

@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
-from radreward.scorers.base import OK
-from radreward.scorers.stateless import PlainScorer
+from radreward.scorers.base import STATUS_OK
+from radreward.scorers.stateless import StatelessScorer
 from radreward.types import Scores
 
 
-class RadGraphF1(PlainScorer):
+class RadGraphF1(StatelessScorer):
     """Mean of the F1 of entities and of relations that two reports have in common (Yu et al., 2023), in [0, 1].
 
     An entity is its words and label, a relation its two entities and its kind. F1 = 2 |A ∩ B| / (|A| + |B|) of the
@@ -29,16 +29,16 @@ class RadGraphF1(PlainScorer):
         InputError: If the package is not there.
     """
 
-    file = "radgraph.json"
+    config_name = "radgraph.json"
     packages = ("radgraph",)
     extra = "radgraph"
     title = "RadGraph F1"
-    range = (0.0, 1.0)
+    total_range = (0.0, 1.0)
 
     def __init__(self, model: str = "radgraph") -> None:
         super().__init__()
         self.model = model
-        self._loaded: Any = None
+        self._model: Any = None
 
     @property
     def sub_names(self) -> tuple[str, ...]:
@@ -46,14 +46,14 @@ class RadGraphF1(PlainScorer):
         return ("entities", "relations")
 
     def settings(self) -> dict[str, Any]:
-        """See `PlainScorer.settings`."""
+        """See `StatelessScorer.settings`."""
         return {"model": self.model}
 
-    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `PlainScorer.values`."""
-        return self.score_texts(references, candidates).total.tolist()
+    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+        """See `StatelessScorer.values`."""
+        return self._score_valid(references, candidates).total.tolist()
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer.score_texts`."""
         texts = list(dict.fromkeys((*references, *candidates)))
         known = dict(zip(texts, self._annotate(texts), strict=True))
@@ -63,22 +63,22 @@ class RadGraphF1(PlainScorer):
             {"missing": sorted(map(str, one[0] - other[0])), "besides": sorted(map(str, other[0] - one[0]))}
             for one, other in rows
         )
-        return Scores(sub.float().mean(1), sub.float(), None, (OK,) * len(rows), evidence)
+        return Scores(sub.float().mean(1), sub.float(), None, (STATUS_OK,) * len(rows), evidence)
 
     def _annotate(self, texts: Sequence[str]) -> list[tuple[set[Any], set[Any]]]:
         """Entities and relations of each text."""
         if not texts:
             return []
-        if self._loaded is None:
+        if self._model is None:
             from radgraph import RadGraph
 
             with contextlib.redirect_stdout(io.StringIO()):  # it prints where it runs
-                self._loaded = RadGraph(model_type=self.model)
-        found: Mapping[str, Any] = self._loaded(list(texts))
-        return [_sets(found[str(place)]["entities"]) for place in range(len(texts))]
+                self._model = RadGraph(model_type=self.model)
+        found: Mapping[str, Any] = self._model(list(texts))
+        return [_entity_and_relation_sets(found[str(place)]["entities"]) for place in range(len(texts))]
 
 
-def _sets(entities: Mapping[str, Mapping[str, Any]]) -> tuple[set[Any], set[Any]]:
+def _entity_and_relation_sets(entities: Mapping[str, Mapping[str, Any]]) -> tuple[set[Any], set[Any]]:
     named = {number: (str(entity["tokens"]), str(entity["label"])) for number, entity in entities.items()}
     relations = {
         (named[number], named[str(other)], kind)

@@ -16,13 +16,13 @@ from typing import Any, ClassVar, Self
 import torch
 
 from radreward.errors import InputError
-from radreward.scorers.base import OK, Scorer
+from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.types import Scores
 
 FORMAT = 1
 
 
-class PlainScorer(Scorer):
+class StatelessScorer(Scorer):
     """One number a pair, by a scorer without weights of its own: saved, it is a small JSON of its settings.
 
     Attributes:
@@ -35,10 +35,10 @@ class PlainScorer(Scorer):
         InputError: If a package is not there; names the extra.
     """
 
-    file: ClassVar[str]
+    config_name: ClassVar[str]
     packages: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[str] = ""
-    uses: ClassVar[tuple[ModuleType, ...]] = ()
+    source_modules: ClassVar[tuple[ModuleType, ...]] = ()
 
     def __init__(self) -> None:
         if missing := [name for name in self.packages if importlib.util.find_spec(name) is None]:
@@ -46,47 +46,53 @@ class PlainScorer(Scorer):
             raise InputError(f"{self.title} needs `{missing[0]}`, of the extra `{self.extra}`: {how}.")
 
     @abstractmethod
-    def values(self, references: Sequence[str], candidates: Sequence[str]) -> Sequence[float]:
+    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> Sequence[float]:
         """The totals of texts that are not empty; called by `score_texts`, maybe with none."""
 
     def settings(self) -> dict[str, Any]:
         """The arguments of the constructor, as JSON holds them."""
         return {}
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer.score_texts`."""
-        total = torch.tensor(self.values(references, candidates), dtype=torch.float32)
-        return Scores(total, None, None, (OK,) * len(references))
+        total = torch.tensor(self.compute_totals(references, candidates), dtype=torch.float32)
+        return Scores(total, None, None, (STATUS_OK,) * len(references))
 
-    def code(self) -> str:
+    def code_version(self) -> str:
         """What scores depend on beside the settings: this code and the versions of the packages."""
-        kinds = [kind for kind in type(self).__mro__ if issubclass(kind, PlainScorer) and kind is not PlainScorer]
-        files = [*map(inspect.getfile, kinds), *map(inspect.getfile, self.uses)]
+        kinds = [
+            kind for kind in type(self).__mro__ if issubclass(kind, StatelessScorer) and kind is not StatelessScorer
+        ]
+        files = [*map(inspect.getfile, kinds), *map(inspect.getfile, self.source_modules)]
         parts = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files]
         return " ".join([*parts, *(f"{name} {version(name)}" for name in self.packages)])
 
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
-        told = json.dumps([type(self).__name__, self.settings(), self.code()], sort_keys=True)
+        told = json.dumps([type(self).__name__, self.settings(), self.code_version()], sort_keys=True)
         return hashlib.sha256(told.encode()).hexdigest()
 
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`; refuses a folder that holds something else."""
         folder = Path(folder)
-        if folder.exists() and not (folder / self.file).is_file() and (folder.is_file() or any(folder.iterdir())):
-            raise InputError(f"{folder}: Expected a folder that is new, empty or holds {self.file}.")
+        if (
+            folder.exists()
+            and not (folder / self.config_name).is_file()
+            and (folder.is_file() or any(folder.iterdir()))
+        ):
+            raise InputError(f"{folder}: Expected a folder that is new, empty or holds {self.config_name}.")
         folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"format": FORMAT, "settings": self.settings()}, indent=2)
-        (folder / self.file).write_text(text + "\n", encoding="utf-8")
+        (folder / self.config_name).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
     def from_pretrained(
         cls,
         folder: str | Path | None = None,
         precision: str = "fp32",
-        too_long: str = "reject",
+        on_too_long: str = "reject",
         device: str = "cpu",
-        download: bool = False,
+        allow_download: bool = False,
         **settings: Any,
     ) -> Self:
         """What `save_pretrained` wrote, or one with the given settings.
@@ -104,8 +110,8 @@ class PlainScorer(Scorer):
         """
         if precision != "fp32":
             raise InputError(f"precision: Expected fp32 for {cls.__name__} but got {precision}.")
-        given = settings if folder is None else _read(Path(folder, cls.file))
-        here = {"too_long": too_long, "device": device, "download": download}
+        given = settings if folder is None else _read_settings(Path(folder, cls.config_name))
+        here = {"too_long": on_too_long, "device": device, "download": allow_download}
         known = inspect.signature(cls).parameters
         given = {**{name: value for name, value in here.items() if name in known}, **given}
         if folder is None:
@@ -115,10 +121,10 @@ class PlainScorer(Scorer):
         except InputError:
             raise
         except (TypeError, ValueError) as error:
-            raise InputError(f"{Path(folder, cls.file)}: {error}") from error
+            raise InputError(f"{Path(folder, cls.config_name)}: {error}") from error
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_settings(path: Path) -> dict[str, Any]:
     try:
         saved = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from radreward._lazy_imports import lazy
+from radreward._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
-    from radreward.scoring.score_file import Summary, score_file
+    from radreward.scoring.score_file import ScoringSummary, score_file
 
-__all__ = ["Summary", "score_file"]
+__all__ = ["ScoringSummary", "score_file"]
 
-__getattr__ = lazy(__name__)
+__getattr__ = lazy_exports(__name__)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from radreward.errors import InputError
-from radreward.io.progress import RowProgress
-from radreward.io.tables import extension
+from radreward.io.progress import ProgressReporter
+from radreward.io.tables import table_suffix
 
 
-class Parts:
+class ChunkStore:
     """Texts of finished chunks in `<output>.parts`: a run that was killed goes on with those that are missing.
 
     Args:
@@ -31,15 +31,15 @@ class Parts:
     (False, True, [[]])
     """
 
-    def __init__(self, output: Path, made_of: Mapping[str, Any]) -> None:
-        self.folder = parts_folder(output)
+    def __init__(self, output: Path, fingerprint: Mapping[str, Any]) -> None:
+        self.folder = chunk_folder(output)
         path = self.folder / "manifest.json"
         if not path.is_file():
             self.folder.mkdir(parents=True, exist_ok=True)
-            _replace(path, json.dumps(made_of))
+            _write_atomic(path, json.dumps(fingerprint))
             return
         before = json.loads(path.read_text(encoding="utf-8"))
-        if changed := [key for key in made_of if before.get(key) != made_of[key]]:
+        if changed := [key for key in fingerprint if before.get(key) != fingerprint[key]]:
             raise InputError(
                 f"{self.folder}: the {changed[0]} changed since the run that began here; "
                 "delete the folder to start anew."
@@ -49,11 +49,11 @@ class Parts:
         """Whether a chunk is finished."""
         return self._path(number).is_file()
 
-    def put(self, number: int, text: str) -> None:
+    def write(self, number: int, text: str) -> None:
         """Keep what became of a chunk: lines of JSON."""
-        _replace(self._path(number), text)
+        _write_atomic(self._path(number), text)
 
-    def lines(self, number: int) -> list[Any]:
+    def read(self, number: int) -> list[Any]:
         """What was kept of a chunk."""
         with self._path(number).open(encoding="utf-8") as file:
             return [json.loads(line) for line in file]
@@ -66,7 +66,7 @@ class Parts:
         return self.folder / f"{number:08d}.jsonl"
 
 
-def parts_folder(output: Path) -> Path:
+def chunk_folder(output: Path) -> Path:
     """Where the parts of an output are kept while it is not whole."""
     return output.with_name(f"{output.name}.parts")
 
@@ -77,15 +77,20 @@ def check_output(output: Path, source: Path) -> None:
     Raises:
         InputError: If the name says no format, or it is a folder or the input.
     """
-    extension(output)
+    table_suffix(output)
     if output.is_dir():
         raise InputError(f"{output}: Expected a file to write but it is a folder.")
     if output.resolve() == source.resolve():
         raise InputError(f"{output}: Expected an output that is not the input.")
 
 
-def finish(
-    parts: Parts, output: Path, rows: int, chunk: int, word: str, make: Callable[[slice], list[dict[str, Any]]]
+def compute_missing(
+    store: ChunkStore,
+    output: Path,
+    num_rows: int,
+    chunk_size: int,
+    description: str,
+    compute: Callable[[slice], list[dict[str, Any]]],
 ) -> Iterator[list[dict[str, Any]]]:
     """The rows of an output, chunk by chunk: all are made, or kept of a run that was killed, before the first is given.
 
@@ -97,18 +102,20 @@ def finish(
         word: What is done with them, as "judged".
         make: Makes those of a slice, as JSON holds them.
     """
-    begins = dict(enumerate(range(0, rows, chunk)))
-    sizes = {number: min(chunk, rows - begin) for number, begin in begins.items()}
-    with RowProgress(rows, output, sum(size for number, size in sizes.items() if number in parts), word=word) as told:
+    begins = dict(enumerate(range(0, num_rows, chunk_size)))
+    sizes = {number: min(chunk_size, num_rows - begin) for number, begin in begins.items()}
+    with ProgressReporter(
+        num_rows, output, sum(size for number, size in sizes.items() if number in store), description=description
+    ) as told:
         for number, begin in begins.items():
-            if number not in parts:
-                made = make(slice(begin, begin + sizes[number]))
-                parts.put(number, "".join(json.dumps(row) + "\n" for row in made))
+            if number not in store:
+                made = compute(slice(begin, begin + sizes[number]))
+                store.write(number, "".join(json.dumps(row) + "\n" for row in made))
                 told.advance(sizes[number])
-    return map(parts.lines, begins)
+    return map(store.read, begins)
 
 
-def _replace(path: Path, text: str) -> None:
+def _write_atomic(path: Path, text: str) -> None:
     scratch = path.with_suffix(".new")
     scratch.write_text(text, encoding="utf-8")
     scratch.replace(path)

@@ -16,22 +16,28 @@ from rich.table import Table
 
 from radreward.meta_evaluation.scorer_runner import score_pairs
 from radreward.scorers.base import Scorer
-from radreward.sensitivity.perturbations import FALLS, STAYS, Family, family, sample_report
+from radreward.sensitivity.perturbations import (
+    ERROR_PROBES,
+    INVARIANCE_PROBES,
+    PerturbedReport,
+    perturb_report,
+    sample_probe_report,
+)
 
-SAME = 1e-6
+TOLERANCE = 1e-6
 """Scores that differ by less, relative to their size, are the same."""
-Families = list[dict[str, Family]]
-Row = list[float]
-Entry = dict[str, Any]
+PerturbedReports = list[dict[str, PerturbedReport]]
+ProbeScores = list[float]
+ProbeResult = dict[str, Any]
 
 
-def probe(
+def run_sensitivity_tests(
     scorers: Mapping[str, Callable[[], Scorer]],
     reports: int = 50,
     seed: int = 0,
-    folder: Path | None = None,
-    tell: Callable[[str], None] = lambda scorer: None,
-) -> list[Entry]:
+    cache_folder: Path | None = None,
+    on_scorer: Callable[[str], None] = lambda scorer: None,
+) -> list[ProbeResult]:
     """How scorers behave where a report differs from its reference in one kind of thing.
 
     Generated reports are references. The candidates are the reference itself, s_0, the reference with one, two and
@@ -68,72 +74,84 @@ def probe(
     if reports < 1:
         raise ValueError(f"Expected `reports` to be >= 1 but got {reports}.")
     rng = Random(seed)
-    drawn = [sample_report(rng) for _ in range(reports)]
+    drawn = [sample_probe_report(rng) for _ in range(reports)]
     families = [
-        {name: family(name, report, f"{seed} {number}") for name in (*FALLS, *STAYS)}
+        {name: perturb_report(name, report, f"{seed} {number}") for name in (*ERROR_PROBES, *INVARIANCE_PROBES)}
         for number, report in enumerate(drawn)
     ]
     texts = list(dict.fromkeys(_pairs(families)))
-    entries: list[Entry] = []
+    entries: list[ProbeResult] = []
     with tempfile.TemporaryDirectory() as scratch:
         for name, load in scorers.items():
-            tell(name)
-            scored = score_pairs(name, load, texts, folder or Path(scratch))
-            known = dict(zip(texts, scored.oriented.tolist(), strict=True))
-            if scored.reason:
-                entries += [_entry(name, which, [], 0, [], scored.reason) for which in (*FALLS, *STAYS)]
+            on_scorer(name)
+            scored = score_pairs(name, load, texts, cache_folder or Path(scratch))
+            known = dict(zip(texts, scored.higher_is_better_totals.tolist(), strict=True))
+            if scored.failure:
+                entries += [
+                    _probe_result(name, which, [], 0, [], scored.failure)
+                    for which in (*ERROR_PROBES, *INVARIANCE_PROBES)
+                ]
             else:
-                entries += _entries(name, _rows(families, known))
+                entries += _probe_results(name, _probe_scores(families, known))
     return entries
 
 
-def _pairs(families: Families) -> Iterator[tuple[str, str]]:
+def _pairs(families: PerturbedReports) -> Iterator[tuple[str, str]]:
     """Reference and candidate: of each report itself, then every edit in the order of the probes."""
     for one in families:
-        reference = one[FALLS[0]].reference
+        reference = one[ERROR_PROBES[0]].reference
         yield reference, reference
         for made in one.values():
-            yield from ((reference, text) for text in made.edited)
+            yield from ((reference, text) for text in made.perturbed)
 
 
-def _rows(families: Families, known: Mapping[tuple[str, str], float]) -> list[dict[str, Row]]:
+def _probe_scores(families: PerturbedReports, known: Mapping[tuple[str, str], float]) -> list[dict[str, ProbeScores]]:
     """Of each report, by probe: s_0 and the scores of the edits, more is better."""
     return [
-        {name: [known[made.reference, text] for text in (made.reference, *made.edited)] for name, made in one.items()}
+        {
+            name: [known[made.reference, text] for text in (made.reference, *made.perturbed)]
+            for name, made in one.items()
+        }
         for one in families
     ]
 
 
-def _entries(scorer: str, rows: Sequence[Mapping[str, Row]]) -> Iterator[Entry]:
+def _probe_results(scorer: str, rows: Sequence[Mapping[str, ProbeScores]]) -> Iterator[ProbeResult]:
     scores = np.array([value for row in rows for values in row.values() for value in values])
     known = scores[np.isfinite(scores)]
     deviation = float(known.std()) if known.size else math.nan
-    for name in FALLS:
+    for name in ERROR_PROBES:
         steps = [(before, after) for row in rows for before, after in zip(row[name], row[name][1:], strict=False)]
-        fell = [_less(after, before) for before, after in steps if math.isfinite(before) and math.isfinite(after)]
-        yield _entry(scorer, name, fell, len(steps) - len(fell), _doses([row[name] for row in rows], deviation))
-    least = [_least(row) for row in rows]
-    for name in STAYS:
+        fell = [_is_lower(after, before) for before, after in steps if math.isfinite(before) and math.isfinite(after)]
+        yield _probe_result(scorer, name, fell, len(steps) - len(fell), _doses([row[name] for row in rows], deviation))
+    least = [_smallest_drop(row) for row in rows]
+    for name in INVARIANCE_PROBES:
         pairs = [(row[name][0], row[name][1], limit) for row, limit in zip(rows, least, strict=True)]
         stayed = [
-            not _less(after, before) or before - after < limit
+            not _is_lower(after, before) or before - after < limit
             for before, after, limit in pairs
             if math.isfinite(before) and math.isfinite(after)
         ]
-        yield _entry(scorer, name, stayed, len(pairs) - len(stayed), _doses([row[name] for row in rows], deviation))
+        yield _probe_result(
+            scorer, name, stayed, len(pairs) - len(stayed), _doses([row[name] for row in rows], deviation)
+        )
 
 
-def _least(row: Mapping[str, Row]) -> float:
+def _smallest_drop(row: Mapping[str, ProbeScores]) -> float:
     """δ: what the smallest single error takes off that takes anything off; 0 where none does."""
-    falls = [row[name][0] - row[name][1] for name in FALLS if len(row[name]) > 1 and _less(row[name][1], row[name][0])]
+    falls = [
+        row[name][0] - row[name][1]
+        for name in ERROR_PROBES
+        if len(row[name]) > 1 and _is_lower(row[name][1], row[name][0])
+    ]
     return min(falls, default=0.0)
 
 
-def _less(one: float, other: float) -> bool:
-    return one < other - SAME * max(1.0, abs(other))
+def _is_lower(score: float, baseline: float) -> bool:
+    return score < baseline - TOLERANCE * max(1.0, abs(baseline))
 
 
-def _doses(rows: Iterable[Row], deviation: float) -> list[list[float]]:
+def _doses(rows: Iterable[ProbeScores], deviation: float) -> list[list[float]]:
     """Of each dose, the mean change of the score in standard deviations, over the reports that have it."""
     changes: dict[int, list[float]] = {}
     for first, *others in rows:
@@ -143,21 +161,21 @@ def _doses(rows: Iterable[Row], deviation: float) -> list[list[float]]:
     return [[dose, float(np.mean(values))] for dose, values in sorted(changes.items())]
 
 
-def _entry(
+def _probe_result(
     scorer: str,
     name: str,
-    held: Sequence[bool],
+    passed: Sequence[bool],
     unscored: int,
     doses: list[list[float]],
     note: str | None = None,
-) -> Entry:
-    known: NDArray[np.bool_] = np.array(held, dtype=bool)
+) -> ProbeResult:
+    known: NDArray[np.bool_] = np.array(passed, dtype=bool)
     if note is None and unscored:
         note = f"{unscored} without a score"
     return {
         "scorer": scorer,
         "probe": name,
-        "kind": "falls" if name in FALLS else "stays",
+        "kind": "falls" if name in ERROR_PROBES else "stays",
         "score": float(known.mean()) if known.size else None,
         "n": int(known.size),
         "doses": doses,
@@ -165,15 +183,18 @@ def _entry(
     }
 
 
-def probe_tables(entries: Sequence[Entry]) -> Iterator[Table]:
+def sensitivity_tables(results: Sequence[ProbeResult]) -> Iterator[Table]:
     """Scorers by probes: shares in hundredths, - where there is none."""
-    shares = {(entry["scorer"], entry["probe"]): entry["score"] for entry in entries}
-    for title, names in (("Falls with errors (%)", FALLS), ("Stays with what means nothing (%)", STAYS)):
+    shares = {(entry["scorer"], entry["probe"]): entry["score"] for entry in results}
+    for title, names in (
+        ("Falls with errors (%)", ERROR_PROBES),
+        ("Stays with what means nothing (%)", INVARIANCE_PROBES),
+    ):
         table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False)
         table.add_column("")
         for name in names:
             table.add_column(name, justify="right", min_width=max(map(len, name.split())))
-        for scorer in dict.fromkeys(entry["scorer"] for entry in entries):
+        for scorer in dict.fromkeys(entry["scorer"] for entry in results):
             cells = [shares.get((scorer, name)) for name in names]
             table.add_row(scorer, *("-" if share is None else f"{100 * share:.0f}" for share in cells))
         yield table

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-RESAMPLES = 10_000
-_AT_ONCE = 1_000
+N_RESAMPLES = 10_000
+_CHUNK_SIZE = 1_000
 """Resamples that are held in memory together."""
 
 
-class Paired(NamedTuple):
+class PairedDifference(NamedTuple):
     """M differences, each over the same references, (M,) each.
 
     Attributes:
@@ -31,7 +31,7 @@ class Paired(NamedTuple):
     p: Floats
 
 
-def ordered_pairs(rewards: Floats, quality: Floats, group: NDArray[np.str_]) -> tuple[Floats, Floats]:
+def concordant_pairs(rewards: Floats, quality: Floats, group: NDArray[np.str_]) -> tuple[Floats, Floats]:
     """Of the pairs of each reference that differ in quality, how many the rewards order right, and how many there are.
 
     Equal rewards are not right.
@@ -60,7 +60,9 @@ def ordered_pairs(rewards: Floats, quality: Floats, group: NDArray[np.str_]) -> 
     return right, pairs
 
 
-def differences(right: Floats, against: Floats, pairs: Floats, seed: int = 0) -> Paired:
+def paired_differences(
+    concordant: Floats, baseline_concordant: Floats, comparable: Floats, seed: int = 0
+) -> PairedDifference:
     """Differences of shares of pairs ordered right, with intervals and tests that resample references.
 
     The reference is the unit, because its candidates are not independent of each other, and because references are
@@ -81,19 +83,21 @@ def differences(right: Floats, against: Floats, pairs: Floats, seed: int = 0) ->
     >>> differences(ones, 0 * ones, 2 * ones)
     Paired(difference=array([0.5]), low=array([0.5]), high=array([0.5]), p=array([0.0625]))
     """
-    if not right.shape == against.shape == pairs.shape or right.ndim != 2:
-        raise ValueError(f"Expected three (G, M) arrays but got {right.shape}, {against.shape} and {pairs.shape}.")
-    found = Paired(*(np.full(right.shape[1], np.nan) for _ in range(4)))
-    some = pairs.sum(0) > 0
+    if not concordant.shape == baseline_concordant.shape == comparable.shape or concordant.ndim != 2:
+        raise ValueError(
+            f"Expected three (G, M) arrays but got {concordant.shape}, {baseline_concordant.shape} and {comparable.shape}."
+        )
+    found = PairedDifference(*(np.full(concordant.shape[1], np.nan) for _ in range(4)))
+    some = comparable.sum(0) > 0
     if some.any():
-        apart, pairs = (right - against)[:, some], pairs[:, some]
-        found.difference[some] = apart.sum(0) / pairs.sum(0)
-        found.low[some], found.high[some] = _interval(apart, pairs, np.random.default_rng(seed))
+        apart, comparable = (concordant - baseline_concordant)[:, some], comparable[:, some]
+        found.difference[some] = apart.sum(0) / comparable.sum(0)
+        found.low[some], found.high[some] = _bootstrap_interval(apart, comparable, np.random.default_rng(seed))
         found.p[some] = sign_flip_test(apart, seed)
     return found
 
 
-def sign_flip_test(differences: Floats, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
+def sign_flip_test(differences: Floats, seed: int = 0, n_resamples: int = N_RESAMPLES) -> Floats:
     """Two-sided p of Σ_g x_g under random signs: of equal scorers each x_g is as likely with the other sign.
 
     All 2^G signs where these are not more than `resamples`, which makes p exact; else as many random ones, with the
@@ -113,29 +117,29 @@ def sign_flip_test(differences: Floats, seed: int = 0, resamples: int = RESAMPLE
     units = len(differences)
     observed = np.abs(differences.sum(0))
     slack = 1e-9 * np.abs(differences).sum(0)  # sums in another order differ by rounding
-    exact = 2**units <= resamples
-    total = 2**units if exact else resamples - 1
+    exact = 2**units <= n_resamples
+    total = 2**units if exact else n_resamples - 1
     rng = np.random.default_rng(seed)
     reached = np.zeros(differences.shape[1])
-    for start in range(0, total, _AT_ONCE):
-        size = min(_AT_ONCE, total - start)
+    for start in range(0, total, _CHUNK_SIZE):
+        size = min(_CHUNK_SIZE, total - start)
         if exact:
             bits = np.arange(start, start + size)[:, None] >> np.arange(units) & 1
         else:
             bits = rng.integers(0, 2, (size, units), dtype=np.int8)
         signs = 1.0 - 2.0 * bits
         reached += (np.abs(signs @ differences) >= observed - slack).sum(0)
-    return reached / total if exact else (reached + 1) / resamples
+    return reached / total if exact else (reached + 1) / n_resamples
 
 
-def _interval(apart: Floats, pairs: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _bootstrap_interval(apart: Floats, pairs: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Percentiles 2.5 and 97.5, (M,) each, of the difference over references that are drawn with replacement.
 
     Where a criterion is rare, a draw may have no pairs by it: it tells nothing.
     """
     units, found = len(apart), []
-    for start in range(0, RESAMPLES, _AT_ONCE):
-        size = min(_AT_ONCE, RESAMPLES - start)
+    for start in range(0, N_RESAMPLES, _CHUNK_SIZE):
+        size = min(_CHUNK_SIZE, N_RESAMPLES - start)
         drawn = rng.multinomial(units, np.full(units, 1 / units), size).astype(np.float64)
         with np.errstate(invalid="ignore"):
             found.append((drawn @ apart) / (drawn @ pairs))

@@ -15,26 +15,26 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Singles = NDArray[np.float32]
 
-CELLS = 4_000_000
+MAX_ARRAY_ELEMENTS = 4_000_000
 """Numbers that are held in one array at a time."""
-_SIDE = 256
+_MIN_BLOCK_ROWS = 256
 """Least rows of a block: smaller products of matrices take as long."""
-_WHOLE = 2_000
+_MAX_DENSE_ROWS = 2_000
 """Most rows whose matrix of all pairs is made."""
 
 
-class Rows(NamedTuple):
+class ClusteredRows(NamedTuple):
     """One side of the pairs."""
 
     x: Floats
     """(n,)."""
     y: Floats
     """(n,)."""
-    case: Ints
+    cluster: Ints
     """(n,) which case, 0 to G - 1: its weight is that of the row."""
 
 
-class _Piece(NamedTuple):
+class _ClusterBlock(NamedTuple):
     """Pairs that are gone through."""
 
     left: Ints
@@ -45,7 +45,7 @@ class _Piece(NamedTuple):
     """(g, h) products of signs, added up by cases."""
 
 
-class SignForm:
+class ConcordanceForm:
     """The matrix M of cases: M_cd = Σ sign(xᵢ - xⱼ) sign(yᵢ - yⱼ) over rows i of c on the left, j of d on the right.
 
     wᵀMw is what concordant pairs of rows weigh more than discordant ones, in about n^1.5 steps for each w: x is cut
@@ -68,35 +68,37 @@ class SignForm:
     [2.0, 4.0]
     """
 
-    def __init__(self, left: Rows, right: Rows, cases: int) -> None:
-        self.down, self.across = np.zeros(cases), np.zeros(cases)
+    def __init__(self, left: ClusteredRows, right: ClusteredRows, n_clusters: int) -> None:
+        self.row_sums, self.column_sums = np.zeros(n_clusters), np.zeros(n_clusters)
         most = max(len(left.x), len(right.x))
-        whole = most <= _WHOLE and cases**2 <= _SIDE * most
-        size = 2 * most if whole else max(_SIDE, 2 * int(np.sqrt(most)))
-        (x, u), (y, v) = _cut(left.x, right.x, size), _cut(left.y, right.y, size)
-        one, other = (Rows(side.y, side.x, side.case) for side in (left, right))  # turned
-        self._pieces = [*_pieces(left, right, x, u), *_pieces(one, other, y, v, (x, u))]
-        for piece in self._pieces:
-            self.down[piece.left] += piece.matrix.sum(1, dtype=np.float64)
-            self.across[piece.right] += piece.matrix.sum(0, dtype=np.float64)
+        whole = most <= _MAX_DENSE_ROWS and n_clusters**2 <= _MIN_BLOCK_ROWS * most
+        size = 2 * most if whole else max(_MIN_BLOCK_ROWS, 2 * int(np.sqrt(most)))
+        (x, u), (y, v) = _assign_blocks(left.x, right.x, size), _assign_blocks(left.y, right.y, size)
+        one, other = (ClusteredRows(side.y, side.x, side.cluster) for side in (left, right))  # turned
+        self._blocks = [*_block_pairs(left, right, x, u), *_block_pairs(one, other, y, v, (x, u))]
+        for piece in self._blocks:
+            self.row_sums[piece.left] += piece.matrix.sum(1, dtype=np.float64)
+            self.column_sums[piece.right] += piece.matrix.sum(0, dtype=np.float64)
         self._shape = 1 + int(max(x.max(), u.max())), 1 + int(max(y.max(), v.max()))
         if min(self._shape) > 1:
-            self._left, self._right = (self._cells(*side, cases) for side in ((x, y, left.case), (u, v, right.case)))
-            ones = np.ones((cases, 1), dtype=np.float32)
-            self.down += self._left.T @ self._signed(self._right @ ones)[:, 0]
-            self.across += self._right.T @ self._signed(self._left @ ones)[:, 0]
+            self._left, self._right = (
+                self._cells(*side, n_clusters) for side in ((x, y, left.cluster), (u, v, right.cluster))
+            )
+            ones = np.ones((n_clusters, 1), dtype=np.float32)
+            self.row_sums += self._left.T @ self._signed_sums(self._right @ ones)[:, 0]
+            self.column_sums += self._right.T @ self._signed_sums(self._left @ ones)[:, 0]
 
-    def of(self, weights: NDArray[np.generic]) -> Floats:
+    def evaluate(self, weights: NDArray[np.generic]) -> Floats:
         """(B,) wᵀMw for weights (G, B): small whole numbers, of which sums are exact."""
         found = np.zeros(weights.shape[1])
-        step = max(1, CELLS // max(len(weights), int(np.prod(self._shape))))
+        step = max(1, MAX_ARRAY_ELEMENTS // max(len(weights), int(np.prod(self._shape))))
         for begin in range(0, len(found), step):
             part = weights[:, begin : begin + step].astype(np.float32, order="C")
             into = found[begin : begin + step]
-            for left, right, matrix in self._pieces:
+            for left, right, matrix in self._blocks:
                 into += (part[left] * (matrix @ part[right])).sum(0, dtype=np.float64)
             if min(self._shape) > 1:
-                cells = self._signed(self._right @ part)
+                cells = self._signed_sums(self._right @ part)
                 into += np.multiply(self._left @ part, cells, dtype=np.float64).sum(0)
         return found
 
@@ -108,15 +110,15 @@ class SignForm:
 
         return sparse.csr_array((ones, (x * down + y, case)), shape=(across * down, cases))
 
-    def _signed(self, cells: Singles) -> Singles:
+    def _signed_sums(self, cells: Singles) -> Singles:
         """(K L, b) → (K L, b): of each cell, what those on both its sides weigh, by the product of signs."""
-        across, down = (_order(size) for size in self._shape)
+        across, down = (_sign_matrix(size) for size in self._shape)
         table = across @ cells.reshape(len(across), -1)
         found: Singles = (down @ table.reshape(*self._shape, -1)).reshape(cells.shape)
         return found
 
 
-def differing(values: Floats, case: Ints, weights: NDArray[np.generic]) -> Floats:
+def untied_pairs(values: Floats, cluster: Ints, weights: NDArray[np.generic]) -> Floats:
     """(B,) what pairs of rows weigh whose values differ, each pair twice; weights (G, B) of the cases.
 
     >>> differing(np.array([1.0, 1, 2]), np.arange(3), np.ones((3, 1))).tolist()
@@ -125,38 +127,40 @@ def differing(values: Floats, case: Ints, weights: NDArray[np.generic]) -> Float
     from scipy import sparse
 
     number = np.unique(values, return_inverse=True)[1]
-    ones = np.ones(len(case), dtype=np.float32)
-    table = sparse.csr_array((ones, (number, case)), shape=(int(number.max(initial=0)) + 1, len(weights)))
+    ones = np.ones(len(cluster), dtype=np.float32)
+    table = sparse.csr_array((ones, (number, cluster)), shape=(int(number.max(initial=0)) + 1, len(weights)))
     found = np.empty(weights.shape[1])
-    step = max(1, CELLS // max(table.shape))
+    step = max(1, MAX_ARRAY_ELEMENTS // max(table.shape))
     for begin in range(0, len(found), step):
         ties = (table @ weights[:, begin : begin + step].astype(np.float32, order="C")).astype(np.float64)
         found[begin : begin + step] = ties.sum(0) ** 2 - np.einsum("ub,ub->b", ties, ties)
     return found
 
 
-def _order(size: int) -> Singles:
+def _sign_matrix(size: int) -> Singles:
     """(K, K) sign of the difference of two numbers below K."""
     return np.sign(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float32)
 
 
-def _cut(one: Floats, other: Floats, size: int) -> tuple[Ints, Ints]:
+def _assign_blocks(first: Floats, second: Floats, size: int) -> tuple[Ints, Ints]:
     """Number of the block of each value: blocks of about so many neighbours, equal values in one.
 
     >>> [block.tolist() for block in _cut(np.array([1.0, 2, 2, 2, 2]), np.array([3.0, 4, 5]), 2)]
     [[0, 1, 1, 1, 1], [2, 3, 3]]
     """
-    _, place, times = np.unique(np.concatenate([one, other]), return_inverse=True, return_counts=True)
+    _, place, times = np.unique(np.concatenate([first, second]), return_inverse=True, return_counts=True)
     window = (times.cumsum() - times) // size
     alone = times > size / 2
     begins = np.r_[False, (window[1:] != window[:-1]) | alone[1:] | alone[:-1]]
     block = begins.cumsum()[place]
-    return block[: len(one)], block[len(one) :]
+    return block[: len(first)], block[len(first) :]
 
 
-def _pieces(left: Rows, right: Rows, one: Ints, other: Ints, done: tuple[Ints, Ints] | None = None) -> Iterator[_Piece]:
+def _block_pairs(
+    left: ClusteredRows, right: ClusteredRows, one: Ints, other: Ints, done: tuple[Ints, Ints] | None = None
+) -> Iterator[_ClusterBlock]:
     """Pairs of rows whose blocks of x, `one` and `other`, are the same, without those of equal blocks in `done`."""
-    orders = [np.lexsort((side.case, block)) for side, block in ((left, one), (right, other))]
+    orders = [np.lexsort((side.cluster, block)) for side, block in ((left, one), (right, other))]
     every = np.arange(2 + max(one.max(), other.max()))
     ends = [np.searchsorted(block[order], every) for block, order in zip((one, other), orders, strict=True)]
     for place in every[:-1]:
@@ -165,7 +169,7 @@ def _pieces(left: Rows, right: Rows, one: Ints, other: Ints, done: tuple[Ints, I
             matrix = _signs(left.x[i], right.x[j]) * _signs(left.y[i], right.y[j])
             if done:
                 matrix *= done[0][i][:, None] != done[1][j]
-            yield _added_up(matrix, left.case[i], right.case[j])
+            yield _sum_by_cluster(matrix, left.cluster[i], right.cluster[j])
 
 
 def _signs(rows: Floats, values: Floats) -> NDArray[np.int8]:
@@ -174,11 +178,11 @@ def _signs(rows: Floats, values: Floats) -> NDArray[np.int8]:
     return found
 
 
-def _added_up(matrix: NDArray[np.int8], down: Ints, across: Ints) -> _Piece:
+def _sum_by_cluster(matrix: NDArray[np.int8], down: Ints, across: Ints) -> _ClusterBlock:
     """By cases, which are ascending on both sides."""
     found = matrix.astype(np.float32)
     begins = [np.flatnonzero(np.r_[True, case[1:] != case[:-1]]) for case in (down, across)]
     for axis, begin in enumerate(begins):
         if len(begin) < found.shape[axis]:
             found = np.add.reduceat(found, begin, axis=axis)
-    return _Piece(down[begins[0]], across[begins[1]], found)
+    return _ClusterBlock(down[begins[0]], across[begins[1]], found)

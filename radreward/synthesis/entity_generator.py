@@ -14,28 +14,42 @@ from importlib import resources
 from random import Random
 from typing import Literal, NamedTuple
 
-from radreward.data.entity_io import LabelledSentence
-from radreward.data.split import held_out
-from radreward.synthesis.fact_sampling import distinct, sample_fact, sample_keys
-from radreward.synthesis.grammar import joint_sentence, normal_sentence, sentence
-from radreward.synthesis.noun_phrases import capital
+from radreward.data.entity_io import TaggedSentence
+from radreward.data.split import is_held_out
+from radreward.synthesis.fact_sampling import remove_related, sample_fact, sample_findings
+from radreward.synthesis.grammar import fact_sentence, joint_sentence, normal_sentence
+from radreward.synthesis.noun_phrases import capitalize_first
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
-from radreward.text.lexicon import LexicalPhrase, forms, lexicon, phrases
-from radreward.text.report_parser import read
-from radreward.text.sentence_templates import ALL_CLEAR, FILLER, NORMAL
+from radreward.text.lexicon import LexicalPhrase, find_phrases, inflections, load_lexicon
+from radreward.text.report_parser import parse_sentence
+from radreward.text.sentence_templates import ALL_CLEAR_STATEMENTS, FILLER_SENTENCES, NORMAL_STATEMENTS
 from radreward.types import Entity
 
-Part = Literal["train", "test"]
+Split = Literal["train", "test"]
 
-HELD_OUT = 0.2
+HELD_OUT_FRACTION = 0.2
 """Of the templates, and of the names that the report grammar does not know, of sentences to test on."""
 
-_JOINTS = (". ", "; ", ", ", " and ", ", and ", ". ")
-_SIDES = ("left", "right", "bilateral", "left-sided", "right-sided")
-_DEGREES = ("mild", "moderate", "severe", "small", "large", "minimal", "tiny", "marked", "extensive", "slight", "trace")
+_JOINERS = (". ", "; ", ", ", " and ", ", and ", ". ")
+_LATERALITIES = ("left", "right", "bilateral", "left-sided", "right-sided")
+_SEVERITIES = (
+    "mild",
+    "moderate",
+    "severe",
+    "small",
+    "large",
+    "minimal",
+    "tiny",
+    "marked",
+    "extensive",
+    "slight",
+    "trace",
+)
 _ADVERBS = ("mildly", "moderately", "markedly", "severely", "minimally", "slightly")
-_COMMON: tuple[str, ...] = tuple(noun.removeprefix("*") for entry in FINDINGS.values() for noun in entry.nouns[:4])
+_COMMON_NAMES: tuple[str, ...] = tuple(
+    noun.removeprefix("*") for entry in FINDINGS.values() for noun in entry.names[:4]
+)
 
 
 class _Clause(NamedTuple):
@@ -49,10 +63,12 @@ class _Clause(NamedTuple):
     @property
     def held_out(self) -> tuple[bool, bool]:
         """Whether its template and any of its names are."""
-        return _held(self.template), any(_held(name) for name in self.names if name not in _common_heads())
+        return _is_held_out(self.template), any(
+            _is_held_out(name) for name in self.names if name not in _common_heads()
+        )
 
 
-def labelled_sentences(count: int, seed: int = 0, part: Part = "train") -> Iterator[LabelledSentence]:
+def generate_annotated_sentences(count: int, seed: int = 0, split: Split = "train") -> Iterator[TaggedSentence]:
     """Sentences and their entities; the same for the same seed.
 
     Args:
@@ -70,55 +86,57 @@ def labelled_sentences(count: int, seed: int = 0, part: Part = "train") -> Itera
     if count < 1:
         raise ValueError(f"Expected `count` to be >= 1 but got {count}.")
     for number in range(count):
-        rng = Random(f"entities:{part}:{seed}:{number}")
-        clause = _wanted(rng, part)
+        rng = Random(f"entities:{split}:{seed}:{number}")
+        clause = _sample_clause(rng, split)
         while rng.random() < 0.15 and len(clause.text) < 120:
-            clause = _joined(clause, _wanted(rng, part), rng)
-        yield _written(clause, rng)
+            clause = _join_clauses(clause, _sample_clause(rng, split), rng)
+        yield _vary_typography(clause, rng)
 
 
-def _wanted(rng: Random, part: Part) -> _Clause:
+def _sample_clause(rng: Random, split: Split) -> _Clause:
     while True:
-        clause = _from_reports(rng) if rng.random() < 0.4 else _from_template(rng)
-        if clause and clause.held_out == ((True, True) if part == "test" else (False, False)):
+        clause = _report_clause(rng) if rng.random() < 0.4 else _template_clause(rng)
+        if clause and clause.held_out == ((True, True) if split == "test" else (False, False)):
             return clause
 
 
 @lru_cache(1)
 def _common_heads() -> frozenset[str]:
     """Names that every report uses: a tagger that never saw them would be tested on what nobody would leave out."""
-    nouns = (noun.removeprefix("*") for entry in FINDINGS.values() for noun in entry.nouns)
-    return frozenset(phrase.head for noun in nouns for phrase in phrases(noun))
+    nouns = (noun.removeprefix("*") for entry in FINDINGS.values() for noun in entry.names)
+    return frozenset(phrase.head for noun in nouns for phrase in find_phrases(noun))
 
 
-def _held(words: str) -> bool:
-    return held_out(words, HELD_OUT, "entities")
+def _is_held_out(words: str) -> bool:
+    return is_held_out(words, HELD_OUT_FRACTION, "entities")
 
 
-def _from_reports(rng: Random) -> _Clause | None:
+def _report_clause(rng: Random) -> _Clause | None:
     """A sentence of the report grammar; its facts say which phrases are denied."""
     kind = rng.choices(("fact", "facts", "absent", "normal", "clear", "filler"), (6, 3, 4, 3, 1, 1))[0]
     if kind == "filler":
-        return _clause(rng.choice(FILLER), False)
+        return _clause(rng.choice(FILLER_SENTENCES), False)
     if kind == "clear":
-        return _clause(rng.choice(ALL_CLEAR), True)
+        return _clause(rng.choice(ALL_CLEAR_STATEMENTS), True)
     if kind == "normal":
-        return _clause(normal_sentence(rng.choice(tuple(NORMAL)), rng).text, True)
-    keys = distinct(sample_keys(rng, tuple(FINDINGS), 1 if kind == "fact" else rng.choice((2, 2, 3))))
+        return _clause(normal_sentence(rng.choice(tuple(NORMAL_STATEMENTS)), rng).text, True)
+    keys = remove_related(sample_findings(rng, tuple(FINDINGS), 1 if kind == "fact" else rng.choice((2, 2, 3))))
     facts = [sample_fact(key, rng) for key in keys]
     if kind == "absent":
         facts = [Fact(fact.finding, "absent") for fact in facts]
     elif kind == "facts":
         facts = [fact._replace(polarity="present", change=None) for fact in facts]
-    written = sentence(facts[0], rng) if len(facts) == 1 else joint_sentence(facts, rng)
-    if read(written.text).facts != written.facts:
+    written = fact_sentence(facts[0], rng) if len(facts) == 1 else joint_sentence(facts, rng)
+    if parse_sentence(written.text).facts != written.facts:
         return None
     return _clause(written.text, all(fact.polarity == "absent" for fact in facts))
 
 
 def _clause(text: str, is_denied: bool) -> _Clause | None:
     """A sentence of which all or nothing is denied; generic words alone are no entities unless they are."""
-    found = [phrase for phrase in phrases(text) if is_denied or not (phrase.kind == "generic" and phrase.alone)]
+    found = [
+        phrase for phrase in find_phrases(text) if is_denied or not (phrase.kind == "generic" and phrase.is_standalone)
+    ]
     spans = tuple((phrase.start, phrase.end, _type(phrase, is_denied)) for phrase in found)
     skeleton = text
     for start, end, _ in reversed(spans):
@@ -132,7 +150,7 @@ def _type(phrase: LexicalPhrase, is_denied: bool) -> str:
         return "Anatomy"
     if phrase.kind == "well":
         return "Non-Abnormality"
-    kind = "Disease" if phrase.disease else "Abnormality"
+    kind = "Disease" if phrase.is_disease else "Abnormality"
     return f"Non-{kind}" if is_denied else kind
 
 
@@ -142,14 +160,14 @@ def _templates() -> tuple[str, ...]:
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-def _from_template(rng: Random) -> _Clause:
+def _template_clause(rng: Random) -> _Clause:
     template = rng.choice(_templates())
     text, spans, names = "", [], []
     for piece in re.split(r"(\{\w\})", template):
         if not piece.startswith("{"):
             text += piece
             continue
-        for words, kind, head in _filled(piece[1], rng):
+        for words, kind, head in _fill_slot(piece[1], rng):
             text += words if text.endswith((" ", "/")) or not text else " " + words
             if kind:
                 spans.append((len(text) - len(words), len(text), kind))
@@ -164,24 +182,24 @@ class _Words(NamedTuple):
     head: str | None
 
 
-def _filled(slot: str, rng: Random) -> list[_Words]:
+def _fill_slot(slot: str, rng: Random) -> list[_Words]:
     """The words of a slot: one entity, or for some common findings an entity and the body part that it names."""
-    words = lexicon()
+    words = load_lexicon()
     if slot in "Ff":
-        return _finding(rng, "Non-" if slot == "f" else "")
+        return _finding_words(rng, "Non-" if slot == "f" else "")
     if slot == "g":
         head = rng.choice(words["generic"])
-        name = rng.choice(tuple(forms(head)))
+        name = rng.choice(tuple(inflections(head)))
         before = [
             rng.choice(("acute", "focal", "active", "significant", "suspicious", "")),
-            _maybe(rng, words["body"], 0.6),
+            _choose_or_empty(rng, words["body"], 0.6),
         ]
         return [_Words(" ".join([*filter(None, before), name]), "Non-Abnormality", head)]
     if slot == "P":
-        return [_Words(_place(rng), "Anatomy", None)]
+        return [_Words(_location_words(rng), "Anatomy", None)]
     if slot == "V":
         name = rng.choice(words["device"])
-        return [_Words(" ".join(filter(None, [_maybe(rng, _SIDES, 0.3), name])), "Anatomy", None)]
+        return [_Words(" ".join(filter(None, [_choose_or_empty(rng, _LATERALITIES, 0.3), name])), "Anatomy", None)]
     if slot == "w":
         return [
             _Words(
@@ -191,32 +209,32 @@ def _filled(slot: str, rng: Random) -> list[_Words]:
             )
         ]
     head = rng.choice(words["abnormal"])
-    name = " ".join(filter(None, [_maybe(rng, _ADVERBS, 0.3), head]))
+    name = " ".join(filter(None, [_choose_or_empty(rng, _ADVERBS, 0.3), head]))
     return [_Words(name, "Non-Abnormality" if slot == "y" else "Abnormality", head)]
 
 
-def _finding(rng: Random, sign: str) -> list[_Words]:
+def _finding_words(rng: Random, sign: str) -> list[_Words]:
     if rng.random() < 0.3:  # a common name, which may say in the same breath where it is
-        return _common(rng.choice(_COMMON), sign)
-    words = lexicon()
+        return _common_name_words(rng.choice(_COMMON_NAMES), sign)
+    words = load_lexicon()
     disease = rng.random() < 0.25
     head = rng.choice(words["disease" if disease else "finding"])
-    name = rng.choice((head, head, *tuple(forms(head))[-1:]))
+    name = rng.choice((head, head, *tuple(inflections(head))[-1:]))
     before = [
-        _maybe(rng, _DEGREES, 0.3),
-        _maybe(rng, words["form"], 0.35),
-        _maybe(rng, _SIDES, 0.2),
-        _maybe(rng, words["zone"], 0.15),
-        _maybe(rng, words["body"], 0.15),
+        _choose_or_empty(rng, _SEVERITIES, 0.3),
+        _choose_or_empty(rng, words["form"], 0.35),
+        _choose_or_empty(rng, _LATERALITIES, 0.2),
+        _choose_or_empty(rng, words["zone"], 0.15),
+        _choose_or_empty(rng, words["body"], 0.15),
     ]
     return [_Words(" ".join([*filter(None, before), name]), sign + ("Disease" if disease else "Abnormality"), head)]
 
 
-def _common(noun: str, sign: str) -> list[_Words]:
+def _common_name_words(noun: str, sign: str) -> list[_Words]:
     """A name of the report grammar: its entities, with the words between them."""
     found: list[_Words] = []
     end = 0
-    for phrase in phrases(noun):
+    for phrase in find_phrases(noun):
         if between := noun[end : phrase.start].strip():
             found.append(_Words(between, None, None))
         kind = _type(phrase, bool(sign))
@@ -229,24 +247,26 @@ def _common(noun: str, sign: str) -> list[_Words]:
     return found
 
 
-def _place(rng: Random) -> str:
-    words = lexicon()
+def _location_words(rng: Random) -> str:
+    words = load_lexicon()
     if rng.random() < 0.3:
-        return " ".join(filter(None, [_maybe(rng, _SIDES[:2], 0.4), rng.choice(words["zone"])]))
+        return " ".join(filter(None, [_choose_or_empty(rng, _LATERALITIES[:2], 0.4), rng.choice(words["zone"])]))
     organ = rng.choice(
         (*words["organ"], *("lungs", "heart", "heart size", "lung", "mediastinum", "thoracic spine") * 6)
     )
-    organ = rng.choice((organ, organ, *tuple(forms(organ))[-1:]))
-    return " ".join(filter(None, [_maybe(rng, _SIDES, 0.2), _maybe(rng, words["near"], 0.15), organ]))
+    organ = rng.choice((organ, organ, *tuple(inflections(organ))[-1:]))
+    return " ".join(
+        filter(None, [_choose_or_empty(rng, _LATERALITIES, 0.2), _choose_or_empty(rng, words["near"], 0.15), organ])
+    )
 
 
-def _maybe(rng: Random, choices: Sequence[str], share: float) -> str:
+def _choose_or_empty(rng: Random, choices: Sequence[str], share: float) -> str:
     return rng.choice(choices) if rng.random() < share else ""
 
 
-def _joined(one: _Clause, other: _Clause, rng: Random) -> _Clause:
+def _join_clauses(one: _Clause, other: _Clause, rng: Random) -> _Clause:
     """Two clauses as one sentence."""
-    joint = rng.choice(_JOINTS)
+    joint = rng.choice(_JOINERS)
     before = one.text.rstrip(".") + joint
     if not joint.startswith(".") and other.text[1:2].islower():
         other = other._replace(text=other.text[0].lower() + other.text[1:])
@@ -254,11 +274,11 @@ def _joined(one: _Clause, other: _Clause, rng: Random) -> _Clause:
     return _Clause(before + other.text, one.spans + moved, one.names + other.names, one.template)
 
 
-def _written(clause: _Clause, rng: Random) -> LabelledSentence:
+def _vary_typography(clause: _Clause, rng: Random) -> TaggedSentence:
     """The sentence in one of the manners of writing."""
     text, spans = clause.text, clause.spans
     if rng.random() < 0.75:
-        text = capital(text)
+        text = capitalize_first(text)
     if rng.random() < 0.75 and not text.endswith("."):
         text += "."
     manner = rng.random()
@@ -269,4 +289,4 @@ def _written(clause: _Clause, rng: Random) -> LabelledSentence:
     elif manner < 0.2:
         number = f"{rng.randint(1, 9)}. "
         text, spans = number + text, tuple((s + len(number), e + len(number), kind) for s, e, kind in spans)
-    return LabelledSentence(text, tuple(Entity(text[s:e], kind, s, e) for s, e, kind in spans))
+    return TaggedSentence(text, tuple(Entity(text[s:e], kind, s, e) for s, e, kind in spans))

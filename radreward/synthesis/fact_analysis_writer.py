@@ -8,46 +8,46 @@ from random import Random
 from radreward.criteria import Criteria
 from radreward.data.collators.sft import AnalysisWriter
 from radreward.synthesis.error_counting import (
-    COMPARED,
-    DEGREE,
-    FALSE,
-    MISSING,
-    NOT_COMPARED,
-    PLACE,
-    TYPES,
-    Difference,
-    differences,
+    ERROR_TAGS,
+    FALSE_COMPARISON,
+    FALSE_PREDICTION,
+    OMISSION,
+    OMITTED_COMPARISON,
+    WRONG_LOCATION,
+    WRONG_SEVERITY,
+    FactError,
+    compare_facts,
 )
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
-from radreward.text.report_parser import annotate
-from radreward.types import Analysis
+from radreward.text.report_parser import parse_report
+from radreward.types import ErrorAnalysis
 
 EARLIER = {"new": "new", "worse": "worse", "better": "better", "stable": "stable", "resolved": "resolved"}
-SENTENCES: dict[str, tuple[str, ...]] = {
-    FALSE: (
+ERROR_TEMPLATES: dict[str, tuple[str, ...]] = {
+    FALSE_PREDICTION: (
         "{theirs} is not in the reference",
         "the candidate reports {theirs} and the reference does not",
         "nothing in the reference supports {theirs}",
     ),
-    MISSING: (
+    OMISSION: (
         "{ours} is left out",
         "the candidate says nothing of {ours}",
         "the reference has {ours} and the candidate does not",
     ),
-    PLACE: (
+    WRONG_LOCATION: (
         "{name} is {place} in the reference but {other place} in the candidate",
         "{name}: the place is {place}, not {other place}",
     ),
-    DEGREE: (
+    WRONG_SEVERITY: (
         "{name} is {degree} in the reference but {other degree} in the candidate",
         "{name}: {degree}, not {other degree}",
     ),
-    COMPARED: (
+    FALSE_COMPARISON: (
         "{name} is called {other change}, which the reference does not say",
         "the reference does not say that {name} is {other change}",
     ),
-    NOT_COMPARED: (
+    OMITTED_COMPARISON: (
         "that {name} is {change} is not said",
         "the candidate leaves out that {name} is {change}",
     ),
@@ -55,7 +55,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
 """How an error may be put."""
 
 
-class FactAnalyses(AnalysisWriter):
+class FactAnalysisWriter(AnalysisWriter):
     r"""Writes an analysis from the facts that both reports state: what each finds, then every error by its criterion.
 
     Facts are read from the text, exactly where our grammar wrote it. Where another text gives other numbers than the
@@ -73,60 +73,61 @@ class FactAnalyses(AnalysisWriter):
     ('Reference: mild left pleural effusion.\nCandidate: mild right pleural effusion.', ('pleural effusion',))
     """
 
-    def __init__(self, varied: bool = True) -> None:
-        self.varied = varied
+    def __init__(self, vary_wording: bool = True) -> None:
+        self.vary_wording = vary_wording
 
     def write(
-        self, reference: str, candidate: str, values: tuple[float, ...], criteria: Criteria, rng: Random
-    ) -> Analysis:
+        self, reference: str, candidate: str, error_counts: tuple[float, ...], criteria: Criteria, rng: Random
+    ) -> ErrorAnalysis:
         """See `AnalysisWriter.write`."""
-        ours, theirs = annotate(reference).facts, annotate(candidate).facts
-        found = differences(ours, theirs)
+        ours, theirs = parse_report(reference).facts, parse_report(candidate).facts
+        found = compare_facts(ours, theirs)
         words = tuple(
-            self._errors(tag, value, found.errors, rng) for tag, value in zip(criteria.tags, values, strict=True)
+            self._describe_errors(tag, value, found.errors, rng)
+            for tag, value in zip(criteria.tags, error_counts, strict=True)
         )
-        matched = tuple(self.fact(fact, rng) for fact in found.matched)
-        return Analysis(values, self._explanation(ours, theirs, rng), words, matched)
+        matched = tuple(self.describe_fact(fact, rng) for fact in found.matched)
+        return ErrorAnalysis(error_counts, self._explain(ours, theirs, rng), words, matched)
 
-    def _errors(self, tag: str, value: float, errors: Sequence[Difference], rng: Random) -> tuple[str, ...]:
-        """Words for the errors of a criterion of `RadCliQ` or `RadCliQSignificance`, if they are as many as known."""
+    def _describe_errors(self, tag: str, value: float, errors: Sequence[FactError], rng: Random) -> tuple[str, ...]:
+        """Words for the errors of a criterion of `RadCliQ` or `RadCliQSignificanceCriteria`, if they are as many as known."""
         significance, _, kind = tag.partition("_")
-        if kind in TYPES and significance in ("significant", "insignificant"):
+        if kind in ERROR_TAGS and significance in ("significant", "insignificant"):
             chosen = [
                 entry for entry in errors if entry.tag == kind and entry.significant == (significance == "significant")
             ]
         else:
             chosen = [entry for entry in errors if entry.tag == tag]
-        return tuple(self.error(entry, rng) for entry in chosen) if len(chosen) == value else ()
+        return tuple(self.describe_error(entry, rng) for entry in chosen) if len(chosen) == value else ()
 
-    def _explanation(self, ours: Iterable[Fact], theirs: Iterable[Fact], rng: Random) -> str:
+    def _explain(self, ours: Iterable[Fact], theirs: Iterable[Fact], rng: Random) -> str:
         heads = rng.choice((("Reference", "Candidate"), ("The reference finds", "The candidate finds")))
-        if not self.varied:
+        if not self.vary_wording:
             heads = ("Reference", "Candidate")
         lines = []
         for head, facts in zip(heads, (ours, theirs), strict=True):
-            told = [self.fact(fact, rng) for fact in facts if fact.positive or fact.change]
+            told = [self.describe_fact(fact, rng) for fact in facts if fact.positive or fact.change]
             lines.append(f"{head}: {'; '.join(told) or 'no findings'}.")
         return "\n".join(lines)
 
-    def fact(self, fact: Fact, rng: Random) -> str:
+    def describe_fact(self, fact: Fact, rng: Random) -> str:
         """A fact in words: degree, place, name, doubt, change."""
         doubt = "possible" if fact.polarity == "uncertain" else None
         words = " ".join(filter(None, (doubt, fact.severity, fact.location, self._name(fact, rng))))
         return f"{words}, {EARLIER[fact.change]}" if fact.change else words
 
-    def error(self, entry: Difference, rng: Random) -> str:
+    def describe_error(self, entry: FactError, rng: Random) -> str:
         """An error in words: the name of the finding, or a sentence that says what is wrong."""
         ours, theirs = entry.reference, entry.candidate
         said = ours or theirs
         if said is None:
             raise ValueError("Expected an error about a fact of one of the reports but got none.")
-        if not self.varied:
+        if not self.vary_wording:
             return self._name(said, rng)
         words = {
             "name": self._name(said, rng),
-            "ours": self.fact(ours, rng) if ours else "",
-            "theirs": self.fact(theirs, rng) if theirs else "",
+            "ours": self.describe_fact(ours, rng) if ours else "",
+            "theirs": self.describe_fact(theirs, rng) if theirs else "",
             "place": ours and ours.location,
             "other place": theirs and theirs.location,
             "degree": ours and ours.severity,
@@ -134,8 +135,8 @@ class FactAnalyses(AnalysisWriter):
             "change": ours and ours.change,
             "other change": theirs and theirs.change,
         }
-        return rng.choice(SENTENCES[entry.tag]).format_map(words)
+        return rng.choice(ERROR_TEMPLATES[entry.tag]).format_map(words)
 
     def _name(self, fact: Fact, rng: Random) -> str:
-        nouns = FINDINGS[fact.finding].nouns
-        return (rng.choice(nouns[:3]) if self.varied else nouns[0]).removeprefix("*")
+        nouns = FINDINGS[fact.finding].names
+        return (rng.choice(nouns[:3]) if self.vary_wording else nouns[0]).removeprefix("*")

@@ -7,25 +7,27 @@ from random import Random
 from typing import NamedTuple
 
 from radreward.text.facts import Fact
-from radreward.text.findings import AFTER, BEFORE, DEGREES, FINDINGS
+from radreward.text.findings import FINDINGS, LOCATION_PREFIXES, LOCATION_SUFFIXES, SEVERITY_WORDS
 
-ADVERBS = {"mild": ("mildly", "minimally"), "moderate": ("moderately",), "severe": ("markedly", "severely")}
-_ENLARGED = re.compile(
+SEVERITY_ADVERBS = {"mild": ("mildly", "minimally"), "moderate": ("moderately",), "severe": ("markedly", "severely")}
+_PARTICIPLE_NAME = re.compile(
     "enlarged|dilated|elevated|raised|prominent|increased|hyper(?:expanded|inflated) |tortuous|unfolded|ectatic|"
     "widened|distended|calcified|atherosclerotic|diminished|blunted|displaced|exaggerated"
 )
 """Names that begin with such a word take an adverb: "mildly enlarged heart"."""
-MEASURED = {"mild": "6 mm", "moderate": "14 mm", "severe": "3.2 cm"}
+SIZE_BY_SEVERITY = {"mild": "6 mm", "moderate": "14 mm", "severe": "3.2 cm"}
 """A size follows from the degree, so that other words for a fact never give another size."""
-WORSE_SIDE = {
+ASYMMETRY = {
     "effusion": "left greater than right",
     "atelectasis": "right greater than left",
     "opacity": "right greater than left",
     "consolidation": "left greater than right",
 }
 """Which side is worse follows from the finding, so that other words for a fact never say the contrary."""
-SIZES = frozenset({"small", "trace", "tiny", "moderate-sized", "large", "massive"})
-SIZED = frozenset({"nodule", "mass", "cavity", "bulla", "pericardial", "hiatal", "opacity", "consolidation", "subq"})
+SIZE_WORDS = frozenset({"small", "trace", "tiny", "moderate-sized", "large", "massive"})
+FINDINGS_WITH_SIZE = frozenset(
+    {"nodule", "mass", "cavity", "bulla", "pericardial", "hiatal", "opacity", "consolidation", "subq"}
+)
 _VERBS = {"is": " are ", "has": " have ", "persists": " persist ", "remains": " remain "}
 _SINGULAR = re.compile(r"(?<!There) (is|has|persists|remains) ")
 _PLURAL = re.compile(r"(?:(?<![isu])s|bullae|bronchi) ?$")
@@ -33,68 +35,68 @@ _PLURAL = re.compile(r"(?:(?<![isu])s|bullae|bronchi) ?$")
 _MODIFIER = re.compile(r",? (?:in|at|on|of|with|under|adjacent|bilaterally|measuring|left greater|right greater) ")
 
 
-class Phrase(NamedTuple):
+class NounPhrase(NamedTuple):
     """The name of a finding with its degree and place.
 
     >>> Phrase("LLL opacity").full, Phrase("bibasilar opacities", article=False).plural
     ('an LLL opacity', True)
     """
 
-    words: str
-    article: bool = True
+    text: str
+    takes_article: bool = True
     """Whether it takes one."""
 
     @property
-    def full(self) -> str:
+    def with_article(self) -> str:
         """With its article."""
-        if not self.article:
-            return self.words
-        spelt = self.words.split()[0].isupper()  # "an LLL opacity", "an NG tube"
-        return f"{'an' if self.words[0].lower() in ('aefhilmnorsx' if spelt else 'aeiou') else 'a'} {self.words}"
+        if not self.takes_article:
+            return self.text
+        spelt = self.text.split()[0].isupper()  # "an LLL opacity", "an NG tube"
+        return f"{'an' if self.text[0].lower() in ('aefhilmnorsx' if spelt else 'aeiou') else 'a'} {self.text}"
 
     @property
-    def plural(self) -> bool:
+    def is_plural(self) -> bool:
         """Whether it takes a verb in the plural."""
-        return not self.article and bool(_PLURAL.search(_MODIFIER.split(self.words + " ")[0]))
+        return not self.takes_article and bool(_PLURAL.search(_MODIFIER.split(self.text + " ")[0]))
 
 
-def noun_phrase(fact: Fact, rng: Random) -> Phrase:
+def noun_phrase(fact: Fact, rng: Random) -> NounPhrase:
     """One of the names of a finding, with words for its degree and place."""
-    nouns = FINDINGS[fact.finding].nouns
+    nouns = FINDINGS[fact.finding].names
     noun = rng.choices(nouns, [1 / (1 + rank / 3) for rank in range(len(nouns))])[0]  # the usual names stand first
     article = not noun.startswith("*")
     words = [noun.removeprefix("*")]
     after = ""
     if fact.location:
-        where = rng.choice([where for where in (BEFORE, AFTER) if fact.location in where])
-        if fact.severity and _ENLARGED.match(words[0]):
-            where = AFTER
+        where = rng.choice([where for where in (LOCATION_PREFIXES, LOCATION_SUFFIXES) if fact.location in where])
+        if fact.severity and _PARTICIPLE_NAME.match(words[0]):
+            where = LOCATION_SUFFIXES
         phrase = rng.choice(where[fact.location])
-        if where is AFTER or " of the " in noun or " in the " in noun or " under " in noun:
-            after = " " + (phrase if where is AFTER else rng.choice(AFTER[fact.location]))
+        if where is LOCATION_SUFFIXES or " of the " in noun or " in the " in noun or " under " in noun:
+            after = " " + (phrase if where is LOCATION_SUFFIXES else rng.choice(LOCATION_SUFFIXES[fact.location]))
         else:
             words.insert(0, phrase.removesuffix(" lung") if noun.startswith("lung ") else phrase)
             if fact.location.startswith("bilateral") and article:
                 words[-1], article = _plural(words[-1]), False
     if fact.severity:
-        fitting = [word for word in DEGREES[fact.severity] if _fits(word, fact.finding)]
-        words.insert(0, rng.choice(ADVERBS[fact.severity] if _ENLARGED.match(words[0]) else fitting))
+        fitting = [word for word in SEVERITY_WORDS[fact.severity] if _fits(word, fact.finding)]
+        words.insert(0, rng.choice(SEVERITY_ADVERBS[fact.severity] if _PARTICIPLE_NAME.match(words[0]) else fitting))
     detail = _detail(fact, rng) if fact.polarity == "present" else ""
-    return Phrase(" ".join(words) + after + detail, article)
+    return NounPhrase(" ".join(words) + after + detail, article)
 
 
 def _detail(fact: Fact, rng: Random) -> str:
     """What only fits some findings and follows from the fact: a size, or which side is worse."""
     if fact.severity and fact.finding in ("nodule", "mass", "cavity") and rng.random() < 0.3:
-        return f" measuring {MEASURED[fact.severity]}"
-    if fact.location in ("bilateral", "bilateral lower") and fact.finding in WORSE_SIDE and rng.random() < 0.25:
-        return f", {WORSE_SIDE[fact.finding]}"
+        return f" measuring {SIZE_BY_SEVERITY[fact.severity]}"
+    if fact.location in ("bilateral", "bilateral lower") and fact.finding in ASYMMETRY and rng.random() < 0.25:
+        return f", {ASYMMETRY[fact.finding]}"
     return ""
 
 
 def _fits(word: str, key: str) -> bool:
     """Sizes belong to what has a size; "trace cardiomegaly" is not said."""
-    return word not in SIZES or key in SIZED or FINDINGS[key].region == "pleura"
+    return word not in SIZE_WORDS or key in FINDINGS_WITH_SIZE or FINDINGS[key].region == "pleura"
 
 
 def _plural(noun: str) -> str:
@@ -103,22 +105,22 @@ def _plural(noun: str) -> str:
     return noun + ("es" if noun.endswith(("s", "x", "h")) else "s")
 
 
-def fill(template: str, phrase: Phrase) -> str:
+def fill_template(template: str, phrase: NounPhrase) -> str:
     """A sentence of a template, its verb agreeing with the phrase.
 
     >>> fill("{A} is seen.", Phrase("bibasilar opacities", article=False)), fill("There is {a}.", Phrase("scar"))
     ('Bibasilar opacities are seen.', 'There is a scar.')
     """
-    words, full = phrase.words, phrase.full
-    text = template.format(n=words, N=capital(words), a=full, A=capital(full))
-    if not phrase.article:
+    words, full = phrase.text, phrase.with_article
+    text = template.format(n=words, N=capitalize_first(words), a=full, A=capitalize_first(full))
+    if not phrase.takes_article:
         text = text.replace("There is a new ", "There is new ")
-    if phrase.plural:
+    if phrase.is_plural:
         text = re.sub(rf"^There is (?=((no|new|no definite|no convincing) )?{re.escape(full)})", "There are ", text)
         text = _SINGULAR.sub(lambda verb: _VERBS[verb[1]], text)
     return text
 
 
-def capital(text: str) -> str:
+def capitalize_first(text: str) -> str:
     """The text with its first letter in upper case."""
     return text[:1].upper() + text[1:]

@@ -14,23 +14,23 @@ from rich.progress import track
 from radreward.criteria import Criteria
 from radreward.data.records import write_groups
 from radreward.errors import InputError
-from radreward.synthesis.candidate_pairing import Pool
+from radreward.synthesis.candidate_pairing import ReportPool
 from radreward.synthesis.candidates import (
-    FEW,
-    Draft,
-    Styles,
-    all_errors,
-    any_report,
+    SHORT_REPORT_SENTENCES,
+    CandidateDraft,
+    StyleSampler,
+    add_language_errors,
     check_criteria,
-    chosen_errors,
-    draft,
-    like_report,
-    with_bad_language,
+    count_all_errors,
+    draft_candidate,
+    random_report_source,
+    select_errors,
+    similar_report_source,
 )
-from radreward.synthesis.data_card import Card
-from radreward.synthesis.report_reader import editable, read_reports
+from radreward.synthesis.data_card import DataCard
+from radreward.synthesis.report_reader import parse_editable_report, read_reports
 from radreward.synthesis.report_styles import (
-    PlainWords,
+    FrequentChoiceRandom,
     brief_style,
     full_style,
     plain_style,
@@ -41,9 +41,9 @@ from radreward.text.facts import AnnotatedReport
 from radreward.types import Candidate, ReportGroup
 
 logger = logging.getLogger(__name__)
-Length = Literal["statement", "plain", "report"]
-LANGUAGE = frozenset({"grammar", "medical_terminology", "clinical_history"})
-TRIES, REFERENCES = 20, 100
+Granularity = Literal["statement", "plain", "report"]
+LANGUAGE_CRITERIA = frozenset({"grammar", "medical_terminology", "clinical_history"})
+MAX_CANDIDATE_TRIES, MAX_REFERENCE_TRIES = 20, 100
 """How often candidates are drawn for a reference until their totals differ, and references until there are any."""
 
 
@@ -53,8 +53,8 @@ def synthesize(
     per_reference: int = 3,
     seed: int = 0,
     reports: Sequence[str] | None = None,
-    length: Length = "report",
-    most: int | None = None,
+    granularity: Granularity = "report",
+    max_findings: int | None = None,
 ) -> Iterator[ReportGroup]:
     """Groups of one reference and its candidates, from the grammar or from given reports.
 
@@ -86,75 +86,81 @@ def synthesize(
     >>> len(group.candidates), set(group.candidates[0].errors) == set(RadCliQ().tags)
     (3, True)
     """
-    for name, value, least in (("groups", groups, 1), ("per_reference", per_reference, 2), ("most", most or 4, 1)):
+    for name, value, least in (
+        ("groups", groups, 1),
+        ("per_reference", per_reference, 2),
+        ("most", max_findings or 4, 1),
+    ):
         if value < least:
             raise ValueError(f"Expected `{name}` to be >= {least} but got {value}.")
     check_criteria(criteria)
-    language = bool(LANGUAGE & set(criteria.tags))
-    if length != "report" and (language or reports is not None):
+    language = bool(LANGUAGE_CRITERIA & set(criteria.tags))
+    if granularity != "report" and (language or reports is not None):
         raise InputError("length: Expected `report` for given reports and for criteria that judge sections.")
-    if most is not None and length != "plain":
+    if max_findings is not None and granularity != "plain":
         raise InputError("most: Expected `length` to be plain, whose findings are counted.")
-    pool = Pool(_annotated(reports)) if reports is not None else None
-    return _groups(criteria, groups, per_reference, seed, Writing(language, length, most), pool)
+    pool = ReportPool(_parse_reports(reports)) if reports is not None else None
+    return _generate_groups(
+        criteria, groups, per_reference, seed, GenerationSettings(language, granularity, max_findings), pool
+    )
 
 
-class Writing(NamedTuple):
+class GenerationSettings(NamedTuple):
     """What candidates and the grammar's references are to be like."""
 
-    language: bool
+    judges_language: bool
     """Whether history and impression are judged, and have to be there."""
-    length: Length
-    most: int | None
+    granularity: Granularity
+    max_findings: int | None
 
-    def styles(self, rng: Random) -> Styles:
+    def style_sampler(self, rng: Random) -> StyleSampler:
         """How a reference and its candidates are written."""
-        if self.language:
+        if self.judges_language:
             return full_style
-        if self.length == "statement":
+        if self.granularity == "statement":
             return statement_style
-        if self.length == "plain":
-            return partial(plain_style, most=self.most or 4)
+        if self.granularity == "plain":
+            return partial(plain_style, max_findings=self.max_findings or 4)
         return rng.choice((brief_style, sample_style))
 
 
-def _groups(
-    criteria: Criteria, groups: int, per_reference: int, seed: int, writing: Writing, pool: Pool | None
+def _generate_groups(
+    criteria: Criteria, groups: int, per_reference: int, seed: int, writing: GenerationSettings, pool: ReportPool | None
 ) -> Iterator[ReportGroup]:
     for number in range(groups):
-        rng = PlainWords(f"{seed}:{number}") if writing.length == "plain" else Random(f"{seed}:{number}")
+        rng = FrequentChoiceRandom(f"{seed}:{number}") if writing.granularity == "plain" else Random(f"{seed}:{number}")
         index = number % len(pool.reports) if pool else 0
-        yield _group(f"synthetic-{seed}-{number}", criteria, per_reference, writing, pool, index, rng)
+        yield _generate_group(f"synthetic-{seed}-{number}", criteria, per_reference, writing, pool, index, rng)
 
 
-def _annotated(reports: Sequence[str]) -> list[AnnotatedReport]:
+def _parse_reports(reports: Sequence[str]) -> list[AnnotatedReport]:
     annotated = []
     for number, text in enumerate(reports):
         try:
-            annotated.append(editable(text))
+            annotated.append(parse_editable_report(text))
         except ValueError as error:
             raise InputError(f"reports[{number}]: {error}") from error
     return annotated
 
 
-def _group(
+def _generate_group(
     name: str,
     criteria: Criteria,
     per_reference: int,
-    writing: Writing,
-    pool: Pool | None,
+    writing: GenerationSettings,
+    pool: ReportPool | None,
     index: int,
     rng: Random,
 ) -> ReportGroup:
-    for _ in range(REFERENCES):  # a normal chest, say, has no place to be wrong about
-        reference, styles = _reference(writing, pool, index, rng)
-        for _ in range(TRIES):
-            drafts = _drafts(reference, per_reference, pool, index, styles, rng)
-            if writing.language:
-                drafts = [with_bad_language(entry, rng) for entry in drafts]
-            candidates = tuple(_candidate(reference, entry, criteria) for entry in drafts)
+    for _ in range(MAX_REFERENCE_TRIES):  # a normal chest, say, has no place to be wrong about
+        reference, styles = _sample_reference(writing, pool, index, rng)
+        for _ in range(MAX_CANDIDATE_TRIES):
+            drafts = _draft_candidates(reference, per_reference, pool, index, styles, rng)
+            if writing.judges_language:
+                drafts = [add_language_errors(entry, rng) for entry in drafts]
+            candidates = tuple(_to_candidate(reference, entry, criteria) for entry in drafts)
             # Equal to six digits is equal: pairs are made of totals in float32.
-            totals = {round(criteria.penalty(c.errors or {}), 6) for c in candidates}
+            totals = {round(criteria.weighted_errors(c.errors or {}), 6) for c in candidates}
             if len(totals) > 1:
                 return ReportGroup(name, reference.text, candidates)
     raise InputError(
@@ -163,32 +169,39 @@ def _group(
     )
 
 
-def _reference(writing: Writing, pool: Pool | None, index: int, rng: Random) -> tuple[AnnotatedReport, Styles]:
+def _sample_reference(
+    writing: GenerationSettings, pool: ReportPool | None, index: int, rng: Random
+) -> tuple[AnnotatedReport, StyleSampler]:
     """A report to judge against, and in which styles others are written: for a brief one brief ones."""
     if pool:
         reference = pool.reports[index]
-        return reference, brief_style if len(reference.sentences) <= FEW else sample_style
-    styles = writing.styles(rng)
-    report = any_report(styles)(rng)
-    while writing.length == "plain" and not any(fact.positive for fact in report.facts):
-        report = any_report(styles)(rng)
+        return reference, brief_style if len(reference.sentences) <= SHORT_REPORT_SENTENCES else sample_style
+    styles = writing.style_sampler(rng)
+    report = random_report_source(styles)(rng)
+    while writing.granularity == "plain" and not any(fact.positive for fact in report.facts):
+        report = random_report_source(styles)(rng)
     return report, styles
 
 
-def _drafts(
-    reference: AnnotatedReport, per_reference: int, pool: Pool | None, index: int, styles: Styles, rng: Random
-) -> list[Draft]:
-    pool = pool if pool and pool.pairs else None
-    others = (lambda rng: pool.random(index, rng)) if pool else any_report(styles)
-    neighbours = (lambda rng: pool.neighbour(index, rng)) if pool else like_report(reference, styles)
+def _draft_candidates(
+    reference: AnnotatedReport,
+    per_reference: int,
+    pool: ReportPool | None,
+    index: int,
+    styles: StyleSampler,
+    rng: Random,
+) -> list[CandidateDraft]:
+    pool = pool if pool and pool.can_pair else None
+    others = (lambda rng: pool.sample_other(index, rng)) if pool else random_report_source(styles)
+    neighbours = (lambda rng: pool.sample_neighbor(index, rng)) if pool else similar_report_source(reference, styles)
     tiers = [(number + rng.randrange(3)) % 3 if number > 2 else number for number in range(per_reference)]
-    drafts = [draft(reference, tier, others, neighbours, styles, rng) for tier in tiers]
+    drafts = [draft_candidate(reference, tier, others, neighbours, styles, rng) for tier in tiers]
     rng.shuffle(drafts)
     return drafts
 
 
-def _candidate(reference: AnnotatedReport, entry: Draft, criteria: Criteria) -> Candidate:
-    return Candidate(entry.report.text, chosen_errors(all_errors(reference, entry), criteria), entry.system)
+def _to_candidate(reference: AnnotatedReport, entry: CandidateDraft, criteria: Criteria) -> Candidate:
+    return Candidate(entry.report.text, select_errors(count_all_errors(reference, entry), criteria), entry.system)
 
 
 def synthesize_files(
@@ -198,9 +211,9 @@ def synthesize_files(
     per_reference: int = 3,
     seed: int = 0,
     reports: Path | None = None,
-    column: str | None = None,
-    length: Length = "report",
-    most: int | None = None,
+    text_column: str | None = None,
+    granularity: Granularity = "report",
+    max_findings: int | None = None,
 ) -> Path:
     """Write `groups.parquet` and a data card into a folder.
 
@@ -221,11 +234,15 @@ def synthesize_files(
     Raises:
         InputError: For reports that cannot be used, or criteria that synthesis cannot serve.
     """
-    real = read_reports(reports, column) if reports else None
-    if real and real.empty:
-        logger.warning("%s: %d rows without text are left out, first row %d.", reports, len(real.empty), real.empty[0])
-    card = Card(criteria, seed, per_reference, reports.name if reports else None, real)
-    stream = card.counted(synthesize(criteria, groups, per_reference, seed, real and real.texts, length, most))
+    real = read_reports(reports, text_column) if reports else None
+    if real and real.empty_rows:
+        logger.warning(
+            "%s: %d rows without text are left out, first row %d.", reports, len(real.empty_rows), real.empty_rows[0]
+        )
+    card = DataCard(criteria, seed, per_reference, reports.name if reports else None, real)
+    stream = card.count_groups(
+        synthesize(criteria, groups, per_reference, seed, real and real.texts, granularity, max_findings)
+    )
     output.mkdir(parents=True, exist_ok=True)
     path = output / "groups.parquet"
     write_groups(path, track(stream, "Writing groups", total=groups))

@@ -8,14 +8,18 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
-from radreward.data.pairing import pairs
-from radreward.objectives import Objective, SubScoreWeighting
+from radreward.data.pairing import make_pairs
+from radreward.objectives import CriterionWeighting, Objective
 from radreward.testing.checks import require, require_close
 from radreward.types import RewardBatch
 
 
 def make_reward_batch(
-    groups: int = 3, candidates: int = 4, criteria: int = 6, seed: int = 0, dtype: torch.dtype = torch.float32
+    num_groups: int = 3,
+    num_candidates: int = 4,
+    num_criteria: int = 6,
+    seed: int = 0,
+    dtype: torch.dtype = torch.float32,
 ) -> RewardBatch:
     """A batch of random rewards and error counts from 0 to 2, with the pairs that the pairing rule makes of it.
 
@@ -33,11 +37,13 @@ def make_reward_batch(
     (torch.Size([6, 4]), tensor([0, 0, 0, 1, 1, 1]))
     """
     generator = torch.Generator().manual_seed(seed)
-    shape = (groups * candidates, criteria)
+    shape = (num_groups * num_candidates, num_criteria)
     quality = -torch.randint(0, 3, shape, generator=generator).to(dtype)
-    group = torch.arange(groups).repeat_interleave(candidates)
+    group = torch.arange(num_groups).repeat_interleave(num_candidates)
     rewards = torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_()
-    return RewardBatch(rewards, quality, group, pairs(quality.sum(1), group), torch.ones(criteria, dtype=dtype))
+    return RewardBatch(
+        rewards, quality, group, make_pairs(quality.sum(1), group), torch.ones(num_criteria, dtype=dtype)
+    )
 
 
 class ObjectiveConformance(ABC):
@@ -46,7 +52,7 @@ class ObjectiveConformance(ABC):
     Every test builds a fresh objective. Two settings are there to be overridden where an objective needs it.
     """
 
-    criteria: int = 6
+    num_criteria: int = 6
     """How many criteria the batches have."""
     steps: int = 200
     """Steps of gradient descent in which a toy problem has to be learned."""
@@ -61,7 +67,7 @@ class ObjectiveConformance(ABC):
         output = self.objective()(self._batch())
         require(output.losses.ndim == 1, f"losses have to be unreduced, (n,), but are {tuple(output.losses.shape)}")
         require(bool(output.losses.isfinite().all()), "losses have to be finite")
-        for name, term in output.terms.items():
+        for name, term in output.logs.items():
             require(term.ndim == 0 and not term.requires_grad, f"term {name!r} has to be a detached scalar")
             require(bool(term.isfinite()), f"term {name!r} has to be finite")
 
@@ -84,7 +90,9 @@ class ObjectiveConformance(ABC):
         order = torch.randperm(len(batch.group), generator=torch.Generator().manual_seed(1))
         place = order.argsort()
         rewards = batch.rewards.detach()[order].requires_grad_()
-        shuffled = RewardBatch(rewards, batch.quality[order], batch.group[order], place[batch.pairs], batch.unit)
+        shuffled = RewardBatch(
+            rewards, batch.quality[order], batch.group[order], place[batch.pairs], batch.error_weights
+        )
         loss, gradient = self._loss_and_gradient(batch)
         other, other_gradient = self._loss_and_gradient(shuffled)
         require_close(other, loss, "the loss depends on the order of the candidates")
@@ -122,7 +130,7 @@ class ObjectiveConformance(ABC):
         """A batch of equal candidates has no pairs: loss and gradients are finite."""
         batch = self._batch()
         rewards = batch.rewards.detach()[:1].requires_grad_()
-        alone = RewardBatch(rewards, batch.quality[:1], batch.group[:1], batch.pairs[:0], batch.unit)
+        alone = RewardBatch(rewards, batch.quality[:1], batch.group[:1], batch.pairs[:0], batch.error_weights)
         loss, gradient = self._loss_and_gradient(alone)
         require(bool(loss.isfinite()) and bool(gradient.isfinite().all()), "no pairs have to give a finite loss")
 
@@ -130,7 +138,7 @@ class ObjectiveConformance(ABC):
         """Nothing to learn from gives a loss of 0 that still backpropagates zeros."""
         batch = self._batch()
         rewards = batch.rewards.detach()[:0].requires_grad_()
-        empty = RewardBatch(rewards, batch.quality[:0], batch.group[:0], batch.pairs[:0], batch.unit)
+        empty = RewardBatch(rewards, batch.quality[:0], batch.group[:0], batch.pairs[:0], batch.error_weights)
         objective = self.objective()
         output = objective(empty)
         loss = objective.reduce(output)
@@ -139,7 +147,7 @@ class ObjectiveConformance(ABC):
         require(loss.requires_grad, "the loss of an empty batch has to hang on the rewards")
         (gradient,) = torch.autograd.grad(loss, rewards)
         require(gradient.shape == rewards.shape, "the loss of an empty batch has to backpropagate zeros")
-        require(all(bool(term.isfinite()) for term in output.terms.values()), "terms have to be finite when empty")
+        require(all(bool(term.isfinite()) for term in output.logs.values()), "terms have to be finite when empty")
 
     def test_inputs_are_not_changed(self) -> None:
         """The tensors of the batch are the same after forward and backward."""
@@ -154,8 +162,12 @@ class ObjectiveConformance(ABC):
         """`shares` says what each loss contributes to `reduce`."""
         objective = self.objective()
         output = objective(self._batch())
-        require(objective.shares(output).shape == output.losses.shape, "there has to be one share for every loss")
-        require_close(objective.shares(output).sum(), objective.reduce(output), "shares have to sum to the loss")
+        require(
+            objective.normalized_losses(output).shape == output.losses.shape, "there has to be one share for every loss"
+        )
+        require_close(
+            objective.normalized_losses(output).sum(), objective.reduce(output), "shares have to sum to the loss"
+        )
 
     def test_state_dict_round_trip(self) -> None:
         """An objective that loads another's state, also after training steps, gives the same loss."""
@@ -194,17 +206,17 @@ class ObjectiveConformance(ABC):
         rewards = (-0.2 * batch.quality).requires_grad_()
         objective = self.objective()
         optimizer = torch.optim.Adam([rewards], lr=0.05)
-        before = _accuracy(batch._replace(rewards=rewards))
+        before = _pair_accuracy(batch._replace(rewards=rewards))
         for _ in range(self.steps):
             optimizer.zero_grad()
             loss = objective.reduce(objective(batch._replace(rewards=rewards)))
             (rewards.grad,) = torch.autograd.grad(loss, rewards)
             optimizer.step()
-        after = _accuracy(batch._replace(rewards=rewards))
+        after = _pair_accuracy(batch._replace(rewards=rewards))
         require(after > before, f"training does not improve the order: {before:.2f} before, {after:.2f} after")
 
     def _batch(self, seed: int = 0) -> RewardBatch:
-        return make_reward_batch(criteria=self.criteria, seed=seed, dtype=torch.float64)
+        return make_reward_batch(num_criteria=self.num_criteria, seed=seed, dtype=torch.float64)
 
     def _loss_and_gradient(self, batch: RewardBatch) -> tuple[Tensor, Tensor]:
         objective = self.objective()
@@ -215,36 +227,36 @@ class ObjectiveConformance(ABC):
 
 
 class WeightingConformance(ABC):
-    """What any `SubScoreWeighting` has to satisfy; subclass it and give `weighting`."""
+    """What any `CriterionWeighting` has to satisfy; subclass it and give `weighting`."""
 
-    criteria: int = 6
+    num_criteria: int = 6
     """How many criteria the weighting is tested with."""
 
     @staticmethod
     @abstractmethod
-    def weighting() -> SubScoreWeighting:
+    def weighting() -> CriterionWeighting:
         """A new weighting; called by every test."""
 
     def test_weights_are_finite_and_not_negative(self) -> None:
         """(N,) finite weights >= 0, not all 0, before and after outcomes were seen."""
         weighting = self.weighting()
         for seed in range(4):
-            weights = weighting.weights(self.criteria)
-            require(weights.shape == (self.criteria,), f"weights have to be (N,) but are {tuple(weights.shape)}")
+            weights = weighting.weights(self.num_criteria)
+            require(weights.shape == (self.num_criteria,), f"weights have to be (N,) but are {tuple(weights.shape)}")
             require(bool((weights.isfinite() & (weights >= 0)).all()), "weights have to be finite and >= 0")
             require(bool((weights > 0).any()), "some weight has to be above 0")
             weighting.update(*self._outcomes(seed))
 
     def test_weights_carry_no_gradient(self) -> None:
         """Weights are constants to the loss."""
-        require(not self.weighting().weights(self.criteria).requires_grad, "weights have to be detached")
+        require(not self.weighting().weights(self.num_criteria).requires_grad, "weights have to be detached")
 
     def test_mean_of_a_constant(self) -> None:
         """The mean of equal values is that value, in any dtype: the weights do not change the scale of a loss."""
         weighting = self.weighting()
         for seed in range(4):
             for dtype in (torch.float64, torch.float32, torch.bfloat16):
-                mean = weighting(torch.full((5, self.criteria), 3.0, dtype=dtype))
+                mean = weighting(torch.full((5, self.num_criteria), 3.0, dtype=dtype))
                 require(
                     mean.shape == (5,) and mean.dtype == dtype, "the mean has to be (n,) in the dtype of the values"
                 )
@@ -254,18 +266,18 @@ class WeightingConformance(ABC):
     def test_mean_is_the_weighted_mean(self) -> None:
         """Calling the weighting takes Σ w x / Σ w."""
         weighting = self.weighting()
-        values = torch.randn(5, self.criteria, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-        weights = weighting.weights(self.criteria).double()
-        expected = sum(weights[j] * values[:, j] for j in range(self.criteria)) / weights.sum()
+        values = torch.randn(5, self.num_criteria, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+        weights = weighting.weights(self.num_criteria).double()
+        expected = sum(weights[j] * values[:, j] for j in range(self.num_criteria)) / weights.sum()
         require_close(weighting(values), torch.as_tensor(expected), "the mean is not the weighted mean")
 
     def test_no_outcomes(self) -> None:
         """An update without outcomes, as a batch without pairs gives, leaves usable weights."""
         weighting = self.weighting()
-        nothing = torch.zeros(0, self.criteria, dtype=torch.bool)
+        nothing = torch.zeros(0, self.num_criteria, dtype=torch.bool)
         for _ in range(3):
             weighting.update(nothing, nothing)
-        require(bool(weighting.weights(self.criteria).isfinite().all()), "weights have to stay finite")
+        require(bool(weighting.weights(self.num_criteria).isfinite().all()), "weights have to stay finite")
 
     def test_state_dict_round_trip(self) -> None:
         """A weighting that loads another's state goes on as the other does."""
@@ -275,16 +287,16 @@ class WeightingConformance(ABC):
         fresh = self.weighting()
         fresh.load_state_dict(copy.deepcopy(trained.state_dict()))
         for seed in range(3, 6):
-            weights, other = trained.weights(self.criteria), fresh.weights(self.criteria)
+            weights, other = trained.weights(self.num_criteria), fresh.weights(self.num_criteria)
             require(torch.equal(weights, other), "the weights after loading the state differ")
             for one in (trained, fresh):
                 one.update(*self._outcomes(seed))
 
     def _outcomes(self, seed: int) -> tuple[Tensor, Tensor]:
-        predicted, actual = torch.rand(2, 20, self.criteria, generator=torch.Generator().manual_seed(seed)) < 0.5
+        predicted, actual = torch.rand(2, 20, self.num_criteria, generator=torch.Generator().manual_seed(seed)) < 0.5
         return predicted, actual
 
 
-def _accuracy(batch: RewardBatch) -> float:
+def _pair_accuracy(batch: RewardBatch) -> float:
     total = batch.rewards.detach().sum(1)
     return float((total[batch.pairs[:, 0]] > total[batch.pairs[:, 1]]).double().mean())

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from radreward.errors import InputError
 from radreward.scorers import load
-from radreward.scorers.base import SCORED, Scorer
+from radreward.scorers.base import SCORED_STATUSES, Scorer
 from radreward.testing.checks import require
 from radreward.types import Scores
 
@@ -35,7 +35,7 @@ class ScorerConformance(ABC):
     """Reports that differ in what they say."""
     candidates: tuple[str, ...] = CANDIDATES
     """A good, a fair and a bad candidate for them, in this order."""
-    saves: bool = True
+    can_save: bool = True
     """Whether the scorer can be saved; code cannot."""
     tolerance: float = 1e-4
     """By how much scores of one pair may differ between calls, where batches change the rounding."""
@@ -54,7 +54,10 @@ class ScorerConformance(ABC):
             require(values is None or len(values) == len(self.references), f"`{name}` has to have a row for each pair")
         self._require_equal(other.total.flip(0), scores.total, "scores have to stay with their pairs")
         require(other.status[::-1] == scores.status, "statuses have to stay with their pairs")
-        for values, names in ((scores.sub, scorer.sub_names), (scores.counts, getattr(scorer.criteria, "tags", ()))):
+        for values, names in (
+            (scores.sub_scores, scorer.sub_names),
+            (scores.error_counts, getattr(scorer.criteria, "tags", ())),
+        ):
             if values is not None:
                 shape = (len(self.references), len(names))
                 require(values.shape == shape, f"sub-scores have to be {shape} but are {tuple(values.shape)}")
@@ -112,14 +115,18 @@ class ScorerConformance(ABC):
     def test_scores_are_in_range(self) -> None:
         """Scores are finite where the status says that there is one, and within `range`."""
         scorer = self._fitted()
-        low, high = scorer.range
+        low, high = scorer.total_range
         least = -math.inf if low is None else low - self.tolerance
         most = math.inf if high is None else high + self.tolerance
         for candidates in (self.references, self.candidates):
             scores = scorer.score(self.references, candidates)
             for total, status in zip(scores.total.tolist(), scores.status, strict=True):
-                require(math.isfinite(total) == (status in SCORED), f"score {total} and status {status!r} disagree")
-                require(math.isnan(total) or least <= total <= most, f"the score {total} is not in {scorer.range}")
+                require(
+                    math.isfinite(total) == (status in SCORED_STATUSES), f"score {total} and status {status!r} disagree"
+                )
+                require(
+                    math.isnan(total) or least <= total <= most, f"the score {total} is not in {scorer.total_range}"
+                )
 
     def test_the_same_again(self) -> None:
         """Two scorers made alike have one fingerprint and the same scores."""
@@ -136,9 +143,9 @@ class ScorerConformance(ABC):
             try:
                 scorer.save_pretrained(folder)
             except InputError:
-                require(not self.saves, "the scorer has to be saved")
+                require(not self.can_save, "the scorer has to be saved")
                 return
-            require(self.saves, "the scorer was to refuse to be saved")
+            require(self.can_save, "the scorer was to refuse to be saved")
             files = {path.suffix for path in folder.rglob("*") if path.is_file()}
             require(files <= {".json", ".safetensors"}, f"only JSON and safetensors may be written, not {files}")
             again = load(folder)
@@ -149,7 +156,7 @@ class ScorerConformance(ABC):
             self._require_equal(second.total, first.total, "what is loaded has to score as before")
 
     def _fitted(self) -> Scorer:
-        return self.scorer().for_run(self.references)
+        return self.scorer().fit_references(self.references)
 
     def _oriented(self, scorer: Scorer, scores: Scores) -> Tensor:
         return scores.total if scorer.higher_is_better else -scores.total

@@ -41,14 +41,14 @@ class AnnotatedReport(NamedTuple):
     """A report as sentences."""
 
     sentences: tuple[Sentence, ...]
-    headed: bool = False
+    has_headings: bool = False
     """Whether sections are introduced by their names."""
 
     @property
     def facts(self) -> tuple[Fact, ...]:
         """What the report states, each once, in order; what was said fully is not said again by a shorter form."""
         stated = list(dict.fromkeys(fact for sentence in self.sentences for fact in sentence.facts))
-        return tuple(fact for fact in stated if not any(_says_more(other, fact) for other in stated))
+        return tuple(fact for fact in stated if not any(_is_more_specific(other, fact) for other in stated))
 
     @property
     def text(self) -> str:
@@ -56,15 +56,15 @@ class AnnotatedReport(NamedTuple):
         parts: list[str] = []
         section = None
         for sentence in self.sentences:
-            if self.headed and sentence.section != section:
+            if self.has_headings and sentence.section != section:
                 section = sentence.section
                 parts.append(f"{section.capitalize()}:")
             parts.append(sentence.text)
         return " ".join(parts)
 
 
-def _says_more(other: Fact, fact: Fact) -> bool:
+def _is_more_specific(other_fact: Fact, fact: Fact) -> bool:
     """Whether `other` states all that `fact` does and something besides."""
-    same = other.finding == fact.finding and other.positive == fact.positive
-    pairs = zip(other[2:], fact[2:], strict=True)
-    return same and other != fact and other[2:] != fact[2:] and all(b is None or a == b for a, b in pairs)
+    same = other_fact.finding == fact.finding and other_fact.positive == fact.positive
+    pairs = zip(other_fact[2:], fact[2:], strict=True)
+    return same and other_fact != fact and other_fact[2:] != fact[2:] and all(b is None or a == b for a, b in pairs)

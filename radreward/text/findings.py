@@ -19,26 +19,26 @@ class Finding(NamedTuple):
     """lungs, pleura, heart, mediastinum, bones, devices, abdomen."""
     parent: str | None
     """A more general finding, of which this is a kind: naming one for the other is no error."""
-    places: str
+    location_group: str
     """Key of `PLACES`, or - where the place is in the name."""
-    graded: bool
+    has_severity: bool
     """Whether it comes in degrees."""
-    changes: bool
+    can_change: bool
     """Whether it can be compared with an earlier study."""
-    nouns: tuple[str, ...]
+    names: tuple[str, ...]
     """Names; * marks one that is plural or a mass and takes no article."""
 
     @property
-    def matters(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether an error about it would change the patient's care."""
         return self.urgency in ("urgent", "actionable")
 
 
-_SIDES = ("left", "right", "bilateral")
-PLACES: dict[str, tuple[str, ...]] = {
+_LATERALITIES = ("left", "right", "bilateral")
+LOCATIONS: dict[str, tuple[str, ...]] = {
     "-": (),
-    "side": _SIDES,
-    "lung": tuple(f"{side} {zone}".strip() for zone in ("lower", "upper", "", "perihilar") for side in _SIDES)
+    "side": _LATERALITIES,
+    "lung": tuple(f"{side} {zone}".strip() for zone in ("lower", "upper", "", "perihilar") for side in _LATERALITIES)
     + ("right middle", "left middle"),
     "lungdiffuse": ("bilateral", "bilateral lower", "bilateral upper", "right", "left"),
     "ett": ("above carina",),
@@ -49,7 +49,7 @@ PLACES: dict[str, tuple[str, ...]] = {
 }
 """Canonical places of each kind. Base and lower lobe are one place, apex and upper lobe another."""
 
-BEFORE: dict[str, tuple[str, ...]] = {
+LOCATION_PREFIXES: dict[str, tuple[str, ...]] = {
     "left": ("left", "left-sided", "left sided"),
     "right": ("right", "right-sided", "right sided"),
     "bilateral": ("bilateral",),
@@ -75,7 +75,7 @@ BEFORE: dict[str, tuple[str, ...]] = {
 }
 """Words that stand before the name."""
 
-AFTER: dict[str, tuple[str, ...]] = {
+LOCATION_SUFFIXES: dict[str, tuple[str, ...]] = {
     "left": ("on the left", "on the left side", "in the left hemithorax"),
     "right": ("on the right", "on the right side", "in the right hemithorax"),
     "bilateral": ("bilaterally", "on both sides", "in both hemithoraces"),
@@ -132,24 +132,24 @@ AFTER: dict[str, tuple[str, ...]] = {
 }
 """Words that stand after the name."""
 
-DEGREES: dict[str, tuple[str, ...]] = {
+SEVERITY_WORDS: dict[str, tuple[str, ...]] = {
     "mild": ("mild", "small", "minimal", "slight", "trace", "tiny", "subtle", "minor"),
     "moderate": ("moderate", "moderate-sized", "moderately severe", "mild to moderate"),
     "severe": ("severe", "large", "marked", "extensive", "massive", "substantial"),
 }
 """Degrees and sizes are one scale of three."""
 
-LEVELS = {degree: level for level, degree in enumerate(DEGREES)}
+SEVERITY_LEVELS = {degree: level for level, degree in enumerate(SEVERITY_WORDS)}
 
 
-def _lines() -> list[str]:
+def _read_lines() -> list[str]:
     text = resources.files("radreward.text").joinpath("findings.txt").read_text(encoding="utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def _finding(line: str) -> Finding:
+def _parse_finding(line: str) -> Finding:
     key, urgency, region, parent, places, flags, nouns = (part.strip() for part in line.split("|"))
-    if urgency not in URGENCIES or places not in PLACES:
+    if urgency not in URGENCIES or places not in LOCATIONS:
         raise AssertionError(f"the vocabulary's line of {key!r} is malformed")
     return Finding(
         key,
@@ -163,24 +163,24 @@ def _finding(line: str) -> Finding:
     )
 
 
-FINDINGS: dict[str, Finding] = {entry.key: entry for entry in map(_finding, _lines())}
+FINDINGS: dict[str, Finding] = {entry.key: entry for entry in map(_parse_finding, _read_lines())}
 """All findings by key."""
 
 
-def ancestry(key: str) -> tuple[str, ...]:
+def ancestors(key: str) -> tuple[str, ...]:
     """A finding and what it is a kind of, nearest first.
 
     >>> ancestry("pneumonia")
     ('pneumonia', 'consolidation', 'opacity')
     """
     parent = FINDINGS[key].parent
-    return (key,) if parent is None else (key, *ancestry(parent))
+    return (key,) if parent is None else (key, *ancestors(parent))
 
 
-def related(one: str, other: str) -> bool:
+def is_related(first: str, second: str) -> bool:
     """Whether one finding is the other, or a kind of it.
 
     >>> related("opacity", "pneumonia"), related("atelectasis", "pneumonia")
     (True, False)
     """
-    return one in ancestry(other) or other in ancestry(one)
+    return first in ancestors(second) or second in ancestors(first)

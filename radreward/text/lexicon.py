@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, cast
 
 from radreward.text.findings import FINDINGS
 
-PARTS = {
+CATEGORY_CODES = {
     "organ": "A",
     "zone": "Z",
     "near": "Q",
@@ -25,7 +25,7 @@ PARTS = {
 }
 """Sections that name things, and a letter for each. A word of form that also describes an organ gets the letter Y."""
 
-CUES = ("denying", "denied", "open", "ending")
+CUE_SECTIONS = ("denying", "denied", "open", "ending")
 """Sections of words on which the reach of a denial depends."""
 
 
@@ -44,10 +44,10 @@ _NAME = re.compile(_PHRASES[0][1])
 _GAP = re.compile(r"[\s/-]*")
 
 
-class Atom(NamedTuple):
+class LexiconMatch(NamedTuple):
     """A phrase of the lexicon in a sentence."""
 
-    part: str
+    category: str
     """Letters of `PARTS`."""
     start: int
     end: int
@@ -61,13 +61,13 @@ class LexicalPhrase(NamedTuple):
     end: int
     head: str
     """Its last word of the lexicon, lower case."""
-    disease: bool
+    is_disease: bool
     """Whether it names a disease."""
-    alone: bool
+    is_standalone: bool
     """Whether it has no other words than its head."""
 
 
-def forms(phrase: str) -> Iterator[str]:
+def inflections(phrase: str) -> Iterator[str]:
     """A phrase and its plural.
 
     >>> list(forms("rib")), list(forms("adenopathy")), list(forms("mass"))
@@ -82,7 +82,7 @@ def forms(phrase: str) -> Iterator[str]:
         yield phrase + ("es" if phrase.endswith(("s", "x", "h")) else "s")
 
 
-def sections(text: str) -> dict[str, list[str]]:
+def parse_sections(text: str) -> dict[str, list[str]]:
     r"""Phrases of each section, lower case.
 
     >>> sections("# words\n[organ: names]\nheart;\nlung\n[form]\nmild")
@@ -97,11 +97,11 @@ def sections(text: str) -> dict[str, list[str]]:
 
 
 @lru_cache(1)
-def lexicon() -> Mapping[str, tuple[str, ...]]:
+def load_lexicon() -> Mapping[str, tuple[str, ...]]:
     """All sections of the lexicon; to the devices come those of the report grammar."""
     text = resources.files("radreward.text").joinpath("lexicon.txt").read_text(encoding="utf-8")
-    found = sections(text)
-    nouns = (noun for entry in FINDINGS.values() if entry.region == "devices" for noun in entry.nouns)
+    found = parse_sections(text)
+    nouns = (noun for entry in FINDINGS.values() if entry.region == "devices" for noun in entry.names)
     devices = (noun.removeprefix("*").lower() for noun in nouns)
     known = {phrase for name in ("finding", "form", "abnormal") for phrase in found[name]}
     found["device"] += [noun for noun in devices if noun.split()[0] not in known and noun not in known]
@@ -109,61 +109,64 @@ def lexicon() -> Mapping[str, tuple[str, ...]]:
 
 
 @lru_cache(1)
-def parts() -> Mapping[str, str]:
+def phrase_categories() -> Mapping[str, str]:
     """The letter of each phrase, in all its forms; of two parts the one that stands earlier in `PARTS` wins."""
     letters: dict[str, str] = {}
-    both = set(lexicon()["form"]) & set(lexicon()["abnormal"])
-    for section, letter in PARTS.items():
-        for phrase in lexicon()[section]:
-            inflected = forms(phrase) if letter in "AZVEND" else (phrase,)
+    both = set(load_lexicon()["form"]) & set(load_lexicon()["abnormal"])
+    for section, letter in CATEGORY_CODES.items():
+        for phrase in load_lexicon()[section]:
+            inflected = inflections(phrase) if letter in "AZVEND" else (phrase,)
             for form in inflected:
                 letters.setdefault(form, "Y" if phrase in both else letter)
     return letters
 
 
-def pattern(phrases: Iterable[str]) -> re.Pattern[str]:
+def compile_phrases(phrases: Iterable[str]) -> re.Pattern[str]:
     """Any of the phrases as whole words, the longest where several begin."""
     longest_first = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
     return re.compile(r"(?<![\w-])(?:" + "|".join(map(re.escape, longest_first)) + r")(?![\w-]|'\w)")
 
 
 @lru_cache(1)
-def _atom_pattern() -> re.Pattern[str]:
-    return pattern(parts())
+def _lexicon_pattern() -> re.Pattern[str]:
+    return compile_phrases(phrase_categories())
 
 
 @lru_cache(None)
-def cue(name: str) -> re.Pattern[str]:
+def cue_pattern(name: str) -> re.Pattern[str]:
     """The words of one of `CUES`."""
-    return pattern(lexicon()[name])
+    return compile_phrases(load_lexicon()[name])
 
 
-def lowered(text: str) -> str:
+def lowercase_same_length(text: str) -> str:
     """The text in lower case, character by character, so that offsets stay."""
     return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
-def atoms(text: str) -> list[Atom]:
+def match_lexicon(text: str) -> list[LexiconMatch]:
     """The phrases of the lexicon in a text, from left to right.
 
     >>> [(atom.part, atom.start, atom.end) for atom in atoms("Small left pleural effusion")]
     [('F', 0, 5), ('Z', 6, 10), ('N', 11, 27)]
     """
-    return [Atom(parts()[match[0]], *match.span()) for match in _atom_pattern().finditer(lowered(text))]
+    return [
+        LexiconMatch(phrase_categories()[match[0]], *match.span())
+        for match in _lexicon_pattern().finditer(lowercase_same_length(text))
+    ]
 
 
-def phrases(text: str) -> list[LexicalPhrase]:
+def find_phrases(text: str) -> list[LexicalPhrase]:
     """The phrases of a sentence, from left to right; their atoms have but white space, hyphens and slashes between.
 
     >>> [(phrase.kind, phrase.head) for phrase in phrases("Small left effusion, heart mildly enlarged.")]
     [('name', 'effusion'), ('place', 'heart'), ('off', 'enlarged')]
     """
-    return [phrase for run in _runs(text) for phrase in _of_run(text, run)]
+    return [phrase for run in _adjacent_matches(text) for phrase in _phrases_of_run(text, run)]
 
 
-def _runs(text: str) -> list[list[Atom]]:
-    runs: list[list[Atom]] = []
-    for atom in atoms(text):
+def _adjacent_matches(text: str) -> list[list[LexiconMatch]]:
+    runs: list[list[LexiconMatch]] = []
+    for atom in match_lexicon(text):
         if runs and _GAP.fullmatch(text, runs[-1][-1].end, atom.start):
             runs[-1].append(atom)
         else:
@@ -171,12 +174,12 @@ def _runs(text: str) -> list[list[Atom]]:
     return runs
 
 
-def _of_run(text: str, run: list[Atom]) -> Iterator[LexicalPhrase]:
-    letters = "".join(atom.part for atom in run)
+def _phrases_of_run(text: str, run: list[LexiconMatch]) -> Iterator[LexicalPhrase]:
+    letters = "".join(atom.category for atom in run)
     for match in _PHRASE.finditer(letters):
         if match.lastgroup == "off" and _NAME.match(letters, match.end()):
             continue  # "increased effusion": of a finding, not of a body part
         first, last = run[match.start()], run[match.end() - 1]
-        head = lowered(text[last.start : last.end])
+        head = lowercase_same_length(text[last.start : last.end])
         kind = cast("PhraseKind", match.lastgroup)
-        yield LexicalPhrase(kind, first.start, last.end, head, last.part == "D", first is last)
+        yield LexicalPhrase(kind, first.start, last.end, head, last.category == "D", first is last)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_END = re.compile(
+_CANDIDATE_END = re.compile(
     r"""(?<![.!?])[.!?]++["')\]]*+(?=\s|$)  # stops, with what closes after them, before white space
     |(?<=[a-z]{2})\.(?=[A-Z][a-z])          # a forgotten space: "No effusion.The heart"
     |\n(?=[^\S\n]*+\n)                      # an empty line
@@ -12,22 +12,24 @@ _END = re.compile(
     re.VERBOSE,
 )
 """Where a sentence may end; possessive repeats keep the time linear in the length of any text."""
-_NEVER_LAST = re.compile(r"\b(?:dr|drs|mr|mrs|ms|prof|st|vs|approx|e\.g|i\.e|eg|ie|cf|resp|incl|ca|fig|figs)$", re.I)
-_SELDOM_LAST = re.compile(r"\b(?:[ap]\.m|etc|min|max|post|ant|lat|sup|inf|rt|lt|temp|et al|jr|sr|m\.d)$", re.I)
+_ABBREVIATION = re.compile(r"\b(?:dr|drs|mr|mrs|ms|prof|st|vs|approx|e\.g|i\.e|eg|ie|cf|resp|incl|ca|fig|figs)$", re.I)
+_POSSIBLE_ABBREVIATION = re.compile(
+    r"\b(?:[ap]\.m|etc|min|max|post|ant|lat|sup|inf|rt|lt|temp|et al|jr|sr|m\.d)$", re.I
+)
 _UNIT = re.compile(r"\d\s?(?:cm|mm|ml|cc)$", re.I)
-_GOES_ON = re.compile(r"\s*(?:in|x|by|from|above|below|at|of|on|and|or|to|thick|long|wide)\b")
-_NUMBER_FOLLOWS = re.compile(r"\b(?:no|nos|ser|im|img|se)$", re.I)
+_CONTINUATION = re.compile(r"\s*(?:in|x|by|from|above|below|at|of|on|and|or|to|thick|long|wide)\b")
+_NUMBER_ABBREVIATION = re.compile(r"\b(?:no|nos|ser|im|img|se)$", re.I)
 _INITIAL = re.compile(r"\b(?:[Dd]rs?\.|[Pp]rof\.|[Mm]rs?\.|[Mm]s\.|[Bb]y|[A-Z]\.)\s[A-Z]$")
-_ITEM = re.compile(r"(?:^|[:;\n]\s*)\(?(?:\d{1,2}|[a-z])\s?$", re.I)
-_NEW = re.compile(r"\s*(?!XXXX)(?:[A-Z]|\(?\d{1,2}\s?[.)]\s)")
-_WHOLE = re.compile(r"\d\s$")
-_TENTHS = re.compile(r"\s\d+\s*(?:mm|cm|ml|cc|x)\b", re.I)
-_SAYS_SOMETHING = re.compile(r"[^\W_]|__")
-_LOOK = 24
+_LIST_ITEM = re.compile(r"(?:^|[:;\n]\s*)\(?(?:\d{1,2}|[a-z])\s?$", re.I)
+_SENTENCE_START = re.compile(r"\s*(?!XXXX)(?:[A-Z]|\(?\d{1,2}\s?[.)]\s)")
+_INTEGER_PART = re.compile(r"\d\s$")
+_DECIMAL_PART = re.compile(r"\s\d+\s*(?:mm|cm|ml|cc|x)\b", re.I)
+_HAS_WORD = re.compile(r"[^\W_]|__")
+_CONTEXT_LENGTH = 24
 """Characters before a stop that say what it is."""
 
 
-def sentences(report: str) -> list[tuple[int, int]]:
+def sentence_spans(report: str) -> list[tuple[int, int]]:
     r"""Start and end of every sentence; between them, before and after there is no word.
 
     A sentence ends at `.`, `!` or `?` before white space, at an empty line, and where a line begins an item or a
@@ -41,15 +43,15 @@ def sentences(report: str) -> list[tuple[int, int]]:
     """
     spans: list[tuple[int, int]] = []
     start = 0
-    for stop in _END.finditer(report):
-        if report[stop.start()] == "\n" or _ends(report, start, stop):
+    for stop in _CANDIDATE_END.finditer(report):
+        if report[stop.start()] == "\n" or _is_sentence_end(report, start, stop):
             spans.append((start, stop.end()))
             start = stop.end()
     pieces = ((start, report[start:end]) for start, end in [*spans, (start, len(report))])
     return [
         (start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip()))
         for start, piece in pieces
-        if _SAYS_SOMETHING.search(piece)
+        if _HAS_WORD.search(piece)
     ]
 
 
@@ -59,28 +61,28 @@ def split_sentences(report: str) -> list[str]:
     >>> split_sentences("No effusion.The heart is normal")
     ['No effusion.', 'The heart is normal']
     """
-    return [report[start:end] for start, end in sentences(report)]
+    return [report[start:end] for start, end in sentence_spans(report)]
 
 
-def _ends(report: str, start: int, stop: re.Match[str]) -> bool:
+def _is_sentence_end(report: str, start: int, stop: re.Match[str]) -> bool:
     """Whether stops that could end the sentence that begins at `start` do."""
-    before = report[max(start, stop.start() - _LOOK) : stop.start()]
-    if stop.start() - _LOOK <= start:
+    before = report[max(start, stop.start() - _CONTEXT_LENGTH) : stop.start()]
+    if stop.start() - _CONTEXT_LENGTH <= start:
         before = before.lstrip()
     if not stop[0].startswith("."):
         return bool(before) and not before[-1].isspace() and before[-1] not in "(["  # "? effusion", "(?)"
     if len(stop[0]) > 1:  # "...", or closed by a quote or a bracket
         return True
-    after = report[stop.end() : stop.end() + _LOOK]
+    after = report[stop.end() : stop.end() + _CONTEXT_LENGTH]
     follows = after.lstrip()[:1]
     if not follows:
         return True
-    if _ITEM.search(before) or _NEVER_LAST.search(before) or _INITIAL.search(before):
+    if _LIST_ITEM.search(before) or _ABBREVIATION.search(before) or _INITIAL.search(before):
         return False
-    if _NUMBER_FOLLOWS.search(before):
+    if _NUMBER_ABBREVIATION.search(before):
         return not follows.isdigit()
     if _UNIT.search(before):
-        return not _GOES_ON.match(after)
-    if _WHOLE.search(before):
-        return not _TENTHS.match(after)  # "2 . 5 cm", as tokenised texts have it
-    return not _SELDOM_LAST.search(before) or bool(_NEW.match(after))
+        return not _CONTINUATION.match(after)
+    if _INTEGER_PART.search(before):
+        return not _DECIMAL_PART.match(after)  # "2 . 5 cm", as tokenised texts have it
+    return not _POSSIBLE_ABBREVIATION.search(before) or bool(_SENTENCE_START.match(after))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-PLAIN = (
+PRESENT_TEMPLATES = (
     "There is {a}.",
     "{A} is seen.",
     "{A} is noted.",
@@ -27,7 +27,7 @@ PLAIN = (
     "Redemonstrated is {a}.",
     "There is radiographic evidence of {n}.",
 )
-DEVICE = (
+DEVICE_TEMPLATES = (
     "There is {a}.",
     "{A} is seen.",
     "{A} is noted.",
@@ -43,7 +43,7 @@ DEVICE = (
     "Note made of {a}.",
     "Support devices include {a}.",
 )
-UNCERTAIN = (
+UNCERTAIN_TEMPLATES = (
     "Possible {n}.",
     "{A} cannot be excluded.",
     "Findings may represent {n}.",
@@ -63,7 +63,7 @@ UNCERTAIN = (
     "{A} cannot be entirely excluded.",
     "{A} is difficult to exclude.",
 )
-CHANGED = {
+CHANGE_TEMPLATES = {
     "new": (
         "New {n}.",
         "There is a new {n}.",
@@ -130,7 +130,7 @@ CHANGED = {
         "There has been resolution of {n}.",
     ),
 }
-CHANGED_DEVICE = {
+DEVICE_CHANGE_TEMPLATES = {
     "new": (
         "Interval placement of {n}.",
         "New {n}.",
@@ -149,7 +149,7 @@ CHANGED_DEVICE = {
     ),
     "resolved": ("{A} has been removed.", "Interval removal of {n}.", "{N} is no longer seen."),
 }
-ABSENT = (
+ABSENT_TEMPLATES = (
     "No {n}.",
     "There is no {n}.",
     "No evidence of {n}.",
@@ -167,7 +167,7 @@ ABSENT = (
     "No {n} is visualized.",
     "There is no sign of {n}.",
 )
-NORMAL: dict[tuple[str, ...], tuple[str, ...]] = {
+NORMAL_STATEMENTS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("opacity", "consolidation"): (
         "The lungs are clear.",
         "Lungs are clear.",
@@ -239,7 +239,7 @@ NORMAL: dict[tuple[str, ...], tuple[str, ...]] = {
         "The visualized abdomen is unremarkable.",
     ),
 }
-ALL_CLEAR = (
+ALL_CLEAR_STATEMENTS = (
     "No acute cardiopulmonary process.",
     "No acute cardiopulmonary abnormality.",
     "No acute intrathoracic process.",
@@ -255,13 +255,13 @@ ALL_CLEAR = (
     "Normal chest.",
     "No acute abnormality identified.",
 )
-STILL = (
+UNCHANGED_DEVICE_STATEMENTS = (
     "Tubes and lines are unchanged in position.",
     "Support devices are in stable position.",
     "Lines and tubes remain in standard position.",
 )
 """Only where every device is said to be unchanged."""
-FILLER = (
+FILLER_SENTENCES = (
     "AP portable view of the chest.",
     "PA and lateral views of the chest were obtained.",
     "Frontal and lateral views of the chest.",
@@ -281,7 +281,7 @@ FILLER = (
     "Dr. ___ was notified at the time of interpretation.",
     "Please see the separate CT report.",
 )
-HISTORY = (
+CLINICAL_HISTORIES = (
     "Shortness of breath.",
     "Chest pain.",
     "Fever and cough.",
@@ -300,7 +300,7 @@ HISTORY = (
     "Dialysis patient with dyspnea.",
     "Postoperative day two.",
 )
-PRIOR = (
+PRIOR_STUDIES = (
     "None.",
     "Prior radiograph from ___.",
     "Chest radiograph of one day earlier.",

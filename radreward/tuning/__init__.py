@@ -1,21 +1,21 @@
 """Studies: search the settings of `fit` for those that make a metric best."""
 
-from radreward.tuning.results import Results, best_model, table, write_results
-from radreward.tuning.search_space import Space
+from radreward.tuning.results import StudyResults, best_model_location, trial_table, write_study_results
+from radreward.tuning.search_space import SearchSpace
 from radreward.tuning.study import run_study
-from radreward.tuning.study_config import StudySettings, read_settings
-from radreward.tuning.trial import Runner, StudyError, Training
+from radreward.tuning.study_config import StudyConfig, load_study_config
+from radreward.tuning.trial import StudyError, TrialRunner, TunableRun
 
 __all__ = [
-    "Results",
-    "Runner",
-    "Space",
+    "StudyResults",
+    "TrialRunner",
+    "SearchSpace",
     "StudyError",
-    "StudySettings",
-    "Training",
-    "best_model",
-    "read_settings",
+    "StudyConfig",
+    "TunableRun",
+    "best_model_location",
+    "load_study_config",
     "run_study",
-    "table",
-    "write_results",
+    "trial_table",
+    "write_study_results",
 ]

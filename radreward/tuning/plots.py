@@ -16,22 +16,22 @@ from optuna.study import Study
 from optuna.trial import TrialState
 from optuna.visualization import matplotlib as images
 
-WIDEST = 4
+MAX_CONTOUR_PARAMETERS = 4
 """Parameters in the contour plot, which has a panel for each two: those that matter most."""
 
 
-class Plot(NamedTuple):
+class StudyPlot(NamedTuple):
     """A plot in both forms, and when there is something to see."""
 
     name: str
     title: str
-    needs: str
+    requirement: str
     html: Callable[[], Any]
     png: Callable[[], Any]
-    possible: bool
+    available: bool
 
 
-def write_plots(study: Study, metric: str, important: Sequence[str], page: Path, folder: Path) -> None:
+def write_study_plots(study: Study, metric: str, important: Sequence[str], page: Path, folder: Path) -> None:
     """Write `page`, which works offline, and a PNG of every plot.
 
     Args:
@@ -43,16 +43,16 @@ def write_plots(study: Study, metric: str, important: Sequence[str], page: Path,
     """
     folder.mkdir(parents=True, exist_ok=True)
     parts, script = [], True
-    for plot in _plots(study, metric, list(important)):
+    for plot in _study_plots(study, metric, list(important)):
         title = f"<h2>{html.escape(plot.title)}</h2>"
-        if not plot.possible:
-            parts.append(f"{title}<p>Needs {html.escape(plot.needs)}.</p>")
+        if not plot.available:
+            parts.append(f"{title}<p>Needs {html.escape(plot.requirement)}.</p>")
             (folder / f"{plot.name}.png").unlink(missing_ok=True)  # of an earlier state of the study
             continue
         figure = plot.html()
         parts.append(title + figure.to_html(full_html=False, include_plotlyjs=script))
         script = False  # once in a page
-        _save(plot.png, folder / f"{plot.name}.png")
+        _save_figure(plot.png, folder / f"{plot.name}.png")
     name = html.escape(study.study_name)
     page.write_text(
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Study {name}</title></head>'
@@ -61,13 +61,15 @@ def write_plots(study: Study, metric: str, important: Sequence[str], page: Path,
     )
 
 
-def _plots(study: Study, metric: str, important: list[str]) -> list[Plot]:
+def _study_plots(study: Study, metric: str, important: list[str]) -> list[StudyPlot]:
     complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     several = len(complete) > 1
     # A contour of parameters that no finished trial tried together would be empty.
-    together = [name for name in important if all(name in frozen.params for frozen in complete)][:WIDEST]
+    together = [name for name in important if all(name in frozen.params for frozen in complete)][
+        :MAX_CONTOUR_PARAMETERS
+    ]
     return [
-        Plot(
+        StudyPlot(
             "history",
             f"History: {metric} by trial",
             "a finished trial",
@@ -75,7 +77,7 @@ def _plots(study: Study, metric: str, important: list[str]) -> list[Plot]:
             lambda: images.plot_optimization_history(study, target_name=metric),
             True,
         ),
-        Plot(
+        StudyPlot(
             "slice",
             "Slice: each parameter by itself",
             "two finished trials",
@@ -83,7 +85,7 @@ def _plots(study: Study, metric: str, important: list[str]) -> list[Plot]:
             lambda: images.plot_slice(study, target_name=metric),
             several,
         ),
-        Plot(
+        StudyPlot(
             "contour",
             "Contour: two parameters together",
             "finished trials with two parameters in common, and different values",
@@ -91,7 +93,7 @@ def _plots(study: Study, metric: str, important: list[str]) -> list[Plot]:
             lambda: images.plot_contour(study, params=together, target_name=metric),
             several and len(together) > 1,
         ),
-        Plot(
+        StudyPlot(
             "importance",
             "Importance of the parameters",
             "finished trials with different values",
@@ -102,7 +104,7 @@ def _plots(study: Study, metric: str, important: list[str]) -> list[Plot]:
     ]
 
 
-def _save(draw: Callable[[], Any], path: Path) -> None:
+def _save_figure(draw: Callable[[], Any], path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)  # all of Optuna's Matplotlib plots say so
         drawn = draw()

@@ -14,14 +14,14 @@ from rich.table import Table
 
 from radreward.errors import InputError
 from radreward.modules.run_folder import write_json
-from radreward.tuning.heartbeat import FOLDER, MARK, me
-from radreward.tuning.plots import write_plots
-from radreward.tuning.search_space import Label
-from radreward.tuning.study_config import StudySettings
-from radreward.tuning.trial import STATES, Runner
+from radreward.tuning.heartbeat import FOLDER_ATTR, HEARTBEAT_ATTR, worker_id
+from radreward.tuning.plots import write_study_plots
+from radreward.tuning.search_space import ParameterValue
+from radreward.tuning.study_config import StudyConfig
+from radreward.tuning.trial import STATE_NAMES, TrialRunner
 
 
-class Results(NamedTuple):
+class StudyResults(NamedTuple):
     """Where they were written."""
 
     best: Path
@@ -31,16 +31,16 @@ class Results(NamedTuple):
     plots: Path
 
 
-def best_model(study: Study) -> str:
+def best_model_location(study: Study) -> str:
     """Where the model of the best trial lies: with the worker that trained it, maybe on another machine."""
     best = study.best_trial
-    folder, host = Path(best.user_attrs[FOLDER]), best.user_attrs[MARK]["host"]
-    if host != me()["host"]:
+    folder, host = Path(best.user_attrs[FOLDER_ATTR]), best.user_attrs[HEARTBEAT_ATTR]["host"]
+    if host != worker_id()["host"]:
         return f"{folder / 'model'} of {host}"
     return str(folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder) + "/model"
 
 
-def write_results(study: Study, settings: StudySettings, runner: Runner, folder: Path) -> Results:
+def write_study_results(study: Study, config: StudyConfig, runner: TrialRunner, folder: Path) -> StudyResults:
     """Write what a study found to its folder.
 
     Raises:
@@ -48,37 +48,37 @@ def write_results(study: Study, settings: StudySettings, runner: Runner, folder:
     """
     trials = study.get_trials(deepcopy=False)
     complete = [frozen for frozen in trials if frozen.state == TrialState.COMPLETE]
-    found = Results(
+    found = StudyResults(
         folder / "best.yaml",
         folder / "trials.csv",
         folder / "importances.json",
         folder / "plots.html",
         folder / "plots",
     )
-    write_csv(found.trials, study, settings)
+    write_trials_csv(found.trials, study, config)
     if not complete:
-        reasons = [_reason(frozen) for frozen in trials if frozen.state == TrialState.FAIL]
+        reasons = [_failure_reason(frozen) for frozen in trials if frozen.state == TrialState.FAIL]
         if reasons:
             raise InputError(
                 f"study {study.study_name}: none of {len(trials)} trials was finished; the first: {reasons[0]}"
             )
         raise InputError(f"study {study.study_name}: no trial is finished yet; other workers run {len(trials)}.")
     best = study.best_trial
-    arguments = settings.arguments(best.params)
+    arguments = config.overrides_for(best.params)
     head = (
         f"# The best of {len(complete)} finished trials of the study {study.study_name}: trial {best.number}, "
-        f"{settings.metric} {best.value:.6g}.\n# radreward fit --config {found.best}\n"
+        f"{config.metric} {best.value:.6g}.\n# radreward fit --config {found.best}\n"
     )
     found.best.write_text(
-        head + runner.describe(settings.base, [*arguments, f"run={folder / 'best'}"]), encoding="utf-8"
+        head + runner.dump_config(config.base, [*arguments, f"run={folder / 'best'}"]), encoding="utf-8"
     )
-    known = importances(study)
+    known = parameter_importances(study)
     write_json(found.importances, known)
-    write_plots(study, settings.metric, list(known), found.page, found.plots)
+    write_study_plots(study, config.metric, list(known), found.page, found.plots)
     return found
 
 
-def importances(study: Study) -> Mapping[str, float]:
+def parameter_importances(study: Study) -> Mapping[str, float]:
     """Shares of the parameters in what makes good trials good (PED-ANOVA), greatest first.
 
     Conditional parameters count where they are searched. Empty where there is nothing to compare.
@@ -90,9 +90,9 @@ def importances(study: Study) -> Mapping[str, float]:
     return {name: round(float(found[name]), 6) for name in sorted(found, key=lambda name: -found[name])}
 
 
-def ranked(study: Study, settings: StudySettings) -> list[FrozenTrial]:
+def sorted_trials(study: Study, config: StudyConfig) -> list[FrozenTrial]:
     """All trials, best first; those without a value last."""
-    sign = -1 if settings.direction == "maximize" else 1
+    sign = -1 if config.direction == "maximize" else 1
     order = [TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL, TrialState.RUNNING, TrialState.WAITING]
     return sorted(
         study.get_trials(deepcopy=False),
@@ -100,44 +100,44 @@ def ranked(study: Study, settings: StudySettings) -> list[FrozenTrial]:
     )
 
 
-def table(study: Study, settings: StudySettings) -> Table:
+def trial_table(study: Study, config: StudyConfig) -> Table:
     """Trials, best first."""
-    made = Table(title=f"Study {study.study_name}: {settings.metric} of {len(study.get_trials(deepcopy=False))} trials")
-    names = [parameter.name for parameter in settings.space.parameters]
-    for head in ("trial", settings.metric, "state", *map(_last, names)):
-        made.add_column(head, justify="right" if head in ("trial", settings.metric) else "left")
+    made = Table(title=f"Study {study.study_name}: {config.metric} of {len(study.get_trials(deepcopy=False))} trials")
+    names = [parameter.name for parameter in config.space.parameters]
+    for head in ("trial", config.metric, "state", *map(_short_name, names)):
+        made.add_column(head, justify="right" if head in ("trial", config.metric) else "left")
     made.add_column("reason", overflow="fold")
-    for frozen in ranked(study, settings):
+    for frozen in sorted_trials(study, config):
         made.add_row(
             str(frozen.number),
             "" if frozen.value is None else f"{frozen.value:.4f}",
-            STATES[frozen.state],
-            *(_cell(frozen.params.get(name)) for name in names),
-            _reason(frozen),
+            STATE_NAMES[frozen.state],
+            *(_format_cell(frozen.params.get(name)) for name in names),
+            _failure_reason(frozen),
         )
     return made
 
 
-def write_csv(path: Path, study: Study, settings: StudySettings) -> None:
+def write_trials_csv(path: Path, study: Study, config: StudyConfig) -> None:
     """All trials, in their order, with the columns of the table and the seconds each took."""
-    names = [parameter.name for parameter in settings.space.parameters]
+    names = [parameter.name for parameter in config.space.parameters]
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(["trial", settings.metric, "state", *names, "seconds", "reason"])
+        rows.writerow(["trial", config.metric, "state", *names, "seconds", "reason"])
         for frozen in study.get_trials(deepcopy=False):
             seconds = "" if frozen.duration is None else f"{frozen.duration.total_seconds():.2f}"
             value = "" if frozen.value is None else frozen.value
             chosen = (frozen.params.get(name, "") for name in names)
-            rows.writerow([frozen.number, value, STATES[frozen.state], *chosen, seconds, _reason(frozen)])
+            rows.writerow([frozen.number, value, STATE_NAMES[frozen.state], *chosen, seconds, _failure_reason(frozen)])
 
 
-def _reason(frozen: FrozenTrial) -> str:
+def _failure_reason(frozen: FrozenTrial) -> str:
     return str(frozen.user_attrs.get("reason", ""))
 
 
-def _last(name: str) -> str:
+def _short_name(name: str) -> str:
     return name.rsplit(".", 1)[-1]
 
 
-def _cell(label: Label) -> str:
-    return f"{label:.4g}" if isinstance(label, float) else "" if label is None else str(label)
+def _format_cell(value: ParameterValue) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)

@@ -13,18 +13,18 @@ from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from radreward.tuning.study_config import StudySettings
+from radreward.tuning.study_config import StudyConfig
 
 
-def make_sampler(settings: StudySettings) -> BaseSampler:
+def create_sampler(config: StudyConfig) -> BaseSampler:
     """The sampler of a study."""
-    if settings.sampler == "grid":
-        return Grid(settings)
-    if settings.sampler == "random":
-        return PerTrial(lambda seed: RandomSampler(seed=seed), settings.seed)
+    if config.sampler == "grid":
+        return OrderedGridSampler(config)
+    if config.sampler == "random":
+        return ReseededSampler(lambda seed: RandomSampler(seed=seed), config.seed)
     # Half of a short study at random would leave little to learn from; one trial more than there are directions is
     # the least that tells anything.
-    startup = min(10, max(len(settings.space.parameters) + 1, settings.trials // 4))
+    startup = min(10, max(len(config.space.parameters) + 1, config.trials // 4))
 
     def make(seed: int) -> BaseSampler:
         with warnings.catch_warnings():
@@ -34,13 +34,13 @@ def make_sampler(settings: StudySettings) -> BaseSampler:
                 seed=seed,
                 multivariate=True,
                 constant_liar=True,
-                group=settings.space.conditional,
+                group=config.space.is_conditional,
             )
 
-    return PerTrial(make, settings.seed)
+    return ReseededSampler(make, config.seed)
 
 
-class PerTrial(BaseSampler):
+class ReseededSampler(BaseSampler):
     """A sampler made anew for every trial, its seed drawn from that of the study and the number of the trial.
 
     One generator for a whole study would give two workers the same trials, and a study that was continued those that it
@@ -51,13 +51,13 @@ class PerTrial(BaseSampler):
         seed: Of the study.
     """
 
-    def __init__(self, make: Callable[[int], BaseSampler], seed: int) -> None:
-        self.make, self.seed = make, seed
-        self.sampler = make(seed)
+    def __init__(self, factory: Callable[[int], BaseSampler], seed: int) -> None:
+        self.factory, self.seed = factory, seed
+        self.sampler = factory(seed)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Make the sampler of the trial."""
-        self.sampler = self.make(int(np.random.SeedSequence([self.seed, trial.number]).generate_state(1)[0]))
+        self.sampler = self.factory(int(np.random.SeedSequence([self.seed, trial.number]).generate_state(1)[0]))
         self.sampler.before_trial(study, trial)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
@@ -77,7 +77,7 @@ class PerTrial(BaseSampler):
         return self.sampler.sample_independent(study, trial, param_name, param_distribution)
 
 
-class Grid(BaseSampler):
+class OrderedGridSampler(BaseSampler):
     """Trial k tries the k-th combination.
 
     (Optuna's own takes them in any order, and two workers may take the same.)
@@ -86,8 +86,8 @@ class Grid(BaseSampler):
         settings: The study.
     """
 
-    def __init__(self, settings: StudySettings) -> None:
-        self.combinations = settings.space.grid()
+    def __init__(self, config: StudyConfig) -> None:
+        self.combinations = config.space.grid()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Nothing: each value stands by itself."""

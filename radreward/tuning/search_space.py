@@ -27,16 +27,16 @@ from optuna.trial import BaseTrial
 
 from radreward.errors import InputError
 
-Label = str | int | float | bool | None
+ParameterValue = str | int | float | bool | None
 """A value as Optuna keeps it: a choice that is no plain value by its JSON, a variant by its name."""
 
 Distribution = IntDistribution | FloatDistribution | CategoricalDistribution
 
-_NUMERIC, _SHARED = {"low", "high", "step", "log"}, {"when"}
-_KINDS = (_NUMERIC, {"choices"}, {"variants"})
+_RANGE_KEYS, _COMMON_KEYS = {"low", "high", "step", "log"}, {"when"}
+_KEY_SETS = (_RANGE_KEYS, {"choices"}, {"variants"})
 
 
-class Parameter(NamedTuple):
+class SearchParameter(NamedTuple):
     """One entry of a space.
 
     Attributes:
@@ -48,14 +48,14 @@ class Parameter(NamedTuple):
 
     name: str
     distribution: Distribution
-    settings: Callable[[Label], Mapping[str, Any]]
-    when: Mapping[str, Sequence[Label]]
+    overrides: Callable[[ParameterValue], Mapping[str, Any]]
+    active_if: Mapping[str, Sequence[ParameterValue]]
 
-    def applies(self, labels: Mapping[str, Label]) -> bool:
+    def is_active(self, values: Mapping[str, ParameterValue]) -> bool:
         """Whether it is searched beside these values of the parameters above it."""
-        return all(name in labels and labels[name] in wanted for name, wanted in self.when.items())
+        return all(name in values and values[name] in wanted for name, wanted in self.active_if.items())
 
-    def values(self) -> list[Label]:
+    def values(self) -> list[ParameterValue]:
         """All its values, for a grid.
 
         Raises:
@@ -72,7 +72,7 @@ class Parameter(NamedTuple):
         raise InputError(f"space: {self.name}: Expected a `step` without `log`, or `choices`, in a grid.")
 
 
-class Space:
+class SearchSpace:
     """Parameters in the order of the file.
 
     Args:
@@ -97,24 +97,24 @@ class Space:
     def __init__(self, entries: Mapping[str, Any]) -> None:
         if not isinstance(entries, Mapping) or not entries:
             raise InputError(f"space: Expected parameters by name but got {entries!r}.")
-        self.parameters: list[Parameter] = []
+        self.parameters: list[SearchParameter] = []
         for name, entry in entries.items():
-            self.parameters.append(_parameter(str(name), entry, {known.name: known for known in self.parameters}))
+            self.parameters.append(_parse_parameter(str(name), entry, {known.name: known for known in self.parameters}))
 
-    def suggest(self, trial: BaseTrial) -> dict[str, Label]:
+    def suggest(self, trial: BaseTrial) -> dict[str, ParameterValue]:
         """What a trial tries: labels by name."""
-        labels: dict[str, Label] = {}
+        labels: dict[str, ParameterValue] = {}
         for parameter in self.parameters:
-            if parameter.applies(labels):
+            if parameter.is_active(labels):
                 labels[parameter.name] = _suggest(trial, parameter)
         return labels
 
-    def settings(self, labels: Mapping[str, Label]) -> dict[str, Any]:
+    def overrides(self, values: Mapping[str, ParameterValue]) -> dict[str, Any]:
         """What these labels set, by dotted key; of two that set one key, the later wins."""
         known = {parameter.name: parameter for parameter in self.parameters}
-        return {key: value for name, label in labels.items() for key, value in known[name].settings(label).items()}
+        return {key: value for name, label in values.items() for key, value in known[name].overrides(label).items()}
 
-    def grid(self) -> list[dict[str, Label]]:
+    def grid(self) -> list[dict[str, ParameterValue]]:
         """All combinations; the first parameter varies slowest.
 
         Raises:
@@ -122,81 +122,85 @@ class Space:
         """
         return list(self._combinations({}, self.parameters))
 
-    def branches(self) -> list[dict[str, Label]]:
+    def conditional_branches(self) -> list[dict[str, ParameterValue]]:
         """A few samples in which every choice, every variant and both ends of every range occur."""
-        found: list[dict[str, Label]] = []
+        found: list[dict[str, ParameterValue]] = []
         for parameter in self.parameters:
-            for value in _ends(parameter.distribution):
-                sample = self._sample({**self._reached(parameter), parameter.name: value})
+            for value in _extreme_values(parameter.distribution):
+                sample = self._complete_sample({**self._activating_values(parameter), parameter.name: value})
                 if sample not in found:
                     found.append(sample)
         return found
 
     @property
-    def conditional(self) -> bool:
+    def is_conditional(self) -> bool:
         """Whether some parameters are searched beside some values of others only."""
-        return any(parameter.when for parameter in self.parameters)
+        return any(parameter.active_if for parameter in self.parameters)
 
-    def _reached(self, parameter: Parameter) -> dict[str, Label]:
+    def _activating_values(self, parameter: SearchParameter) -> dict[str, ParameterValue]:
         """Values of parameters above it beside which it is searched."""
-        wanted = {name: labels[0] for name, labels in parameter.when.items()}
-        above = [self._reached(known) for known in self.parameters if known.name in wanted]
+        wanted = {name: labels[0] for name, labels in parameter.active_if.items()}
+        above = [self._activating_values(known) for known in self.parameters if known.name in wanted]
         return {name: label for known in [*above, wanted] for name, label in known.items()}
 
-    def _sample(self, chosen: Mapping[str, Label]) -> dict[str, Label]:
+    def _complete_sample(self, chosen: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
         """These values, and the first one of every other parameter."""
-        labels: dict[str, Label] = {}
+        labels: dict[str, ParameterValue] = {}
         for parameter in self.parameters:
-            if parameter.applies(labels):
-                labels[parameter.name] = chosen.get(parameter.name, _ends(parameter.distribution)[0])
+            if parameter.is_active(labels):
+                labels[parameter.name] = chosen.get(parameter.name, _extreme_values(parameter.distribution)[0])
         return labels
 
-    def _combinations(self, labels: dict[str, Label], rest: Sequence[Parameter]) -> Iterator[dict[str, Label]]:
+    def _combinations(
+        self, values: dict[str, ParameterValue], rest: Sequence[SearchParameter]
+    ) -> Iterator[dict[str, ParameterValue]]:
         if not rest:
-            yield labels
-        elif rest[0].applies(labels):
+            yield values
+        elif rest[0].is_active(values):
             for value in rest[0].values():
-                yield from self._combinations({**labels, rest[0].name: value}, rest[1:])
+                yield from self._combinations({**values, rest[0].name: value}, rest[1:])
         else:
-            yield from self._combinations(labels, rest[1:])
+            yield from self._combinations(values, rest[1:])
 
 
-def _ends(distribution: Distribution) -> list[Label]:
+def _extreme_values(distribution: Distribution) -> list[ParameterValue]:
     if isinstance(distribution, CategoricalDistribution):
         return list(distribution.choices)
     return [distribution.low, distribution.high]
 
 
-def _suggest(trial: BaseTrial, parameter: Parameter) -> Label:
+def _suggest(trial: BaseTrial, parameter: SearchParameter) -> ParameterValue:
     name, among = parameter.name, parameter.distribution
     if isinstance(among, CategoricalDistribution):
-        chosen: Label = trial.suggest_categorical(name, among.choices)
+        chosen: ParameterValue = trial.suggest_categorical(name, among.choices)
         return chosen
     if isinstance(among, IntDistribution):
         return trial.suggest_int(name, among.low, among.high, step=among.step, log=among.log)
     return trial.suggest_float(name, among.low, among.high, step=among.step, log=among.log)
 
 
-def _parameter(name: str, entry: Any, above: Mapping[str, Parameter]) -> Parameter:
+def _parse_parameter(name: str, entry: Any, above: Mapping[str, SearchParameter]) -> SearchParameter:
     def refuse(text: str) -> InputError:
         return InputError(f"space: {name}: {text}")
 
     if not isinstance(entry, Mapping):
         raise refuse(f"Expected low and high, or choices, or variants, but got {entry!r}.")
-    kinds = [kind for kind in _KINDS if kind & set(entry)]
+    kinds = [kind for kind in _KEY_SETS if kind & set(entry)]
     if len(kinds) != 1:
         raise refuse("Expected one of: low and high; choices; variants.")
-    if unknown := sorted(set(map(str, entry)) - kinds[0] - _SHARED):
-        raise refuse(f"unknown key {unknown[0]!r}; Expected {', '.join(sorted(kinds[0] | _SHARED))}.")
-    when = _condition(entry.get("when", {}), above, refuse)
+    if unknown := sorted(set(map(str, entry)) - kinds[0] - _COMMON_KEYS):
+        raise refuse(f"unknown key {unknown[0]!r}; Expected {', '.join(sorted(kinds[0] | _COMMON_KEYS))}.")
+    when = _parse_condition(entry.get("when", {}), above, refuse)
     if "choices" in entry:
         choices = entry["choices"]
         if not isinstance(choices, list) or not choices:
             raise refuse(f"Expected `choices` to be a list but got {choices!r}.")
-        by_label = {_label(choice): choice for choice in choices}
+        by_label = {_to_parameter_value(choice): choice for choice in choices}
         if len(by_label) < len(choices):
             raise refuse("Expected `choices` to differ.")
-        return Parameter(name, CategoricalDistribution(list(by_label)), lambda label: {name: by_label[label]}, when)
+        return SearchParameter(
+            name, CategoricalDistribution(list(by_label)), lambda label: {name: by_label[label]}, when
+        )
     if "variants" in entry:
         variants = entry["variants"]
         if not isinstance(variants, Mapping) or not variants:
@@ -204,64 +208,64 @@ def _parameter(name: str, entry: Any, above: Mapping[str, Parameter]) -> Paramet
         for variant, settings in variants.items():
             if not isinstance(settings, Mapping):
                 raise refuse(f"variant {variant!r}: Expected settings of `fit` by dotted key but got {settings!r}.")
-        by_name: dict[Label, Mapping[str, Any]] = {str(key): value for key, value in variants.items()}
-        return Parameter(name, CategoricalDistribution(list(by_name)), lambda label: by_name[label], when)
-    return Parameter(name, _range(entry, refuse), lambda label: {name: label}, when)
+        by_name: dict[ParameterValue, Mapping[str, Any]] = {str(key): value for key, value in variants.items()}
+        return SearchParameter(name, CategoricalDistribution(list(by_name)), lambda label: by_name[label], when)
+    return SearchParameter(name, _parse_range(entry, refuse), lambda label: {name: label}, when)
 
 
-def _label(value: Any) -> Label:
+def _to_parameter_value(value: Any) -> ParameterValue:
     return value if value is None or isinstance(value, str | int | float) else json.dumps(value)
 
 
-def _condition(
-    entry: Any, above: Mapping[str, Parameter], refuse: Callable[[str], InputError]
-) -> dict[str, Sequence[Label]]:
+def _parse_condition(
+    entry: Any, above: Mapping[str, SearchParameter], error: Callable[[str], InputError]
+) -> dict[str, Sequence[ParameterValue]]:
     if not isinstance(entry, Mapping):
-        raise refuse(f"Expected `when` to be names of parameters with values but got {entry!r}.")
-    found: dict[str, Sequence[Label]] = {}
+        raise error(f"Expected `when` to be names of parameters with values but got {entry!r}.")
+    found: dict[str, Sequence[ParameterValue]] = {}
     for name, wanted in entry.items():
         if name not in above:
-            raise refuse(f"`when` names {name!r}, which is no parameter above it.")
+            raise error(f"`when` names {name!r}, which is no parameter above it.")
         distribution = above[name].distribution
         if not isinstance(distribution, CategoricalDistribution):
-            raise refuse(f"`when` names {name!r}: Expected a parameter with choices or variants.")
-        labels = [_label(value) for value in (wanted if isinstance(wanted, list) else [wanted])]
+            raise error(f"`when` names {name!r}: Expected a parameter with choices or variants.")
+        labels = [_to_parameter_value(value) for value in (wanted if isinstance(wanted, list) else [wanted])]
         for label in labels:
             if label not in distribution.choices:
-                raise refuse(f"`when` expects {name} to be {label!r}, which is none of {list(distribution.choices)}.")
+                raise error(f"`when` expects {name} to be {label!r}, which is none of {list(distribution.choices)}.")
         found[name] = labels
     return found
 
 
-def _range(entry: Mapping[str, Any], refuse: Callable[[str], InputError]) -> IntDistribution | FloatDistribution:
+def _parse_range(entry: Mapping[str, Any], error: Callable[[str], InputError]) -> IntDistribution | FloatDistribution:
     def number(key: str) -> float:
         value = entry[key]
         if isinstance(value, str):  # YAML takes 1e-3 for text
             try:
                 value = float(value)
-            except ValueError as error:
-                raise refuse(f"Expected `{key}` to be a number but got {value!r}.") from error
+            except ValueError as cause:
+                raise error(f"Expected `{key}` to be a number but got {value!r}.") from cause
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise refuse(f"Expected `{key}` to be a finite number but got {value!r}.")
+            raise error(f"Expected `{key}` to be a finite number but got {value!r}.")
         return value
 
     for key in ("low", "high"):
         if key not in entry:
-            raise refuse(f"Expected `low` and `high` but there is no `{key}`.")
+            raise error(f"Expected `low` and `high` but there is no `{key}`.")
     low, high = number("low"), number("high")
     step, log = number("step") if "step" in entry else None, entry.get("log", False)
     if not isinstance(log, bool):
-        raise refuse(f"Expected `log` to be true or false but got {log!r}.")
+        raise error(f"Expected `log` to be true or false but got {log!r}.")
     if low > high:
-        raise refuse(f"Expected `low` to be <= `high` but got {low} and {high}.")
+        raise error(f"Expected `low` to be <= `high` but got {low} and {high}.")
     if step is not None and step <= 0:
-        raise refuse(f"Expected `step` to be > 0 but got {step}.")
+        raise error(f"Expected `step` to be > 0 but got {step}.")
     if log and low <= 0:
-        raise refuse(f"Expected `low` to be > 0 on a logarithmic scale but got {low}.")
+        raise error(f"Expected `low` to be > 0 on a logarithmic scale but got {low}.")
     if log and step is not None:
-        raise refuse("Expected `step` or `log` but got both.")
+        raise error("Expected `step` or `log` but got both.")
     if step is not None and not math.isclose((high - low) / step, round((high - low) / step), abs_tol=1e-6):
-        raise refuse(f"Expected `high` to be a whole number of steps above `low` but got {low}, {high}, {step}.")
+        raise error(f"Expected `high` to be a whole number of steps above `low` but got {low}, {high}, {step}.")
     if all(isinstance(value, int) for value in (low, high, 1 if step is None else step)):
         return IntDistribution(int(low), int(high), log=log, step=1 if step is None else int(step))
     return FloatDistribution(float(low), float(high), log=log, step=step)

@@ -19,13 +19,13 @@ from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 
 from radreward.errors import InputError
 
-ANSWER = 30.0
+CONNECT_TIMEOUT = 30.0
 """Seconds in which a storage has to answer at first."""
-ABANDONED = 30.0
+LOCK_TIMEOUT = 30.0
 """Seconds after which a lock belongs to a worker that is no more; one is held for a fraction of a second."""
-BEGINNINGS = 10
+CREATE_RETRIES = 10
 """How often a new database is tried whose tables another worker makes."""
-JOURNAL = "journal:"
+JOURNAL_PREFIX = "journal:"
 
 
 def open_storage(url: str | None, folder: Path) -> BaseStorage:
@@ -40,17 +40,17 @@ def open_storage(url: str | None, folder: Path) -> BaseStorage:
         InputError: If it cannot be used or does not answer; names it, without its password.
     """
     url = url or f"sqlite:///{folder / 'study.db'}"
-    name = shown(url)
+    name = redact_password(url)
     try:
-        storage = bounded(lambda: _connect(url), ANSWER)
+        storage = with_timeout(lambda: _connect(url), CONNECT_TIMEOUT)
     except TimeoutError as error:
-        raise InputError(f"storage {name}: does not answer within {ANSWER:.0f} s.") from error
+        raise InputError(f"storage {name}: does not answer within {CONNECT_TIMEOUT:.0f} s.") from error
     except (ImportError, SQLAlchemyError, StorageInternalError, RuntimeError, OSError, ValueError) as error:
-        raise InputError(f"storage {name}: cannot be used ({_reason(error)}).") from error
+        raise InputError(f"storage {name}: cannot be used ({_short_reason(error)}).") from error
     return storage
 
 
-def shown(url: str) -> str:
+def redact_password(url: str) -> str:
     """A URL without its password.
 
     >>> shown("postgresql://me:secret@host/studies")
@@ -63,8 +63,8 @@ def shown(url: str) -> str:
 
 
 def _connect(url: str) -> BaseStorage:
-    path = Path(url.removeprefix(JOURNAL))
-    if url.startswith(JOURNAL) or path.suffix == ".journal":
+    path = Path(url.removeprefix(JOURNAL_PREFIX))
+    if url.startswith(JOURNAL_PREFIX) or path.suffix == ".journal":
         path.parent.mkdir(parents=True, exist_ok=True)
         return JournalStorage(JournalFileBackend(str(path)))
     kind = make_url(url).get_backend_name()
@@ -74,17 +74,17 @@ def _connect(url: str) -> BaseStorage:
         "mysql": {"connect_timeout": 10},
     }
     options = {"connect_args": waits.get(kind, {}), "pool_pre_ping": kind != "sqlite"}
-    for _ in range(BEGINNINGS):
+    for _ in range(CREATE_RETRIES):
         try:
             return RDBStorage(url, engine_kwargs=options)
         except (SQLAlchemyError, StorageInternalError, RuntimeError) as error:
-            if not _made_by_another(error):
+            if not _created_concurrently(error):
                 raise
             time.sleep(0.5)
     return RDBStorage(url, engine_kwargs=options)
 
 
-def _made_by_another(error: Exception) -> bool:
+def _created_concurrently(error: Exception) -> bool:
     """Whether another worker makes the tables at this very moment."""
     causes = (error, error.__cause__, error.__context__)
     return isinstance(error, RuntimeError) or any(
@@ -92,7 +92,7 @@ def _made_by_another(error: Exception) -> bool:
     )
 
 
-def bounded(make: Callable[[], BaseStorage], seconds: float) -> BaseStorage:
+def with_timeout(function: Callable[[], BaseStorage], seconds: float) -> BaseStorage:
     """What a function returns or raises, unless it takes longer.
 
     Raises:
@@ -103,7 +103,7 @@ def bounded(make: Callable[[], BaseStorage], seconds: float) -> BaseStorage:
 
     def work() -> None:
         try:
-            found.append(make())
+            found.append(function())
         except BaseException as error:  # handed to the thread that waits
             raised.append(error)
 
@@ -117,7 +117,7 @@ def bounded(make: Callable[[], BaseStorage], seconds: float) -> BaseStorage:
     return found[0]
 
 
-def _reason(error: BaseException) -> str:
+def _short_reason(error: BaseException) -> str:
     cause = error.__cause__ or error
     if isinstance(cause, ModuleNotFoundError) and cause.name == "psycopg":
         return "install its driver: pip install 'radreward[postgresql]'"
@@ -125,7 +125,7 @@ def _reason(error: BaseException) -> str:
 
 
 @contextmanager
-def exclusive(storage: BaseStorage, study: str) -> Iterator[None]:
+def study_lock(storage: BaseStorage, study: str) -> Iterator[None]:
     """Alone among the workers of a study, on whichever machines, for a moment.
 
     No storage but a database knows locks, but all refuse a second study of one name: whoever makes it holds the lock.
@@ -141,26 +141,26 @@ def exclusive(storage: BaseStorage, study: str) -> Iterator[None]:
             optuna.create_study(storage=storage, study_name=name).set_user_attr("holder", mine)
             break
         except DuplicatedStudyError:
-            holder = _holder(storage, name)
+            holder = _lock_holder(storage, name)
             if holder != seen[0]:
                 seen = (holder, time.monotonic())
-            elif time.monotonic() - seen[1] > ABANDONED:
-                _release(storage, name, holder)
+            elif time.monotonic() - seen[1] > LOCK_TIMEOUT:
+                _release_lock(storage, name, holder)
             time.sleep(0.05)
     try:
         yield
     finally:
-        _release(storage, name, mine)
+        _release_lock(storage, name, mine)
 
 
-def _holder(storage: BaseStorage, name: str) -> str | None:
+def _lock_holder(storage: BaseStorage, name: str) -> str | None:
     with suppress(KeyError):  # it was released in the meantime
         holder: str | None = optuna.load_study(storage=storage, study_name=name).user_attrs.get("holder")
         return holder
     return None
 
 
-def _release(storage: BaseStorage, name: str, holder: str | None) -> None:
-    if _holder(storage, name) == holder:
+def _release_lock(storage: BaseStorage, name: str, holder: str | None) -> None:
+    if _lock_holder(storage, name) == holder:
         with suppress(KeyError):  # another did at this very moment
             optuna.delete_study(storage=storage, study_name=name)

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from radreward.errors import InputError
-from radreward.tuning.search_space import Label, Space
+from radreward.tuning.search_space import ParameterValue, SearchSpace
 
 _DEFAULTS: dict[str, Any] = {
     "sampler": "tpe",
@@ -40,11 +40,11 @@ _DEFAULTS: dict[str, Any] = {
     "overrides": {},
 }
 _REQUIRED = ("study", "base", "space")
-_KINDS = {"study": str, "base": str, "seed": int, "metric": str, "prune": bool, "overrides": dict}
+_KEY_TYPES = {"study": str, "base": str, "seed": int, "metric": str, "prune": bool, "overrides": dict}
 _CHOICES = {"sampler": ("tpe", "random", "grid"), "direction": ("maximize", "minimize")}
 
 
-class StudySettings(NamedTuple):
+class StudyConfig(NamedTuple):
     """What the file of a study says, checked.
 
     Attributes:
@@ -70,21 +70,21 @@ class StudySettings(NamedTuple):
     direction: str
     prune: bool
     overrides: Mapping[str, Any]
-    space: Space
-    identity: Mapping[str, Any]
+    space: SearchSpace
+    search_definition: Mapping[str, Any]
 
-    def arguments(self, labels: Mapping[str, Label]) -> list[str]:
+    def overrides_for(self, values: Mapping[str, ParameterValue]) -> list[str]:
         """What a trial with these values sets, as `key=value`.
 
         Values of the sampler win over `overrides`. Shorter keys come first: a class before its own settings.
         """
-        chosen = {**self.overrides, **self.space.settings(labels)}
-        return [f"{key}={_text(chosen[key])}" for key in sorted(chosen, key=lambda key: key.count("."))]
+        chosen = {**self.overrides, **self.space.overrides(values)}
+        return [f"{key}={_to_argument(chosen[key])}" for key in sorted(chosen, key=lambda key: key.count("."))]
 
 
-def read_settings(
+def load_study_config(
     path: Path, base: Path | None = None, trials: int | None = None, overrides: Sequence[str] = ()
-) -> StudySettings:
+) -> StudyConfig:
     """Read the file of a study.
 
     Args:
@@ -97,12 +97,14 @@ def read_settings(
         InputError: If something in it cannot be used; names the file and the key.
     """
     try:
-        return _checked(_mapping(path), base, trials, overrides)
+        return _parse_config(_read_yaml(path), base, trials, overrides)
     except InputError as error:
         raise InputError(error if str(error).startswith(str(path)) else f"{path}: {error}") from error
 
 
-def _checked(given: dict[str, Any], base: Path | None, trials: int | None, overrides: Sequence[str]) -> StudySettings:
+def _parse_config(
+    given: dict[str, Any], base: Path | None, trials: int | None, overrides: Sequence[str]
+) -> StudyConfig:
     if unknown := sorted(set(map(str, given)) - {*_DEFAULTS, *_REQUIRED}):
         raise InputError(f"unknown key {unknown[0]!r}; Expected {', '.join([*_REQUIRED, *_DEFAULTS])}.")
     found = {**_DEFAULTS, **given}
@@ -111,7 +113,7 @@ def _checked(given: dict[str, Any], base: Path | None, trials: int | None, overr
     for key in _REQUIRED:
         if key not in found:
             raise InputError(f"{key}: Expected to be given.")
-    for key, kind in _KINDS.items():
+    for key, kind in _KEY_TYPES.items():
         value = found[key]
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise InputError(f"{key}: Expected a {kind.__name__} but got {value!r}.")
@@ -122,20 +124,20 @@ def _checked(given: dict[str, Any], base: Path | None, trials: int | None, overr
         raise InputError(f"study: Expected a name that can be a folder's but got {found['study']!r}.")
     if found["seed"] < 0:
         raise InputError(f"seed: Expected to be >= 0 but got {found['seed']}.")
-    space = Space(found["space"])
-    found["overrides"] = {**found["overrides"], **dict(_parsed(entry) for entry in overrides)}
-    found["trials"] = _total(found, space, trials)
+    space = SearchSpace(found["space"])
+    found["overrides"] = {**found["overrides"], **dict(_parse_override(entry) for entry in overrides)}
+    found["trials"] = _trial_count(found, space, trials)
     identity = {key: found[key] for key in (*_DEFAULTS, "space") if key != "trials"}
-    identity["base"] = _mapping(Path(found["base"]))  # what it says, wherever it lies
-    return StudySettings(
+    identity["base"] = _read_yaml(Path(found["base"]))  # what it says, wherever it lies
+    return StudyConfig(
         **{key: found[key] for key in ("study", *_DEFAULTS)},
         base=Path(found["base"]),
         space=space,
-        identity=json.loads(json.dumps(identity, default=str)),
+        search_definition=json.loads(json.dumps(identity, default=str)),
     )
 
 
-def _total(found: Mapping[str, Any], space: Space, trials: int | None) -> int:
+def _trial_count(found: Mapping[str, Any], space: SearchSpace, trials: int | None) -> int:
     if found["sampler"] == "grid":
         if trials is not None or found["trials"] is not None:
             raise InputError("trials: Expected none with the sampler grid, which tries all combinations.")
@@ -146,7 +148,7 @@ def _total(found: Mapping[str, Any], space: Space, trials: int | None) -> int:
     return total
 
 
-def _mapping(path: Path) -> dict[str, Any]:
+def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -160,13 +162,13 @@ def _mapping(path: Path) -> dict[str, Any]:
     return found
 
 
-def _parsed(entry: str) -> tuple[str, str]:
+def _parse_override(entry: str) -> tuple[str, str]:
     key, sign, value = entry.removeprefix("--").partition("=")
     if not sign or not key:
         raise InputError(f"{entry}: Expected dotted.key=value.")
     return key, value
 
 
-def _text(value: Any) -> str:
+def _to_argument(value: Any) -> str:
     """A value as on a command line."""
     return value if isinstance(value, str) else json.dumps(value)

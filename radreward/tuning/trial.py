@@ -21,15 +21,15 @@ from optuna_integration import PyTorchLightningPruningCallback
 
 from radreward.errors import InputError
 from radreward.modules.run_folder import RunFolder, write_json
-from radreward.tuning.search_space import Label
-from radreward.tuning.study_config import StudySettings
+from radreward.tuning.search_space import ParameterValue
+from radreward.tuning.study_config import StudyConfig
 
 
 class StudyError(InputError):
     """What goes wrong in every trial of a study, so that no other needs to be tried."""
 
 
-class Training(Protocol):
+class TunableRun(Protocol):
     """What is tuned: it trains, with callbacks."""
 
     @property
@@ -40,7 +40,7 @@ class Training(Protocol):
         """Train."""
 
 
-class Runner(NamedTuple):
+class TrialRunner(NamedTuple):
     """How settings become a training.
 
     Attributes:
@@ -48,11 +48,11 @@ class Runner(NamedTuple):
         describe: From the same to all settings as YAML; raises where they do not fit, and builds nothing.
     """
 
-    build: Callable[[Path, Sequence[str]], Training]
-    describe: Callable[[Path, Sequence[str]], str]
+    build: Callable[[Path, Sequence[str]], TunableRun]
+    dump_config: Callable[[Path, Sequence[str]], str]
 
 
-class Outcome(NamedTuple):
+class TrialResult(NamedTuple):
     """How a trial ended: with a value, pruned at a value, or failed for a reason."""
 
     state: TrialState
@@ -60,7 +60,7 @@ class Outcome(NamedTuple):
     reason: str | None
 
 
-class Validations(PyTorchLightningPruningCallback):
+class ReportValidations(PyTorchLightningPruningCallback):
     """Reports the metric at every validation, by step; ends the trial where the pruner says so.
 
     (Optuna's callback counts epochs, of which a short run has one, with many validations.)
@@ -73,7 +73,7 @@ class Validations(PyTorchLightningPruningCallback):
     def __init__(self, trial: Trial, metric: str) -> None:
         super().__init__(trial, metric)
         self.trial = trial
-        self.values: dict[int, float] = _reported(trial)
+        self.values: dict[int, float] = _reported_values(trial)
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Report.
@@ -97,8 +97,8 @@ class Validations(PyTorchLightningPruningCallback):
 
 
 def run_trial(
-    settings: StudySettings, runner: Runner, trial: Trial, labels: Mapping[str, Label], folder: Path
-) -> Outcome:
+    config: StudyConfig, runner: TrialRunner, trial: Trial, values: Mapping[str, ParameterValue], folder: Path
+) -> TrialResult:
     """Train with the settings of a trial. What another worker began in the folder is continued.
 
     The value is the best one over the validations, as `fit` keeps the weights of the best.
@@ -107,38 +107,40 @@ def run_trial(
         StudyError: If no other trial would do better.
         KeyboardInterrupt: If it was stopped.
     """
-    arguments, run, began = settings.arguments(labels), RunFolder(folder), time.monotonic()
+    arguments, run, began = config.overrides_for(values), RunFolder(folder), time.monotonic()
     goes_on = run.last.is_file()
     if folder.exists() and not goes_on:
         shutil.rmtree(folder)
     try:
-        outcome = _train(settings, runner, trial, [*arguments, f"run={folder}"], run, goes_on)
+        outcome = _train(config, runner, trial, [*arguments, f"run={folder}"], run, goes_on)
     except StudyError as error:
-        record(folder, trial, labels, arguments, Outcome(TrialState.FAIL, None, str(error)), time.monotonic() - began)
+        write_trial_record(
+            folder, trial, values, arguments, TrialResult(TrialState.FAIL, None, str(error)), time.monotonic() - began
+        )
         raise
     except Exception as error:  # whatever it is: it is recorded, and other settings may do better
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "error.txt").write_text(traceback.format_exc(), encoding="utf-8")
         text = " ".join(str(error).split())
         kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-        outcome = Outcome(TrialState.FAIL, None, f"{kind}{text}")
-    record(folder, trial, labels, arguments, outcome, time.monotonic() - began)
+        outcome = TrialResult(TrialState.FAIL, None, f"{kind}{text}")
+    write_trial_record(folder, trial, values, arguments, outcome, time.monotonic() - began)
     gc.collect()  # trainer and module know each other: two models would be in memory otherwise
     return outcome
 
 
 def _train(
-    settings: StudySettings, runner: Runner, trial: Trial, arguments: Sequence[str], run: RunFolder, goes_on: bool
-) -> Outcome:
-    training = runner.build(settings.base, [*arguments, f"ckpt_path={'last' if goes_on else 'null'}"])
-    if goes_on and _lacks_a_validation(training.trainer, run.last, _reported(trial)):
+    config: StudyConfig, runner: TrialRunner, trial: Trial, arguments: Sequence[str], run: RunFolder, resume: bool
+) -> TrialResult:
+    training = runner.build(config.base, [*arguments, f"ckpt_path={'last' if resume else 'null'}"])
+    if resume and _missed_validation(training.trainer, run.last, _reported_values(trial)):
         shutil.rmtree(run.folder)
-        training = runner.build(settings.base, [*arguments, "ckpt_path=null"])
+        training = runner.build(config.base, [*arguments, "ckpt_path=null"])
     if training.trainer.world_size > 1:
         raise StudyError(
             "trainer: Expected one process for a trial. Give each worker a device, and start the command once for each."
         )
-    seen = Validations(trial, settings.metric)
+    seen = ReportValidations(trial, config.metric)
     training.trainer.callbacks.append(seen)  # type: ignore[attr-defined]  # Lightning's list, which it does not declare
     state, reason = TrialState.COMPLETE, None
     try:
@@ -147,17 +149,17 @@ def _train(
         state, reason = TrialState.PRUNED, f"worse than the median at step {max(seen.values)}"
     if not seen.values:
         raise StudyError(
-            f"metric: {settings.metric!r} is never logged, because there was no validation: "
+            f"metric: {config.metric!r} is never logged, because there was no validation: "
             "trainer.val_check_interval and data.validation say when and on what."
         )
     finite = [value for value in seen.values.values() if math.isfinite(value)]
     if not finite:
-        return Outcome(TrialState.FAIL, None, f"{settings.metric} is not finite at any validation")
-    best = max if settings.direction == "maximize" else min
-    return Outcome(state, best(finite), reason)
+        return TrialResult(TrialState.FAIL, None, f"{config.metric} is not finite at any validation")
+    best = max if config.direction == "maximize" else min
+    return TrialResult(state, best(finite), reason)
 
 
-def _lacks_a_validation(trainer: Trainer, checkpoint: Path, reported: Mapping[int, float]) -> bool:
+def _missed_validation(trainer: Trainer, checkpoint: Path, reported: Mapping[int, float]) -> bool:
     """Whether a validation was due when the checkpoint was written, and ended with the worker: Lightning skips it."""
     step = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)["global_step"]
     every = getattr(trainer, "val_check_interval", None)
@@ -165,17 +167,17 @@ def _lacks_a_validation(trainer: Trainer, checkpoint: Path, reported: Mapping[in
     return step not in reported and not (known and step % every)
 
 
-def _reported(trial: Trial) -> dict[int, float]:
+def _reported_values(trial: Trial) -> dict[int, float]:
     found = trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values
     return dict(found)
 
 
-def record(
+def write_trial_record(
     folder: Path,
     trial: Trial,
-    labels: Mapping[str, Label],
+    values: Mapping[str, ParameterValue],
     arguments: Sequence[str],
-    outcome: Outcome,
+    result: TrialResult,
     seconds: float,
 ) -> None:
     """Write `trial.json` beside what the run wrote."""
@@ -185,17 +187,17 @@ def record(
         {
             "study": trial.study.study_name,
             "number": trial.number,
-            "params": dict(labels),
+            "params": dict(values),
             "settings": list(arguments),
-            "state": STATES[outcome.state],
-            "value": outcome.value,
-            "reason": outcome.reason,
+            "state": STATE_NAMES[result.state],
+            "value": result.value,
+            "reason": result.reason,
             "seconds": round(seconds, 3),
         },
     )
 
 
-STATES = {
+STATE_NAMES = {
     TrialState.COMPLETE: "complete",
     TrialState.PRUNED: "pruned",
     TrialState.FAIL: "failed",
@@ -204,6 +206,6 @@ STATES = {
 }
 
 
-def tell(text: str) -> None:
+def log_progress(text: str) -> None:
     """A line of progress."""
     print(text, file=sys.stderr, flush=True)

@@ -10,15 +10,15 @@ from scipy.stats import kendalltau
 
 import radreward
 from radreward.cli import main
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.data.records import read_groups, write_groups
-from radreward.data.split import held_out
+from radreward.data.split import is_held_out
 from radreward.synthesis import synthesize_files
 
 
 def test_evaluate_agrees_with_what_fit_measured(trained: Path, tmp_path: Path) -> None:
     groups = read_groups(trained.parent / "groups.jsonl")
-    write_groups(tmp_path / "held.jsonl", (group for group in groups if held_out(group.reference, 0.3)))
+    write_groups(tmp_path / "held.jsonl", (group for group in groups if is_held_out(group.reference, 0.3)))
     output = tmp_path / "figures.json"
     command = ["evaluate", "--model", str(trained), "--data", str(tmp_path / "held.jsonl"), "--output", str(output)]
     assert main(command) == 0
@@ -31,7 +31,7 @@ def test_evaluate_agrees_with_what_fit_measured(trained: Path, tmp_path: Path) -
 def test_evaluate_of_a_scorer_without_criteria_judges_totals_by_the_criteria_of_the_data(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, figures = synthesize_files(tmp_path, RadCliQ(), 4), tmp_path / "figures.json"
+    path, figures = synthesize_files(tmp_path, RadCliQCriteria(), 4), tmp_path / "figures.json"
     command = ["evaluate", "--model=ratescore", f"--data={path}", f"--output={figures}"]
     assert main(command) == 2
     assert "--criteria: Expected by what errors are stated" in capsys.readouterr().err
@@ -123,7 +123,7 @@ def test_figures_are_written_into_a_new_folder_or_refused_before_scoring(
 def test_synthesize_writes_groups_that_fit_can_read(tmp_path: Path) -> None:
     command = ["synthesize", "--criteria", "radcliq", "--groups", "3", "--seed", "1", "--output", str(tmp_path / "d")]
     assert main(command) == 0
-    assert len(list(read_groups(tmp_path / "d" / "groups.parquet", RadCliQ()))) == 3
+    assert len(list(read_groups(tmp_path / "d" / "groups.parquet", RadCliQCriteria()))) == 3
 
 
 @pytest.mark.parametrize(

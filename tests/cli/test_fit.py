@@ -19,13 +19,13 @@ from tensorboard.backend.event_processing.event_accumulator import (
 from transformers import AutoModel, LlamaConfig
 
 from radreward.cli import main
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.data.datamodule import PairedReportDataModule
 from radreward.data.records import read_groups, write_groups
-from radreward.data.split import held_out
+from radreward.data.split import is_held_out
 from radreward.data.tokenizer import byte_tokenizer
 from radreward.errors import InputError
-from radreward.models import load_model
+from radreward.models import load_reward_model
 from radreward.modules import ProgressBar, RewardModule
 from tests.tiny_run import TAGS
 
@@ -95,7 +95,7 @@ def test_every_validated_reward_is_kept(trained: Path) -> None:
     rows = kept.to_pylist()
     data = build(trained / "config.yaml", f"run={trained / 'again'}").data
     assert isinstance(data, PairedReportDataModule)
-    known = {group.id: group for group in read_groups(data.records, RadCliQ())}
+    known = {group.id: group for group in read_groups(data.records, RadCliQCriteria())}
     assert (
         len(rows)
         == json.loads((trained / "metrics.json").read_text())["candidates"]
@@ -113,7 +113,7 @@ def test_the_written_configuration_builds_the_same_run(trained: Path, tmp_path: 
     assert isinstance(again.module, RewardModule)
     assert isinstance(again.data, PairedReportDataModule)
     assert again.module.model.backbone.name == "tiny-bert"
-    assert again.module.criteria == RadCliQ() == again.data.criteria
+    assert again.module.criteria == RadCliQCriteria() == again.data.criteria
     assert again.checkpoint is None
     assert again.trainer.max_steps == 6
 
@@ -150,7 +150,7 @@ def test_the_other_processes_of_a_run_find_its_folder_begun(config: Path, monkey
         raise Reached
 
     first, second = build(config), build(config)
-    first.run.begin(first.data.fingerprint(), resume=False)
+    first.run.create(first.data.file_fingerprints(), resume=False)
     with pytest.raises(InputError, match="holds a run"):
         second.fit()
     monkeypatch.setattr(Trainer, "is_global_zero", False)
@@ -240,7 +240,7 @@ def test_a_checkpoint_that_is_not_there_is_named(
 @pytest.mark.parametrize("precision", ["bf16-true", "64-true"])
 def test_a_run_in_another_precision_ends_with_a_model(precision: str, config: Path, tmp_path: Path) -> None:
     assert main(["fit", f"--config={config}", f"--trainer.precision={precision}", "--trainer.max_steps=2"]) == 0
-    assert load_model(tmp_path / "run" / "model").calibration is not None
+    assert load_reward_model(tmp_path / "run" / "model").calibration is not None
 
 
 # bitsandbytes reads a field of torch by a name that torch is dropping.
@@ -266,7 +266,7 @@ def test_a_quantised_backbone_is_trained_continued_and_used(
     assert step(last) == 5
     capsys.readouterr()
     held = tmp_path / "held.jsonl"
-    write_groups(held, (g for g in read_groups(tmp_path / "groups.jsonl") if held_out(g.reference, 0.3)))
+    write_groups(held, (g for g in read_groups(tmp_path / "groups.jsonl") if is_held_out(g.reference, 0.3)))
     figures = tmp_path / "figures.json"
     assert main(["evaluate", f"--model={tmp_path / 'run'}", f"--data={held}", f"--output={figures}"]) == 0
     measured = json.loads((tmp_path / "run" / "metrics.json").read_text())["agreement"]["total"]["tau_b"]

@@ -10,13 +10,13 @@ import torch
 
 import radreward
 from radreward.cli import main
-from radreward.criteria import RadCliQSignificance
+from radreward.criteria import RadCliQSignificanceCriteria
 from radreward.data.tokenizer import load_tokenizer
 from radreward.models import Backbone, LoRA
 from radreward.synthesis import synthesize_files
-from radreward.systems.sentence_eval.artifact import save_relations, saved_relations
+from radreward.systems.sentence_eval.artifact import make_relation_artifact, save_relation_artifact
 from radreward.systems.sentence_eval.judges import RelationJudge
-from radreward.systems.sentence_eval.model import RelationModel, Relations
+from radreward.systems.sentence_eval.model import RelationModel, RelationPredictor
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +25,14 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = RelationModel(Backbone("tiny-bert", LoRA(2)), 8, 8)
-    save_relations(saved_relations(Relations(model, load_tokenizer("tiny-bert"))), folder)
+    save_relation_artifact(make_relation_artifact(RelationPredictor(model, load_tokenizer("tiny-bert"))), folder)
     return folder
 
 
 @pytest.fixture(scope="module")
 def groups(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("groups")
-    return synthesize_files(folder, RadCliQSignificance(), 45, 4, length="statement")
+    return synthesize_files(folder, RadCliQSignificanceCriteria(), 45, 4, granularity="statement")
 
 
 def test_leaves_a_scorer_and_judges_once(
@@ -89,7 +89,7 @@ def test_too_little_to_fit_to_is_told_in_a_line(
             "id": str(i),
             "reference": "Clear.",
             "candidate": "Edema.",
-            "errors": dict.fromkeys(RadCliQSignificance().tags, 0),
+            "errors": dict.fromkeys(RadCliQSignificanceCriteria().tags, 0),
         }
         for i in range(8)
     ]

@@ -13,8 +13,8 @@ import torch
 import yaml
 
 from radreward.criteria import Criteria
-from radreward.modules import Judged
-from radreward.modules.agreement_metrics import agreement
+from radreward.modules import ScoredCandidates
+from radreward.modules.agreement_metrics import reward_agreement
 
 CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long."}])
 
@@ -40,7 +40,7 @@ def make_run(tmp_path: Path) -> Callable[..., Path]:
         errors = torch.from_numpy(rng.integers(0, 3, (4 * references, len(criteria.tags)))).float()
         blur = np.random.default_rng([seed, round(100 * noise)]).normal(0, noise, errors.shape)
         rewards = criteria.quality(errors) + torch.from_numpy(blur).float()
-        judged = Judged(rewards, errors, torch.from_numpy(group))
+        judged = ScoredCandidates(rewards, errors, torch.from_numpy(group))
         columns: dict[str, Any] = {
             "group": [f"r{number}" for number in group],
             "candidate": np.tile(np.arange(4), references),
@@ -66,7 +66,7 @@ def make_run(tmp_path: Path) -> Callable[..., Path]:
         (folder / "config.yaml").write_text(yaml.safe_dump(config))
         (folder / "data.json").write_text(json.dumps({"g": records}))
         (folder / "model" / "config.json").write_text(json.dumps({"criteria": criteria.to_dict()}))
-        figures = agreement(criteria, judged, errors.abs() + 0.5)
+        figures = reward_agreement(criteria, judged, errors.abs() + 0.5)
         (folder / "metrics.json").write_text(json.dumps({"agreement": figures}))
         return folder
 

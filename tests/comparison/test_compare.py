@@ -10,30 +10,30 @@ import pyarrow.parquet as pq
 import pytest
 
 from radreward.comparison import compare
-from radreward.comparison.runs import Run, find_runs, read_run
+from radreward.comparison.runs import FinishedRun, find_runs, read_run
 from radreward.criteria import Criteria, Criterion
 from radreward.errors import InputError
 
 Make = Callable[..., Path]
 
 
-def ordered_right(run: Run, column: int | None) -> dict[str, tuple[int, int]]:
+def ordered_right(run: FinishedRun, column: int | None) -> dict[str, tuple[int, int]]:
     """By reference, pairs ordered right and pairs, by a loop; the total where no column is given."""
     rewards, errors = (
         values.sum(1) if column is None else values[:, column]
-        for values in (run.validated.rewards, run.validated.errors)
+        for values in (run.validation.rewards, run.validation.errors)
     )
     found: dict[str, tuple[int, int]] = {}
     for i, j in itertools.combinations(range(len(rewards)), 2):
-        if run.validated.group[i] == run.validated.group[j] and errors[i] != errors[j]:
-            right, pairs = found.get(run.validated.group[i], (0, 0))
+        if run.validation.group[i] == run.validation.group[j] and errors[i] != errors[j]:
+            right, pairs = found.get(run.validation.group[i], (0, 0))
             better, worse = (i, j) if errors[i] < errors[j] else (j, i)
-            found[run.validated.group[i]] = right + (rewards[better] > rewards[worse]), pairs + 1
+            found[run.validation.group[i]] = right + (rewards[better] > rewards[worse]), pairs + 1
     return found
 
 
 @pytest.fixture
-def runs(make_run: Make) -> list[Run]:
+def runs(make_run: Make) -> list[FinishedRun]:
     return [
         read_run(make_run(f"{noise}-{seed}", seed=seed, noise=noise, lambda_=noise))
         for noise in (3.0, 0.3, 2.5)
@@ -41,19 +41,19 @@ def runs(make_run: Make) -> list[Run]:
     ]
 
 
-def test_figures_are_means_over_runs(runs: list[Run]) -> None:
+def test_figures_are_means_over_runs(runs: list[FinishedRun]) -> None:
     found = compare(runs)
-    for place, arm in enumerate(found.arms):
+    for place, arm in enumerate(found.run_groups):
         for tag in ("tone", "length", "total"):
             for name in ("tau_b", "spearman", "pair_accuracy", "count_mae"):
                 values = [run.agreement[tag][name] for run in runs[2 * place : 2 * place + 2]]
-                assert found.figures[tag][place][name] == pytest.approx(
+                assert found.metrics[tag][place][name] == pytest.approx(
                     (statistics.mean(map(float, values)), statistics.stdev(map(float, values)))  # type: ignore[arg-type]
                 ), (arm.name, tag, name)
 
 
 @pytest.mark.parametrize(("tag", "column"), [("tone", 0), ("length", 1), ("total", None)])
-def test_differences_are_those_of_a_loop(runs: list[Run], tag: str, column: int | None) -> None:
+def test_differences_are_those_of_a_loop(runs: list[FinishedRun], tag: str, column: int | None) -> None:
     found = compare(runs)
     assert found.differences[tag][0] is None
     counted = [ordered_right(run, column) for run in runs]
@@ -62,21 +62,21 @@ def test_differences_are_those_of_a_loop(runs: list[Run], tag: str, column: int 
         difference = found.differences[tag][place]
         assert difference is not None
         assert difference.mean == pytest.approx(np.mean(shares[2 * place : 2 * place + 2]) - np.mean(shares[:2]))
-        apart = found.figures[tag][place]["pair_accuracy"].mean, found.figures[tag][0]["pair_accuracy"].mean
+        apart = found.metrics[tag][place]["pair_accuracy"].mean, found.metrics[tag][0]["pair_accuracy"].mean
         assert difference.mean == pytest.approx(apart[0] - apart[1], abs=2e-6)  # type: ignore[operator]
         assert difference.p is not None
-        assert difference.holm is not None
-        assert difference.p <= difference.holm
+        assert difference.p_holm is not None
+        assert difference.p <= difference.p_holm
 
 
-def test_a_better_scorer_is_told_from_chance(runs: list[Run]) -> None:
+def test_a_better_scorer_is_told_from_chance(runs: list[FinishedRun]) -> None:
     found = compare(runs)
     better, alike = found.differences["total"][1:]
     assert better is not None
     assert alike is not None
-    assert better.holm is not None
-    assert better.holm < 0.01
-    assert better.holm == pytest.approx(2 * (better.p or 0))
+    assert better.p_holm is not None
+    assert better.p_holm < 0.01
+    assert better.p_holm == pytest.approx(2 * (better.p or 0))
     assert alike.p is not None
     assert alike.p > 0.05
     assert alike.low is not None
@@ -84,7 +84,7 @@ def test_a_better_scorer_is_told_from_chance(runs: list[Run]) -> None:
     assert alike.low < 0 < alike.high
 
 
-def test_the_baseline_can_be_named(runs: list[Run]) -> None:
+def test_the_baseline_can_be_named(runs: list[FinishedRun]) -> None:
     one, other = compare(runs), compare(runs, baseline="lambda_=0.3")
     forth, back = one.differences["total"][1], other.differences["total"][0]
     assert forth is not None
@@ -95,17 +95,17 @@ def test_the_baseline_can_be_named(runs: list[Run]) -> None:
         compare(runs, baseline="lambda_=7")
 
 
-def test_the_same_runs_give_the_same_numbers(runs: list[Run]) -> None:
+def test_the_same_runs_give_the_same_numbers(runs: list[FinishedRun]) -> None:
     assert compare(runs) == compare(runs)
 
 
-def test_the_order_of_rows_does_not_matter(make_run: Make, runs: list[Run]) -> None:
+def test_the_order_of_rows_does_not_matter(make_run: Make, runs: list[FinishedRun]) -> None:
     path = make_run("other", lambda_=9.0)
     before = read_run(path)
     table = pq.read_table(path / "validation.parquet")
     pq.write_table(table.take(np.random.default_rng(0).permutation(len(table))), path / "validation.parquet")
     after = read_run(path)
-    assert all(np.array_equal(a, b) for a, b in zip(before.validated, after.validated, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(before.validation, after.validation, strict=True))
 
 
 def test_other_criteria_are_refused(make_run: Make) -> None:
@@ -149,5 +149,5 @@ def test_the_runs_of_a_study(make_run: Make, tmp_path: Path) -> None:
         "/study/trials/1: failed",
         "/study/trials/3: pruned",
     ]
-    assert [arm.name for arm in compare(runs).arms] == ["both", "total"]
-    assert [arm.name for arm in compare(runs, by="loss").arms] == ["both", "total"]
+    assert [arm.name for arm in compare(runs).run_groups] == ["both", "total"]
+    assert [arm.name for arm in compare(runs, group_by="loss").run_groups] == ["both", "total"]

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from radreward.comparison.run_groups import Arm, arms_by, arms_of
+from radreward.comparison.run_groups import RunGroup, group_by_seed, group_by_setting
 from radreward.comparison.runs import read_run
 from radreward.errors import InputError
 
 Make = Callable[..., Path]
 
 
-def names(arms: list[Arm]) -> list[tuple[str, int]]:
+def names(arms: list[RunGroup]) -> list[tuple[str, int]]:
     return [(arm.name, len(arm.runs)) for arm in arms]
 
 
 def test_seeds_are_one_arm_and_a_setting_names_the_others(make_run: Make) -> None:
     runs = [read_run(make_run(f"{lam}-{seed}", seed=seed, lambda_=lam)) for seed in (0, 1) for lam in (1.0, 0.5)]
-    assert names(arms_of(runs)) == [("lambda_=1.0", 2), ("lambda_=0.5", 2)]
+    assert names(group_by_seed(runs)) == [("lambda_=1.0", 2), ("lambda_=0.5", 2)]
 
 
 def test_classes_are_named_without_their_modules_and_without_the_settings_of_one(make_run: Make) -> None:
@@ -28,7 +28,7 @@ def test_classes_are_named_without_their_modules_and_without_the_settings_of_one
         read_run(make_run("b", lambda_=2.0)),
         read_run(make_run("c", loss="mine.losses.Smooth", width=3)),
     ]
-    assert names(arms_of(runs)) == [
+    assert names(group_by_seed(runs)) == [
         ("objective=MarginRewardEnforcement, lambda_=1.0", 1),
         ("objective=MarginRewardEnforcement, lambda_=2.0", 1),
         ("objective=Smooth", 1),
@@ -37,17 +37,17 @@ def test_classes_are_named_without_their_modules_and_without_the_settings_of_one
 
 def test_classes_of_one_name_stay_apart(make_run: Make) -> None:
     runs = [read_run(make_run("a", loss="one.Smooth")), read_run(make_run("b", loss="two.Smooth"))]
-    assert names(arms_of(runs)) == [("objective=one.Smooth", 1), ("objective=two.Smooth", 1)]
+    assert names(group_by_seed(runs)) == [("objective=one.Smooth", 1), ("objective=two.Smooth", 1)]
 
 
 def test_a_name_with_a_dot_is_no_class(make_run: Make) -> None:
     runs = [read_run(make_run(name, version=name)) for name in ("v1.5", "v2.5", "V3.X-b")]
-    assert names(arms_of(runs)) == [("version=v1.5", 1), ("version=v2.5", 1), ("version=V3.X-b", 1)]
+    assert names(group_by_seed(runs)) == [("version=v1.5", 1), ("version=v2.5", 1), ("version=V3.X-b", 1)]
 
 
 def test_what_one_run_lacks_is_told(make_run: Make) -> None:
     runs = [read_run(make_run("a", extra=1)), read_run(make_run("b"))]
-    assert names(arms_of(runs)) == [("extra=1", 1), ("no extra", 1)]
+    assert names(group_by_seed(runs)) == [("extra=1", 1), ("no extra", 1)]
 
 
 def test_what_a_study_chose_names_its_trials(make_run: Make) -> None:
@@ -55,7 +55,7 @@ def test_what_a_study_chose_names_its_trials(make_run: Make) -> None:
     for folder, loss in zip(folders, ("both", "v1.5"), strict=True):
         params = {"loss": loss, "model.objective": f"a.{loss.title()[0]}", "seed_everything": 0}
         (folder / "trial.json").write_text(json.dumps({"state": "complete", "params": params}))
-    assert names(arms_of([read_run(folder) for folder in folders])) == [
+    assert names(group_by_seed([read_run(folder) for folder in folders])) == [
         ("both, objective=B", 1),
         ("v1.5, objective=V", 1),
     ]
@@ -63,24 +63,24 @@ def test_what_a_study_chose_names_its_trials(make_run: Make) -> None:
 
 def test_other_training_data_are_another_arm(make_run: Make) -> None:
     runs = [read_run(make_run("a", records="1" * 64)), read_run(make_run("b", records="2" * 64))]
-    assert names(arms_of(runs)) == [("records=g@11111111", 1), ("records=g@22222222", 1)]
+    assert names(group_by_seed(runs)) == [("records=g@11111111", 1), ("records=g@22222222", 1)]
 
 
 def test_one_arm_has_the_name_of_its_folder(make_run: Make) -> None:
     folder = make_run("only")
-    assert names(arms_of([read_run(folder)])) == [(str(folder), 1)]
+    assert names(group_by_seed([read_run(folder)])) == [(str(folder), 1)]
 
 
 def test_a_run_made_twice_is_refused(make_run: Make) -> None:
     runs = [read_run(make_run("a", seed=4)), read_run(make_run("b", seed=4))]
     with pytest.raises(InputError, match=r"a and .*b: have the same settings and the same seed_everything, 4"):
-        arms_of(runs)
+        group_by_seed(runs)
 
 
 def test_by_puts_together_what_differs_otherwise(make_run: Make) -> None:
     runs = [read_run(make_run(f"{lam}{c}", lambda_=lam, c=c)) for lam in (1.0, 0.5) for c in (0.1, 0.2)]
-    assert names(arms_by(runs, "lambda_")) == [("1.0", 2), ("0.5", 2)]
-    assert names(arms_by(runs, "model.objective.c")) == [("0.1", 2), ("0.2", 2)]
+    assert names(group_by_setting(runs, "lambda_")) == [("1.0", 2), ("0.5", 2)]
+    assert names(group_by_setting(runs, "model.objective.c")) == [("0.1", 2), ("0.2", 2)]
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_by_puts_together_what_differs_otherwise(make_run: Make) -> None:
 def test_by_of_no_setting(make_run: Make, key: str, told: str) -> None:
     runs = [read_run(make_run("a", c=1.0)), read_run(make_run("b"))]
     with pytest.raises(InputError, match=told):
-        arms_by(runs, key)
+        group_by_setting(runs, key)

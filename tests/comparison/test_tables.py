@@ -30,14 +30,14 @@ def test_csv_has_every_number(found: Comparison, tmp_path: Path) -> None:
     with write_comparison(found, tmp_path / "new" / "out").csv.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["criterion"], row["arm"]) for row in rows] == [
-        (tag, arm.name) for tag in ("tone", "length", "total") for arm in found.arms
+        (tag, arm.name) for tag in ("tone", "length", "total") for arm in found.run_groups
     ]
     for row in rows:
-        place = [arm.name for arm in found.arms].index(row["arm"])
-        spread = found.figures[row["criterion"]][place]["tau_b"]
+        place = [arm.name for arm in found.run_groups].index(row["arm"])
+        spread = found.metrics[row["criterion"]][place]["tau_b"]
         assert (float(row["tau_b_mean"]), float(row["tau_b_sd"])) == spread
         difference = found.differences[row["criterion"]][place]
-        assert row["difference_holm"] == ("" if difference is None else str(difference.holm))
+        assert row["difference_holm"] == ("" if difference is None else str(difference.p_holm))
         assert len(row["folders"].split()) == int(row["runs"]) == 2
 
 
@@ -48,7 +48,7 @@ def test_markdown_tables_are_whole(found: Comparison, tmp_path: Path) -> None:
     assert cells == {7, 6}
     assert "$#\\|\\[1\\]\\*\\<y\\>" in text
     assert text.index("## Total") < text.index("## Tone")
-    assert all(str(run.folder) in text for arm in found.arms for run in arm.runs)
+    assert all(str(run.folder) in text for arm in found.run_groups for run in arm.runs)
 
 
 def test_latex_is_escaped(found: Comparison, tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from radreward.criteria import (
     Criteria,
     CriteriaError,
-    CriteriaFile,
+    CriteriaFromYAML,
     Criterion,
-    MRScore,
-    RadCliQ,
-    RadCliQSignificance,
-    Rating,
+    MRScoreCriteria,
+    RadCliQCriteria,
+    RadCliQSignificanceCriteria,
+    RatingCriteria,
     load_criteria,
 )
 
@@ -27,43 +27,43 @@ GOOD = {"name": "mine", "criteria": [{"name": "tone", "description": "Rude."}]}
 
 
 def test_radcliq_total_is_minus_the_sum_of_counts() -> None:
-    criteria = RadCliQ()
+    criteria = RadCliQCriteria()
     assert criteria.tags == SIX
     errors = torch.tensor([[2.0, 1, 0, 0, 3, 0]])
-    assert criteria.total(criteria.quality(errors)).tolist() == [-6.0]
+    assert criteria.total_quality(criteria.quality(errors)).tolist() == [-6.0]
 
 
 def test_significance_weighs_insignificant_errors_by_the_setting() -> None:
-    criteria = RadCliQSignificance(insignificant_weight=0.5)
+    criteria = RadCliQSignificanceCriteria(insignificant_weight=0.5)
     assert criteria.tags == tuple(f"{kind}_{tag}" for kind in ("significant", "insignificant") for tag in SIX)
     errors = {tag: 1.0 if tag.endswith("_omission") else 0.0 for tag in criteria.tags}
-    assert criteria.total(criteria.quality(criteria.vector(errors))).item() == -1.5
-    assert RadCliQSignificance().weights.tolist() == [1.0] * 6 + [0.25] * 6
+    assert criteria.total_quality(criteria.quality(criteria.to_tensor(errors))).item() == -1.5
+    assert RadCliQSignificanceCriteria().weights.tolist() == [1.0] * 6 + [0.25] * 6
 
 
 def test_mrscore_takes_the_weights_of_the_paper_off_100() -> None:
-    criteria = MRScore()
-    assert criteria.total(criteria.quality(torch.ones(7))).item() == 0.0
-    assert criteria.total(criteria.quality(torch.tensor([1.0, 0, 0, 0, 0, 0, 1]))).item() == 65.0
+    criteria = MRScoreCriteria()
+    assert criteria.total_quality(criteria.quality(torch.ones(7))).item() == 0.0
+    assert criteria.total_quality(criteria.quality(torch.tensor([1.0, 0, 0, 0, 0, 0, 1]))).item() == 65.0
 
 
 @given(st.lists(st.floats(0, 50), min_size=6, max_size=6))
 def test_errors_inverts_quality(values: list[float]) -> None:
-    criteria = RadCliQ()
+    criteria = RadCliQCriteria()
     errors = torch.tensor(values)
     torch.testing.assert_close(criteria.errors(criteria.quality(errors)), errors)
 
 
 def test_a_rating_is_its_own_quality() -> None:
-    criteria = Rating()
-    quality = criteria.quality(criteria.vector({"rating": 4.5}))
-    assert criteria.total(quality).item() == 4.5
+    criteria = RatingCriteria()
+    quality = criteria.quality(criteria.to_tensor({"rating": 4.5}))
+    assert criteria.total_quality(quality).item() == 4.5
     assert criteria.errors(quality).tolist() == [4.5]
-    assert criteria.penalty({"rating": 4.5}) == -4.5
+    assert criteria.weighted_errors({"rating": 4.5}) == -4.5
     assert Criteria.from_dict(criteria.to_dict()) == criteria
     mixed = Criteria("mixed", [Criterion("tone", "Rude.", weight=2), Criterion("taste", "Liked.", "rating", 3)])
     errors = torch.tensor([[1.0, 4.0], [0.0, 2.0]])
-    assert mixed.total(mixed.quality(errors)).tolist() == [10.0, 6.0]
+    assert mixed.total_quality(mixed.quality(errors)).tolist() == [10.0, 6.0]
     assert torch.equal(mixed.errors(mixed.quality(errors)), errors)
 
 
@@ -73,7 +73,7 @@ def test_a_criterion_that_weighs_nothing_has_no_errors_to_give_back() -> None:
 
 
 def test_round_trip_through_plain_values() -> None:
-    for criteria in (RadCliQ(), RadCliQSignificance(0.1), MRScore()):
+    for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria(0.1), MRScoreCriteria()):
         assert Criteria.from_dict(yaml.safe_load(yaml.safe_dump(criteria.to_dict()))) == criteria
 
 
@@ -113,12 +113,12 @@ def test_unusable_criteria_are_named(change: dict[str, object], message: str) ->
 )
 def test_unusable_errors_are_named(errors: dict[str, float], message: str) -> None:
     with pytest.raises(CriteriaError, match=message):
-        Criteria.from_dict(GOOD).vector(errors)
+        Criteria.from_dict(GOOD).to_tensor(errors)
 
 
 def test_binary_errors_are_0_or_1() -> None:
     with pytest.raises(CriteriaError, match="expected 0 or 1"):
-        MRScore().vector(dict.fromkeys(MRScore().tags, 2.0))
+        MRScoreCriteria().to_tensor(dict.fromkeys(MRScoreCriteria().tags, 2.0))
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ def test_an_unusable_file_is_named(tmp_path: Path, content: bytes, message: str)
     path = tmp_path / "mine.yaml"
     path.write_bytes(content)
     with pytest.raises(CriteriaError, match=rf"mine\.yaml.*{message}"):
-        CriteriaFile(str(path))
+        CriteriaFromYAML(str(path))
 
 
 def test_load_criteria_knows_presets_and_files(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump(GOOD))
     assert load_criteria(str(path)) == Criteria.from_dict(GOOD)
-    assert load_criteria("radcliq") == RadCliQ()
+    assert load_criteria("radcliq") == RadCliQCriteria()
     with pytest.raises(CriteriaError, match="radcliq, radcliq-significance, mrscore or a .yaml file but got 'radclip'"):
         load_criteria("radclip")
     with pytest.raises(CriteriaError, match="cannot be read"):

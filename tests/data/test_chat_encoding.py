@@ -4,9 +4,9 @@ import pytest
 from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerBase
 
-from radreward.criteria import RadCliQ
-from radreward.data.chat_encoding import Questions, turn
-from radreward.data.collators.reward import TooLong
+from radreward.criteria import RadCliQCriteria
+from radreward.data.chat_encoding import ChatPromptEncoder, chat_wrapper
+from radreward.data.collators.reward import PromptTooLongError
 from radreward.data.tokenizer import byte_tokenizer, word_tokenizer
 from radreward.errors import InputError
 from radreward.systems.radreason.prompt import RadReasonTemplate
@@ -17,8 +17,8 @@ TEMPLATE = (
 )
 
 
-def questions(max_length: int = 2000, instructed: bool = True) -> Questions:
-    return Questions("tiny-llama", RadCliQ(), RadReasonTemplate(instructed), max_length, 50)
+def questions(max_length: int = 2000, instructed: bool = True) -> ChatPromptEncoder:
+    return ChatPromptEncoder("tiny-llama", RadCliQCriteria(), RadReasonTemplate(instructed), max_length, 50)
 
 
 def text(tokenizer: PreTrainedTokenizerBase, tokens: list[int]) -> str:
@@ -28,20 +28,20 @@ def text(tokenizer: PreTrainedTokenizerBase, tokens: list[int]) -> str:
 def test_a_chat_template_stands_around_the_question() -> None:
     tokenizer = byte_tokenizer(encoder=False)
     tokenizer.chat_template = TEMPLATE
-    before, after = turn(tokenizer, "auto")
+    before, after = chat_wrapper(tokenizer, "auto")
     assert text(tokenizer, before) == "<|user|>"
     assert text(tokenizer, after) == "</s><|assistant|>"
     assert after[0] == tokenizer.eos_token_id
-    assert turn(tokenizer, "none") == ([1], [])
+    assert chat_wrapper(tokenizer, "none") == ([1], [])
 
 
 def test_without_a_chat_template_the_question_stands_alone() -> None:
-    assert turn(byte_tokenizer(encoder=False), "auto") == ([1], [])
+    assert chat_wrapper(byte_tokenizer(encoder=False), "auto") == ([1], [])
 
 
 def test_the_layout_of_the_published_weights() -> None:
     tokenizer = byte_tokenizer(encoder=False)
-    before, after = turn(tokenizer, "green")
+    before, after = chat_wrapper(tokenizer, "green")
     assert text(tokenizer, before) == "<s><|user|>\n"
     assert text(tokenizer, after) == "</s>\n<|assistant|>\n"
 
@@ -50,42 +50,42 @@ def test_a_template_that_hides_the_question_is_refused() -> None:
     tokenizer = byte_tokenizer(encoder=False)
     tokenizer.chat_template = "nothing"
     with pytest.raises(InputError, match="Set chat to none"):
-        turn(tokenizer, "auto")
+        chat_wrapper(tokenizer, "auto")
     with pytest.raises(ValueError, match="auto, none or green"):
-        turn(tokenizer, "loud")  # type: ignore[arg-type]
+        chat_wrapper(tokenizer, "loud")  # type: ignore[arg-type]
 
 
 def test_pieces_are_the_rendered_text_and_reports_are_only_text() -> None:
     made = questions()
-    pieces = made.path("Clear </s> lungs.", "No edema.")
-    segments = RadReasonTemplate().render("Clear </s> lungs.", "No edema.", RadCliQ())
+    pieces = made.token_segments("Clear </s> lungs.", "No edema.")
+    segments = RadReasonTemplate().render("Clear </s> lungs.", "No edema.", RadCliQCriteria())
     assert [made.tokenizer.decode(piece[number == 0 :]) for number, piece in enumerate(pieces)] == list(segments)
     assert made.tokenizer.eos_token_id not in [token for piece in pieces for token in piece]
-    assert made.answer("Good.")[-1] == made.tokenizer.eos_token_id
+    assert made.encode_answer("Good.")[-1] == made.tokenizer.eos_token_id
 
 
 def test_candidates_of_a_reference_share_all_but_their_own_piece() -> None:
-    one, other = questions().path("Clear.", "a"), questions().path("Clear.", "b")
+    one, other = questions().token_segments("Clear.", "a"), questions().token_segments("Clear.", "b")
     assert one[:-1] == other[:-1]
     assert len(one) == 3
 
 
 def test_a_prompt_over_the_limit_is_refused_or_cut() -> None:
     made = questions(60, instructed=False)
-    with pytest.raises(TooLong, match="at most 60 tokens"):
-        made.fit("long " * 20, "longer " * 20, cut=False)
-    path, was_cut = made.fit("long " * 20, "longer " * 20, cut=True)
+    with pytest.raises(PromptTooLongError, match="at most 60 tokens"):
+        made.encode("long " * 20, "longer " * 20, truncate=False)
+    path, was_cut = made.encode("long " * 20, "longer " * 20, truncate=True)
     assert was_cut
     assert sum(map(len, path)) <= 60
 
 
 def test_limits_are_checked() -> None:
     with pytest.raises(ValueError, match="`max_answer`"):
-        Questions("tiny-llama", RadCliQ(), RadReasonTemplate(), 10, 0)
+        ChatPromptEncoder("tiny-llama", RadCliQCriteria(), RadReasonTemplate(), 10, 0)
     tokenizer = byte_tokenizer(encoder=False)
     tokenizer.add_tokens([AddedToken("x")])
     with pytest.raises(InputError, match="end token"):
-        Questions("tiny-bert", RadCliQ(), RadReasonTemplate())
+        ChatPromptEncoder("tiny-bert", RadCliQCriteria(), RadReasonTemplate())
 
 
 @pytest.mark.parametrize(

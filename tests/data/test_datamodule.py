@@ -10,9 +10,9 @@ from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
 
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.data.collators.base import Collator
-from radreward.data.collators.reward import PackedGroups
+from radreward.data.collators.reward import RewardCollator
 from radreward.data.datamodule import PairedReportDataModule
 from radreward.data.records import write_groups
 from radreward.errors import InputError
@@ -40,7 +40,7 @@ class Seen(LightningModule):
 
 
 def group(index: int, second: float = 1.0) -> ReportGroup:
-    none = dict.fromkeys(RadCliQ().tags, 0.0)
+    none = dict.fromkeys(RadCliQCriteria().tags, 0.0)
     return ReportGroup(
         str(index),
         f"Reference {index}." + " More." * (index % 7),
@@ -61,7 +61,7 @@ def fit(records: str, root: Path, workers: int, steps: int, resume: str | None =
         accelerator="cpu", logger=False, callbacks=[keep], max_steps=steps, limit_val_batches=0,
         enable_progress_bar=False, enable_model_summary=False,
     )  # fmt: skip
-    trainer.fit(module, PairedReportDataModule(records, RadCliQ(), Ids(), 0.2, 3, workers), ckpt_path=resume)
+    trainer.fit(module, PairedReportDataModule(records, RadCliQCriteria(), Ids(), 0.2, 3, workers), ckpt_path=resume)
     return module.seen
 
 
@@ -81,15 +81,15 @@ def test_no_pair_is_one_clear_line_or_skipped(tmp_path: Path) -> None:
     path = str(tmp_path / "groups.jsonl")
     write_groups(path, [group(0, 0.0), *map(group, range(1, 30))])
     with pytest.raises(InputError, match=r"groups\.jsonl, group '0': .* different totals but it has equal totals\."):
-        PairedReportDataModule(path, RadCliQ(), Ids(), 0.3).setup()
-    data = PairedReportDataModule(path, RadCliQ(), Ids(), 0.3, unpairable="skip")
+        PairedReportDataModule(path, RadCliQCriteria(), Ids(), 0.3).setup()
+    data = PairedReportDataModule(path, RadCliQCriteria(), Ids(), 0.3, on_unpairable="skip")
     data.setup()
-    assert data.skipped == 1
+    assert data.num_skipped == 1
     train = {i for batch in data.train_dataloader() for i in batch.tolist()}
     held = {i for batch in data.val_dataloader() for i in batch.tolist()}
     assert not train & held
     assert train | held == set(range(1, 30))
-    kept = PairedReportDataModule(path, RadCliQ(), Ids(), 0.3, unpairable="keep")
+    kept = PairedReportDataModule(path, RadCliQCriteria(), Ids(), 0.3, on_unpairable="keep")
     kept.setup()
     loaders = kept.train_dataloader(), kept.val_dataloader()
     assert {i for loader in loaders for batch in loader for i in batch.tolist()} == set(range(30))
@@ -99,7 +99,7 @@ def test_one_candidate_is_told(tmp_path: Path) -> None:
     path = str(tmp_path / "groups.jsonl")
     write_groups(path, [group(0)._replace(candidates=group(0).candidates[:1])])
     with pytest.raises(InputError, match="but it has one candidate. Set unpairable to skip such groups"):
-        PairedReportDataModule(path, RadCliQ(), Ids(), path).setup()
+        PairedReportDataModule(path, RadCliQCriteria(), Ids(), path).setup()
 
 
 def test_references_in_both_files_are_counted_and_logged(
@@ -108,20 +108,20 @@ def test_references_in_both_files_are_counted_and_logged(
     own = str(tmp_path / "own.jsonl")
     same = group(0)._replace(reference="reference  0.")  # but for case and white space
     write_groups(own, [same, *map(group, range(40, 45))])
-    PairedReportDataModule(records, RadCliQ(), Ids(), own).setup()
+    PairedReportDataModule(records, RadCliQCriteria(), Ids(), own).setup()
     assert f"1 of the 6 references of {own} are in {records} too" in caplog.text
     caplog.clear()
-    PairedReportDataModule(records, RadCliQ(), Ids(), 0.5).setup()
+    PairedReportDataModule(records, RadCliQCriteria(), Ids(), 0.5).setup()
     assert not caplog.text
 
 
 def test_a_prompt_too_long_is_told_before_anything_is_trained(records: str) -> None:
-    criteria = RadCliQ()
-    data = PairedReportDataModule(records, criteria, PackedGroups(criteria, "tiny-bert", max_length=20), 0.5)
+    criteria = RadCliQCriteria()
+    data = PairedReportDataModule(records, criteria, RewardCollator(criteria, "tiny-bert", max_length=20), 0.5)
     with pytest.raises(InputError, match=r"groups\.parquet, group '\d+', candidate 1: expected at most 20 tokens"):
         data.setup()
 
 
 def test_fewer_than_no_workers_are_refused() -> None:
     with pytest.raises(ValueError, match="Expected `workers` to be >= 0 but got -1"):
-        PairedReportDataModule("a.jsonl", RadCliQ(), Ids(), workers=-1)
+        PairedReportDataModule("a.jsonl", RadCliQCriteria(), Ids(), num_workers=-1)

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from radreward.data.entity_datamodule import EntityDataModule
-from radreward.data.entity_io import LabelledSentence, write_sentences
+from radreward.data.entity_io import TaggedSentence, write_tagged_sentences
 from radreward.errors import InputError
 
 
 def write(path: Path, texts: list[str]) -> str:
-    write_sentences(path, [LabelledSentence(text, ()) for text in texts])
+    write_tagged_sentences(path, [TaggedSentence(text, ()) for text in texts])
     return str(path)
 
 
@@ -21,13 +21,13 @@ def texts_of(loader: Any) -> list[str]:
 def test_every_sentence_is_on_one_side(tmp_path: Path) -> None:
     texts = [f"No nodule of {number} mm." for number in range(50)]
     files = [write(tmp_path / "a.jsonl", texts[:30]), write(tmp_path / "b.jsonl", texts[30:])]
-    data = EntityDataModule(files, validation=0.3, sentences_per_batch=4)
+    data = EntityDataModule(files, val_split=0.3, batch_size=4)
     data.setup()
     train, held = texts_of(data.train_dataloader()), texts_of(data.val_dataloader())
     assert set(train) | set(held) == set(texts)
     assert not set(train) & set(held)
     assert held == [text for text in texts if text in held], "validation keeps the order of the files"
-    assert set(data.fingerprint()) == set(files)
+    assert set(data.file_fingerprints()) == set(files)
 
 
 def test_a_validation_file_is_read_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -6,12 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.data.entity_io import LabelledSentence, from_tokens, read_sentences, spans_of_tags, write_sentences
+from radreward.data.entity_io import (
+    TaggedSentence,
+    read_tagged_sentences,
+    sentence_from_tokens,
+    spans_from_iob,
+    write_tagged_sentences,
+)
 from radreward.errors import InputError
 from radreward.types import ENTITY_TYPES, Entity
 
 TOKENS = ["No", "left", "effusion", "."]
-SENTENCE = LabelledSentence(
+SENTENCE = TaggedSentence(
     "No left effusion .", (Entity("left", "Anatomy", 3, 7), Entity("effusion", "Non-Abnormality", 8, 16))
 )
 
@@ -37,12 +43,12 @@ def test_all_layouts_say_the_same(tmp_path: Path) -> None:
     conll = tmp_path / "c.conll"
     conll.write_text("-DOCSTART- O\n\nNo\tO\nleft\tB-ANATOMY\neffusion\tB-NON-ABNORMALITY\n.\tO\n\n\n")
     for path in [*files, conll]:
-        assert list(read_sentences(path)) == [SENTENCE], path
+        assert list(read_tagged_sentences(path)) == [SENTENCE], path
 
 
 def test_spans_count_over_the_document(tmp_path: Path) -> None:
     row = {"sentences": [["Clear", "."], ["No", "edema"]], "ner": [[], [[3, 3, "NON-DISEASE"]]]}
-    found = list(read_sentences(write(tmp_path / "a.json", row)))
+    found = list(read_tagged_sentences(write(tmp_path / "a.json", row)))
     assert [sentence.entities for sentence in found] == [(), (Entity("edema", "Non-Disease", 3, 8),)]
 
 
@@ -59,11 +65,13 @@ def test_spans_count_over_the_document(tmp_path: Path) -> None:
     ],
 )
 def test_spans_of_tags(tags: list[str], expected: list[tuple[int, int, str]]) -> None:
-    assert spans_of_tags(tags) == expected
+    assert spans_from_iob(tags) == expected
 
 
 def test_stray_tags_can_be_left_out() -> None:
-    assert spans_of_tags(["I-Disease", "I-Disease", "B-Anatomy", "O", "I-Anatomy"], stray=False) == [(2, 3, "Anatomy")]
+    assert spans_from_iob(["I-Disease", "I-Disease", "B-Anatomy", "O", "I-Anatomy"], stray_starts_entity=False) == [
+        (2, 3, "Anatomy")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +100,7 @@ def test_stray_tags_can_be_left_out() -> None:
 def test_a_bad_line_is_named(tmp_path: Path, row: Any, message: str) -> None:
     path = write(tmp_path / "a.jsonl", {"text": "x", "entities": []}, row)
     with pytest.raises(InputError) as error:
-        list(read_sentences(path))
+        list(read_tagged_sentences(path))
     assert str(error.value).startswith(f"{path}, line 2: ")
     assert message in str(error.value)
 
@@ -100,10 +108,10 @@ def test_a_bad_line_is_named(tmp_path: Path, row: Any, message: str) -> None:
 def test_numbers_need_names(tmp_path: Path) -> None:
     path = write(tmp_path / "a.json", {"tokens": ["a"], "ner_tags": [7]})
     with pytest.raises(InputError, match=r"its tags are numbers; expected idx2label\.json"):
-        list(read_sentences(path))
+        list(read_tagged_sentences(path))
     (tmp_path / "idx2label.json").write_text('{"0": "O"}')
     with pytest.raises(InputError, match="line 1: field 'ner_tags': expected one of the tags O but got 7"):
-        list(read_sentences(path))
+        list(read_tagged_sentences(path))
 
 
 @pytest.mark.parametrize(
@@ -117,19 +125,19 @@ def test_a_bad_line_of_conll_is_named(tmp_path: Path, text: str, message: str) -
     path = tmp_path / "a.conll"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
-        list(read_sentences(path))
+        list(read_tagged_sentences(path))
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected a name that ends with"):
-        list(read_sentences(tmp_path / "a.csv"))
+        list(read_tagged_sentences(tmp_path / "a.csv"))
     with pytest.raises(InputError, match="cannot be read"):
-        list(read_sentences(tmp_path / "a.jsonl"))
+        list(read_tagged_sentences(tmp_path / "a.jsonl"))
     (tmp_path / "b.jsonl").write_bytes(b'{"text": "\xff"}\n')
     with pytest.raises(InputError, match="line 1: expected UTF-8 text"):
-        list(read_sentences(tmp_path / "b.jsonl"))
+        list(read_tagged_sentences(tmp_path / "b.jsonl"))
     with pytest.raises(InputError, match="ends with .jsonl"):
-        write_sentences(tmp_path / "a.conll", [])
+        write_tagged_sentences(tmp_path / "a.conll", [])
 
 
 @st.composite
@@ -149,15 +157,15 @@ def test_what_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory, found: list[tuple[list[str], list[tuple[int, int, str]]]]
 ) -> None:
     folder = tmp_path_factory.mktemp("entities")
-    sentences = [from_tokens(tokens, spans) for tokens, spans in found]
-    write_sentences(folder / "a.jsonl", sentences)
-    assert list(read_sentences(folder / "a.jsonl")) == sentences
+    sentences = [sentence_from_tokens(tokens, spans) for tokens, spans in found]
+    write_tagged_sentences(folder / "a.jsonl", sentences)
+    assert list(read_tagged_sentences(folder / "a.jsonl")) == sentences
     lines = []
     for tokens, spans in found:
         tags = ["O"] * len(tokens)
         for first, behind, kind in spans:
             tags[first:behind] = [f"B-{kind.upper()}", *[f"I-{kind.upper()}"] * (behind - first - 1)]
-        assert spans_of_tags(tags) == spans
+        assert spans_from_iob(tags) == spans
         lines += [f"{token} {tag}\n" for token, tag in zip(tokens, tags, strict=True)] + ["\n"]
     (folder / "a.conll").write_text("".join(lines), encoding="utf-8")
-    assert list(read_sentences(folder / "a.conll")) == sentences
+    assert list(read_tagged_sentences(folder / "a.conll")) == sentences

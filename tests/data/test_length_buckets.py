@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from radreward.data.length_buckets import WINDOW, LengthBuckets
+from radreward.data.length_buckets import SORT_WINDOW, LengthBucketSampler
 from radreward.errors import InputError
 
 sizes = st.tuples(st.integers(1, 120), st.integers(1, 7), st.integers(1, 4))
@@ -16,7 +16,7 @@ def dealt(count: int, size: int, world: int, shuffle: bool, epoch: int = 0) -> l
     """Batches by process."""
     found = []
     for rank in range(world):
-        sampler = LengthBuckets([7 * n % 13 for n in range(count)], size, 1, shuffle, rank, world)
+        sampler = LengthBucketSampler([7 * n % 13 for n in range(count)], size, 1, shuffle, rank, world)
         sampler.set_epoch(epoch)
         found.append(list(sampler))
         assert len(found[-1]) == len(sampler)
@@ -62,14 +62,14 @@ def test_two_processes_share_what_one_does() -> None:
 def test_the_epoch_and_the_seed_change_the_order_and_nothing_else_does() -> None:
     assert dealt(50, 4, 2, True) == dealt(50, 4, 2, True)
     assert dealt(50, 4, 2, True) != dealt(50, 4, 2, True, epoch=1)
-    assert list(LengthBuckets(range(50), 4, seed=0)) != list(LengthBuckets(range(50), 4, seed=1))
+    assert list(LengthBucketSampler(range(50), 4, seed=0)) != list(LengthBucketSampler(range(50), 4, seed=1))
 
 
 def test_batches_are_of_like_length() -> None:
-    lengths = [7919 * n % 1009 for n in range(8 * WINDOW)]
+    lengths = [7919 * n % 1009 for n in range(8 * SORT_WINDOW)]
     padding = sum(
         max(lengths[index] for index in batch) - lengths[index]
-        for batch in LengthBuckets(lengths, 8)
+        for batch in LengthBucketSampler(lengths, 8)
         for index in batch
     )
     assert padding < 0.02 * sum(lengths)
@@ -77,6 +77,6 @@ def test_batches_are_of_like_length() -> None:
 
 def test_what_cannot_be_dealt() -> None:
     with pytest.raises(ValueError, match="`batch_size` to be >= 1 but got 0"):
-        LengthBuckets([1], 0)
+        LengthBucketSampler([1], 0)
     with pytest.raises(InputError, match="Expected at least 2 groups for 2 processes but got 1"):
-        LengthBuckets([1], 1, world_size=2)
+        LengthBucketSampler([1], 1, world_size=2)

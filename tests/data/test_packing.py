@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.data.packing import Packing, as_rows, pack, unpack, visible
+from radreward.data.packing import Packing, attention_mask, pack, to_rows, unpack
 
 piece = st.lists(st.integers(0, 9), min_size=1, max_size=4)
 paths = st.lists(st.tuples(piece, piece, piece) | st.tuples(piece, piece), min_size=1, max_size=6).map(
@@ -18,15 +18,15 @@ packings = st.sampled_from(get_args(Packing))
 @given(paths, packings)
 def test_unpack_is_the_inverse(given_paths: list[list[list[int]]], packing: Packing) -> None:
     assert unpack(pack(given_paths, packing)) == given_paths
-    assert unpack(as_rows(pack(given_paths, packing))) == given_paths
+    assert unpack(to_rows(pack(given_paths, packing))) == given_paths
 
 
 @given(paths, packings)
 def test_a_token_sees_its_path_and_nothing_else(given_paths: list[list[list[int]]], packing: Packing) -> None:
     packed = pack(given_paths, packing)
-    allowed = visible(packed, causal=True)
-    for (row, leaf), path in zip(packed.leaves.tolist(), given_paths, strict=True):
-        column = int((packed.nodes[row] == leaf).nonzero()[-1])
+    allowed = attention_mask(packed, causal=True)
+    for (row, leaf), path in zip(packed.candidate_nodes.tolist(), given_paths, strict=True):
+        column = int((packed.node_ids[row] == leaf).nonzero()[-1])
         seen = allowed[row, column].nonzero().flatten()
         assert packed.input_ids[row, seen].tolist() == sum(path, [])
         assert packed.position_ids[row, seen].tolist() == list(range(len(sum(path, []))))
@@ -34,13 +34,13 @@ def test_a_token_sees_its_path_and_nothing_else(given_paths: list[list[list[int]
 
 @given(paths)
 def test_a_tree_is_never_larger_than_rows(given_paths: list[list[list[int]]]) -> None:
-    sizes = {form: int((pack(given_paths, form).nodes >= 0).sum()) for form in get_args(Packing)}
+    sizes = {form: int((pack(given_paths, form).node_ids >= 0).sum()) for form in get_args(Packing)}
     assert sizes["batch"] <= sizes["tree"] <= sizes["rows"] == sum(len(p) for path in given_paths for p in path)
 
 
 def test_a_window_counts_positions_not_columns() -> None:
     packed = pack([[[1, 2], [3, 4]], [[1, 2], [5]]], "tree")
-    last = visible(packed, causal=True, window=2)[0, 4]
+    last = attention_mask(packed, causal=True, window=2)[0, 4]
     assert last.tolist() == [False, True, False, False, True]
 
 

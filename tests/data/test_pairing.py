@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.data.pairing import pairs
+from radreward.data.pairing import make_pairs
 
 rows = st.lists(st.tuples(st.integers(-3, 0) | st.floats(-5, 0), st.integers(0, 3)), max_size=12)
 
@@ -19,20 +19,20 @@ def test_pairs_are_those_of_a_loop(rows: list[tuple[float, int]]) -> None:
         for rejected, (low, other) in enumerate(rows):
             if name == other and high > low:
                 expected.append([accepted, rejected])
-    found = pairs(totals, group)
+    found = make_pairs(totals, group)
     assert found.tolist() == expected
     assert found.shape == (len(expected), 2)
     assert found.dtype == torch.int64
 
 
 def test_infinite_totals_are_ordered() -> None:
-    assert pairs(torch.tensor([-torch.inf, 0.0]), torch.zeros(2)).tolist() == [[1, 0]]
+    assert make_pairs(torch.tensor([-torch.inf, 0.0]), torch.zeros(2)).tolist() == [[1, 0]]
 
 
 def test_unknown_totals_and_wrong_shapes() -> None:
     with pytest.raises(ValueError, match="but got NaN"):
-        pairs(torch.tensor([0.0, torch.nan]), torch.zeros(2))
+        make_pairs(torch.tensor([0.0, torch.nan]), torch.zeros(2))
     with pytest.raises(ValueError, match=r"to be \(C,\) but got \(2,\), \(3,\)"):
-        pairs(torch.zeros(2), torch.zeros(3))
+        make_pairs(torch.zeros(2), torch.zeros(3))
     with pytest.raises(ValueError, match=r"to be \(C,\)"):
-        pairs(torch.zeros(2, 1), torch.zeros(2, 1))
+        make_pairs(torch.zeros(2, 1), torch.zeros(2, 1))

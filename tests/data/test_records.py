@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.criteria import Criteria, MRScore, RadCliQ
-from radreward.data.records import SCHEMA, fingerprint, read_groups, text_field, write_groups
+from radreward.criteria import Criteria, MRScoreCriteria, RadCliQCriteria
+from radreward.data.records import GROUP_SCHEMA, file_fingerprint, read_groups, text_field, write_groups
 from radreward.errors import InputError
 from radreward.types import Candidate, ReportGroup
 
-TAGS = RadCliQ().tags
+TAGS = RadCliQCriteria().tags
 NONE = dict.fromkeys(TAGS, 0.0)
 FORMATS = [".jsonl", ".csv", ".parquet"]
 
@@ -37,7 +37,7 @@ some_groups = st.lists(
 def test_groups_come_back(tmp_path_factory: pytest.TempPathFactory, suffix: str, groups: list[ReportGroup]) -> None:
     path = tmp_path_factory.mktemp("records") / f"groups{suffix}"
     write_groups(path, groups)
-    assert list(read_groups(path, RadCliQ())) == groups
+    assert list(read_groups(path, RadCliQCriteria())) == groups
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -71,7 +71,7 @@ def test_groups_from_a_datasets_folder(tmp_path: Path, nested: bool) -> None:
         for group in GROUPS
     ]
     datasets.Dataset.from_list(rows).save_to_disk(str(tmp_path / "folder"))
-    assert list(read_groups(tmp_path / "folder", RadCliQ())) == GROUPS
+    assert list(read_groups(tmp_path / "folder", RadCliQCriteria())) == GROUPS
 
 
 def flat_rows(groups: list[ReportGroup], columns: bool, named: bool) -> list[dict[str, Any]]:
@@ -103,7 +103,7 @@ def write_flat(path: Path, rows: list[dict[str, Any]]) -> Path:
 @pytest.mark.parametrize("named", [True, False])
 def test_flat_pairs_become_groups(tmp_path: Path, suffix: str, columns: bool, named: bool) -> None:
     path = write_flat(tmp_path / f"pairs{suffix}", flat_rows(GROUPS, columns, named))
-    found = list(read_groups(path, RadCliQ()))
+    found = list(read_groups(path, RadCliQCriteria()))
     names = ["a", "b"] if named else ["row 0", "row 2"]
     assert found == [group._replace(id=name) for group, name in zip(GROUPS, names, strict=True)]
 
@@ -111,7 +111,9 @@ def test_flat_pairs_become_groups(tmp_path: Path, suffix: str, columns: bool, na
 def test_flat_pairs_without_group_need_not_stand_together(tmp_path: Path) -> None:
     rows = flat_rows(GROUPS, True, False)
     path = write_flat(tmp_path / "pairs.csv", [rows[0], rows[2], rows[1], rows[3]])
-    assert [group.candidates for group in read_groups(path, RadCliQ())] == [group.candidates for group in GROUPS]
+    assert [group.candidates for group in read_groups(path, RadCliQCriteria())] == [
+        group.candidates for group in GROUPS
+    ]
 
 
 def nested_row(**changes: Any) -> dict[str, Any]:
@@ -160,7 +162,7 @@ def test_a_bad_group_is_one_line_with_file_row_and_field(tmp_path: Path, changes
     path = tmp_path / "groups.jsonl"
     path.write_text(json.dumps(nested_row(id="1")) + "\n" + json.dumps(nested_row(**changes)) + "\n")
     with pytest.raises(InputError, match=rf"^\S*groups\.jsonl, row 2: {problem}[^\n]*\.$"):
-        list(read_groups(path, RadCliQ()))
+        list(read_groups(path, RadCliQCriteria()))
 
 
 @pytest.mark.parametrize("field", ["id", "reference", "candidates"])
@@ -171,7 +173,7 @@ def test_a_missing_column_is_named(tmp_path: Path, field: str) -> None:
     path.write_text(json.dumps(row))
     name = "candidate" if field == "candidates" else field
     with pytest.raises(InputError, match=rf"row 1: field '{name}': expected a column of this name\.$"):
-        list(read_groups(path, RadCliQ()))
+        list(read_groups(path, RadCliQCriteria()))
 
 
 def flat_row(**changes: Any) -> dict[str, Any]:
@@ -200,7 +202,7 @@ def test_a_bad_pair_is_one_line_with_file_row_and_field(tmp_path: Path, changes:
     path = tmp_path / "pairs.jsonl"
     path.write_text(json.dumps(flat_row(id="1")) + "\n" + json.dumps(flat_row(**changes)) + "\n")
     with pytest.raises(InputError, match=rf"^\S*pairs\.jsonl, row 2: {problem}[^\n]*\.$"):
-        list(read_groups(path, RadCliQ()))
+        list(read_groups(path, RadCliQCriteria()))
 
 
 @pytest.mark.parametrize("wrong", ["omision", "Omission", "omissions", "ommission"])
@@ -208,33 +210,33 @@ def test_a_misspelt_column_is_told_from_a_missing_one(tmp_path: Path, wrong: str
     row = {wrong if name == "omission" else name: value for name, value in flat_row(note="mine").items()}
     path = write_flat(tmp_path / "pairs.csv", [row])
     with pytest.raises(InputError, match=rf"row 1: field '{wrong}': unknown column; expected 'omission'\.$"):
-        list(read_groups(path, RadCliQ()))
+        list(read_groups(path, RadCliQCriteria()))
     del row[wrong]
     with pytest.raises(InputError, match=r"row 1: no value for criterion 'omission' of radcliq\.$"):
-        list(read_groups(write_flat(path, [row]), RadCliQ()))
+        list(read_groups(write_flat(path, [row]), RadCliQCriteria()))
 
 
 def test_a_column_of_ones_own_is_no_slip(tmp_path: Path) -> None:
     path = write_flat(tmp_path / "pairs.csv", [flat_row(omission_note="mine")])
-    assert len(list(read_groups(path, RadCliQ()))) == 1
+    assert len(list(read_groups(path, RadCliQCriteria()))) == 1
 
 
 def test_binary_criteria_are_0_or_1(tmp_path: Path) -> None:
-    errors = dict.fromkeys(MRScore().tags, 2)
+    errors = dict.fromkeys(MRScoreCriteria().tags, 2)
     path = tmp_path / "groups.jsonl"
     path.write_text(json.dumps(nested_row(candidates=[{"text": "Hazy.", "errors": errors}])))
     with pytest.raises(InputError, match="row 1: candidate 1: expected 0 or 1 for criterion 'impression_consistency'"):
-        list(read_groups(path, MRScore()))
+        list(read_groups(path, MRScoreCriteria()))
 
 
 def test_rows_of_a_group_stand_together_and_share_a_reference(tmp_path: Path) -> None:
     rows = [flat_row(id=str(number), group=name) for number, name in enumerate("aba")]
     path = write_flat(tmp_path / "pairs.csv", rows)
     with pytest.raises(InputError, match="row 3: field 'group': expected the rows of 'a' to stand together"):
-        list(read_groups(path, RadCliQ()))
+        list(read_groups(path, RadCliQCriteria()))
     rows[1] |= {"group": "a", "reference": "Other."}
     with pytest.raises(InputError, match="row 2: field 'reference': expected the same text in all rows of group 'a'"):
-        list(read_groups(write_flat(path, rows), RadCliQ()))
+        list(read_groups(write_flat(path, rows), RadCliQCriteria()))
 
 
 def _broken_jsonl(path: Path) -> None:
@@ -277,7 +279,7 @@ def _folder(path: Path) -> None:
 def test_a_broken_file_is_named(tmp_path: Path, name: str, make: Callable[[Path], None], problem: str) -> None:
     make(tmp_path / name)
     with pytest.raises(InputError, match=problem) as caught:
-        list(read_groups(tmp_path / name, RadCliQ()))
+        list(read_groups(tmp_path / name, RadCliQCriteria()))
     assert "\n" not in str(caught.value)
 
 
@@ -285,12 +287,12 @@ def test_several_splits_and_broken_text_in_a_datasets_folder(tmp_path: Path) -> 
     one = datasets.Dataset.from_list([flat_row()])
     datasets.DatasetDict({"train": one, "test": one}).save_to_disk(str(tmp_path / "both"))
     with pytest.raises(InputError, match="both: expected one dataset but got several splits"):
-        list(read_groups(tmp_path / "both", RadCliQ()))
+        list(read_groups(tmp_path / "both", RadCliQCriteria()))
     broken = pa.array([b"\xff"], pa.binary()).view(pa.string())
     table = pa.table({"id": ["1"], "reference": ["Clear."], "candidate": broken, **{tag: [0.0] for tag in TAGS}})
     datasets.Dataset(table).save_to_disk(str(tmp_path / "broken"))
     with pytest.raises(InputError, match="broken, row 1: field 'candidate': expected UTF-8 text"):
-        list(read_groups(tmp_path / "broken", RadCliQ()))
+        list(read_groups(tmp_path / "broken", RadCliQCriteria()))
 
 
 def test_nothing_is_written_where_the_groups_end_in_an_error(tmp_path: Path) -> None:
@@ -307,7 +309,7 @@ json_values = st.recursive(
 )
 
 
-@pytest.mark.parametrize("criteria", [RadCliQ(), None])
+@pytest.mark.parametrize("criteria", [RadCliQCriteria(), None])
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(
     ["id", "reference", "candidates", "candidate", "errors", "system", "group", *TAGS[:2]], json_values
 )))  # fmt: skip
@@ -327,7 +329,7 @@ def test_any_json_is_read_or_refused_in_one_line(
 
 
 def test_text_field_reads_whole_numbers_where_told() -> None:
-    assert text_field({"id": 7}, "id", number=True) == "7"
+    assert text_field({"id": 7}, "id", allow_integer=True) == "7"
     with pytest.raises(ValueError, match="expected a text but got 7"):
         text_field({"id": 7}, "id")
 
@@ -335,16 +337,16 @@ def test_text_field_reads_whole_numbers_where_told() -> None:
 def test_the_fingerprint_is_of_content(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "x").write_text("1")
-    before = fingerprint(tmp_path / "a")
-    assert fingerprint(tmp_path / "a") == before
+    before = file_fingerprint(tmp_path / "a")
+    assert file_fingerprint(tmp_path / "a") == before
     (tmp_path / "a" / "x").write_text("2")
-    assert fingerprint(tmp_path / "a") != before
+    assert file_fingerprint(tmp_path / "a") != before
     (tmp_path / "a" / "x").rename(tmp_path / "a" / "y")
-    assert len({before, fingerprint(tmp_path / "a"), fingerprint(tmp_path / "a" / "y")}) == 3
+    assert len({before, file_fingerprint(tmp_path / "a"), file_fingerprint(tmp_path / "a" / "y")}) == 3
     with pytest.raises(InputError, match="none: cannot be read"):
-        fingerprint(tmp_path / "none")
+        file_fingerprint(tmp_path / "none")
 
 
 def test_the_schema_is_what_is_written(tmp_path: Path) -> None:
     write_groups(tmp_path / "groups.parquet", GROUPS)
-    assert pq.read_schema(tmp_path / "groups.parquet").equals(SCHEMA)
+    assert pq.read_schema(tmp_path / "groups.parquet").equals(GROUP_SCHEMA)

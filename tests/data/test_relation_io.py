@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from radreward.data.relation_datamodule import RelationDataModule
-from radreward.data.relation_io import RelatedSentences, read_relations, write_relations
+from radreward.data.relation_io import SentenceRelations, read_relations, write_relations
 from radreward.errors import InputError
 
 RECORDS = [
-    RelatedSentences(("No edema.", 'Mild "edema", left.', "Clear."), ((0, 1, -1.0), (0, 2, 0.5))),
-    RelatedSentences(("Alone.",), ()),
+    SentenceRelations(("No edema.", 'Mild "edema", left.', "Clear."), ((0, 1, -1.0), (0, 2, 0.5))),
+    SentenceRelations(("Alone.",), ()),
 ]
 
 
@@ -45,8 +45,8 @@ def test_a_row_that_cannot_be_used_is_named(row: dict[str, object], message: str
 
 def test_data_are_split_by_their_first_sentence(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    write_relations(path, (RelatedSentences((f"Text {i}.", "b"), ((0, 1, 0.0),)) for i in range(40)))
-    data = RelationDataModule(str(path), 0.3, records_per_batch=7)
+    write_relations(path, (SentenceRelations((f"Text {i}.", "b"), ((0, 1, 0.0),)) for i in range(40)))
+    data = RelationDataModule(str(path), 0.3, batch_size=7)
     data.setup()
     parts = [
         {record.sentences[0] for batch in loader for record in batch}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.data.split import held_out
+from radreward.data.split import is_held_out
 
 references = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -12,19 +12,19 @@ references = st.text(st.characters(exclude_categories=["Cs"]))
 @given(references, st.integers(0, 9))
 def test_case_and_white_space_do_not_matter(reference: str, seed: int) -> None:
     same = f"  {reference.casefold()}\n"
-    assert held_out(reference, 0.5, seed) == held_out(same, 0.5, seed)
+    assert is_held_out(reference, 0.5, seed) == is_held_out(same, 0.5, seed)
 
 
 @given(references, st.floats(0, 1), st.floats(0, 1))
 def test_a_larger_part_holds_the_smaller_one(reference: str, first: float, second: float) -> None:
-    assert held_out(reference, min(first, second)) <= held_out(reference, max(first, second))
-    assert not held_out(reference, 0)
-    assert held_out(reference, 1)
+    assert is_held_out(reference, min(first, second)) <= is_held_out(reference, max(first, second))
+    assert not is_held_out(reference, 0)
+    assert is_held_out(reference, 1)
 
 
 def test_the_share_is_kept_and_the_seed_changes_the_part() -> None:
     names = [f"Reference {number}." for number in range(4000)]
-    parts = [[held_out(name, 0.2, seed) for name in names] for seed in (0, 1)]
+    parts = [[is_held_out(name, 0.2, seed) for name in names] for seed in (0, 1)]
     for part in parts:
         assert 700 < sum(part) < 900  # 800 ± 4 standard deviations of a binomial
     assert parts[0] != parts[1]
@@ -33,4 +33,4 @@ def test_the_share_is_kept_and_the_seed_changes_the_part() -> None:
 @pytest.mark.parametrize("fraction", [-0.1, 1.1, float("nan")])
 def test_a_fraction_out_of_range(fraction: float) -> None:
     with pytest.raises(ValueError, match=r"Expected `fraction` to be in \[0, 1\]"):
-        held_out("Clear.", fraction)
+        is_held_out("Clear.", fraction)

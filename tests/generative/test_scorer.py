@@ -10,98 +10,100 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from radreward.criteria import Criteria, RadCliQ, RadCliQSignificance
-from radreward.data.chat_encoding import Questions
+from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.data.chat_encoding import ChatPromptEncoder
 from radreward.errors import InputError
-from radreward.generative.evaluator import Answer, Explainer, load_explainer
-from radreward.generative.scorer import ExplainingScorer, Explanation
+from radreward.generative.evaluator import GeneratedAnswer, GenerativeEvaluator, load_generative_evaluator
+from radreward.generative.scorer import Explanation, GenerativeScorer
 from radreward.io.tables import read_rows
 from radreward.models import Backbone, LoRA
-from radreward.prompts.generative_template import AnswerTemplate
+from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.scorers import load
 from radreward.scoring.score_file import score_file
-from radreward.synthesis.error_counting import count_errors, radcliq_errors
-from radreward.synthesis.fact_analysis_writer import FactAnalyses
+from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
+from radreward.synthesis.fact_analysis_writer import FactAnalysisWriter
 from radreward.systems.green.prompt import GreenTemplate
 from radreward.systems.green.scorer import GreenScorer
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.systems.radreason.scorer import RadReasonScorer
-from radreward.text.report_parser import annotate
+from radreward.text.report_parser import parse_report
 
 REFERENCE = "Small left effusion. There is a nodule."
 CANDIDATES = ["Small left effusion. There is a nodule.", "Small right effusion.", "There is scoliosis."]
 
 
 def explainer(
-    template: AnswerTemplate, criteria: Criteria, lora: LoRA | None = None, max_length: int = 400
-) -> Explainer:
+    template: GenerativeTemplate, criteria: Criteria, lora: LoRA | None = None, max_length: int = 400
+) -> GenerativeEvaluator:
     backbone = Backbone("tiny-llama", lora=lora)
-    model = backbone.build(writes=True)
+    model = backbone.build(causal_lm=True)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "lora_B" in name:
                 parameter.fill_(0.5)
-    return Explainer(backbone, model, Questions("tiny-llama", criteria, template, max_length, 12), {"steps": 1})
+    return GenerativeEvaluator(
+        backbone, model, ChatPromptEncoder("tiny-llama", criteria, template, max_length, 12), {"steps": 1}
+    )
 
 
-class Told(Explainer):
+class Told(GenerativeEvaluator):
     """Answers from the facts of both reports, or with a text that is given."""
 
     said: str | None = None
 
     def answers(
         self, references: Sequence[str], candidates: Sequence[str], cut: bool = False, batch_size: int = 64
-    ) -> list[Answer]:
+    ) -> list[GeneratedAnswer]:
         return [
-            Answer(self.said or self._fact(*pair), "stop", None, False)
+            GeneratedAnswer(self.said or self._fact(*pair), "stop", None, False)
             for pair in zip(references, candidates, strict=True)
         ]
 
     def _fact(self, reference: str, candidate: str) -> str:
-        criteria = self.questions.criteria
-        counts = count_errors(annotate(reference).facts, annotate(candidate).facts)
-        every = {**counts, **radcliq_errors(counts)}
+        criteria = self.prompt_encoder.criteria
+        counts = count_errors(parse_report(reference).facts, parse_report(candidate).facts)
+        every = {**counts, **to_radcliq_counts(counts)}
         values = tuple(float(every[tag]) for tag in criteria.tags)
         return self.template.render_answer(
-            FactAnalyses(varied=False).write(reference, candidate, values, criteria, Random(0)), criteria
+            FactAnalysisWriter(vary_wording=False).write(reference, candidate, values, criteria, Random(0)), criteria
         )
 
 
-def told(template: AnswerTemplate, criteria: Criteria, said: str | None = None) -> Told:
+def told(template: GenerativeTemplate, criteria: Criteria, said: str | None = None) -> Told:
     made = explainer(template, criteria)
-    answers = Told(made.backbone, made.model, made.questions)
+    answers = Told(made.backbone, made.model, made.prompt_encoder)
     answers.said = said
     return answers
 
 
 def test_green_is_read_from_the_answer() -> None:
-    scorer = GreenScorer(told(GreenTemplate(instructed=False), RadCliQSignificance()))
+    scorer = GreenScorer(told(GreenTemplate(include_instruction=False), RadCliQSignificanceCriteria()))
     scores = scorer.score([REFERENCE] * 3, CANDIDATES)
     assert scores.status == ("ok",) * 3
     # Both findings match; one matches, in another place, and the nodule is gone; none does, and scoliosis is benign.
     assert scores.total.tolist() == pytest.approx([1.0, 1 / 3, 0.0])
-    assert scores.counts is not None
-    assert scores.sub is not None
-    assert scores.counts[2].sum() == 3
-    torch.testing.assert_close(scores.sub, RadCliQSignificance().quality(scores.counts))
+    assert scores.error_counts is not None
+    assert scores.sub_scores is not None
+    assert scores.error_counts[2].sum() == 3
+    torch.testing.assert_close(scores.sub_scores, RadCliQSignificanceCriteria().quality(scores.error_counts))
     assert scores.evidence is not None
     shown = scores.evidence[1]
     assert isinstance(shown, Explanation)
     assert shown.significant["incorrect_location"] == 1
     assert shown.insignificant["omission"] == 0
     assert shown.errors == {"omission": ("pulmonary nodule",), "incorrect_location": ("pleural effusion",)}
-    assert (shown.matched, shown.findings) == (1, ("mild left pleural effusion",))
+    assert (shown.num_matched, shown.matched_findings) == (1, ("mild left pleural effusion",))
     assert shown.explanation is not None
     assert "right" in shown.explanation
 
 
 def test_radreason_is_read_from_the_answer() -> None:
-    scorer = RadReasonScorer(told(RadReasonTemplate(instructed=False), RadCliQ()))
+    scorer = RadReasonScorer(told(RadReasonTemplate(include_instruction=False), RadCliQCriteria()))
     scores = scorer.score([REFERENCE] * 3, CANDIDATES)
     assert scores.status == ("ok",) * 3
     assert scores.total.tolist() == [0.0, -2.0, -3.0]
-    assert scores.counts is not None
-    assert scores.counts[1].tolist() == [0, 1, 1, 0, 0, 0]
+    assert scores.error_counts is not None
+    assert scores.error_counts[1].tolist() == [0, 1, 1, 0, 0, 0]
     assert scores.evidence is not None
     assert "Step 3: incorrect location: pleural effusion" in scores.evidence[1].explanation
 
@@ -121,9 +123,9 @@ def test_radreason_is_read_from_the_answer() -> None:
     ],
 )
 def test_an_unreadable_answer_has_no_score(
-    scorer: type[ExplainingScorer], template: AnswerTemplate, said: str, status: str
+    scorer: type[GenerativeScorer], template: GenerativeTemplate, said: str, status: str
 ) -> None:
-    scores = scorer(told(template, RadCliQ(), said)).score([REFERENCE], CANDIDATES[:1])
+    scores = scorer(told(template, RadCliQCriteria(), said)).score([REFERENCE], CANDIDATES[:1])
     assert math.isnan(float(scores.total))
     assert scores.status[0].startswith("unreadable answer: ")
     assert status in scores.status[0]
@@ -132,19 +134,19 @@ def test_an_unreadable_answer_has_no_score(
 
 
 def test_a_partly_readable_answer_keeps_the_counts_that_it_has() -> None:
-    said = "<think>So.</think>" + "".join(f"<{tag}>1</{tag}>" for tag in RadCliQ().tags[1:])
-    scores = RadReasonScorer(told(RadReasonTemplate(), RadCliQ(), said)).score([REFERENCE], CANDIDATES[:1])
-    assert scores.counts is not None
-    assert scores.counts[0].isnan().tolist() == [True] + [False] * 5
+    said = "<think>So.</think>" + "".join(f"<{tag}>1</{tag}>" for tag in RadCliQCriteria().tags[1:])
+    scores = RadReasonScorer(told(RadReasonTemplate(), RadCliQCriteria(), said)).score([REFERENCE], CANDIDATES[:1])
+    assert scores.error_counts is not None
+    assert scores.error_counts[0].isnan().tolist() == [True] + [False] * 5
     assert math.isnan(float(scores.total))
 
 
 def test_a_green_score_needs_no_insignificant_errors_but_their_counts_do() -> None:
     said = "[Clinically Significant Errors]:\n(a) Kind: 1. X\n[Matched Findings]:\n1. A"
-    scores = GreenScorer(told(GreenTemplate(), RadCliQ(), said)).score([REFERENCE], CANDIDATES[:1])
+    scores = GreenScorer(told(GreenTemplate(), RadCliQCriteria(), said)).score([REFERENCE], CANDIDATES[:1])
     assert (scores.total.tolist(), scores.status) == ([0.5], ("ok",))
-    assert scores.counts is not None
-    assert scores.counts.isnan().all()
+    assert scores.error_counts is not None
+    assert scores.error_counts.isnan().all()
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.parquet"])
@@ -153,8 +155,8 @@ def test_reasons_go_into_files(tmp_path: Path, name: str) -> None:
     rows = [{**row, "id": number} for number, row in enumerate([*rows, {**rows[0], "candidate": ""}])]
     source = tmp_path / "in.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    scorer = RadReasonScorer(told(RadReasonTemplate(instructed=False), RadCliQ()))
-    score_file(scorer, source, tmp_path / name, chunk=2, progress=False)
+    scorer = RadReasonScorer(told(RadReasonTemplate(include_instruction=False), RadCliQCriteria()))
+    score_file(scorer, source, tmp_path / name, chunk_size=2, progress=False)
     (found,) = read_rows(tmp_path / name)
     evidence = [row.values["evidence"] for row in found]
     assert [row.values["note"] for row in found] == ["x"] * 4
@@ -167,7 +169,7 @@ def test_reasons_go_into_files(tmp_path: Path, name: str) -> None:
 def test_an_unreadable_answer_is_in_the_file(tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text(json.dumps({"id": 1, "reference": REFERENCE, "candidate": "a"}) + "\n")
-    scorer = GreenScorer(told(GreenTemplate(), RadCliQ(), "I cannot."))
+    scorer = GreenScorer(told(GreenTemplate(), RadCliQCriteria(), "I cannot."))
     score_file(scorer, source, tmp_path / "out.jsonl", progress=False)
     row = json.loads((tmp_path / "out.jsonl").read_text())
     assert row["total"] is None
@@ -175,7 +177,7 @@ def test_an_unreadable_answer_is_in_the_file(tmp_path: Path) -> None:
 
 
 def test_order_and_length_are_kept_and_bad_rows_told() -> None:
-    scorer = RadReasonScorer(explainer(RadReasonTemplate(instructed=False), RadCliQ(), max_length=60))
+    scorer = RadReasonScorer(explainer(RadReasonTemplate(include_instruction=False), RadCliQCriteria(), max_length=60))
     scores = scorer.score(["Clear.", "", "long " * 30, "Clear."], ["a", "b", "c", "a"])
     assert scores.status[1] == "empty reference"
     assert scores.status[2].startswith("expected at most 60 tokens")
@@ -189,9 +191,9 @@ def test_order_and_length_are_kept_and_bad_rows_told() -> None:
 
 
 def test_reports_over_the_limit_are_cut_where_that_is_wanted() -> None:
-    made = explainer(RadReasonTemplate(instructed=False), RadCliQ(), max_length=60)
-    answers = made.answers(["long " * 30], ["c"], cut=True)
-    assert answers[0].cut
+    made = explainer(RadReasonTemplate(include_instruction=False), RadCliQCriteria(), max_length=60)
+    answers = made.generate(["long " * 30], ["c"], truncate=True)
+    assert answers[0].truncated
     assert answers[0].text is not None
     with pytest.raises(ValueError, match="`too_long`"):
         RadReasonScorer(made, "shorten")  # type: ignore[arg-type]
@@ -199,9 +201,9 @@ def test_reports_over_the_limit_are_cut_where_that_is_wanted() -> None:
 
 @pytest.mark.parametrize("lora", [None, LoRA(r=2)], ids=["whole", "adapters"])
 @pytest.mark.parametrize("kind", [GreenScorer, RadReasonScorer])
-def test_a_saved_scorer_answers_the_same(tmp_path: Path, kind: type[ExplainingScorer], lora: LoRA | None) -> None:
-    layout = kind.layout
-    scorer = kind(explainer(layout(instructed=False), RadCliQ(), lora))  # type: ignore[call-arg]  # both take it
+def test_a_saved_scorer_answers_the_same(tmp_path: Path, kind: type[GenerativeScorer], lora: LoRA | None) -> None:
+    layout = kind.template_class
+    scorer = kind(explainer(layout(instructed=False), RadCliQCriteria(), lora))  # type: ignore[call-arg]  # both take it
     scorer.save_pretrained(tmp_path / "run" / "model")
     again = load(tmp_path / "run")
     assert type(again) is kind
@@ -210,11 +212,11 @@ def test_a_saved_scorer_answers_the_same(tmp_path: Path, kind: type[ExplainingSc
     named = load(f"{'green' if kind is GreenScorer else 'radreason'}:{tmp_path / 'run'}")
     assert named.fingerprint() == scorer.fingerprint()
     again.save_pretrained(tmp_path / "run" / "model")
-    assert load_explainer(tmp_path / "run" / "model").training == {"steps": 1}
+    assert load_generative_evaluator(tmp_path / "run" / "model").training_info == {"steps": 1}
 
 
 def test_frozen_weights_are_named_and_not_written(tmp_path: Path) -> None:
-    made = explainer(GreenTemplate(), RadCliQ())
+    made = explainer(GreenTemplate(), RadCliQCriteria())
     made.model.requires_grad_(False)
     made.save(tmp_path / "model")
     assert load_file(tmp_path / "model" / "model.safetensors") == {}
@@ -224,10 +226,10 @@ def test_frozen_weights_are_named_and_not_written(tmp_path: Path) -> None:
 def test_published_weights_are_asked_in_their_own_layout(tmp_path: Path) -> None:
     question = tmp_path / "question.txt"
     question.write_text("Judge {reference} and {candidate}.", encoding="utf-8")
-    scorer = GreenScorer.of_published("tiny-llama", str(question), "float32", max_length=200, max_answer=4)
-    pieces = scorer.explainer.questions.path("Clear.", "Well.")
+    scorer = GreenScorer.from_published_weights("tiny-llama", str(question), "float32", max_length=200, max_answer=4)
+    pieces = scorer.evaluator.prompt_encoder.token_segments("Clear.", "Well.")
     tokens = [token for piece in pieces for token in piece]
-    text = scorer.explainer.questions.tokenizer.decode(tokens)
+    text = scorer.evaluator.prompt_encoder.tokenizer.decode(tokens)
     assert text == "<s><|user|>\nJudge Clear. and Well..</s>\n<|assistant|>\n"
     scorer.save_pretrained(tmp_path / "model")
     assert load(tmp_path / "model").score(["a"], ["b"]).evidence == scorer.score(["a"], ["b"]).evidence
@@ -246,16 +248,16 @@ def test_published_weights_are_asked_in_their_own_layout(tmp_path: Path) -> None
     ],
 )
 def test_settings_that_cannot_be_are_named(tmp_path: Path, field: str, value: object, message: str) -> None:
-    explainer(GreenTemplate(), RadCliQ()).save(tmp_path / "model")
+    explainer(GreenTemplate(), RadCliQCriteria()).save(tmp_path / "model")
     path = tmp_path / "model" / "green.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
     with pytest.raises(InputError, match=message) as told:
-        load_explainer(tmp_path / "model")
+        load_generative_evaluator(tmp_path / "model")
     assert str(path) in str(told.value)
 
 
 def test_weights_that_do_not_fit_are_named(tmp_path: Path) -> None:
-    explainer(GreenTemplate(), RadCliQ(), LoRA(r=2)).save(tmp_path / "model")
+    explainer(GreenTemplate(), RadCliQCriteria(), LoRA(r=2)).save(tmp_path / "model")
     path = tmp_path / "model" / "model.safetensors"
     state = load_file(path)
     name = min(state)
@@ -266,22 +268,22 @@ def test_weights_that_do_not_fit_are_named(tmp_path: Path) -> None:
     ):
         save_file({key: value.contiguous() for key, value in wrong.items()}, path)
         with pytest.raises(InputError, match=message):
-            load_explainer(tmp_path / "model")
+            load_generative_evaluator(tmp_path / "model")
     path.write_bytes(b"nothing")
     with pytest.raises(InputError, match="cannot be read"):
-        load_explainer(tmp_path / "model")
+        load_generative_evaluator(tmp_path / "model")
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("all of it")
     with pytest.raises(InputError, match="new, empty or holds"):
-        explainer(GreenTemplate(), RadCliQ()).save(tmp_path)
+        explainer(GreenTemplate(), RadCliQCriteria()).save(tmp_path)
     with pytest.raises(InputError, match=r"green\.json or radreason\.json"):
-        load_explainer(tmp_path)
+        load_generative_evaluator(tmp_path)
 
 
 def test_a_scorer_needs_answers_of_its_layout_and_full_precision(tmp_path: Path) -> None:
-    made = explainer(GreenTemplate(), RadCliQ())
+    made = explainer(GreenTemplate(), RadCliQCriteria())
     with pytest.raises(InputError, match="RadReasonTemplate"):
         RadReasonScorer(made)
     made.save(tmp_path / "model")
@@ -293,4 +295,4 @@ def test_a_scorer_needs_answers_of_its_layout_and_full_precision(tmp_path: Path)
 
 def test_a_limit_without_positions_is_refused() -> None:
     with pytest.raises(InputError, match="at most 4096"):
-        explainer(GreenTemplate(), RadCliQ(), max_length=5000)
+        explainer(GreenTemplate(), RadCliQCriteria(), max_length=5000)

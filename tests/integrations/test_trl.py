@@ -12,26 +12,26 @@ import torch
 
 from radreward.data.tokenizer import byte_tokenizer
 from radreward.errors import InputError
-from radreward.integrations.trl import reward_function
+from radreward.integrations.trl import trl_reward
 from radreward.models.tiny_backbones import tiny_model
-from radreward.scorers.stateless import PlainScorer
+from radreward.scorers.stateless import StatelessScorer
 
 
-class Letters(PlainScorer):
+class Letters(StatelessScorer):
     """Errors: letters of the reference that the candidate does not have."""
 
     title = "letters"
     higher_is_better = False
 
-    file = ""
+    config_name = ""
 
-    def values(self, references: Sequence[str], candidates: Sequence[str]) -> Sequence[float]:
+    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> Sequence[float]:
         pairs = zip(references, candidates, strict=True)
         return [float(len(set(reference) - set(candidate))) for reference, candidate in pairs]
 
 
 def test_rewards_are_totals_in_their_order_turned_where_lower_is_better() -> None:
-    reward = reward_function(Letters())
+    reward = trl_reward(Letters())
     chat = [{"role": "assistant", "content": "abc"}]
     found = reward(prompts=[""] * 3, completions=["ab", chat, "x"], reference=["abc"] * 3, trainer_state=None)
     assert found == [-1.0, 0.0, -3.0]
@@ -43,7 +43,7 @@ def test_what_cannot_be_scored_is_told_and_has_the_reward_that_was_chosen(
     unscored: float | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        found = reward_function(Letters(), unscored=unscored)(
+        found = trl_reward(Letters(), missing_reward=unscored)(
             prompts=["", ""], completions=["", "a"], reference=["a"] * 2
         )
     assert found == [unscored, 0.0]
@@ -51,7 +51,7 @@ def test_what_cannot_be_scored_is_told_and_has_the_reward_that_was_chosen(
 
 
 def test_a_missing_column_is_told() -> None:
-    reward = reward_function(Letters(), column="report")
+    reward = trl_reward(Letters(), reference_column="report")
     with pytest.raises(InputError, match="the column 'report'"):
         reward(prompts=[""], completions=["a"], reference=["a"])
     with pytest.raises(InputError, match="a text for each"):
@@ -59,7 +59,7 @@ def test_a_missing_column_is_told() -> None:
 
 
 def test_a_scorer_by_name() -> None:
-    reward = reward_function("bleu-4")
+    reward = trl_reward("bleu-4")
     same, other = reward(
         prompts=["", ""],
         completions=["no pleural effusion is seen", "a lamp"],
@@ -77,12 +77,12 @@ def test_a_generator_is_trained_against_a_scorer_in_trl(tmp_path: Path) -> None:
     from trl.trainer.grpo_config import GRPOConfig
     from trl.trainer.grpo_trainer import GRPOTrainer
 
-    model = tiny_model("llama", writes=True)
+    model = tiny_model("llama", causal_lm=True)
     before = {name: value.clone() for name, value in model.named_parameters()}
     references = ["abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"] * 4  # a random model hits some
     trainer: Any = GRPOTrainer(
         model=model,
-        reward_funcs=reward_function(Letters(), unscored=-62.0),
+        reward_funcs=trl_reward(Letters(), missing_reward=-62.0),
         args=GRPOConfig(
             output_dir=str(tmp_path),
             max_steps=3,

@@ -3,11 +3,11 @@ from pathlib import Path
 import pytest
 
 from radreward.errors import InputError
-from radreward.io.atomic import new_folder
+from radreward.io.atomic import atomic_folder
 
 
 def write(folder: Path, content: str, fail: bool = False) -> None:
-    with new_folder(folder, {"config.json"}, "a judge") as new:
+    with atomic_folder(folder, {"config.json"}, "a judge") as new:
         (new / "config.json").write_text(content)
         if fail:
             raise KeyboardInterrupt

@@ -12,45 +12,53 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.errors import InputError
-from radreward.io.tables import FORMATS, Row, TableWriter, count_rows, extension, read_rows, write_table
+from radreward.io.tables import (
+    TABLE_SUFFIXES,
+    AtomicTableWriter,
+    TableRow,
+    count_rows,
+    read_rows,
+    table_suffix,
+    write_table,
+)
 
 SCHEMA = pa.schema({"id": pa.string(), "text": pa.string()})
 
 
-def rows(path: Path, batch_size: int = 1024) -> list[Row]:
+def rows(path: Path, batch_size: int = 1024) -> list[TableRow]:
     return [row for batch in read_rows(path, batch_size) for row in batch]
 
 
 TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=5)
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
 @given(texts=TEXTS)
 def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, suffix: str, texts: list[str]) -> None:
     path = tmp_path_factory.mktemp("tables") / f"a{suffix}"
     values = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
-    write_table(path, SCHEMA, iter(values), size=2)
+    write_table(path, SCHEMA, iter(values), batch_size=2)
     assert [row.values for row in rows(path)] == values
     assert [row.number for row in rows(path)] == list(range(1, len(texts) + 1))
-    assert not any(row.problem for row in rows(path))
+    assert not any(row.error for row in rows(path))
     assert count_rows(path) == (len(texts) if suffix == ".parquet" else None)
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
 def test_batches_are_whole_and_in_order(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
-    write_table(path, SCHEMA, ({"id": str(number), "text": "x"} for number in range(7)), size=4)
+    write_table(path, SCHEMA, ({"id": str(number), "text": "x"} for number in range(7)), batch_size=4)
     batches = list(read_rows(path, 3))
     assert [len(batch) for batch in batches] == [3, 3, 1]
     assert [row.values["id"] for batch in batches for row in batch] == list("0123456")
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
 
     def write_and_stop() -> None:
-        with TableWriter(path, SCHEMA) as writer:
+        with AtomicTableWriter(path, SCHEMA) as writer:
             writer.write([{"id": "1", "text": "x"}])
             assert not path.exists()
             raise KeyError("stop")
@@ -60,14 +68,14 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path, suffix: str) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
 def test_a_missing_file_and_a_place_that_cannot_be_written_are_named(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(InputError, match=rf"none{suffix}: cannot be read as {suffix[1:]} \(No such file"):
         rows(tmp_path / f"none{suffix}")
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(InputError, match=rf"a{suffix}: cannot be written \(.+\)"),
-        TableWriter(tmp_path / "file" / f"a{suffix}", SCHEMA),
+        AtomicTableWriter(tmp_path / "file" / f"a{suffix}", SCHEMA),
     ):
         pass
 
@@ -75,7 +83,7 @@ def test_a_missing_file_and_a_place_that_cannot_be_written_are_named(tmp_path: P
 @pytest.mark.parametrize("name", ["a.txt", "a", "a.json", "a.parquet.gz"])
 def test_an_unknown_extension_is_named(name: str) -> None:
     with pytest.raises(InputError, match=r"expected a name that ends with \.jsonl, \.csv, \.parquet but got"):
-        extension(name)
+        table_suffix(name)
     with pytest.raises(InputError, match="expected a name that ends with"):
         rows(Path(name))
 
@@ -96,10 +104,10 @@ def test_a_broken_line_stops_no_other(tmp_path: Path, line: bytes, problem: str)
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"a": 1}\n' + line + b'\n{"a": 3}\n')
     first, second, third = rows(path)
-    assert (first, third) == (Row(1, {"a": 1}), Row(3, {"a": 3}))
-    assert second.problem is not None
+    assert (first, third) == (TableRow(1, {"a": 1}), TableRow(3, {"a": 3}))
+    assert second.error is not None
     with pytest.raises(InputError, match=problem):
-        raise InputError(second.problem)
+        raise InputError(second.error)
 
 
 @pytest.mark.parametrize(
@@ -115,14 +123,14 @@ def test_a_broken_csv_row_stops_no_other(tmp_path: Path, line: bytes, problem: s
     path = tmp_path / "a.csv"
     path.write_bytes(b"id,text\n1,x\n" + line + b"\n3,x\n")
     first, second, third = rows(path)
-    assert (first, third) == (Row(1, {"id": "1", "text": "x"}), Row(3, {"id": "3", "text": "x"}))
-    assert (second.number, second.problem) == (2, problem)
+    assert (first, third) == (TableRow(1, {"id": "1", "text": "x"}), TableRow(3, {"id": "3", "text": "x"}))
+    assert (second.number, second.error) == (2, problem)
 
 
 def test_an_open_quote_and_a_column_twice(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('id,text\n1,x\n2,"open\n3,x\n')
-    assert [row.problem for row in rows(path)] == [None, "expected CSV (a quote is never closed)"]
+    assert [row.error for row in rows(path)] == [None, "expected CSV (a quote is never closed)"]
     path.write_text("id,text,id\n1,x,2\n")
     with pytest.raises(InputError, match=r"a\.csv: expected a header of different columns but 'id' is there twice"):
         rows(path)
@@ -141,7 +149,7 @@ def test_marks_of_the_byte_order_and_large_cells(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"id,text\n1,{large}\n", encoding="utf-8-sig")
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": "1", "text": large}), encoding="utf-8-sig")
     for name in ("a.csv", "a.jsonl"):
-        assert rows(tmp_path / name) == [Row(1, {"id": "1", "text": large})]
+        assert rows(tmp_path / name) == [TableRow(1, {"id": "1", "text": large})]
 
 
 def test_nested_values_are_json_in_csv(tmp_path: Path) -> None:
@@ -159,8 +167,8 @@ def test_broken_utf8_in_parquet_names_row_and_field(tmp_path: Path) -> None:
     broken = pa.array([b"x", b"\xff"], pa.binary()).view(pa.string())
     pq.write_table(pa.table({"id": good, "text": broken}), path)
     assert rows(path) == [
-        Row(1, {"id": "1", "text": "x"}),
-        Row(2, {"id": "2"}, "field 'text': expected UTF-8 text"),
+        TableRow(1, {"id": "1", "text": "x"}),
+        TableRow(2, {"id": "2"}, "field 'text': expected UTF-8 text"),
     ]
 
 

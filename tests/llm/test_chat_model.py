@@ -13,23 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radreward.errors import InputError
-from radreward.llm import AnswerCache, Budget, ChatModel, most_tokens, request_key
-from radreward.types import ChatAnswer, ChatRequest, Message
+from radreward.llm import Budget, ChatModel, ResponseCache, max_token_bound, request_key
+from radreward.types import ChatRequest, ChatResponse, Message
 
 
 class Echo(ChatModel):
     """Answers in reverse order, with what was asked."""
 
-    identity = "echo"
+    model_id = "echo"
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.asked: list[str] = []
 
-    def answer(self, requests: Sequence[ChatRequest], done: Callable[[int, ChatAnswer], None]) -> None:
+    def _generate(self, requests: Sequence[ChatRequest], on_response: Callable[[int, ChatResponse], None]) -> None:
         for index, request in reversed(list(enumerate(requests))):
             self.asked.append(request.messages[-1].content)
-            done(index, ChatAnswer(request.messages[-1].content, "stop", 1, 1, "ok"))
+            on_response(index, ChatResponse(request.messages[-1].content, "stop", 1, 1, "ok"))
 
 
 def ask(text: str, **settings: Any) -> ChatRequest:
@@ -81,11 +81,11 @@ def test_equal_requests_have_equal_keys() -> None:
 @settings(max_examples=25)
 @given(st.text(), st.text(), st.text(min_size=1))
 def test_a_cache_gives_back_what_it_got(key: str, text: str, status: str) -> None:
-    answer = ChatAnswer(text, "stop", None, 3, status)
+    answer = ChatResponse(text, "stop", None, 3, status)
     if any("\ud800" <= char <= "\udfff" for char in key):
         return
     with tempfile.TemporaryDirectory() as folder:
-        cache = AnswerCache(Path(folder) / "answers.sqlite")
+        cache = ResponseCache(Path(folder) / "answers.sqlite")
         cache.put(key, answer)
         assert cache.get(key) == answer
         cache.close()
@@ -96,32 +96,32 @@ def test_a_file_that_is_no_cache(tmp_path: Path) -> None:
     path.write_text("no database, but a text that is long enough to be told from an empty one " * 20)
     before = path.read_bytes()
     with pytest.raises(InputError, match=r"answers.sqlite: cannot be used as a cache of answers"):
-        AnswerCache(path)
+        ResponseCache(path)
     assert path.read_bytes() == before
     with pytest.raises(InputError, match="cannot be used as a cache of answers"):
-        AnswerCache(tmp_path)
+        ResponseCache(tmp_path)
 
 
 def test_an_entry_that_is_no_answer(tmp_path: Path) -> None:
     path = tmp_path / "answers.sqlite"
-    AnswerCache(path).close()
+    ResponseCache(path).close()
     with sqlite3.connect(path) as file:
         file.execute("INSERT INTO answers VALUES ('k', '[1]')")
     file.close()
     with pytest.raises(InputError, match="key k: expected an answer as JSON"):
-        AnswerCache(path).get("k")
+        ResponseCache(path).get("k")
 
 
 def test_two_processes_share_a_cache(tmp_path: Path) -> None:
-    one, other = (AnswerCache(tmp_path / "answers.sqlite") for _ in range(2))
-    one.put("k", ChatAnswer("a", "stop", 1, 1, "ok"))
-    other.put("l", ChatAnswer("b", "stop", 1, 1, "ok"))
+    one, other = (ResponseCache(tmp_path / "answers.sqlite") for _ in range(2))
+    one.put("k", ChatResponse("a", "stop", 1, 1, "ok"))
+    other.put("l", ChatResponse("b", "stop", 1, 1, "ok"))
     assert len(one) == len(other) == 2
 
 
 @given(st.text())
 def test_a_token_has_a_byte_at_least(text: str) -> None:
-    assert most_tokens(ask(text, max_tokens=7)) >= len(text.encode("utf-8", "surrogatepass")) + 7
+    assert max_token_bound(ask(text, max_tokens=7)) >= len(text.encode("utf-8", "surrogatepass")) + 7
 
 
 def test_a_budget_without_a_limit() -> None:

@@ -23,9 +23,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.errors import InputError
-from radreward.llm import AnswerCache, ServerChat, most_tokens
-from radreward.llm.openai_server import is_this_machine, read_answer, retry_after
-from radreward.types import ChatAnswer, ChatRequest, Message
+from radreward.llm import OpenAIChatModel, ResponseCache, max_token_bound
+from radreward.llm.openai_server import is_loopback, parse_response, retry_after
+from radreward.types import ChatRequest, ChatResponse, Message
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-not-to-be-seen"
@@ -80,17 +80,17 @@ def ask(text: str, **settings: Any) -> ChatRequest:
 def test_answers_in_order(serve: Callable[..., Loopback]) -> None:
     server = serve()
     texts = ["b", 'ä\n"quoted", <tag>', "a", "b"]
-    answers = ServerChat().complete([ask(text) for text in texts])
+    answers = OpenAIChatModel().complete([ask(text) for text in texts])
     assert [answer.text for answer in answers] == [text.upper() for text in texts]
     assert {answer.status for answer in answers} == {"ok"}
-    assert answers[0] == ChatAnswer("B", "stop", 1, 1, "ok")
+    assert answers[0] == ChatResponse("B", "stop", 1, 1, "ok")
     assert server.answered() == {text: 1 for text in texts}  # equal requests are asked once
 
 
 def test_whole_request_is_sent(serve: Callable[..., Loopback]) -> None:
     server = serve()
     turns = (Message("system", "s"), Message("user", "u"), Message("assistant", "a"), Message("user", "v"))
-    ServerChat().complete([ChatRequest(turns, temperature=0.7, top_p=0.9, max_tokens=33, seed=5)])
+    OpenAIChatModel().complete([ChatRequest(turns, temperature=0.7, top_p=0.9, max_tokens=33, seed=5)])
     [entry] = server.seen()
     assert entry["key"] == f"Bearer {KEY}"
     assert entry["body"] == {
@@ -105,7 +105,7 @@ def test_whole_request_is_sent(serve: Callable[..., Loopback]) -> None:
 
 def test_nothing_to_ask(serve: Callable[..., Loopback]) -> None:
     server = serve()
-    assert ServerChat().complete([]) == []
+    assert OpenAIChatModel().complete([]) == []
     assert server.seen() == []
 
 
@@ -113,7 +113,7 @@ def test_nothing_to_ask(serve: Callable[..., Loopback]) -> None:
 def test_a_fault_is_tried_again(serve: Callable[..., Loopback], fault: str) -> None:
     server = serve("--faults", fault)
     requests = [ask(f"question {index}") for index in range(4)]
-    answers = ServerChat(wait=0.01, timeout=1.0 if fault == "slow" else 30.0).complete(requests)
+    answers = OpenAIChatModel(initial_backoff=0.01, timeout=1.0 if fault == "slow" else 30.0).complete(requests)
     assert [answer.text for answer in answers] == [f"QUESTION {index}" for index in range(4)]
     assert Counter(entry["did"] for entry in server.seen()) == {fault: 4, "answer": 4}
 
@@ -132,7 +132,9 @@ def test_a_fault_is_tried_again(serve: Callable[..., Loopback], fault: str) -> N
 )
 def test_a_fault_that_stays_has_a_status(serve: Callable[..., Loopback], fault: str, said: str) -> None:
     server = serve("--faults", fault, "--always")
-    [answer] = ServerChat(attempts=2, wait=0.01, timeout=0.2 if fault == "slow" else 30.0).complete([ask("a")])
+    [answer] = OpenAIChatModel(max_attempts=2, initial_backoff=0.01, timeout=0.2 if fault == "slow" else 30.0).complete(
+        [ask("a")]
+    )
     assert answer.status.startswith(f"no answer after 2 attempts: {said}")
     assert answer[:4] == ("", "", None, None)
     assert len(server.seen()) == 2
@@ -140,8 +142,8 @@ def test_a_fault_that_stays_has_a_status(serve: Callable[..., Loopback], fault: 
 
 def test_some_fail_and_the_others_are_kept(serve: Callable[..., Loopback], tmp_path: Path) -> None:
     serve("--faults", "error", "--always", "--share", "0.5")
-    cache = AnswerCache(tmp_path / "answers.sqlite")
-    answers = ServerChat(attempts=1, concurrency=50, cache=cache).complete([ask(f"q {i}") for i in range(40)])
+    cache = ResponseCache(tmp_path / "answers.sqlite")
+    answers = OpenAIChatModel(max_attempts=1, concurrency=50, cache=cache).complete([ask(f"q {i}") for i in range(40)])
     right = [answer.text == f"Q {i}" and answer.status == "ok" for i, answer in enumerate(answers)]
     assert 0 < sum(right) == len(cache) < 40  # what failed is not kept
     assert all(answer.status.startswith("no answer") for answer, ok in zip(answers, right, strict=True) if not ok)
@@ -151,7 +153,7 @@ def test_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     _name_server(monkeypatch, f"http://127.0.0.1:{port}/v1")
-    model = ServerChat(attempts=2, wait=0.001, concurrency=4)
+    model = OpenAIChatModel(max_attempts=2, initial_backoff=0.001, concurrency=4)
     statuses = [answer.status for answer in model.complete([ask(str(i)) for i in range(200)])]
     tried = [status for status in statuses if status.startswith("no answer after 2 attempts: the connection failed")]
     assert 4 <= len(tried) < 8  # then it is given up
@@ -169,7 +171,7 @@ def test_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_refusal_of_everything_stops_the_job(serve: Callable[..., Loopback], code: int, said: str) -> None:
     server = serve("--code", str(code))
-    answers = ServerChat(concurrency=2).complete([ask(str(i)) for i in range(100)])
+    answers = OpenAIChatModel(concurrency=2).complete([ask(str(i)) for i in range(100)])
     assert len(answers) == 100
     assert answers[0].status == f"refused ({code}): {said}"
     assert answers[-1].status == f"not sent: {said}"
@@ -178,21 +180,21 @@ def test_a_refusal_of_everything_stops_the_job(serve: Callable[..., Loopback], c
 
 def test_a_refusal_of_one_request_is_its_own(serve: Callable[..., Loopback]) -> None:
     server = serve("--code", "400")
-    answers = ServerChat().complete([ask(f"{KEY} {server.url} {i}") for i in range(40)])
+    answers = OpenAIChatModel().complete([ask(f"{KEY} {server.url} {i}") for i in range(40)])
     assert {answer.status for answer in answers} == {f"refused (400): This is refused: *** *** {i}" for i in range(40)}
     assert len(server.seen()) == 40
 
 
 def test_a_redirect_is_not_followed(serve: Callable[..., Loopback]) -> None:
     server = serve("--code", "307")
-    [answer] = ServerChat().complete([ask("a")])
+    [answer] = OpenAIChatModel().complete([ask("a")])
     assert answer.status.startswith("refused (307)")
     assert len(server.seen()) == 1
 
 
 def test_no_more_at_a_time_than_was_said(serve: Callable[..., Loopback]) -> None:
     server = serve("--delay", "0.02")
-    ServerChat(concurrency=3).complete([ask(str(i)) for i in range(30)])
+    OpenAIChatModel(concurrency=3).complete([ask(str(i)) for i in range(30)])
     assert max(entry["open"] for entry in server.seen()) == 3
 
 
@@ -203,9 +205,9 @@ def test_no_more_at_a_time_than_was_said(serve: Callable[..., Loopback]) -> None
 def test_the_budget_is_never_passed(serve: Callable[..., Loopback], options: tuple[str, ...]) -> None:
     server = serve(*options)
     requests = [ask(f"number {i:03}") for i in range(100)]
-    bound = most_tokens(requests[0])
+    bound = max_token_bound(requests[0])
     limit = 20 * bound
-    model = ServerChat(budget=limit, concurrency=8, wait=0.001)
+    model = OpenAIChatModel(budget=limit, concurrency=8, initial_backoff=0.001)
     answers = model.complete(requests)
     good = [answer for answer in answers if answer.status == "ok"]
     assert 10 < len(good) <= 100
@@ -223,7 +225,7 @@ def test_the_budget_is_never_passed(serve: Callable[..., Loopback], options: tup
 def test_a_budget_too_small_for_one(serve: Callable[..., Loopback]) -> None:
     server = serve()
     long, short = ask("x" * 500), ask("y")
-    answers = ServerChat(budget=200).complete([long, short])
+    answers = OpenAIChatModel(budget=200).complete([long, short])
     assert answers[0].status.startswith("not sent: the budget is used up (")
     assert answers[1].text == "Y"
     assert len(server.seen()) == 1
@@ -235,17 +237,17 @@ def test_a_budget_too_small_for_one(serve: Callable[..., Loopback]) -> None:
 def test_what_was_answered_is_not_asked_again(serve: Callable[..., Loopback], tmp_path: Path) -> None:
     server = serve()
     path = tmp_path / "cache" / "answers.sqlite"
-    first = ServerChat(cache=AnswerCache(path)).complete([ask("a"), ask("b")])
-    model = ServerChat(cache=AnswerCache(path))
+    first = OpenAIChatModel(cache=ResponseCache(path)).complete([ask("a"), ask("b")])
+    model = OpenAIChatModel(cache=ResponseCache(path))
     second = model.complete([ask("c"), ask("b"), ask("a")])
-    assert second == [ChatAnswer("C", "stop", 1, 1, "ok"), first[1], first[0]]
+    assert second == [ChatResponse("C", "stop", 1, 1, "ok"), first[1], first[0]]
     assert server.answered() == {"a": 1, "b": 1, "c": 1}
     assert model.budget.spent == 2  # what is known costs nothing
 
 
 def test_another_setting_is_another_request(serve: Callable[..., Loopback], tmp_path: Path) -> None:
     server = serve()
-    model = ServerChat(cache=AnswerCache(tmp_path / "answers.sqlite"))
+    model = OpenAIChatModel(cache=ResponseCache(tmp_path / "answers.sqlite"))
     for settings in ({}, {"seed": 1}, {"temperature": 0.5}, {"top_p": 0.5}, {"max_tokens": 5}):
         model.complete([ask("a", **settings)])
     model.complete([ChatRequest((Message("system", "s"), Message("user", "a")), max_tokens=16)])
@@ -256,7 +258,7 @@ def test_another_model_is_another_request(
     serve: Callable[..., Loopback], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve()
-    model = ServerChat(cache=AnswerCache(tmp_path / "answers.sqlite"))
+    model = OpenAIChatModel(cache=ResponseCache(tmp_path / "answers.sqlite"))
     model.complete([ask("a")])
     monkeypatch.setenv("OPENAI_MODEL", "another")
     model.complete([ask("a")])
@@ -283,14 +285,14 @@ def test_a_killed_job_goes_on(serve: Callable[..., Loopback], tmp_path: Path) ->
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    kept = len(AnswerCache(path))
+    kept = len(ResponseCache(path))
     assert 200 < kept < 1000
     before = server.answered()
-    model = ServerChat(concurrency=16, wait=0.01, cache=AnswerCache(path))
+    model = OpenAIChatModel(concurrency=16, initial_backoff=0.01, cache=ResponseCache(path))
     answers = model.complete([ask(f"question {i}") for i in range(1000)])
     assert [answer.text for answer in answers] == [f"QUESTION {i}" for i in range(1000)]
     every = server.answered()
-    assert len(every) == len(AnswerCache(path)) == 1000
+    assert len(every) == len(ResponseCache(path)) == 1000
     assert sum((every - before).values()) == 1000 - kept  # none that was kept is asked again
     # Only an answer that was on its way when the process died could not be kept: 16 at most.
     assert sum(every.values()) - 1000 <= 16
@@ -298,7 +300,9 @@ def test_a_killed_job_goes_on(serve: Callable[..., Loopback], tmp_path: Path) ->
 
 def test_2000_requests_with_faults(serve: Callable[..., Loopback]) -> None:
     server = serve("--faults", "busy", "error", "cut", "half", "garbage", "shape", "--share", "0.1")
-    answers = ServerChat(concurrency=16, wait=0.01).complete([ask(f"question {i}") for i in range(2000)])
+    answers = OpenAIChatModel(concurrency=16, initial_backoff=0.01).complete(
+        [ask(f"question {i}") for i in range(2000)]
+    )
     assert [answer.text for answer in answers] == [f"QUESTION {i}" for i in range(2000)]  # none lost, in order
     assert set(server.answered().values()) == {1}  # none repeated
     assert 150 < sum(entry["did"] != "answer" for entry in server.seen()) < 250
@@ -321,20 +325,20 @@ def test_2000_requests_with_faults(serve: Callable[..., Loopback]) -> None:
     ],
 )
 def test_this_machine(url: str, here: bool) -> None:
-    assert is_this_machine(url) is here
+    assert is_loopback(url) is here
 
 
 def test_reports_do_not_leave_unless_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     _name_server(monkeypatch, "https://chat.invalid/v1")
     with pytest.raises(InputError, match="OPENAI_BASE_URL is not this machine: expected `send_reports`") as error:
-        ServerChat().complete([ask("a")])
+        OpenAIChatModel().complete([ask("a")])
     assert "chat.invalid" not in str(error.value)
 
 
 @pytest.mark.parametrize(("scheme", "plain"), [("https", False), ("http", True)])
 def test_what_leaves_is_said(monkeypatch: pytest.MonkeyPatch, scheme: str, plain: bool) -> None:
     _name_server(monkeypatch, f"{scheme}://chat.invalid/v1")
-    model = ServerChat(send_reports=True)
+    model = OpenAIChatModel(allow_remote=True)
     sent: list[int] = []
 
     def run(job: Coroutine[Any, Any, None]) -> None:
@@ -343,7 +347,7 @@ def test_what_leaves_is_said(monkeypatch: pytest.MonkeyPatch, scheme: str, plain
 
     monkeypatch.setattr(asyncio, "run", run)
     with pytest.warns(UserWarning, match="2 requests, with the whole text of the reports") as caught:
-        model.answer([ask("a"), ask("b")], lambda index, answer: None)
+        model._generate([ask("a"), ask("b")], lambda index, answer: None)
     assert ("unencrypted" in str(caught[0].message)) is plain
     assert sent == [1]
 
@@ -356,7 +360,7 @@ def test_a_server_here_needs_no_leave_and_no_key(
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")  # of no use, and not used
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert ServerChat(attempts=1).complete([ask("a")])[0].text == "A"
+        assert OpenAIChatModel(max_attempts=1).complete([ask("a")])[0].text == "A"
 
 
 @pytest.mark.parametrize(
@@ -375,7 +379,7 @@ def test_the_environment_is_checked(monkeypatch: pytest.MonkeyPatch, name: str, 
     _name_server(monkeypatch, "https://chat.invalid/v1")
     monkeypatch.setenv(name, value)
     with pytest.raises(InputError, match=message):
-        ServerChat(send_reports=True).complete([ask("a")])
+        OpenAIChatModel(allow_remote=True).complete([ask("a")])
 
 
 def test_key_address_and_reports_are_not_logged_or_stored(
@@ -386,7 +390,7 @@ def test_key_address_and_reports_are_not_logged_or_stored(
     for name in ("openai", "httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.DEBUG)
     path = tmp_path / "answers.sqlite"
-    model = ServerChat(wait=0.001, cache=AnswerCache(path))
+    model = OpenAIChatModel(initial_backoff=0.001, cache=ResponseCache(path))
     answers = model.complete([ask(f"secret report {i}") for i in range(6)])
     assert {answer.status for answer in answers} == {"ok"}
     stored = b"".join(file.read_bytes() for file in tmp_path.glob("answers.sqlite*"))
@@ -400,9 +404,9 @@ def test_key_address_and_reports_are_not_logged_or_stored(
 
 def test_inside_a_running_loop(serve: Callable[..., Loopback], tmp_path: Path) -> None:
     serve()
-    model = ServerChat(cache=AnswerCache(tmp_path / "answers.sqlite"))
+    model = OpenAIChatModel(cache=ResponseCache(tmp_path / "answers.sqlite"))
 
-    async def notebook() -> list[ChatAnswer]:
+    async def notebook() -> list[ChatResponse]:
         return model.complete([ask("a")])
 
     assert asyncio.run(notebook())[0].text == "A"
@@ -410,7 +414,7 @@ def test_inside_a_running_loop(serve: Callable[..., Loopback], tmp_path: Path) -
 
 def test_half_a_character_is_not_sent(serve: Callable[..., Loopback]) -> None:
     server = serve()
-    answers = ServerChat().complete([ask("\ud800"), ask("b")])
+    answers = OpenAIChatModel().complete([ask("\ud800"), ask("b")])
     assert answers[0].status == "not sent: expected message 1 to be Unicode text"
     assert answers[1].text == "B"
     assert len(server.seen()) == 1
@@ -429,7 +433,7 @@ def test_half_a_character_is_not_sent(serve: Callable[..., Loopback]) -> None:
 )
 def test_settings_are_checked(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        ServerChat(**settings)
+        OpenAIChatModel(**settings)
 
 
 # --- replies
@@ -449,7 +453,7 @@ def test_settings_are_checked(settings: dict[str, Any], message: str) -> None:
 )
 def test_any_reply_is_an_answer_or_a_value_error(reply: bytes) -> None:
     try:
-        answer = read_answer(reply)
+        answer = parse_response(reply)
     except ValueError:
         return
     assert bool(answer.text) == (answer.status == "ok")
@@ -457,17 +461,17 @@ def test_any_reply_is_an_answer_or_a_value_error(reply: bytes) -> None:
 
 def test_a_reply_without_text() -> None:
     reply = {"choices": [{"message": {"content": None}, "finish_reason": "content_filter"}], "usage": None}
-    assert read_answer(json.dumps(reply).encode()).status == "no text (content_filter)"
+    assert parse_response(json.dumps(reply).encode()).status == "no text (content_filter)"
 
 
 def test_half_a_character_in_a_reply() -> None:
     reply = b'{"choices": [{"message": {"content": "a\\ud800 \\ud83d\\ude00"}}]}'
-    assert read_answer(reply).text == "a\ufffd \U0001f600"
+    assert parse_response(reply).text == "a\ufffd \U0001f600"
 
 
 def test_deep_json_is_no_answer() -> None:
     with pytest.raises(ValueError, match="nested too deep|expected"):
-        read_answer(b"[" * 1_000_000)
+        parse_response(b"[" * 1_000_000)
 
 
 def test_retry_after_as_a_date() -> None:
@@ -486,22 +490,22 @@ def test_a_server_that_asks_for_time_gets_it(serve: Callable[..., Loopback], mon
         await sleep(0)
 
     monkeypatch.setattr(asyncio, "sleep", noted)
-    ServerChat(wait=0.0).complete([ask("a")])
+    OpenAIChatModel(initial_backoff=0.0).complete([ask("a")])
     assert waits == [0.05]
 
 
 def test_address_and_model_may_be_arguments(serve: Callable[..., Loopback], monkeypatch: pytest.MonkeyPatch) -> None:
     server = serve()
     _name_server(monkeypatch, "http://127.0.0.1:9/v1")
-    model = ServerChat("another", server.url)
+    model = OpenAIChatModel("another", server.url)
     assert [answer.status for answer in model.complete([ask("a")])] == ["ok"]
     assert server.seen()[0]["body"]["model"] == "another"
-    assert "another" in model.identity
+    assert "another" in model.model_id
 
 
 def test_the_field_that_bounds_an_answer(serve: Callable[..., Loopback]) -> None:
     server = serve()
-    ServerChat(length_field="max_completion_tokens").complete([ask("a")])
+    OpenAIChatModel(max_tokens_field="max_completion_tokens").complete([ask("a")])
     assert server.seen()[0]["body"]["max_completion_tokens"] == 16
     assert "max_tokens" not in server.seen()[0]["body"]
 
@@ -518,7 +522,7 @@ def test_the_field_that_bounds_an_answer(serve: Callable[..., Loopback]) -> None
 )
 def test_a_field_that_is_refused_ends_the_job(serve: Callable[..., Loopback], said: str, closed: bool) -> None:
     server = serve("--code", "400")  # it refuses with what it is asked
-    answers = ServerChat(concurrency=1).complete([ask(said), ask("b")])
+    answers = OpenAIChatModel(concurrency=1).complete([ask(said), ask("b")])
     assert len(server.seen()) == (1 if closed else 2)
     if closed:
         told = "the server does not take max_tokens; set length_field to max_completion_tokens"
@@ -530,5 +534,7 @@ def test_a_field_that_is_refused_ends_the_job(serve: Callable[..., Loopback], sa
 
 def test_the_other_field_that_is_refused(serve: Callable[..., Loopback]) -> None:
     serve("--code", "422")
-    [answer] = ServerChat(length_field="max_completion_tokens").complete([ask("Unknown field: max_completion_tokens")])
+    [answer] = OpenAIChatModel(max_tokens_field="max_completion_tokens").complete(
+        [ask("Unknown field: max_completion_tokens")]
+    )
     assert answer.status.endswith("set length_field to max_tokens")

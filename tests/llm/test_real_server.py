@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from radreward.llm import AnswerCache, LocalChat, ServerChat
+from radreward.llm import LocalChatModel, OpenAIChatModel, ResponseCache
 from radreward.types import ChatRequest, Message
 
 
@@ -71,19 +71,19 @@ def environment(url: str, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_both_engines_answer_alike(tiny_folder: Path, tmp_path: Path) -> None:
     requests = [ask(f"question {index}", max_tokens=4 + index) for index in range(6)]
-    model = ServerChat(concurrency=3, cache=AnswerCache(tmp_path / "answers.sqlite"))
+    model = OpenAIChatModel(concurrency=3, cache=ResponseCache(tmp_path / "answers.sqlite"))
     answers = model.complete(requests)
-    local = LocalChat(str(tiny_folder), batch_size=4).complete(requests)
+    local = LocalChatModel(str(tiny_folder), batch_size=4).complete(requests)
     assert [answer.status for answer in answers] == ["ok"] * 6
     for served, own in zip(answers, local, strict=True):
         # Greedy both, with the same layout; the server may decode bytes that are no character otherwise.
-        assert (served.prompt_tokens, served.finish) == (own.prompt_tokens, own.finish)
+        assert (served.prompt_tokens, served.finish_reason) == (own.prompt_tokens, own.finish_reason)
         assert served.text.strip("\ufffd") == own.text.strip("\ufffd")
     assert model.budget.spent > 0
-    assert ServerChat(cache=AnswerCache(tmp_path / "answers.sqlite")).complete(requests) == answers
+    assert OpenAIChatModel(cache=ResponseCache(tmp_path / "answers.sqlite")).complete(requests) == answers
 
 
 def test_a_model_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_MODEL", "another")
-    [answer] = ServerChat(attempts=1).complete([ask("a")])
+    [answer] = OpenAIChatModel(max_attempts=1).complete([ask("a")])
     assert answer.status.startswith("refused (400): ")

@@ -18,14 +18,14 @@ from scipy import stats
 from radreward.cli import main
 from radreward.criteria import Criteria
 from radreward.errors import InputError
-from radreward.meta_evaluation.benchmark import Bench, Settings, benchmark
-from radreward.meta_evaluation.benchmark_files import write_bench
-from radreward.meta_evaluation.benchmark_tables import notes, tables
+from radreward.meta_evaluation.benchmark import BenchmarkResult, BenchmarkSettings, benchmark
+from radreward.meta_evaluation.benchmark_files import write_benchmark
+from radreward.meta_evaluation.benchmark_tables import all_tables, result_notes
 from radreward.meta_evaluation.preferences import Preference
-from radreward.meta_evaluation.rated_pairs_io import MEAN, RatedPair, RatedPairs, write_rated
-from radreward.meta_evaluation.score_cache import RememberedScores, Score, text_key
-from radreward.meta_evaluation.scorer_runner import plain, score_pairs
-from radreward.scorers.base import OK, Scorer
+from radreward.meta_evaluation.rated_pairs_io import MEAN_RATER, RatedPair, RatedPairs, write_rated_pairs
+from radreward.meta_evaluation.score_cache import CachedScore, ScoreCache, pair_key
+from radreward.meta_evaluation.scorer_runner import score_pairs, to_jsonable
+from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.types import Scores
 
 WORDS = ["lamp", "kettle", "stair", "window", "carpet", "drawer", "button"]
@@ -38,13 +38,13 @@ class Overlap(Scorer):
         self.higher_is_better = higher
         self.scored = 0
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         self.scored += len(references)
         shares = [
             len(set(a.split()) & set(b.split())) / len(a.split()) for a, b in zip(references, candidates, strict=True)
         ]
         total = torch.tensor(shares, dtype=torch.float32)
-        return Scores(total if self.higher_is_better else 1 - total, None, None, (OK,) * len(references))
+        return Scores(total if self.higher_is_better else 1 - total, None, None, (STATUS_OK,) * len(references))
 
     def fingerprint(self) -> str:
         return f"{type(self).__name__} {self.higher_is_better}"
@@ -64,18 +64,18 @@ class Counting(Overlap):
         ],
     )
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         pairs = list(zip(references, candidates, strict=True))
         missing = torch.tensor([[len(set(a.split()) - set(b.split())) / 2] * 2 for a, b in pairs]).reshape(-1, 2)
         evidence = tuple({"words": a.split(), "share": math.nan} for a, _ in pairs)
-        return Scores(-missing.sum(1), -missing, missing, (OK,) * len(pairs), evidence)
+        return Scores(-missing.sum(1), -missing, missing, (STATUS_OK,) * len(pairs), evidence)
 
 
 class Raising(Overlap):
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         if self.scored:
             raise RuntimeError("out of\nmemory")
-        return super().score_texts(references, candidates)
+        return super()._score_valid(references, candidates)
 
 
 class TooFew(Overlap):
@@ -91,8 +91,8 @@ class Infinite(Overlap):
 
 
 class Constant(Overlap):
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        return Scores(torch.ones(len(references)), None, None, (OK,) * len(references))
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        return Scores(torch.ones(len(references)), None, None, (STATUS_OK,) * len(references))
 
 
 def rated(cases: int = 10, seed: int = 0) -> RatedPairs:
@@ -106,16 +106,16 @@ def rated(cases: int = 10, seed: int = 0) -> RatedPairs:
             missing = 7 - len(kept)
             counts = {f"r{rater}": {"omission": max(0.0, missing + float(rng.integers(-1, 2)))} for rater in range(3)}
             half = {rater: {"omission": value["omission"] / 2} for rater, value in counts.items()}
-            ratings = {MEAN: 5.0 - missing}
+            ratings = {MEAN_RATER: 5.0 - missing}
             rows.append(
                 RatedPair(f"{case}/{system}", reference, " ".join(kept), f"c{case}", system, ratings, counts, half)
             )
     return RatedPairs(rows)
 
 
-def run(folder: Path, pairs: RatedPairs | None = None, draws: int = 50, **scorers: Scorer) -> Bench:
+def run(folder: Path, pairs: RatedPairs | None = None, draws: int = 50, **scorers: Scorer) -> BenchmarkResult:
     makers = {name: (lambda scorer=scorer: scorer) for name, scorer in scorers.items()}
-    return benchmark(pairs or rated(), makers, folder, Settings(draws))
+    return benchmark(pairs or rated(), makers, folder, BenchmarkSettings(draws))
 
 
 def entry(rows: Any, **wanted: Any) -> dict[str, Any]:
@@ -126,14 +126,14 @@ def entry(rows: Any, **wanted: Any) -> dict[str, Any]:
 
 def test_the_whole_of_the_results(tmp_path: Path) -> None:
     pairs = rated()
-    results = run(tmp_path, pairs, overlap=Overlap(), counting=Counting()).as_dict()
+    results = run(tmp_path, pairs, overlap=Overlap(), counting=Counting()).to_dict()
     json.dumps(results, allow_nan=False)
     assert results["data"] == {
         "files": {},
         "pairs": 20,
         "cases": 10,
         "systems": ["bad", "good"],
-        "raters": ["r0", "r1", "r2", MEAN],
+        "raters": ["r0", "r1", "r2", MEAN_RATER],
         "notes": [],
     }
     assert [target["name"] for target in results["targets"]] == [
@@ -163,7 +163,7 @@ def test_the_whole_of_the_results(tmp_path: Path) -> None:
 
 
 def test_directions_are_turned_once(tmp_path: Path) -> None:
-    results = run(tmp_path, up=Overlap(), down=Overlap(higher=False)).as_dict()
+    results = run(tmp_path, up=Overlap(), down=Overlap(higher=False)).to_dict()
     for target in results["targets"]:
         for scope in ("pooled", "within"):
             up, down = (
@@ -177,7 +177,7 @@ def test_directions_are_turned_once(tmp_path: Path) -> None:
 
 def test_criteria_are_compared_by_what_a_scorer_says_of_them(tmp_path: Path) -> None:
     pairs = rated()
-    results = run(tmp_path, pairs, overlap=Overlap(), counting=Counting()).as_dict()
+    results = run(tmp_path, pairs, overlap=Overlap(), counting=Counting()).to_dict()
     told = {
         name: entry(results["agreement"], scorer=name, target="criterion:omission", scope="pooled")["of"]
         for name in ("overlap", "counting")
@@ -192,8 +192,8 @@ def test_bad_scorers_stop_no_other_and_are_told(tmp_path: Path) -> None:
     scorers: dict[str, Any] = {"raising": Raising(), "short": TooFew(), "infinite": Infinite(), "same": Constant()}
     makers = {name: (lambda scorer=scorer: scorer) for name, scorer in scorers.items()}
     pairs = rated(100)
-    bench = benchmark(pairs, {"missing": missing, **makers, "good": Overlap}, tmp_path, Settings(20))
-    results = bench.as_dict()
+    bench = benchmark(pairs, {"missing": missing, **makers, "good": Overlap}, tmp_path, BenchmarkSettings(20))
+    results = bench.to_dict()
     told = {one["name"]: one for one in results["scorers"]}
     assert told["missing"]["reason"] == "InputError: no such weights"
     assert (told["raising"]["status"], told["raising"]["reason"]) == ("failed", "RuntimeError: out of memory")
@@ -210,13 +210,13 @@ def test_bad_scorers_stop_no_other_and_are_told(tmp_path: Path) -> None:
     constant = entry(results["agreement"], scorer="same", target="errors", scope="pooled")
     assert (constant["tau_b"]["value"], constant["note"]) == (None, "all scores are 1")
     assert {row["scorer"] for row in results["agreement"]} == {"infinite", "same", "good"}
-    text = "\n".join(notes(results))
+    text = "\n".join(result_notes(results))
     for part in ("raising failed: RuntimeError", "infinite: 2 pairs without a score", "same: all scores are 1"):
         assert part in text
-    main_table = next(tables(results))
+    main_table = next(all_tables(results))
     assert main_table.rows[0][0] == "good"
     assert [row[:2] for row in main_table.rows[-3:]] == [[name, "failed"] for name in ("missing", "raising", "short")]
-    write_bench(bench, tmp_path)
+    write_benchmark(bench, tmp_path)
     rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
     assert rows[0]["scores"]["infinite"] is None
     assert rows[0]["status"]["infinite"] == "expected a finite score but got inf"
@@ -230,10 +230,10 @@ def test_what_is_scored_is_not_scored_again(tmp_path: Path) -> None:
     second = Overlap()
     bench = run(tmp_path, RatedPairs([*rated(5).rows, *rated(3, seed=1).rows]), a=second, b=Counting())
     assert second.scored == 6
-    told = {one.name: (one.computed, one.cached) for one in bench.scored}
+    told = {one.name: (one.num_computed, one.num_cached) for one in bench.scorer_runs}
     assert told == {"a": (6, 10), "b": (16, 0)}
     other = Overlap(higher=False)  # another scorer of the same name
-    assert run(tmp_path, rated(5), a=other).scored[0].computed == 10
+    assert run(tmp_path, rated(5), a=other).scorer_runs[0].num_computed == 10
     again = Overlap()
     run(tmp_path, rated(5), a=again)  # and the first one's scores are still there
     assert again.scored == 0
@@ -244,15 +244,15 @@ def test_equal_texts_are_scored_once(tmp_path: Path) -> None:
     pairs = RatedPairs([row._replace(id=f"{row.id}{copy}") for row in rated(3).rows for copy in range(4)])
     bench = run(tmp_path, pairs, a=scorer)
     assert scorer.scored == 6
-    assert not np.isnan(bench.scored[0].totals).any()
+    assert not np.isnan(bench.scorer_runs[0].totals).any()
 
 
 def test_a_pair_without_a_score_is_tried_again(tmp_path: Path) -> None:
     pairs = RatedPairs([row._replace(candidate=" ") if row.id == "0/bad" else row for row in rated(3).rows])
     for _ in range(2):
         bench = run(tmp_path, pairs, a=Overlap())
-        assert bench.scored[0].unscored == {"empty candidate": 1}
-    assert (bench.scored[0].computed, bench.scored[0].cached) == (1, 5)
+        assert bench.scorer_runs[0].unscored_reasons == {"empty candidate": 1}
+    assert (bench.scorer_runs[0].num_computed, bench.scorer_runs[0].num_cached) == (1, 5)
 
 
 def test_rows_hold_all_that_was_said_in_their_order(tmp_path: Path) -> None:
@@ -273,12 +273,12 @@ def test_preferences_beside_pairs_and_alone(tmp_path: Path) -> None:
     entries.append(Preference("x", "lamp stair", "stair", "lamp stair", "one", "x", 2))
     makers = {"a": Overlap}
     for pairs in (rated(3), RatedPairs([])):
-        bench = benchmark(pairs, makers, tmp_path, Settings(50), preferences=entries)
-        results = bench.as_dict()
+        bench = benchmark(pairs, makers, tmp_path, BenchmarkSettings(50), preferences=entries)
+        results = bench.to_dict()
         assert entry(results["preferences"], scorer="a", confidence="all")["accuracy"] == 0.8
         assert entry(results["preferences"], scorer="a", confidence=[1, 4])["accuracy"] == 0
-        assert any(table.title == "What people prefer" for table in tables(results))
-        write_bench(bench, tmp_path)
+        assert any(table.title == "What people prefer" for table in all_tables(results))
+        write_benchmark(bench, tmp_path)
 
 
 def test_a_scorer_that_fails_on_preferences_is_told(tmp_path: Path) -> None:
@@ -286,16 +286,16 @@ def test_a_scorer_that_fails_on_preferences_is_told(tmp_path: Path) -> None:
         Preference("x", "lamp", "stair", " ", "one", "x"),
         Preference("y", "lamp", "stair", "lamp", "other", "y"),
     ]
-    bench = benchmark(rated(3), {"a": Overlap}, tmp_path, Settings(20), preferences=entries)
-    assert "a: 1 preferences left out, because a candidate has no score." in list(notes(bench.as_dict()))
-    failed = benchmark(rated(3), {"a": Raising}, tmp_path, Settings(20), preferences=entries).as_dict()
+    bench = benchmark(rated(3), {"a": Overlap}, tmp_path, BenchmarkSettings(20), preferences=entries)
+    assert "a: 1 preferences left out, because a candidate has no score." in list(result_notes(bench.to_dict()))
+    failed = benchmark(rated(3), {"a": Raising}, tmp_path, BenchmarkSettings(20), preferences=entries).to_dict()
     assert failed["scorers"][0]["reason"] == "RuntimeError: out of memory"
     assert failed["preferences"] == []
 
 
 def test_the_files(tmp_path: Path) -> None:
     bench = run(tmp_path, over_lap=Overlap(), b=Counting())
-    for path in write_bench(bench, tmp_path):
+    for path in write_benchmark(bench, tmp_path):
         assert path.stat().st_size > 100
     with (tmp_path / "agreement.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -310,7 +310,7 @@ def test_the_files(tmp_path: Path) -> None:
 
 def test_equal_seeds_give_equal_results(tmp_path: Path) -> None:
     def told(folder: Path) -> dict[str, Any]:
-        results = run(folder, a=Overlap(), b=Counting()).as_dict()
+        results = run(folder, a=Overlap(), b=Counting()).to_dict()
         for one in results["scorers"]:
             del one["seconds"]
         return results
@@ -320,33 +320,37 @@ def test_equal_seeds_give_equal_results(tmp_path: Path) -> None:
 
 def test_a_line_that_was_cut_is_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    keys = [text_key("r", str(number)) for number in range(3)]
-    RememberedScores(path).put([(key, Score(0.1 * place, OK)) for place, key in enumerate(keys)])
+    keys = [pair_key("r", str(number)) for number in range(3)]
+    ScoreCache(path).put([(key, CachedScore(0.1 * place, STATUS_OK)) for place, key in enumerate(keys)])
     path.write_bytes(path.read_bytes()[:-7])
-    scores = RememberedScores(path)
+    scores = ScoreCache(path)
     assert [key in scores for key in keys] == [True, True, False]
-    scores.put([(keys[2], Score(2.0, OK))])
-    again = RememberedScores(path)
-    assert [again.get(key) for key in keys] == [Score(0.0, OK), Score(0.1, OK), Score(2.0, OK)]
+    scores.put([(keys[2], CachedScore(2.0, STATUS_OK))])
+    again = ScoreCache(path)
+    assert [again.get(key) for key in keys] == [
+        CachedScore(0.0, STATUS_OK),
+        CachedScore(0.1, STATUS_OK),
+        CachedScore(2.0, STATUS_OK),
+    ]
 
 
 def test_scores_that_are_something_else_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.0.jsonl").write_text("[]\n{}\n")
     with pytest.raises(InputError, match="Expected scores of an earlier run"):
-        RememberedScores(tmp_path / "a.0.jsonl")
+        ScoreCache(tmp_path / "a.0.jsonl")
 
 
 def test_evidence_becomes_json() -> None:
-    value = {1: (Score(math.inf, OK), {"a"}), "x": [None, True, 2, "t"]}
-    assert plain(value)["1"][0]["total"] is None
-    assert plain(value)["1"][1] == "{'a'}"
-    assert plain(value)["x"] == [None, True, 2, "t"]
+    value = {1: (CachedScore(math.inf, STATUS_OK), {"a"}), "x": [None, True, 2, "t"]}
+    assert to_jsonable(value)["1"][0]["total"] is None
+    assert to_jsonable(value)["1"][1] == "{'a'}"
+    assert to_jsonable(value)["x"] == [None, True, 2, "t"]
 
 
 def test_a_name_is_a_file(tmp_path: Path) -> None:
     found = score_pairs("../my file.py:metric", Overlap, [("a", "a")], tmp_path / "scores")
-    assert found.scores
-    assert found.scores.path.parent == tmp_path / "scores"
+    assert found.cache
+    assert found.cache.path.parent == tmp_path / "scores"
 
 
 METRIC = """
@@ -363,7 +367,7 @@ def metric(reference, candidate):
 
 
 def test_a_run_that_was_killed_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_rated(tmp_path / "rated.jsonl", rated(200).rows)
+    write_rated_pairs(tmp_path / "rated.jsonl", rated(200).rows)
     command = ["benchmark", f"--data={tmp_path / 'rated.jsonl'}", "--bootstrap=20"]
     told = {}
     for name, kill in (("whole", False), ("killed", True)):
@@ -391,7 +395,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_the_command_shows_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "metric.py").write_text("def metric(reference, candidate):\n    return len(candidate)\n")
-    write_rated(tmp_path / "rated.csv", rated().rows)
+    write_rated_pairs(tmp_path / "rated.csv", rated().rows)
     arguments = [f"--data={tmp_path / 'rated.csv'}", f"--output={tmp_path / 'out'}", "--bootstrap=20"]
     assert main(["benchmark", *arguments, "--scorers", f"{tmp_path / 'metric.py'}:metric"]) == 0
     shown = capsys.readouterr()

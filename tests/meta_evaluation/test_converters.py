@@ -12,12 +12,12 @@ import pytest
 
 from radreward.cli import convert as command
 from radreward.cli import main
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
-from radreward.meta_evaluation.converters import LAYOUTS, convert
-from radreward.meta_evaluation.converters.rexval import COUNTS, REPORTS, SYSTEMS, TAGS
+from radreward.meta_evaluation.converters import CONVERTERS, convert
+from radreward.meta_evaluation.converters.rexval import CATEGORY_TAGS, COUNTS_FILE, REPORTS_FILE, SYSTEMS
 from radreward.meta_evaluation.preferences import read_preferences
-from radreward.meta_evaluation.rated_pairs_io import MEAN, read_rated
+from radreward.meta_evaluation.rated_pairs_io import MEAN_RATER, read_rated_pairs
 
 Rows = list[dict[str, Any]]
 
@@ -50,20 +50,20 @@ def rexval(folder: Path, change: Callable[[Rows, Rows], Any] = lambda reports, c
         )
     ]
     change(reports, counts)
-    write(folder / REPORTS, reports)
-    write(folder / COUNTS, counts)
+    write(folder / REPORTS_FILE, reports)
+    write(folder / COUNTS_FILE, counts)
     return folder
 
 
 def test_rexval(tmp_path: Path) -> None:
     assert convert("rexval", rexval(tmp_path), tmp_path / "a.jsonl") == "8 rated pairs of 2 cases"
-    pairs = read_rated(tmp_path / "a.jsonl")
-    assert RadCliQ().tags == TAGS
+    pairs = read_rated_pairs(tmp_path / "a.jsonl")
+    assert RadCliQCriteria().tags == CATEGORY_TAGS
     assert pairs.raters == ("0", "1")
     assert pairs.systems == tuple(sorted(SYSTEMS))
     row = pairs.rows[5]
     assert row[:5] == ("11/bertscore", "Reference 1.", "bertscore 1.", "11", "bertscore")
-    assert row.significant["1"]["omission"] == 112
+    assert row.significant_errors["1"]["omission"] == 112
     assert row.errors["1"]["omission"] == 113
     by_name = {target.name: target.values for target in pairs.targets}
     assert by_name["errors"][5] == np.mean([21 + 6 + 600, 21 + 6 + 660])  # summed by rater, mean over raters
@@ -71,7 +71,7 @@ def test_rexval(tmp_path: Path) -> None:
 
 
 def test_rexval_counts_that_are_not_there_are_no_zeros(tmp_path: Path) -> None:
-    pairs = list(LAYOUTS["rexval"](rexval(tmp_path, lambda reports, counts: counts.pop(0))))
+    pairs = list(CONVERTERS["rexval"](rexval(tmp_path, lambda reports, counts: counts.pop(0))))
     assert np.isnan(pairs[0].errors["0"]["false_prediction"])
     assert pairs[0].errors["0"]["omission"] == 3
 
@@ -90,7 +90,7 @@ def test_rexval_counts_that_are_not_there_are_no_zeros(tmp_path: Path) -> None:
 )
 def test_rexval_bad_rows_are_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     folder = rexval(tmp_path, lambda reports, counts: counts[3].update({"clinically_significant": False} | change))
-    with pytest.raises(InputError, match=rf"{COUNTS}, row \d+: {message}"):
+    with pytest.raises(InputError, match=rf"{COUNTS_FILE}, row \d+: {message}"):
         convert("rexval", folder, tmp_path / "a.jsonl")
 
 
@@ -103,9 +103,9 @@ def test_rexval_without_a_file(tmp_path: Path) -> None:
 def test_rate_eval(tmp_path: Path) -> None:
     rows = [{"gt_report": "a", "similar_report": text, "Score": 0.25} for text in "xy"]
     path = write(tmp_path / "task.csv", rows)
-    assert [row.ratings for row in LAYOUTS["rate-eval-sentences"](path)] == [{MEAN: 0.75}] * 2
-    paragraphs = list(LAYOUTS["rate-eval-paragraphs"](path))
-    assert [row.ratings for row in paragraphs] == [{MEAN: 0.25}] * 2
+    assert [row.ratings for row in CONVERTERS["rate-eval-sentences"](path)] == [{MEAN_RATER: 0.75}] * 2
+    paragraphs = list(CONVERTERS["rate-eval-paragraphs"](path))
+    assert [row.ratings for row in paragraphs] == [{MEAN_RATER: 0.25}] * 2
     assert [(row.id, row.group) for row in paragraphs] == [("1", "1"), ("2", "1")]
     triads = write(tmp_path / "triads.csv", [{"original": "a", "rewrite": "b", "opposite": "c"}])
     assert convert("rate-eval-triads", triads, tmp_path / "b.jsonl") == "1 preferences of 1 cases"
@@ -127,8 +127,8 @@ ITEMS = {
 def test_rad100(tmp_path: Path) -> None:
     rows = [{"reference": "a", "candidate": "b", **ITEMS}, {"reference": "a", "candidate": "c", **ITEMS, "grammar": 0}]
     convert("rad100", write(tmp_path / "rad.csv", rows), tmp_path / "a.jsonl")
-    pairs = read_rated(tmp_path / "a.jsonl")
-    assert [row.ratings[MEAN] for row in pairs.rows] == [55, 60]
+    pairs = read_rated_pairs(tmp_path / "a.jsonl")
+    assert [row.ratings[MEAN_RATER] for row in pairs.rows] == [55, 60]
     assert [row.group for row in pairs.rows] == ["1", "1"]
     assert pairs.criteria == tuple(ITEMS)
     rows[1]["grammar"] = 2
@@ -152,15 +152,15 @@ def sentences() -> Rows:
 
 def test_sentences(tmp_path: Path) -> None:
     convert("sentences", write(tmp_path / "a.csv", sentences()), tmp_path / "a.jsonl")
-    one, two = read_rated(tmp_path / "a.jsonl").rows
-    assert (one.reference, one.candidate, one.ratings) == ("Lungs clear.", "Clear lungs. Heart big.", {MEAN: 3.5})
-    assert (two.reference, two.candidate, two.ratings) == ("Effusion. No edema.", "", {MEAN: 0})
+    one, two = read_rated_pairs(tmp_path / "a.jsonl").rows
+    assert (one.reference, one.candidate, one.ratings) == ("Lungs clear.", "Clear lungs. Heart big.", {MEAN_RATER: 3.5})
+    assert (two.reference, two.candidate, two.ratings) == ("Effusion. No edema.", "", {MEAN_RATER: 0})
 
 
 def test_sentences_of_several_raters(tmp_path: Path) -> None:
     rows = [row | {"Rater": rater} for rater in "xy" for row in sentences()]
     rows[-2]["Overall Score"] = 1
-    one, two = LAYOUTS["sentences"](write(tmp_path / "a.csv", rows))
+    one, two = CONVERTERS["sentences"](write(tmp_path / "a.csv", rows))
     assert (one.ratings, two.ratings) == ({"x": 3.5, "y": 3.5}, {"x": 0, "y": 1})
 
 
@@ -182,13 +182,13 @@ def test_bad_sentences_are_named(tmp_path: Path, change: dict[str, Any], message
 def test_green_preferences(tmp_path: Path) -> None:
     row = {"id": "p", "reference": "r", "candidate1": "x", "candidate2": "y", "preference": 2, "confidence": 8}
     rows = [row, row | {"confidence": 6}, row | {"id": "q"}, row | {"id": "q", "preference": "candidate1"}]
-    agreed, differ = LAYOUTS["green-preferences"](write(tmp_path / "a.csv", rows))
+    agreed, differ = CONVERTERS["green-preferences"](write(tmp_path / "a.csv", rows))
     assert agreed == ("p", "r", "x", "y", "other", "r", 7)
     assert differ.preferred == "neither"  # experts who differ
     with pytest.raises(InputError, match="row 1: field 'preference': expected 1 or 2, or 0 for neither, but got '3'"):
-        list(LAYOUTS["green-preferences"](write(tmp_path / "b.csv", [row | {"preference": 3}])))
+        list(CONVERTERS["green-preferences"](write(tmp_path / "b.csv", [row | {"preference": 3}])))
     with pytest.raises(InputError, match="row 2: field 'id': expected the texts of 'p' as in its first row"):
-        list(LAYOUTS["green-preferences"](write(tmp_path / "c.csv", [row, row | {"candidate1": "z"}])))
+        list(CONVERTERS["green-preferences"](write(tmp_path / "c.csv", [row, row | {"candidate1": "z"}])))
 
 
 def test_nested_counts(tmp_path: Path) -> None:
@@ -197,10 +197,10 @@ def test_nested_counts(tmp_path: Path) -> None:
     row = {"id": "a", "reference": "r", "candidate": "c", "raters": {"x": apart, "y": turned}}
     (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n")
     convert("nested", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
-    [found] = read_rated(tmp_path / "b.jsonl").rows
+    [found] = read_rated_pairs(tmp_path / "b.jsonl").rows
     assert found.errors == {"x": {"omission": 3, "addition": 0}, "y": {"omission": 3, "addition": 0}}
-    assert found.significant == {"x": {"omission": 1, "addition": 0}, "y": {"omission": 1, "addition": 0}}
-    (plain,) = LAYOUTS["nested"](write(tmp_path / "a.csv", [row | {"raters": json.dumps({"x": {"omission": 2}})}]))
+    assert found.significant_errors == {"x": {"omission": 1, "addition": 0}, "y": {"omission": 1, "addition": 0}}
+    (plain,) = CONVERTERS["nested"](write(tmp_path / "a.csv", [row | {"raters": json.dumps({"x": {"omission": 2}})}]))
     assert (plain.errors, plain.significant, plain.group) == ({"x": {"omission": 2}}, {}, "a")
 
 
@@ -230,12 +230,12 @@ def test_groups_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     output = tmp_path / "rated.parquet"
     assert main(["convert", "--from", "groups", str(tmp_path / "data"), f"--output={output}"]) == 0
     assert "20 rated pairs of 5 cases" in capsys.readouterr().out
-    pairs = read_rated(output)
-    assert pairs.criteria == RadCliQ().tags
+    pairs = read_rated_pairs(output)
+    assert pairs.criteria == RadCliQCriteria().tags
     assert [target.name for target in pairs.targets][:2] == ["errors", "errors_significant"]
     assert all(row.synthetic for row in pairs.rows)
     assert any("SYNTHETIC" in note for note in pairs.notes)
 
 
 def test_the_command_lists_every_layout() -> None:
-    assert set(command.LAYOUTS) == set(LAYOUTS)
+    assert set(command.LAYOUTS) == set(CONVERTERS)

@@ -57,8 +57,8 @@ def test_accuracy_by_confidence() -> None:
         preference("f", "one", 6),  # one side has no score
     ]
     one, other = np.array([1.0, 1, 1, 1, 2, np.nan]), np.array([0.0, 2, 1, 0, 1, 0])
-    everything, unsure, middle, sure = preference_agreement(entries, one, other, draws=200)
-    assert (everything.confidence, everything.n, everything.accuracy, everything.equal) == (None, 4, 0.75, 1)
+    everything, unsure, middle, sure = preference_agreement(entries, one, other, n_resamples=200)
+    assert (everything.confidence, everything.n, everything.accuracy, everything.ties) == (None, 4, 0.75, 1)
     assert (everything.unscored, everything.neither) == (1, 1)
     assert (unsure.unscored, unsure.neither) == (0, 1)
     assert (unsure.confidence, unsure.n, unsure.accuracy) == ((1, 4), 1, 0)  # equal scores are not right

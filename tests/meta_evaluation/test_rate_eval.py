@@ -9,14 +9,14 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from radreward.errors import InputError
 from radreward.meta_evaluation.rate_eval import (
-    Rated,
-    rating_figures,
-    read_rated,
-    read_sentences,
+    RatedText,
+    rating_metrics,
+    read_paragraphs,
+    read_rated_sentences,
     read_triads,
-    triad_figures,
+    triad_metrics,
 )
-from radreward.scorers.base import OK, Scorer
+from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.synthesis.triads import Triad
 from radreward.types import Scores
 
@@ -27,12 +27,12 @@ class Overlap(Scorer):
     def __init__(self, higher: bool = True) -> None:
         self.higher_is_better = higher
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         shares = [
             len(set(a.split()) & set(b.split())) / len(a.split()) for a, b in zip(references, candidates, strict=True)
         ]
         total = torch.tensor(shares) if self.higher_is_better else -torch.tensor(shares)
-        return Scores(total, None, None, (OK,) * len(references))
+        return Scores(total, None, None, (STATUS_OK,) * len(references))
 
     def fingerprint(self) -> str:
         raise NotImplementedError
@@ -55,9 +55,9 @@ PAIRS = [("a b c d", "a b c d", 5), ("a b c d", "a b", 4), ("a b c d", "a", 3.5)
 @pytest.mark.parametrize("higher", [True, False])
 def test_paragraphs(tmp_path: Path, higher: bool) -> None:
     rows = [{"gt_report": a, "similar_report": b, "Score": score} for a, b, score in PAIRS]
-    rated = read_rated(write(tmp_path / "rate_test.csv", rows))
-    assert rated[1] == Rated("a b c d", "a b", 4.0)
-    figures = rating_figures(Overlap(higher), rated)
+    rated = read_paragraphs(write(tmp_path / "rate_test.csv", rows))
+    assert rated[1] == RatedText("a b c d", "a b", 4.0)
+    figures = rating_metrics(Overlap(higher), rated)
     x, y = [1, 0.5, 0.25, 0], [5, 4, 3.5, 0]
     assert figures["pearson"] == pytest.approx(pearsonr(x, y).statistic)
     assert figures["kendall"] == pytest.approx(kendalltau(x, y).statistic) == 1
@@ -67,10 +67,10 @@ def test_paragraphs(tmp_path: Path, higher: bool) -> None:
 
 def test_sentences_are_rated_by_one_minus_the_normalised_count(tmp_path: Path) -> None:
     rows = [{"gt_report": "a b", "similar_report": "a", "Score": 0.25}]
-    assert read_sentences(write(tmp_path / "a.csv", rows))[0].rating == 0.75
+    assert read_rated_sentences(write(tmp_path / "a.csv", rows))[0].rating == 0.75
     counted = [{"gt_report": "a b", "similar_report": "a", "errors": 1, "could": 3}]
     columns = ("gt_report", "similar_report", "errors")
-    assert read_sentences(write(tmp_path / "b.csv", counted), columns, "could")[0].rating == pytest.approx(2 / 3)
+    assert read_rated_sentences(write(tmp_path / "b.csv", counted), columns, "could")[0].rating == pytest.approx(2 / 3)
 
 
 def test_triads(tmp_path: Path) -> None:
@@ -82,16 +82,16 @@ def test_triads(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, rows)))
     triads = read_triads(path)
     assert triads[0] == Triad("x", "a b", "a b", "a")
-    figures = triad_figures(Overlap(), triads)
+    figures = triad_metrics(Overlap(), triads)
     assert figures["x"]["accuracy"] == 1
     assert figures["y"]["accuracy"] == 0  # no more than equal is not above
     assert figures["all"] == {"triads": 2, "unscored": 0, "accuracy": 0.5}
 
 
 def test_what_has_no_score_is_told() -> None:
-    figures = triad_figures(Overlap(), [Triad("x", "a", " ", "b"), Triad("x", "a", "a", "b")])
+    figures = triad_metrics(Overlap(), [Triad("x", "a", " ", "b"), Triad("x", "a", "a", "b")])
     assert figures["x"] == {"triads": 2, "unscored": 1, "accuracy": 0.5}
-    rated = rating_figures(Overlap(), [Rated("a", "", 1.0), Rated("a", "a", 1.0)])
+    rated = rating_metrics(Overlap(), [RatedText("a", "", 1.0), RatedText("a", "a", 1.0)])
     assert rated == {"pairs": 2, "scored": 1, "pearson": None, "kendall": None, "spearman": None}
 
 
@@ -106,23 +106,23 @@ def test_what_has_no_score_is_told() -> None:
 def test_bad_rows_are_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
     row: dict[str, object] = {"gt_report": "a", "similar_report": "b", "Score": 1}
     with pytest.raises(InputError, match=message):
-        read_rated(write(tmp_path / "a.csv", [row | change]))
+        read_paragraphs(write(tmp_path / "a.csv", [row | change]))
 
 
 def test_missing_ratings_and_rows_are_named(tmp_path: Path) -> None:
     other = write(tmp_path / "a.csv", [{"gt_report": "a", "similar_report": "b"}])
     for read, columns in (
-        (read_rated, "gt_report, similar_report, Score"),
-        (read_sentences, "gt_report, similar_report, Score"),
+        (read_paragraphs, "gt_report, similar_report, Score"),
+        (read_rated_sentences, "gt_report, similar_report, Score"),
         (read_triads, "original, rewrite, opposite"),
     ):
         with pytest.raises(InputError, match=rf"a\.csv: Expected the columns {columns} but got gt_report, similar_rep"):
             read(other)
     with pytest.raises(InputError, match="Expected the columns gt_report, similar_report, Score, could but got"):
-        read_sentences(other, possible="could")
+        read_rated_sentences(other, max_errors_column="could")
     (tmp_path / "b.csv").write_text("gt_report,similar_report,Score\n")
     with pytest.raises(InputError, match=r"b\.csv: Expected at least one row"):
-        read_rated(tmp_path / "b.csv")
+        read_paragraphs(tmp_path / "b.csv")
     counted = [{"gt_report": "a", "similar_report": "b", "Score": 0, "could": 0}]
     with pytest.raises(InputError, match="field 'could': expected at least one possible error but got 0"):
-        read_sentences(write(tmp_path / "c.csv", counted), possible="could")
+        read_rated_sentences(write(tmp_path / "c.csv", counted), max_errors_column="could")

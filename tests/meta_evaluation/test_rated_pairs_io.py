@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from radreward.errors import InputError
 from radreward.meta_evaluation.rated_pairs import RatedPairs
-from radreward.meta_evaluation.rated_pairs_io import MEAN, RatedPair, read_rated, write_rated
+from radreward.meta_evaluation.rated_pairs_io import MEAN_RATER, RatedPair, read_rated_pairs, write_rated_pairs
 
 ROW: dict[str, Any] = {"id": "a", "reference": "Clear lungs.", "candidate": "Left effusion."}
 
@@ -36,17 +36,17 @@ def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
 @pytest.mark.parametrize(
     ("given_", "ratings", "errors"),
     [
-        ({"rating": 4}, {MEAN: 4}, {}),
+        ({"rating": 4}, {MEAN_RATER: 4}, {}),
         ({"rating": [4, 2.5]}, {"1": 4, "2": 2.5}, {}),
         ({"rating": {"x": 4, "y": 2}}, {"x": 4, "y": 2}, {}),
-        ({"errors": {"omission": 2}}, {}, {MEAN: {"omission": 2}}),
+        ({"errors": {"omission": 2}}, {}, {MEAN_RATER: {"omission": 2}}),
         ({"errors": {"x": {"omission": 2}, "y": {"omission": 1}}}, {}, {"x": {"omission": 2}, "y": {"omission": 1}}),
     ],
 )
 def test_numbers_in_every_form(
     tmp_path: Path, name: str, given_: dict[str, Any], ratings: dict[str, float], errors: dict[str, Any]
 ) -> None:
-    [row] = read_rated(write(tmp_path / name, [ROW | given_])).rows
+    [row] = read_rated_pairs(write(tmp_path / name, [ROW | given_])).rows
     assert (row.ratings, row.errors, row.group) == (ratings, errors, "a")
 
 
@@ -57,13 +57,13 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
         RatedPair("a", "Clear.", "Clear, both.", "g", "model", {"r1": 3.0}, counts, counts, True),
         RatedPair("b", "Clear.", "", "g", None, {"r1": 2.0, "r2": 1.0}, counts),
     ]
-    write_rated(tmp_path / name, rows)
-    assert read_rated(tmp_path / name).rows == rows
+    write_rated_pairs(tmp_path / name, rows)
+    assert read_rated_pairs(tmp_path / name).rows == rows
 
 
 def test_numbers_that_nobody_gave_are_no_numbers(tmp_path: Path) -> None:
     rows = [ROW | {"rating": [None, 2]}, ROW | {"id": "b", "rating": [math.nan, 3]}, ROW | {"id": "c"}]
-    pairs = read_rated(write(tmp_path / "a.jsonl", rows))
+    pairs = read_rated_pairs(write(tmp_path / "a.jsonl", rows))
     [target] = pairs.targets
     assert target.values[:2].tolist() == [2, 3]
     assert math.isnan(target.values[2])
@@ -76,7 +76,7 @@ def test_numbers_that_nobody_gave_are_no_numbers(tmp_path: Path) -> None:
 def test_targets_are_means_of_raters(tmp_path: Path) -> None:
     errors = {"x": {"omission": 1, "addition": 2}, "y": {"omission": 0, "addition": 1}}
     significant = {"x": {"omission": 1, "addition": 0}, "y": {"omission": 0, "addition": 0}}
-    pairs = read_rated(write(tmp_path / "a.jsonl", [ROW | {"errors": errors, "errors_significant": significant}]))
+    pairs = read_rated_pairs(write(tmp_path / "a.jsonl", [ROW | {"errors": errors, "errors_significant": significant}]))
     told = {target.name: (target.values.tolist(), target.higher_is_better) for target in pairs.targets}
     assert told == {
         "errors": ([2.0], False),
@@ -84,7 +84,7 @@ def test_targets_are_means_of_raters(tmp_path: Path) -> None:
         "criterion:omission": ([0.5], False),
         "criterion:addition": ([1.5], False),
     }
-    assert pairs.counts("omission", significant=True).tolist() == [0.5]
+    assert pairs.mean_errors("omission", significant_only=True).tolist() == [0.5]
 
 
 @pytest.mark.parametrize(
@@ -111,16 +111,16 @@ def test_targets_are_means_of_raters(tmp_path: Path) -> None:
 def test_a_bad_row_is_named(tmp_path: Path, change: dict[str, Any], message: str | None) -> None:
     path = write(tmp_path / "a.jsonl", [ROW | {"id": "z"}, ROW | change])
     if message is None:
-        assert read_rated(path).rows[1].ratings == {MEAN: 1.0}
+        assert read_rated_pairs(path).rows[1].ratings == {MEAN_RATER: 1.0}
     else:
         with pytest.raises(InputError, match=rf"a\.jsonl, row 2: {message}\.$"):
-            read_rated(path)
+            read_rated_pairs(path)
 
 
 def test_every_bad_row_is_told_and_of_many_the_first(tmp_path: Path) -> None:
     rows = [ROW | {"id": str(number), "rating": "x" if number % 2 else 1} for number in range(20)]
     with pytest.raises(InputError) as raised:
-        read_rated(write(tmp_path / "a.jsonl", rows))
+        read_rated_pairs(write(tmp_path / "a.jsonl", rows))
     assert str(raised.value).count("row ") == 5
     assert "row 2: " in str(raised.value)
     assert str(raised.value).endswith("; and 5 more.")
@@ -129,32 +129,32 @@ def test_every_bad_row_is_told_and_of_many_the_first(tmp_path: Path) -> None:
 def test_counts_by_other_criteria_are_refused(tmp_path: Path) -> None:
     rows = [ROW | {"errors": {"a": 1, "b": 0}}, ROW | {"id": "b", "errors": {"a": 1}}]
     with pytest.raises(InputError, match="row 2: field 'errors': expected a count by 'b', as in rows before; 0 says"):
-        read_rated(write(tmp_path / "a.jsonl", rows))
+        read_rated_pairs(write(tmp_path / "a.jsonl", rows))
     rows[1]["errors"] = {"a": 1, "b": 0, "c": 0}
     with pytest.raises(InputError, match="row 2: field 'errors': expected no count by 'c'"):
-        read_rated(write(tmp_path / "a.jsonl", rows))
+        read_rated_pairs(write(tmp_path / "a.jsonl", rows))
 
 
 def test_a_file_without_rows_or_columns_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("")
     with pytest.raises(InputError, match="Expected at least one row"):
-        read_rated(tmp_path / "a.jsonl")
+        read_rated_pairs(tmp_path / "a.jsonl")
     with pytest.raises(InputError, match="row 1: field 'candidate': expected a column of this name"):
-        read_rated(write(tmp_path / "b.jsonl", [{"id": "a", "reference": "x"}]))
+        read_rated_pairs(write(tmp_path / "b.jsonl", [{"id": "a", "reference": "x"}]))
 
 
 def notes(tmp_path: Path, *changes: dict[str, Any]) -> str:
     rows = [ROW | {"id": str(number)} | change for number, change in enumerate(changes)]
-    pairs = read_rated(write(tmp_path / "a.jsonl", rows))
+    pairs = read_rated_pairs(write(tmp_path / "a.jsonl", rows))
     return "; ".join([*pairs.notes, *(note for target in pairs.targets for note in target.notes)])
 
 
 def test_a_duplicated_id_is_told_and_both_rows_stay(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", [ROW | {"rating": 1}, ROW | {"rating": 2}])
-    pairs = read_rated(path)
+    pairs = read_rated_pairs(path)
     assert [row.id for row in pairs.rows] == ["a", "a#2"]
     assert pairs.notes[0] == "id 'a' is in row 1 and in row 2; both are kept"
-    many = read_rated(write(tmp_path / "b.jsonl", [ROW] * 9))
+    many = read_rated_pairs(write(tmp_path / "b.jsonl", [ROW] * 9))
     assert "3 more ids are there twice" in many.notes
 
 
@@ -200,7 +200,7 @@ def test_whatever_is_in_a_file_it_is_read_or_refused(
 ) -> None:
     rows = [ROW | {"id": str(number)} | change for number, change in enumerate(changes)]
     try:
-        pairs = read_rated(write(tmp_path_factory.mktemp("rated") / "a.jsonl", rows))
+        pairs = read_rated_pairs(write(tmp_path_factory.mktemp("rated") / "a.jsonl", rows))
     except InputError:
         return
     assert len(pairs) == len(rows)
@@ -225,10 +225,10 @@ def test_what_many_rows_say_is_held_once(tmp_path: Path) -> None:
             )
             for n in range(number)
         ]
-        write_rated(tmp_path / "rated.jsonl", entries)
+        write_rated_pairs(tmp_path / "rated.jsonl", entries)
         tracemalloc.start()
         try:
-            pairs = read_rated(tmp_path / "rated.jsonl")
+            pairs = read_rated_pairs(tmp_path / "rated.jsonl")
             assert pairs.rows == entries
             return tracemalloc.get_traced_memory()[0]
         finally:

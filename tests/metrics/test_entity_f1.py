@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.metrics.entity_f1 import EntityScores, found_entities, word_tags
+from radreward.metrics.entity_f1 import EntityF1Metric, entity_match_counts, word_tags
 from radreward.types import ENTITY_TYPES, Entity
 
 
@@ -18,7 +18,7 @@ KNOWN = entities((0, 10, "Abnormality"), (15, 20, "Non-Abnormality"), (21, 26, "
 
 
 def scored(predicted: list[Entity], overlap: bool = False) -> dict[str, float]:
-    scores = EntityScores(overlap)
+    scores = EntityF1Metric(overlap)
     scores.update([TEXT], [predicted], [KNOWN])
     return {name: float(value) for name, value in scores.compute().items()}
 
@@ -42,7 +42,7 @@ def test_another_type_is_wrong() -> None:
 
 
 def test_sentences_add_up_in_any_order() -> None:
-    one, two = EntityScores(), EntityScores()
+    one, two = EntityF1Metric(), EntityF1Metric()
     parts = [(TEXT, KNOWN[:1], KNOWN), ("x", [], []), (TEXT, KNOWN, KNOWN[1:])]
     for text, predicted, known in parts:
         one.update([text], [predicted], [known])
@@ -52,7 +52,7 @@ def test_sentences_add_up_in_any_order() -> None:
 
 def test_lengths_must_agree() -> None:
     with pytest.raises(ValueError, match=r"as many predictions and known entities as sentences \(1\) but got 0 and 1"):
-        EntityScores().update(["x"], [], [[]])
+        EntityF1Metric().update(["x"], [], [[]])
 
 
 @st.composite
@@ -75,7 +75,7 @@ def test_equals_seqeval(pairs: list[tuple[list[Entity], list[Entity]]]) -> None:
     seqeval = pytest.importorskip("seqeval.metrics", reason="seqeval is the oracle; it comes with the extra dev")
     text = " ".join(["xx"] * 10)
     ours, theirs = ([word_tags(text, side) for side in column] for column in zip(*pairs, strict=True))
-    scores = EntityScores()
+    scores = EntityF1Metric()
     scores.update([text] * len(pairs), [p for p, _ in pairs], [k for _, k in pairs])
     values = scores.compute()
     for name, function in (
@@ -91,9 +91,9 @@ def test_equals_seqeval(pairs: list[tuple[list[Entity], list[Entity]]]) -> None:
 @given(_spans(), _spans())
 def test_counts_mirror(one: list[Entity], other: list[Entity]) -> None:
     for overlap in (False, True):
-        counts = found_entities(one, other, overlap)
-        assert torch.equal(counts, found_entities(other, one, overlap)[[1, 0, 3, 2]])
+        counts = entity_match_counts(one, other, overlap)
+        assert torch.equal(counts, entity_match_counts(other, one, overlap)[[1, 0, 3, 2]])
         assert (counts[2] <= counts[0]).all()
-    exact = found_entities(one, other)
+    exact = entity_match_counts(one, other)
     assert torch.equal(exact[2], exact[3])
-    assert (exact[2] <= found_entities(one, other, overlap=True)[2]).all()
+    assert (exact[2] <= entity_match_counts(one, other, overlap=True)[2]).all()

@@ -79,7 +79,7 @@ def test_within_group_tau_is_that_of_scipy_group_by_group(data: tuple[Tensor, Te
 @given(grouped())
 def test_pair_order_is_the_loop(data: tuple[Tensor, Tensor, Tensor]) -> None:
     preds, target, group = data
-    right, pairs = functional.pair_order(preds, target, group)
+    right, pairs = functional.count_concordant_pairs(preds, target, group)
     for column in range(2):
         rows = list(zip(preds[:, column].tolist(), target[:, column].tolist(), group.tolist(), strict=True))
         differ = [(a, b) for a, b in itertools.combinations(rows, 2) if a[2] == b[2] and a[1] != b[1]]
@@ -89,10 +89,10 @@ def test_pair_order_is_the_loop(data: tuple[Tensor, Tensor, Tensor]) -> None:
 
 def test_nan_is_never_right() -> None:
     preds, target, group = torch.tensor([[math.nan], [1.0]]), torch.tensor([[0.0], [1.0]]), torch.tensor([0, 0])
-    assert [count.item() for count in functional.pair_order(preds, target, group)] == [0, 1]
+    assert [count.item() for count in functional.count_concordant_pairs(preds, target, group)] == [0, 1]
     assert functional.within_group_tau(preds, target, group).isnan().all()
 
 
 def test_groups_have_to_fit() -> None:
     with pytest.raises(ValueError, match=r"Expected \(C, M\) predictions and targets and \(C,\) groups"):
-        functional.pair_order(torch.zeros(3, 1), torch.zeros(3, 1), torch.zeros(2))
+        functional.count_concordant_pairs(torch.zeros(3, 1), torch.zeros(3, 1), torch.zeros(2))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
-from radreward.metrics import CohenKappa, class_counts, cohen_kappa, kappa_matrix, tau_matrix
+from radreward.metrics import CohenKappa, cohen_kappa, confusion_matrix, kappa_matrix, tau_matrix
 from radreward.metrics.plotting import heatmap
 
 CLASSES = (-1.0, 0.0, 0.5, 1.0)
@@ -29,7 +29,7 @@ def sides(pairs: list[tuple[float, float]]) -> tuple[torch.Tensor, torch.Tensor]
 @given(RATED, WEIGHTS)
 def test_kappa_is_that_of_sklearn(pairs: list[tuple[float, float]], weights: Any) -> None:
     preds, target = sides(pairs)
-    counts = class_counts(preds, target, CLASSES)
+    counts = confusion_matrix(preds, target, CLASSES)
     # scikit-learn takes floats for a regression: places stand for the classes.
     places = [[CLASSES.index(value) for value in side.tolist()] for side in (target, preds)]
     np.testing.assert_array_equal(counts.numpy(), confusion_matrix(*places, labels=range(4)))
@@ -140,7 +140,7 @@ def test_heat_map_of_agreement_and_of_counts() -> None:
     assert [label.get_text() for label in axis.get_xticklabels()] == ["a", "b"]
     assert axis.get_title() == "κ"
     assert axis.images[0].get_clim() == (-1, 1)
-    counts = class_counts(torch.tensor([1.0, 1.0, 0.0]), torch.tensor([1.0, 0.5, 0.0]), CLASSES)
+    counts = confusion_matrix(torch.tensor([1.0, 1.0, 0.0]), torch.tensor([1.0, 0.5, 0.0]), CLASSES)
     figure = heatmap(counts, [f"{value:g}" for value in CLASSES], limits=None)
     assert [text.get_text() for text in figure.axes[0].texts].count("1") == 3
     assert figure.axes[0].images[0].get_clim() == (0, 1)

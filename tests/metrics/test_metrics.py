@@ -15,10 +15,10 @@ from scipy import stats
 from torch import Tensor
 from torchmetrics import MetricCollection
 
-from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, Spearman, SubScoreMetric, WithinGroupTau
+from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, SpearmanRho, SubScoreMetric, WithinGroupTau
 
 TAGS = ("omission", "severity", "location")
-GROUPED = [KendallTauB, Spearman, PairwiseAccuracy, WithinGroupTau]
+GROUPED = [KendallTauB, SpearmanRho, PairwiseAccuracy, WithinGroupTau]
 
 
 def batches(seed: int, count: int = 3) -> list[tuple[Tensor, Tensor, Tensor]]:
@@ -49,7 +49,7 @@ def expected(metric: type[SubScoreMetric], seen: list[tuple[Tensor, Tensor, Tens
         a, b = x[:, column], y[:, column]
         if metric is KendallTauB:
             values.append(float(stats.kendalltau(a, b).statistic))
-        elif metric is Spearman:
+        elif metric is SpearmanRho:
             values.append(float(stats.spearmanr(a, b).statistic))
         elif metric is WithinGroupTau:
             apart = [(a[group == number], b[group == number]) for number in np.unique(group)]
@@ -116,7 +116,7 @@ def test_totals_alone() -> None:
 
 
 def test_in_a_collection() -> None:
-    metrics = MetricCollection({"tau": KendallTauB(TAGS), "rho": Spearman(TAGS), "accuracy": PairwiseAccuracy(TAGS)})
+    metrics = MetricCollection({"tau": KendallTauB(TAGS), "rho": SpearmanRho(TAGS), "accuracy": PairwiseAccuracy(TAGS)})
     for batch in batches(6):
         metrics.update(*batch)
     values = metrics.compute()
@@ -131,7 +131,7 @@ def test_equal_totals_of_weighted_errors_stay_equal() -> None:
     errors, weights = torch.tensor([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]), torch.tensor([0.1, 0.2, 0.1])
     metric = PairwiseAccuracy(TAGS)
     metric.update(torch.randn(2, 3), -errors * weights, torch.tensor([0, 0]))
-    assert metric.pairs[-1] == 0
+    assert metric.comparable[-1] == 0
 
 
 def test_a_prediction_that_is_no_number_is_not_left_out() -> None:

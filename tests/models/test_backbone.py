@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModel, LlamaConfig
 
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.data.packing import pack
 from radreward.errors import InputError
 from radreward.models import Backbone, LoRA, RewardModel
@@ -45,7 +45,7 @@ def _losses(model: RewardModel, steps: int = 12) -> list[float]:
 @pytest.mark.parametrize("quantization", ["4bit", "8bit"])
 def test_a_quantised_backbone_trains_its_adapters(llama: Path, quantization: Literal["4bit", "8bit"]) -> None:
     bitsandbytes = pytest.importorskip("bitsandbytes")
-    model = RewardModel(Backbone(str(llama), LoRA(4), quantization), RadCliQ())
+    model = RewardModel(Backbone(str(llama), LoRA(4), quantization), RadCliQCriteria())
     kind = bitsandbytes.nn.Linear4bit if quantization == "4bit" else bitsandbytes.nn.Linear8bitLt
     assert any(isinstance(module, kind) for module in model.modules())
     before = {name: value.clone() for name, value in model.trained_state().items()}
@@ -64,7 +64,7 @@ def test_4_bit_weights_give_the_same_gradients_after_an_evaluation(llama: Path) 
     gradients = []
     for evaluated in (False, True):
         torch.manual_seed(0)
-        model = RewardModel(Backbone(str(llama), LoRA(4), "4bit"), RadCliQ())
+        model = RewardModel(Backbone(str(llama), LoRA(4), "4bit"), RadCliQCriteria())
         layers = [module for module in model.modules() if isinstance(module, bitsandbytes.nn.Linear4bit)]
         assert not any(getattr(layer, "support_avx512bf16_for_cpu", False) for layer in layers)
         if evaluated:
@@ -86,7 +86,7 @@ def test_every_weight_of_an_encoder_that_is_trained_has_a_part_in_the_rewards(
     sizes = {"vocab_size": 32, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
     config = AutoConfig.for_model(kind, **sizes, num_attention_heads=2, max_position_embeddings=64, type_vocab_size=1)
     AutoModel.from_config(config).save_pretrained(tmp_path)
-    model = RewardModel(Backbone(str(tmp_path), lora), RadCliQ())
+    model = RewardModel(Backbone(str(tmp_path), lora), RadCliQCriteria())
     for name, parameter in model.named_parameters():
         if "lora_B" in name:
             torch.nn.init.normal_(parameter)
@@ -102,7 +102,7 @@ def test_gradient_checkpointing_gives_the_same_gradients(tmp_path: Path) -> None
     for checkpointing in (False, True):
         torch.manual_seed(0)
         backbone = Backbone(str(tmp_path), LoRA(4), gradient_checkpointing=checkpointing)
-        model = RewardModel(backbone, RadCliQ()).train()
+        model = RewardModel(backbone, RadCliQCriteria()).train()
         model(PACKED).square().sum().backward()
         gradients.append([p.grad for p in model.parameters() if p.requires_grad])
     torch.testing.assert_close(*gradients)
@@ -110,7 +110,7 @@ def test_gradient_checkpointing_gives_the_same_gradients(tmp_path: Path) -> None
 
 def test_half_precision_gives_rewards_in_single(tmp_path: Path) -> None:
     tiny_model("llama").save_pretrained(tmp_path)
-    rewards = RewardModel(Backbone(str(tmp_path), dtype="bfloat16"), RadCliQ())(PACKED)
+    rewards = RewardModel(Backbone(str(tmp_path), dtype="bfloat16"), RadCliQCriteria())(PACKED)
     assert rewards.dtype == torch.float32
     assert rewards.isfinite().all()
 
@@ -131,15 +131,15 @@ def test_what_cannot_be_loaded_is_named(tmp_path: Path) -> None:
 
 
 def test_a_backbone_that_writes_has_a_head_and_the_same_states(tmp_path: Path) -> None:
-    writer: Any = Backbone("tiny-llama", lora=None).build(writes=True)
+    writer: Any = Backbone("tiny-llama", lora=None).build(causal_lm=True)
     tokens = torch.tensor([[1, 70, 71]])
     assert writer(tokens).logits.shape == (1, 3, 260)
     writer.save_pretrained(tmp_path)
-    loaded: Any = Backbone(str(tmp_path), lora=None).build(writes=True)
+    loaded: Any = Backbone(str(tmp_path), lora=None).build(causal_lm=True)
     torch.testing.assert_close(loaded(tokens).logits, writer(tokens).logits)
-    assert any("lora" in name for name, _ in Backbone(str(tmp_path)).build(writes=True).named_parameters())
+    assert any("lora" in name for name, _ in Backbone(str(tmp_path)).build(causal_lm=True).named_parameters())
 
 
 def test_an_encoder_does_not_write() -> None:
     with pytest.raises(InputError, match="tiny-bert: Expected a backbone that writes but bert is an encoder"):
-        Backbone("tiny-bert").build(writes=True)
+        Backbone("tiny-bert").build(causal_lm=True)

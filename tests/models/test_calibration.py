@@ -25,7 +25,7 @@ def test_counts_fall_with_the_reward_and_stay_within_the_seen(
     points: list[tuple[float, int]], queries: list[float]
 ) -> None:
     calibration, values = _fit(points)
-    counts = calibration.counts(torch.tensor(sorted(queries), dtype=torch.float64).unsqueeze(1))[:, 0]
+    counts = calibration.predict_counts(torch.tensor(sorted(queries), dtype=torch.float64).unsqueeze(1))[:, 0]
     assert (counts.diff() <= 1e-6).all()
     assert (counts >= values[:, 1].min() - 1e-5).all()
     assert (counts <= values[:, 1].max() + 1e-5).all()
@@ -36,7 +36,7 @@ def test_counts_are_those_of_isotonic_regression() -> None:
     generator = np.random.default_rng(0)
     errors = generator.integers(0, 5, (40, 2)).astype(float)
     rewards = -errors + generator.normal(0, 1, errors.shape)
-    counts = Calibration.fit(torch.tensor(rewards), torch.tensor(errors)).counts(torch.tensor(rewards))
+    counts = Calibration.fit(torch.tensor(rewards), torch.tensor(errors)).predict_counts(torch.tensor(rewards))
     for column in range(2):
         expected = IsotonicRegression(increasing=False).fit_transform(rewards[:, column], errors[:, column])
         np.testing.assert_allclose(counts[:, column].numpy(), expected, atol=1e-3)
@@ -44,7 +44,7 @@ def test_counts_are_those_of_isotonic_regression() -> None:
 
 def test_a_criterion_that_never_varied_is_constant_and_nan_stays_nan() -> None:
     calibration = Calibration.fit(torch.tensor([[0.0], [1.0], [2.0]]), torch.full((3, 1), 2.0))
-    counts = calibration.counts(torch.tensor([[-9.0], [1.5], [torch.nan]]))
+    counts = calibration.predict_counts(torch.tensor([[-9.0], [1.5], [torch.nan]]))
     assert counts[:2].tolist() == [[2.0], [2.0]]
     assert counts[2].isnan()
 
@@ -53,7 +53,7 @@ def test_a_criterion_that_never_varied_is_constant_and_nan_stays_nan() -> None:
 def test_stored_and_read_again_counts_are_the_same(points: list[tuple[float, int]]) -> None:
     calibration, values = _fit(points)
     again = Calibration.from_dict(json.loads(json.dumps(calibration.to_dict())))
-    assert torch.equal(again.counts(values[:, :1]), calibration.counts(values[:, :1]))
+    assert torch.equal(again.predict_counts(values[:, :1]), calibration.predict_counts(values[:, :1]))
 
 
 @pytest.mark.parametrize("value", [None, {}, {"curves": [[]]}, {"curves": [[[0, 0], [1, 1]]]}, {"curves": [["ab"]]}])
@@ -66,4 +66,4 @@ def test_shapes_are_checked() -> None:
     with pytest.raises(ValueError, match="one shape"):
         Calibration.fit(torch.zeros(2, 1), torch.zeros(3, 1))
     with pytest.raises(ValueError, match="1 criteria"):
-        Calibration([[(0.0, 0.0)]]).counts(torch.zeros(2, 3))
+        Calibration([[(0.0, 0.0)]]).predict_counts(torch.zeros(2, 3))

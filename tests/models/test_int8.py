@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from radreward.criteria import RadCliQ
-from radreward.models import Backbone, RewardModel, SavedModel
-from radreward.models.int8 import Int8Linear, quantize
-from radreward.prompts import PairTemplate
+from radreward.criteria import RadCliQCriteria
+from radreward.models import Backbone, RewardModel, RewardModelArtifact
+from radreward.models.int8 import Int8Linear, quantize_linear_layers
+from radreward.prompts import PlainPairTemplate
 from radreward.systems.er2score.scorer import RewardModelScorer
 
 
@@ -125,7 +125,7 @@ def test_quantize_replaces_linear_layers_only() -> None:
         """A layer with a forward pass of its own could mean something else by its weight."""
 
     module = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 2), nn.GELU()), Special(2, 2))
-    quantize(module)
+    quantize_linear_layers(module)
     inner = module[1]
     assert isinstance(inner, nn.Sequential)
     assert [type(module[0]), type(inner[0]), type(inner[1]), type(module[2])] == [
@@ -136,7 +136,7 @@ def test_quantize_replaces_linear_layers_only() -> None:
 @pytest.mark.parametrize("backbone", ["tiny-bert", "tiny-llama"])
 def test_scores_in_8_bits_are_close_and_leave_pooling_and_head_alone(backbone: str) -> None:
     torch.manual_seed(0)
-    saved = SavedModel(RewardModel(Backbone(backbone), RadCliQ()), PairTemplate(), 200)
+    saved = RewardModelArtifact(RewardModel(Backbone(backbone), RadCliQCriteria()), PlainPairTemplate(), 200)
     full, eight = RewardModelScorer(saved, "fp32"), RewardModelScorer(saved, "int8")
     kinds = {name: type(module) for name, module in eight._model.named_modules() if hasattr(module, "weight")}
     assert not any(kind is nn.Linear for name, kind in kinds.items() if name.startswith("encoder."))

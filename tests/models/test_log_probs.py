@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from radreward.errors import InputError
 from radreward.models import Backbone, LoRA
-from radreward.models.log_probs import completion_logps, without_adapters
+from radreward.models.log_probs import adapters_disabled, completion_log_probs
 from radreward.models.tiny_backbones import tiny_model
-from radreward.models.tree_attention import KNOWN, NAME, enable
+from radreward.models.tree_attention import ATTENTION_NAME, SUPPORTED_TYPES, enable_tree_attention
 
 PROMPT = [1, *range(10, 50)]
 COMPLETIONS = [[60, 61, 62, 63, 2], [70], [60, 61, 99, *range(100, 130)]]
@@ -42,49 +42,49 @@ def assert_same_gradients(found: dict[str, Tensor], expected: dict[str, Tensor])
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_tree_rows_and_plain_sequences_are_the_same(family: str) -> None:
-    model: Any = tiny_model(family, writes=True)
+    model: Any = tiny_model(family, causal_lm=True)
     expected = plain(model, 0.7)
     wanted = gradients(model, expected)
     for packing in ("tree", "rows"):
-        found = completion_logps(model, PROMPT, COMPLETIONS, 0.7, packing)
+        found = completion_log_probs(model, PROMPT, COMPLETIONS, 0.7, packing)
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
         assert_same_gradients(gradients(model, found), wanted)
-    assert (model.config._attn_implementation == NAME) == (family in KNOWN)
+    assert (model.config._attn_implementation == ATTENTION_NAME) == (family in SUPPORTED_TYPES)
 
 
 def test_a_model_that_can_read_trees_still_reads_padded_rows() -> None:
-    model: Any = tiny_model("llama", writes=True)
+    model: Any = tiny_model("llama", causal_lm=True)
     tokens = torch.tensor([[0, 0, 1, 70, 71], [1, 72, 73, 74, 75]])
     mask = tokens != 0
     before = model(input_ids=tokens, attention_mask=mask).logits
-    assert enable(model)
+    assert enable_tree_attention(model)
     torch.testing.assert_close(model(input_ids=tokens, attention_mask=mask).logits[mask], before[mask])
 
 
 def test_gradients_are_the_same_when_activations_are_computed_twice() -> None:
-    twice: Any = Backbone("tiny-llama", LoRA(4), gradient_checkpointing=True).build(writes=True).train()
-    once: Any = Backbone("tiny-llama", LoRA(4)).build(writes=True).train()
+    twice: Any = Backbone("tiny-llama", LoRA(4), gradient_checkpointing=True).build(causal_lm=True).train()
+    once: Any = Backbone("tiny-llama", LoRA(4)).build(causal_lm=True).train()
     once.load_state_dict(twice.state_dict())
-    wanted = gradients(once, completion_logps(once, PROMPT, COMPLETIONS))
+    wanted = gradients(once, completion_log_probs(once, PROMPT, COMPLETIONS))
     assert wanted
-    assert_same_gradients(gradients(twice, completion_logps(twice, PROMPT, COMPLETIONS)), wanted)
+    assert_same_gradients(gradients(twice, completion_log_probs(twice, PROMPT, COMPLETIONS)), wanted)
 
 
 def test_without_adapters_it_is_the_model_before_training() -> None:
-    model: Any = Backbone("tiny-llama", LoRA(4)).build(writes=True)
-    before = completion_logps(model, PROMPT, COMPLETIONS).detach()
+    model: Any = Backbone("tiny-llama", LoRA(4)).build(causal_lm=True)
+    before = completion_log_probs(model, PROMPT, COMPLETIONS).detach()
     with torch.no_grad():
         for name, value in model.named_parameters():
             if "lora_B" in name:
                 value.normal_()
-    assert (completion_logps(model, PROMPT, COMPLETIONS) - before).abs().max() > 1e-3
-    with without_adapters(model):
-        torch.testing.assert_close(completion_logps(model, PROMPT, COMPLETIONS), before)
+    assert (completion_log_probs(model, PROMPT, COMPLETIONS) - before).abs().max() > 1e-3
+    with adapters_disabled(model):
+        torch.testing.assert_close(completion_log_probs(model, PROMPT, COMPLETIONS), before)
     with pytest.raises(InputError, match="with adapters"):
-        without_adapters(tiny_model("llama", writes=True))
+        adapters_disabled(tiny_model("llama", causal_lm=True))
 
 
 @pytest.mark.parametrize(("prompt", "completions"), [([], [[1]]), ([1], [[]]), ([1], [])])
 def test_empty_pieces_are_refused(prompt: list[int], completions: list[list[int]]) -> None:
     with pytest.raises(ValueError, match="not empty"):
-        completion_logps(tiny_model("llama", writes=True), prompt, completions)
+        completion_log_probs(tiny_model("llama", causal_lm=True), prompt, completions)

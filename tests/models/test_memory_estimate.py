@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.data.packing import Packing, pack
 from radreward.errors import InputError
 from radreward.models import Backbone, LoRA, RewardModel
@@ -48,7 +48,7 @@ def test_published_dimensions_have_the_published_number_of_parameters(name: str,
 def test_weights_gradients_and_moments_are_those_of_a_step(tmp_path: Path, family: str, lora: LoRA | None) -> None:
     tiny_model(family).save_pretrained(tmp_path)
     backbone = Backbone(str(tmp_path), lora, dtype="bfloat16")
-    model = RewardModel(backbone, RadCliQ(), hidden=5)
+    model = RewardModel(backbone, RadCliQCriteria(), head_hidden_size=5)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(trained)
     model(pack([[[1, 2], [3]]], "tree")).sum().backward()
@@ -56,7 +56,7 @@ def test_weights_gradients_and_moments_are_those_of_a_step(tmp_path: Path, famil
         parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
     optimizer.step()
     moments = [value for state in optimizer.state.values() for name, value in state.items() if name != "step"]
-    found = memory(backbone, RadCliQ(), SHAPE, hidden=5)
+    found = memory(backbone, RadCliQCriteria(), SHAPE, hidden=5)
     tensors = [*model.encoder.parameters(), *model.encoder.buffers()]
     assert found.weights == _bytes([value for value in tensors if not value.requires_grad])
     assert found.trained == _bytes(trained)
@@ -77,7 +77,7 @@ def test_weights_in_fewer_bits_are_those_that_bitsandbytes_holds(tmp_path: Path,
                 held += _bytes([getattr(value, name)]) if isinstance(getattr(value, name, None), torch.Tensor) else 0
             if (state := getattr(value, "quant_state", None)) is not None:
                 held += _bytes([state.absmax, state.code, state.offset, state.state2.absmax, state.state2.code])
-    assert memory(backbone, RadCliQ(), SHAPE).weights == held
+    assert memory(backbone, RadCliQCriteria(), SHAPE).weights == held
 
 
 def _allocated(backbone: Backbone, packing: Packing) -> int:
@@ -100,11 +100,11 @@ def _allocated(backbone: Backbone, packing: Packing) -> int:
 @pytest.mark.parametrize("family", ["bert", "gemma2", "llama", "phi"])
 def test_activations_are_what_the_allocator_holds(family: str, checkpointing: bool, packing: Packing) -> None:
     backbone = Backbone(f"tiny-{family}", LoRA(4), dtype="bfloat16", gradient_checkpointing=checkpointing)
-    found = memory(backbone, RadCliQ(), SHAPE, packing, autocast=torch.bfloat16)
+    found = memory(backbone, RadCliQCriteria(), SHAPE, packing, autocast=torch.bfloat16)
     # Besides, a layer that is computed anew keeps rotary tables and the state of random numbers.
     assert found.activations == pytest.approx(_allocated(backbone, packing), rel=0.05, abs=90_000 * checkpointing)
     if checkpointing:
-        plain = memory(Backbone(f"tiny-{family}", LoRA(4), dtype="bfloat16"), RadCliQ(), SHAPE, packing)
+        plain = memory(Backbone(f"tiny-{family}", LoRA(4), dtype="bfloat16"), RadCliQCriteria(), SHAPE, packing)
         assert found.activations < 0.6 * plain.activations
         assert found.working > 0
 
@@ -120,7 +120,7 @@ def test_the_total_is_the_sum() -> None:
 
 def test_what_cannot_be_is_told() -> None:
     with pytest.raises(ValueError, match="`groups` to be >= 1 but got 0"):
-        memory(Backbone("tiny-llama"), RadCliQ(), Shape(groups=0))
+        memory(Backbone("tiny-llama"), RadCliQCriteria(), Shape(groups=0))
     with pytest.raises(InputError, match="at most 2048"):
-        memory(Backbone("microsoft/phi-2"), RadCliQ(), Shape(prefix=2048))
+        memory(Backbone("microsoft/phi-2"), RadCliQCriteria(), Shape(prefix=2048))
     assert published("nobody/knows") is None

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.data.packing import Packing, pack
-from radreward.models import Backbone, RewardModel, SavedModel
+from radreward.models import Backbone, RewardModel, RewardModelArtifact
 from radreward.models import node_attention as nodewise
-from radreward.models.attention import ENCODERS, model_inputs
-from radreward.prompts import PairTemplate
+from radreward.models.attention import ENCODER_TYPES, model_inputs
+from radreward.prompts import PlainPairTemplate
 from radreward.systems.er2score.prompt import InstructionTemplate
 from radreward.systems.er2score.scorer import RewardModelScorer
 
@@ -42,15 +42,15 @@ def _compare(kind: str, paths: list[list[list[int]]], packing: Packing) -> None:
     model = _encoder(kind)
     packed = pack(paths, packing, pad=1)
     expected = model(**model_inputs(packed, model.config, torch.float32)).last_hidden_state
-    encoder = nodewise.prepare(model)
+    encoder = nodewise.enable_node_attention(model)
     assert encoder is not None
-    states = nodewise.states(encoder, packed)
-    real = packed.nodes >= 0
+    states = nodewise.encode_packed(encoder, packed)
+    real = packed.node_ids >= 0
     torch.testing.assert_close(states[real], expected[real], rtol=1e-5, atol=1e-5)
     assert not states[~real].any()
 
 
-@pytest.mark.parametrize("kind", sorted(ENCODERS))
+@pytest.mark.parametrize("kind", sorted(ENCODER_TYPES))
 @pytest.mark.parametrize("packing", ["rows", "tree", "batch"])
 def test_states_are_those_under_the_mask(kind: str, packing: Packing) -> None:
     instruction, first, second = [2, 9, 9], [3, 4, 5, 6, 7], [8, 9]
@@ -65,40 +65,40 @@ def test_any_tree(paths: list[list[list[int]]], packing: Packing) -> None:
 
 def test_blocks_cover_every_token_once() -> None:
     packed = pack([[[7, 8], [1]], [[7, 8], [2, 3]], [[4], [5, 6], [7]]], "tree")
-    found = nodewise.blocks(packed)
+    found = nodewise.node_blocks(packed)
     covered = [column for block in found for column in range(block.queries.start, block.queries.stop)]
-    assert covered == list(range(int((packed.nodes >= 0).sum())))
+    assert covered == list(range(int((packed.node_ids >= 0).sum())))
     assert [len(block.keys) for block in found] == [1, 2, 2, 1, 2, 3]
 
 
 def test_attention_without_blocks_or_with_a_mask_is_refused() -> None:
     model = _encoder("bert")
-    nodewise.prepare(model)
+    nodewise.enable_node_attention(model)
     with pytest.raises(ValueError, match="node_blocks"):
         model(input_ids=torch.ones(1, 3, dtype=torch.int64))
     packed = pack([[[7, 8], [1]]], "tree")
     with pytest.raises(ValueError, match="no `attention_mask`"):
-        model(**model_inputs(packed, model.config, torch.float32), node_blocks=nodewise.blocks(packed))
+        model(**model_inputs(packed, model.config, torch.float32), node_blocks=nodewise.node_blocks(packed))
 
 
 @pytest.mark.parametrize("backbone", ["tiny-bert", "tiny-llama"])
 def test_the_scorer_gives_the_rewards_of_the_model(backbone: str) -> None:
     torch.manual_seed(0)
-    template = PairTemplate() if backbone == "tiny-bert" else InstructionTemplate()
-    saved = SavedModel(RewardModel(Backbone(backbone), RadCliQ()).eval(), template, 4000)
+    template = PlainPairTemplate() if backbone == "tiny-bert" else InstructionTemplate()
+    saved = RewardModelArtifact(RewardModel(Backbone(backbone), RadCliQCriteria()).eval(), template, 4000)
     scorer = RewardModelScorer(saved)
     prompts = [("clear lungs", "no effusion"), ("clear lungs", "a large effusion on the left"), ("heart", "size")]
-    paths = [scorer._prompts.path(*pair) for pair in prompts]
+    paths = [scorer._prompt_encoder.token_segments(*pair) for pair in prompts]
     with torch.inference_mode():
         expected = saved.model(pack(paths, "rows"))
     scores = scorer.score(*zip(*prompts, strict=True))
-    assert scores.sub is not None
-    torch.testing.assert_close(scores.sub, expected, rtol=1e-4, atol=1e-5)
+    assert scores.sub_scores is not None
+    torch.testing.assert_close(scores.sub_scores, expected, rtol=1e-4, atol=1e-5)
     with torch.inference_mode():  # the model itself is left as it was
         assert torch.equal(saved.model(pack(paths, "rows")), expected)
 
 
 def test_decoders_and_adapted_encoders_do_without() -> None:
-    assert nodewise.prepare(Backbone("tiny-llama", lora=None).build()) is None
-    assert nodewise.prepare(Backbone("tiny-bert").build()) is None
-    assert nodewise.prepare(Backbone("tiny-bert", lora=None).build()) is not None
+    assert nodewise.enable_node_attention(Backbone("tiny-llama", lora=None).build()) is None
+    assert nodewise.enable_node_attention(Backbone("tiny-bert").build()) is None
+    assert nodewise.enable_node_attention(Backbone("tiny-bert", lora=None).build()) is not None

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from radreward.criteria import RadCliQ
-from radreward.data.packing import Packing, as_rows, pack
+from radreward.criteria import RadCliQCriteria
+from radreward.data.packing import Packing, pack, to_rows
 from radreward.models import Backbone, PackingError, RewardModel, attention, check_packing
 from radreward.models import reward_model as module
 from radreward.models.pooling import POOLINGS
@@ -24,7 +24,7 @@ PATHS = [
 
 def _model(family: str, pooling: str = "auto") -> RewardModel:
     torch.manual_seed(1)
-    model = RewardModel(Backbone(f"tiny-{family}", lora=None), RadCliQ(), pooling)  # type: ignore[arg-type]
+    model = RewardModel(Backbone(f"tiny-{family}", lora=None), RadCliQCriteria(), pooling)  # type: ignore[arg-type]
     model.encoder.double()
     model.mask_dtype = torch.float64
     torch.nn.init.normal_(model.head.out.weight)
@@ -68,7 +68,7 @@ def test_a_row_alone_is_what_transformers_makes_of_a_plain_sequence() -> None:
 def test_without_the_mask_later_candidates_see_earlier_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     model = _model("llama")
     packed = pack(PATHS, "tree")
-    apart = model(as_rows(packed))
+    apart = model(to_rows(packed))
 
     def unmasked(*args: Any) -> dict[str, Any]:
         return {key: value for key, value in attention.model_inputs(*args).items() if key != "attention_mask"}
@@ -84,7 +84,7 @@ def _broken(model: RewardModel, monkeypatch: pytest.MonkeyPatch) -> RewardModel:
     real = model.pooling.forward
 
     def forward(hidden: Tensor, packed: PackedBatch) -> Tensor:
-        return real(hidden, packed) + packed.parents.shape[1]
+        return real(hidden, packed) + packed.parent_ids.shape[1]
 
     monkeypatch.setattr(model.pooling, "forward", forward)
     return model
@@ -97,5 +97,5 @@ def test_check_packing_accepts_a_sound_model() -> None:
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 def test_the_additive_mask_holds_in_every_attention(attention: str) -> None:
     torch.manual_seed(1)
-    model = RewardModel(Backbone("tiny-llama", attention=attention), RadCliQ())  # type: ignore[arg-type]
+    model = RewardModel(Backbone("tiny-llama", attention=attention), RadCliQCriteria())  # type: ignore[arg-type]
     check_packing(model, pack(PATHS, "tree"), 1e-4)

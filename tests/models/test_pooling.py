@@ -4,31 +4,31 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from radreward.criteria import MRScore
+from radreward.criteria import MRScoreCriteria
 from radreward.data.packing import pack
 from radreward.models import MultiRewardHead
-from radreward.models.pooling import FirstToken, LastToken, Matching, MeanTokens, Pooling
+from radreward.models.pooling import CrossMatchingPooling, FirstTokenPooling, LastTokenPooling, MeanPooling, Pooling
 
 # Ends in 0, the pad token too: what is padding is told by the nodes.
 PACKED = pack([[[1, 2], [3]], [[1, 2], [4, 5, 0]], [[1, 6, 0], [7, 0]]], "tree", pad=0)
 
 
 def _own(hidden: torch.Tensor, candidate: int) -> torch.Tensor:
-    row, node = PACKED.leaves[candidate].tolist()
-    return torch.stack([hidden[row, t] for t in range(hidden.shape[1]) if PACKED.nodes[row, t] == node])
+    row, node = PACKED.candidate_nodes[candidate].tolist()
+    return torch.stack([hidden[row, t] for t in range(hidden.shape[1]) if PACKED.node_ids[row, t] == node])
 
 
-@pytest.mark.parametrize("kind", [LastToken, MeanTokens, FirstToken])
+@pytest.mark.parametrize("kind", [LastTokenPooling, MeanPooling, FirstTokenPooling])
 def test_pooling_is_that_of_a_loop(kind: type[Pooling]) -> None:
     hidden = torch.randn(*PACKED.input_ids.shape, 8)
     own = [_own(hidden, candidate) for candidate in range(3)]
-    expected = [{LastToken: x[-1], MeanTokens: x.mean(0), FirstToken: x[0]}[kind] for x in own]
+    expected = [{LastTokenPooling: x[-1], MeanPooling: x.mean(0), FirstTokenPooling: x[0]}[kind] for x in own]
     torch.testing.assert_close(kind(8)(hidden, PACKED), torch.stack(expected))
 
 
 def test_matching_is_that_of_a_loop() -> None:
     torch.manual_seed(0)
-    matching, hidden = Matching(8, 4), torch.randn(*PACKED.input_ids.shape, 8)
+    matching, hidden = CrossMatchingPooling(8, 4), torch.randn(*PACKED.input_ids.shape, 8)
 
     def side(own: torch.Tensor, other: torch.Tensor) -> list[torch.Tensor]:
         rest = []
@@ -39,19 +39,19 @@ def test_matching_is_that_of_a_loop() -> None:
         return [torch.stack(rest).sum(0) / 10, torch.stack(rest).amax(0)]
 
     expected = []
-    for candidate, (row, node) in enumerate(PACKED.leaves.tolist()):
-        parent = PACKED.parents[row, node]
-        reference = matching.project(hidden[row, PACKED.nodes[row] == parent])
+    for candidate, (row, node) in enumerate(PACKED.candidate_nodes.tolist()):
+        parent = PACKED.parent_ids[row, node]
+        reference = matching.project(hidden[row, PACKED.node_ids[row] == parent])
         own = matching.project(_own(hidden, candidate))
         expected.append(torch.cat(side(own, reference) + side(reference, own)))
     torch.testing.assert_close(matching(hidden, PACKED), torch.stack(expected))
 
 
 def test_matching_is_small_for_the_embedded_backbone() -> None:
-    assert 2 * sum(parameter.numel() for parameter in Matching(384).parameters()) < 500_000
+    assert 2 * sum(parameter.numel() for parameter in CrossMatchingPooling(384).parameters()) < 500_000
 
 
 def test_the_head_works_in_units_of_errors() -> None:
-    head = MultiRewardHead(8, MRScore())
+    head = MultiRewardHead(8, MRScoreCriteria())
     x = torch.randn(5, 8)
-    torch.testing.assert_close(head(x), (x @ head.out.weight.T + head.out.bias) * MRScore().weights)
+    torch.testing.assert_close(head(x), (x @ head.out.weight.T + head.out.bias) * MRScoreCriteria().weights)

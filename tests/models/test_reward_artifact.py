@@ -8,25 +8,36 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from radreward.criteria import RadCliQ, RadCliQSignificance
+from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.data.packing import pack
 from radreward.errors import InputError
-from radreward.models import Backbone, Calibration, LoRA, RewardModel, SavedModel, load_model, save_model, start_from
+from radreward.models import (
+    Backbone,
+    Calibration,
+    LoRA,
+    RewardModel,
+    RewardModelArtifact,
+    load_initial_weights,
+    load_reward_model,
+    save_reward_model,
+)
 from radreward.models.tiny_backbones import tiny_model
-from radreward.prompts import PairTemplate
+from radreward.prompts import PlainPairTemplate
 from radreward.systems.er2score.prompt import InstructionTemplate
 from radreward.systems.er2score.scorer import for_inference
 
 PACKED = pack([[[1, 2], [3]], [[1, 2], [4, 5]]], "tree")
 
 
-def _saved(backbone: Backbone, **options: Any) -> SavedModel:
+def _saved(backbone: Backbone, **options: Any) -> RewardModelArtifact:
     torch.manual_seed(3)
-    model = RewardModel(backbone, RadCliQ(), **options)
+    model = RewardModel(backbone, RadCliQCriteria(), **options)
     for parameter in model.parameters():
         if parameter.requires_grad:
             torch.nn.init.normal_(parameter, std=0.1)
-    return SavedModel(model, InstructionTemplate(), 64, Calibration([[(-1.0, 2.0), (0.0, 0.0)]] * 6), {"seed": 3})
+    return RewardModelArtifact(
+        model, InstructionTemplate(), 64, Calibration([[(-1.0, 2.0), (0.0, 0.0)]] * 6), {"seed": 3}
+    )
 
 
 @pytest.mark.parametrize("lora", [LoRA(4), None])
@@ -34,26 +45,26 @@ def _saved(backbone: Backbone, **options: Any) -> SavedModel:
 def test_a_reloaded_model_scores_alike(tmp_path: Path, family: str, lora: LoRA | None) -> None:
     tiny_model(family).save_pretrained(tmp_path / "base")
     saved = _saved(Backbone(str(tmp_path / "base"), lora=lora))
-    save_model(saved, tmp_path / "model")
-    save_model(saved, tmp_path / "model")  # replaces what is there
-    loaded = load_model(tmp_path / "model")
+    save_reward_model(saved, tmp_path / "model")
+    save_reward_model(saved, tmp_path / "model")  # replaces what is there
+    loaded = load_reward_model(tmp_path / "model")
     torch.testing.assert_close(loaded.model(PACKED), saved.model(PACKED), rtol=0, atol=0)
     assert loaded.calibration is not None
     assert saved.calibration is not None
     assert loaded.calibration.to_dict() == saved.calibration.to_dict()
-    assert (loaded.max_length, loaded.training, type(loaded.template)) == (64, {"seed": 3}, InstructionTemplate)
-    assert loaded.model.criteria == RadCliQ()
+    assert (loaded.max_length, loaded.training_info, type(loaded.template)) == (64, {"seed": 3}, InstructionTemplate)
+    assert loaded.model.criteria == RadCliQCriteria()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["base", "model"]
 
 
 def test_only_what_is_trained_is_saved_and_the_embedded_model_is_small(tmp_path: Path) -> None:
     saved = _saved(Backbone("embedded"))
-    save_model(saved, tmp_path / "model", half=True)
+    save_reward_model(saved, tmp_path / "model", as_float16=True)
     weights = tmp_path / "model" / "model.safetensors"
     assert all("lora_" in name or name.startswith(("pooling.", "head.")) for name in load_file(weights))
     assert weights.stat().st_size < 2_000_000
     with torch.no_grad():
-        expected, actual = saved.model(PACKED), load_model(tmp_path / "model").model(PACKED)
+        expected, actual = saved.model(PACKED), load_reward_model(tmp_path / "model").model(PACKED)
     torch.testing.assert_close(actual, expected, rtol=1e-2, atol=1e-2 * float(expected.abs().max()))
 
 
@@ -62,7 +73,7 @@ def test_only_what_is_trained_is_saved_and_the_embedded_model_is_small(tmp_path:
     [
         ("format", 2),
         ("template", "os.system"),
-        ("template", "../PairTemplate"),
+        ("template", "../PlainPairTemplate"),
         ("max_length", True),
         ("max_length", 4097),
         ("pooling", "../last"),
@@ -78,18 +89,18 @@ def test_only_what_is_trained_is_saved_and_the_embedded_model_is_small(tmp_path:
     ],
 )
 def test_a_wrong_field_is_named(tmp_path: Path, field: str, value: Any) -> None:
-    save_model(_saved(Backbone("tiny-llama")), tmp_path / "model")
+    save_reward_model(_saved(Backbone("tiny-llama")), tmp_path / "model")
     path = tmp_path / "model" / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
     with pytest.raises(InputError, match="config.json"):
-        load_model(tmp_path / "model")
+        load_reward_model(tmp_path / "model")
 
 
 def test_broken_files_are_named(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     with pytest.raises(InputError, match="there is none"):
-        load_model(folder)
-    save_model(_saved(Backbone("tiny-llama")), folder)
+        load_reward_model(folder)
+    save_reward_model(_saved(Backbone("tiny-llama")), folder)
     state = load_file(folder / "model.safetensors")
     for damage in (
         {},
@@ -98,26 +109,26 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
     ):
         save_file(damage, folder / "model.safetensors")
         with pytest.raises(InputError, match=r"model\.safetensors"):
-            load_model(folder)
+            load_reward_model(folder)
     (folder / "model.safetensors").write_bytes(b"broken")
     with pytest.raises(InputError, match=r"model\.safetensors"):
-        load_model(folder)
+        load_reward_model(folder)
     save_file(state, folder / "model.safetensors")
     (folder / "calibration.json").write_text('{"curves": [[[0, 1]]]}')
     with pytest.raises(InputError, match=r"calibration\.json: Expected 6 curves"):
-        load_model(folder)
+        load_reward_model(folder)
     (folder / "calibration.json").write_text("[")
     with pytest.raises(InputError, match=rf"^{folder / 'calibration.json'}: Expected JSON"):
-        load_model(folder)
+        load_reward_model(folder)
     (folder / "config.json").write_text("{")
     with pytest.raises(InputError, match=r"config\.json: Expected JSON"):
-        load_model(folder)
+        load_reward_model(folder)
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match="new, empty"):
-        save_model(_saved(Backbone("tiny-llama")), tmp_path)
+        save_reward_model(_saved(Backbone("tiny-llama")), tmp_path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
@@ -125,57 +136,62 @@ def test_weights_too_large_for_half_are_refused_and_leave_nothing(tmp_path: Path
     saved = _saved(Backbone("tiny-llama"))
     torch.nn.init.constant_(saved.model.head.out.bias, 1e6)
     with pytest.raises(InputError, match=r"head\.out\.bias"):
-        save_model(saved, tmp_path / "model", half=True)
+        save_reward_model(saved, tmp_path / "model", as_float16=True)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_model_starts_from_a_saved_one_only_if_its_weights_mean_the_same(tmp_path: Path) -> None:
-    save_model(_saved(Backbone("tiny-bert", lora=LoRA(4))), tmp_path / "model")
+    save_reward_model(_saved(Backbone("tiny-bert", lora=LoRA(4))), tmp_path / "model")
     torch.manual_seed(9)
-    fresh = RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQ())
-    start_from(fresh, tmp_path / "model")
-    torch.testing.assert_close(fresh.eval()(PACKED), load_model(tmp_path / "model").model(PACKED), rtol=0, atol=0)
+    fresh = RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQCriteria())
+    load_initial_weights(fresh, tmp_path / "model")
+    torch.testing.assert_close(
+        fresh.eval()(PACKED), load_reward_model(tmp_path / "model").model(PACKED), rtol=0, atol=0
+    )
     assert any(parameter.requires_grad for parameter in fresh.parameters())
     for other, told in (
-        (RewardModel(Backbone("tiny-bert", lora=LoRA(8)), RadCliQ()), "lora"),
-        (RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQSignificance()), "criteria"),
-        (RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQ(), "first"), "pooling"),
+        (RewardModel(Backbone("tiny-bert", lora=LoRA(8)), RadCliQCriteria()), "lora"),
+        (RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQSignificanceCriteria()), "criteria"),
+        (RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQCriteria(), "first"), "pooling"),
     ):
         with pytest.raises(InputError, match=f"Expected a model whose {told} is"):
-            start_from(other, tmp_path / "model")
+            load_initial_weights(other, tmp_path / "model")
 
 
 @pytest.mark.parametrize("family", ["bert", "llama", "phi"])
 def test_merged_by_our_own_reading_is_what_peft_merges(tmp_path: Path, family: str) -> None:
     torch.manual_seed(0)
-    model = RewardModel(Backbone(f"tiny-{family}", LoRA(4, 6)), RadCliQ(), hidden=3)
+    model = RewardModel(Backbone(f"tiny-{family}", LoRA(4, 6)), RadCliQCriteria(), head_hidden_size=3)
     for parameter in model.parameters():
         if parameter.requires_grad:
             torch.nn.init.normal_(parameter, std=0.3)
-    save_model(SavedModel(model, PairTemplate(), 64), tmp_path / "a")
-    merged = load_model(tmp_path / "a", merged=True)
+    save_reward_model(RewardModelArtifact(model, PlainPairTemplate(), 64), tmp_path / "a")
+    merged = load_reward_model(tmp_path / "a", merge_adapters=True)
     assert not any("lora" in name for name in merged.model.state_dict())
     expected = for_inference(model, "fp32").state_dict()
     assert merged.model.state_dict().keys() == expected.keys()
     for name, value in merged.model.state_dict().items():
         torch.testing.assert_close(value, expected[name])
-    save_model(merged, tmp_path / "b")  # with adapters, as it was trained
+    save_reward_model(merged, tmp_path / "b")  # with adapters, as it was trained
     assert {p.name: p.read_bytes() for p in (tmp_path / "a").iterdir()} == {
         p.name: p.read_bytes() for p in (tmp_path / "b").iterdir()
     }
 
 
 def test_adapters_that_only_peft_can_merge_stay(tmp_path: Path) -> None:
-    model = RewardModel(Backbone("tiny-llama", LoRA(targets="all-linear")), RadCliQ())
-    save_model(SavedModel(model, PairTemplate(), 64), tmp_path / "a")
-    saved = load_model(tmp_path / "a", merged=True)
-    assert saved.trained is None
+    model = RewardModel(Backbone("tiny-llama", LoRA(targets="all-linear")), RadCliQCriteria())
+    save_reward_model(RewardModelArtifact(model, PlainPairTemplate(), 64), tmp_path / "a")
+    saved = load_reward_model(tmp_path / "a", merge_adapters=True)
+    assert saved.trained_state is None
     assert any("lora" in name for name in saved.model.state_dict())
 
 
 @pytest.mark.parametrize("change", ["missing", "unknown", "shape"])
 def test_adapters_of_another_model_are_told(tmp_path: Path, change: str) -> None:
-    save_model(SavedModel(RewardModel(Backbone("tiny-bert"), RadCliQ()), PairTemplate(), 64), tmp_path / "a")
+    save_reward_model(
+        RewardModelArtifact(RewardModel(Backbone("tiny-bert"), RadCliQCriteria()), PlainPairTemplate(), 64),
+        tmp_path / "a",
+    )
     path = tmp_path / "a" / "model.safetensors"
     state = load_file(path)
     name = next(name for name in sorted(state) if "lora_A" in name)
@@ -187,4 +203,4 @@ def test_adapters_of_another_model_are_told(tmp_path: Path, change: str) -> None
             state[name.replace("layer.0", "layer.7")] = value
     save_file(state, path)
     with pytest.raises(InputError, match=r"model\.safetensors: Expected adapters of"):
-        load_model(tmp_path / "a", merged=True)
+        load_reward_model(tmp_path / "a", merge_adapters=True)

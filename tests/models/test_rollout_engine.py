@@ -1,14 +1,14 @@
 import pytest
 import torch
 
-from radreward.models.rollout_engine import drawn
+from radreward.models.rollout_engine import sample_tokens
 
 
 @pytest.mark.parametrize("top_p", [1.0, 0.999999, 0.8])
 def test_tokens_come_up_as_often_as_they_are_likely(top_p: float) -> None:
     logits = torch.tensor([0.0, 2.0, -1.0, 1.0, -torch.inf])
     shares = torch.linspace(0, 1, 20_001)[:-1]
-    tokens, logps = drawn(logits.expand(len(shares), -1), shares, 0.7, top_p)
+    tokens, logps = sample_tokens(logits.expand(len(shares), -1), shares, 0.7, top_p)
     wanted = (logits / 0.7).softmax(-1)
     ordered, places = wanted.sort(descending=True)
     for place in range(5):  # the likeliest until they have top_p together
@@ -24,6 +24,6 @@ def test_a_share_just_below_one_never_draws_what_cannot_be(top_p: float) -> None
     logits = torch.randn(64, 500, generator=torch.Generator().manual_seed(0))
     logits[:, 250:] = -torch.inf
     share = torch.full((64,), 1 - 2**-24)
-    tokens, logps = drawn(logits, share, 1.0, top_p)
+    tokens, logps = sample_tokens(logits, share, 1.0, top_p)
     assert bool((tokens < 250).all())
     assert bool(logps.isfinite().all())

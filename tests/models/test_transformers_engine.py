@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from radreward.data.tokenizer import load_tokenizer
 from radreward.models import Backbone, LoRA
-from radreward.models.rollout_engine import Completion, Sampling, drawn
+from radreward.models.rollout_engine import Completion, SamplingParams, sample_tokens
 from radreward.models.transformers_engine import TransformersEngine
 
 FAMILIES = ("llama", "qwen2", "gemma", "gemma2", "mistral", "phi")
@@ -16,7 +16,7 @@ FAMILIES = ("llama", "qwen2", "gemma", "gemma2", "mistral", "phi")
 
 def engine(family: str, batch_size: int = 3, lora: bool = False) -> TransformersEngine:
     torch.manual_seed(1)
-    model = Backbone(f"tiny-{family}", lora=LoRA(r=2) if lora else None).build(writes=True)
+    model = Backbone(f"tiny-{family}", lora=LoRA(r=2) if lora else None).build(causal_lm=True)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             # Random weights prefer no token: these do. Adapters begin as nothing: these do not.
@@ -56,7 +56,7 @@ def test_the_likeliest_token_is_taken_each_time(family: str) -> None:
         assert logits.argmax(-1).tolist() == list(completion.tokens)
         logps = logits.log_softmax(-1).max(-1).values
         torch.testing.assert_close(torch.tensor(completion.logps), logps, atol=1e-4, rtol=1e-4)
-        assert completion.finish == ("stop" if completion.tokens[-1] == 2 else "length")
+        assert completion.finish_reason == ("stop" if completion.tokens[-1] == 2 else "length")
 
 
 def test_no_number_is_drawn_for_the_likeliest_token(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +65,7 @@ def test_no_number_is_drawn_for_the_likeliest_token(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(torch, "rand", None)
     assert made.greedy(prompts(), 4) == expected
     with pytest.raises(TypeError):
-        made.sample(prompts(), Sampling(2, 4))
+        made.sample(prompts(), SamplingParams(2, 4))
 
 
 def test_adapters_take_part() -> None:
@@ -76,7 +76,7 @@ def test_adapters_take_part() -> None:
 
 
 def test_draws_do_not_depend_on_batches_and_follow_the_seed() -> None:
-    settings = Sampling(3, 8, 0.7, 0.9, seed=5)
+    settings = SamplingParams(3, 8, 0.7, 0.9, seed=5)
     alone, together = engine("llama", 1).sample(prompts(), settings), engine("llama", 100).sample(prompts(), settings)
     tokens = [[completion.tokens for completion in group] for group in together]
     assert tokens == [[completion.tokens for completion in group] for group in alone]
@@ -87,7 +87,7 @@ def test_draws_do_not_depend_on_batches_and_follow_the_seed() -> None:
 
 def test_log_probabilities_are_of_the_tempered_model() -> None:
     made = engine("qwen2")
-    for prompt, group in zip(prompts(), made.sample(prompts(), Sampling(2, 5, 0.5, 0.8)), strict=True):
+    for prompt, group in zip(prompts(), made.sample(prompts(), SamplingParams(2, 5, 0.5, 0.8)), strict=True):
         for completion in group:
             logps = (apart(made.model, prompt, completion) / 0.5).log_softmax(-1)
             chosen = logps.gather(1, torch.tensor(completion.tokens).unsqueeze(1)).flatten()
@@ -99,7 +99,7 @@ def test_a_text_of_stop_ends_a_completion() -> None:
     whole = made.greedy(prompts()[:1], 12)[0]
     stop = whole.text[2:4]
     ended = made.greedy(prompts()[:1], 12, (stop,))[0]
-    assert ended.finish == "stop"
+    assert ended.finish_reason == "stop"
     assert ended.tokens == whole.tokens[: len(ended.tokens)]
     assert ended.text.endswith(stop)
     assert stop not in ended.text[:-1]
@@ -126,14 +126,14 @@ def test_a_prompt_needs_two_tokens() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (Sampling(0), "`completions`"),
-        (Sampling(max_new_tokens=0), "`max_new_tokens`"),
-        (Sampling(temperature=-1), "`temperature`"),
-        (Sampling(top_p=0), "`top_p`"),
-        (Sampling(2, temperature=0), "all are equal"),
+        (SamplingParams(0), "`completions`"),
+        (SamplingParams(max_new_tokens=0), "`max_new_tokens`"),
+        (SamplingParams(temperature=-1), "`temperature`"),
+        (SamplingParams(top_p=0), "`top_p`"),
+        (SamplingParams(2, temperature=0), "all are equal"),
     ],
 )
-def test_settings_out_of_range_are_refused(settings: Sampling, message: str) -> None:
+def test_settings_out_of_range_are_refused(settings: SamplingParams, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         engine("llama").sample(prompts(), settings)
 
@@ -141,9 +141,11 @@ def test_settings_out_of_range_are_refused(settings: Sampling, message: str) -> 
 def test_shares_of_draws_are_probabilities() -> None:
     logits = torch.tensor([2.0, 1.0, 0.0, -1.0])
     uniform = (torch.arange(2000) + 0.5) / 2000
-    tokens, _ = drawn(logits.expand(2000, 4), uniform, 1.0, 1.0)
+    tokens, _ = sample_tokens(logits.expand(2000, 4), uniform, 1.0, 1.0)
     torch.testing.assert_close(tokens.bincount(minlength=4) / 2000, logits.softmax(0), atol=1e-3, rtol=0)
-    kept, _ = drawn(logits.expand(2000, 4), uniform, 1.0, 0.7)  # the two likeliest have 0.88 together, one has 0.64
+    kept, _ = sample_tokens(
+        logits.expand(2000, 4), uniform, 1.0, 0.7
+    )  # the two likeliest have 0.88 together, one has 0.64
     expected = logits[:2].softmax(0)
     torch.testing.assert_close(kept.bincount(minlength=4)[:2] / 2000, expected, atol=1e-3, rtol=0)
     assert int(kept.max()) == 1

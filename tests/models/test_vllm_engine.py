@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from radreward.data.tokenizer import byte_tokenizer
 from radreward.errors import InputError
 from radreward.models import Backbone, LoRA
-from radreward.models.rollout_engine import Sampling
+from radreward.models.rollout_engine import SamplingParams
 from radreward.models.tiny_backbones import tiny_model
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.models.vllm_engine import VLLMEngine
@@ -25,7 +25,7 @@ TEXTS = ("<a>1</a>", "endless")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    tiny_model("llama", writes=True).save_pretrained(tmp_path / "backbone")
+    tiny_model("llama", causal_lm=True).save_pretrained(tmp_path / "backbone")
     byte_tokenizer(encoder=False).save_pretrained(tmp_path / "backbone")
     return tmp_path / "backbone"
 
@@ -66,13 +66,13 @@ def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def make(folder: Path) -> tuple[VLLMEngine, Any]:
     backbone = Backbone(str(folder), LoRA(4))
-    model: Any = backbone.build(writes=True)
+    model: Any = backbone.build(causal_lm=True)
     return VLLMEngine(backbone, model, byte_tokenizer(encoder=False), 64), model
 
 
 def test_prompts_settings_and_answers_are_handed_on(folder: Path, vllm: None) -> None:
     engine, _ = make(folder)
-    sampling = Sampling(2, 9, temperature=0.7, top_p=0.9, seed=5, stop=("</a>",))
+    sampling = SamplingParams(2, 9, temperature=0.7, top_p=0.9, seed=5, stop=("</a>",))
     found = engine.sample([[[1, 70], [71]], [[1], [72, 73]]], sampling)
     double: Any = engine._llm
     assert double.settings["model"] == str(folder)
@@ -83,19 +83,19 @@ def test_prompts_settings_and_answers_are_handed_on(folder: Path, vllm: None) ->
     assert [(p.n, p.max_tokens, p.temperature, p.top_p, p.stop) for p in params] == [(2, 9, 0.7, 0.9, ["</a>"])] * 2
     assert params[0].seed != params[1].seed
     assert [[completion.text for completion in group] for group in found] == [list(TEXTS)] * 2
-    assert [completion.finish for completion in found[0]] == ["stop", "length"]
+    assert [completion.finish_reason for completion in found[0]] == ["stop", "length"]
     assert found[0][0].logps[:3] == (0.0, -0.5, -1.0)
     assert engine.greedy([[[1, 70]]], 4)[0].text == TEXTS[0]
 
 
 def test_it_is_given_the_adapters_of_now_and_no_old_ones_stay(folder: Path, vllm: None) -> None:
     engine, model = make(folder)
-    engine.sample([[[1, 70]]], Sampling(2, 4))
+    engine.sample([[[1, 70]]], SamplingParams(2, 4))
     with torch.no_grad():
         for name, value in model.named_parameters():
             if "lora_B" in name:
                 value.fill_(1.0)
-    engine.sample([[[1, 70]]], Sampling(2, 4))
+    engine.sample([[[1, 70]]], SamplingParams(2, 4))
     (_, _, first, before), (_, _, second, after) = engine._llm.calls
     assert first.number != second.number
     assert not any(value.any() for name, value in before.items() if "lora_B" in name)
@@ -111,7 +111,7 @@ def test_without_it_there_is_one_clear_message(folder: Path) -> None:
 
 
 def test_what_it_cannot_draw_from_is_refused(folder: Path, vllm: None) -> None:
-    model, tokenizer = tiny_model("llama", writes=True), byte_tokenizer(encoder=False)
+    model, tokenizer = tiny_model("llama", causal_lm=True), byte_tokenizer(encoder=False)
     for backbone, told in (
         (Backbone(str(folder), None), "needs adapters"),
         (Backbone("tiny-llama"), "cannot load 'tiny-llama'"),

@@ -8,12 +8,12 @@ import torch
 from transformers import AutoModel, LlamaConfig
 
 from radreward.criteria import Criteria
-from radreward.data.collators.reward import PackedGroups
+from radreward.data.collators.reward import RewardCollator
 from radreward.data.tokenizer import byte_tokenizer
 from radreward.models import Backbone, LoRA
 from radreward.modules import RewardModule
 from radreward.objectives import Objective
-from radreward.types import Candidate, ReportGroup, TrainingBatch
+from radreward.types import Candidate, ReportGroup, RewardTrainingBatch
 
 CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long."}])
 
@@ -30,8 +30,8 @@ def groups() -> list[ReportGroup]:
 
 
 @pytest.fixture
-def batch(groups: list[ReportGroup]) -> TrainingBatch:
-    return PackedGroups(CRITERIA, "tiny-llama").collate(groups)
+def batch(groups: list[ReportGroup]) -> RewardTrainingBatch:
+    return RewardCollator(CRITERIA, "tiny-llama").collate(groups)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def module() -> Callable[..., RewardModule]:
         criteria: Criteria = CRITERIA,
     ) -> RewardModule:
         torch.manual_seed(seed)
-        return RewardModule(criteria, backbone or Backbone("tiny-llama", LoRA(4)), objective, hidden=4)
+        return RewardModule(criteria, backbone or Backbone("tiny-llama", LoRA(4)), objective, head_hidden_size=4)
 
     return make
 

@@ -11,8 +11,8 @@ from scipy.stats import kendalltau, spearmanr
 
 from radreward.criteria import Criteria
 from radreward.models import Calibration
-from radreward.modules import Judged, table
-from radreward.modules.agreement_metrics import agreement, held_out_counts
+from radreward.modules import ScoredCandidates, render_metric_table
+from radreward.modules.agreement_metrics import cross_fitted_counts, reward_agreement
 
 CRITERIA = Criteria(
     "two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long.", "weight": 0.5}]
@@ -20,16 +20,16 @@ CRITERIA = Criteria(
 
 
 @pytest.fixture
-def judged() -> Judged:
+def judged() -> ScoredCandidates:
     generator = torch.Generator().manual_seed(3)
     errors = torch.randint(0, 4, (24, 2), generator=generator).float()
     rewards = -errors + torch.randn(24, 2, generator=generator)
-    return Judged(rewards, errors, torch.arange(24) // 3)
+    return ScoredCandidates(rewards, errors, torch.arange(24) // 3)
 
 
-def test_every_measure_is_as_scipy_and_hand_have_it(judged: Judged) -> None:
+def test_every_measure_is_as_scipy_and_hand_have_it(judged: ScoredCandidates) -> None:
     counts = judged.errors + torch.tensor([0.5, -0.25])
-    found = agreement(CRITERIA, judged, counts)
+    found = reward_agreement(CRITERIA, judged, counts)
     quality = CRITERIA.quality(judged.errors)
     columns = {"tone": [0], "length": [1], "total": [0, 1]}
     for tag, column in columns.items():
@@ -51,14 +51,14 @@ def test_every_measure_is_as_scipy_and_hand_have_it(judged: Judged) -> None:
     assert found["total"]["count_mae"] == pytest.approx(0.25)  # 0.5 - 0.25
 
 
-def test_what_is_not_defined_is_none_and_shown_as_a_dash(judged: Judged) -> None:
+def test_what_is_not_defined_is_none_and_shown_as_a_dash(judged: ScoredCandidates) -> None:
     constant = judged._replace(errors=judged.errors * torch.tensor([1.0, 0.0]))
-    found = agreement(CRITERIA, constant, None)
+    found = reward_agreement(CRITERIA, constant, None)
     assert found["length"]["tau_b"] is None
     assert found["tone"]["tau_b"] is not None
     assert "count_mae" not in found["total"]
     console = Console(record=True, width=100)
-    console.print(table(found, "All"))
+    console.print(render_metric_table(found, "All"))
     lines = console.export_text().splitlines()
     assert next(line for line in lines if "length" in line).count("–") == 3
     assert f"{found['tone']['tau_b']:.2f}" in next(line for line in lines if "tone" in line)
@@ -67,26 +67,26 @@ def test_what_is_not_defined_is_none_and_shown_as_a_dash(judged: Judged) -> None
     ][-1]
 
 
-def test_counts_come_from_the_calibration_of_the_other_half(judged: Judged) -> None:
-    counts = held_out_counts(judged)
+def test_counts_come_from_the_calibration_of_the_other_half(judged: ScoredCandidates) -> None:
+    counts = cross_fitted_counts(judged)
     assert counts is not None
     even = judged.group % 2 == 0
     torch.testing.assert_close(
-        counts[even], Calibration.fit(judged.rewards[~even], judged.errors[~even]).counts(judged.rewards[even])
+        counts[even], Calibration.fit(judged.rewards[~even], judged.errors[~even]).predict_counts(judged.rewards[even])
     )
     changed = judged._replace(errors=torch.where(even[:, None], judged.errors + 1, judged.errors))
-    again = held_out_counts(changed)
+    again = cross_fitted_counts(changed)
     assert again is not None
     torch.testing.assert_close(again[even], counts[even])  # its own errors play no part
     assert not torch.allclose(again[~even], counts[~even])
 
 
-def test_one_reference_has_no_other_half(judged: Judged) -> None:
-    assert held_out_counts(judged._replace(group=torch.zeros(24, dtype=torch.int64))) is None
+def test_one_reference_has_no_other_half(judged: ScoredCandidates) -> None:
+    assert cross_fitted_counts(judged._replace(group=torch.zeros(24, dtype=torch.int64))) is None
 
 
-def test_figures_are_finite_or_none(judged: Judged) -> None:
-    found = agreement(CRITERIA, judged._replace(rewards=torch.zeros(24, 2)), None)
+def test_figures_are_finite_or_none(judged: ScoredCandidates) -> None:
+    found = reward_agreement(CRITERIA, judged._replace(rewards=torch.zeros(24, 2)), None)
     values = [value for row in found.values() for value in row.values()]
     assert None in values
     assert all(value is None or math.isfinite(value) for value in values)

@@ -10,12 +10,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.criteria import Criteria, RadCliQ
+from radreward.criteria import Criteria, RadCliQCriteria
 from radreward.errors import InputError
 from radreward.models import Backbone, LoRA
-from radreward.modules import OptimizerSettings, RewardModule
-from radreward.objectives import Dynamic, MarginRewardEnforcement
-from radreward.types import TrainingBatch
+from radreward.modules import AdamWConfig, RewardModule
+from radreward.objectives import DynamicWeighting, MarginRewardEnforcement
+from radreward.types import RewardTrainingBatch
 
 Make = Callable[..., RewardModule]
 
@@ -32,24 +32,24 @@ Make = Callable[..., RewardModule]
 )
 def test_settings_out_of_range_are_refused(values: dict[str, float], told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        OptimizerSettings(**values)
+        AdamWConfig(**values)
 
 
 @given(st.integers(1, 300), st.floats(0, 0.99))
 def test_the_rate_rises_to_1_then_falls(steps: int, warmup: float) -> None:
-    settings = OptimizerSettings(warmup=warmup)
-    rates = [settings.rate(step, steps) for step in range(steps)]
+    settings = AdamWConfig(warmup_ratio=warmup)
+    rates = [settings.lr_factor(step, steps) for step in range(steps)]
     top = max(1, round(warmup * steps)) - 1
     assert rates[top] == 1
     assert all(low < high for low, high in zip(rates[:top], rates[1 : top + 1], strict=True))
     assert all(low <= high for high, low in zip(rates[top:], rates[top + 1 :], strict=False))
     assert all(0 < rate <= 1 for rate in rates)
-    assert settings.rate(steps, steps) == pytest.approx(0, abs=1e-12) or steps == top + 1
+    assert settings.lr_factor(steps, steps) == pytest.approx(0, abs=1e-12) or steps == top + 1
 
 
 def test_every_trained_weight_is_in_one_group_with_its_rate_and_decay(module: Make) -> None:
     made = module()
-    made.settings = OptimizerSettings(lr=1e-4, head_lr=1e-3, weight_decay=0.1)
+    made.optimizer_config = AdamWConfig(lr=1e-4, head_lr=1e-3, weight_decay=0.1)
 
     class Steps:
         estimated_stepping_batches = 10
@@ -80,7 +80,7 @@ def test_a_checkpoint_holds_adapters_and_head_whatever_the_backbone(
     quantization: Literal["4bit", "8bit"] | None,
     module: Make,
     tiny_folder: Path,
-    batch: TrainingBatch,
+    batch: RewardTrainingBatch,
     tmp_path: Path,
 ) -> None:
     def make(seed: int) -> RewardModule:
@@ -102,11 +102,13 @@ def test_a_checkpoint_holds_adapters_and_head_whatever_the_backbone(
         torch.testing.assert_close(other(batch.packed), rewards, rtol=0, atol=0)
 
 
-def test_the_state_of_a_weighting_is_kept_though_it_grew(module: Make, batch: TrainingBatch, tmp_path: Path) -> None:
-    one = module(MarginRewardEnforcement(weighting=Dynamic(every=1)))
+def test_the_state_of_a_weighting_is_kept_though_it_grew(
+    module: Make, batch: RewardTrainingBatch, tmp_path: Path
+) -> None:
+    one = module(MarginRewardEnforcement(weighting=DynamicWeighting(update_interval=1)))
     one.objective.weighting.update(torch.tensor([[True, False]]), torch.tensor([[True, True]]))
     saved(one, tmp_path / "a.ckpt")
-    other = module(MarginRewardEnforcement(weighting=Dynamic(every=1)))
+    other = module(MarginRewardEnforcement(weighting=DynamicWeighting(update_interval=1)))
     other.load_state_dict(other.read_checkpoint(tmp_path / "a.ckpt")["state_dict"])
     assert other.objective.weighting.weights(2).tolist() == one.objective.weighting.weights(2).tolist()
     assert other.objective.weighting.weights(2)[0] != other.objective.weighting.weights(2)[1]
@@ -116,8 +118,8 @@ def test_a_checkpoint_of_another_model_is_refused_by_name(module: Make, tmp_path
     path = tmp_path / "a.ckpt"
     saved(module(), path)
     others = {
-        "objective.weighting": module(MarginRewardEnforcement(weighting=Dynamic())),
-        "has the shape": module(criteria=RadCliQ()),
+        "objective.weighting": module(MarginRewardEnforcement(weighting=DynamicWeighting())),
+        "has the shape": module(criteria=RadCliQCriteria()),
         "is missing or unknown": module(backbone=Backbone("tiny-llama", LoRA(4, targets=["o_proj"]))),
     }
     for told, other in others.items():

@@ -10,13 +10,13 @@ import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 
 from radreward.data.collators.base import Collator
-from radreward.data.collators.reward import PackedGroups
+from radreward.data.collators.reward import RewardCollator
 from radreward.data.datamodule import PairedReportDataModule
 from radreward.errors import InputError
-from radreward.modules import RewardModule, check_exportable
-from radreward.modules.export import best_checkpoint, judge, load_weights, round_weights
-from radreward.prompts import PairTemplate
-from radreward.types import TrainingBatch
+from radreward.modules import RewardModule, require_reward_collator
+from radreward.modules.export import best_checkpoint, load_checkpoint_weights, predict_validation, round_to_float16
+from radreward.prompts import PlainPairTemplate
+from radreward.types import RewardTrainingBatch
 
 Make = Callable[..., RewardModule]
 
@@ -26,23 +26,23 @@ class OtherCollator(Collator):
         return groups
 
 
-class OwnTemplate(PairTemplate):
+class OwnTemplate(PlainPairTemplate):
     """A layout of a user's own."""
 
 
 def test_what_cannot_be_saved_is_told_before_a_run(module: Make) -> None:
     criteria = module().criteria
-    good = PairedReportDataModule("groups.jsonl", criteria, PackedGroups(criteria, "tiny-llama"))
-    assert check_exportable(good) is good.collator
+    good = PairedReportDataModule("groups.jsonl", criteria, RewardCollator(criteria, "tiny-llama"))
+    assert require_reward_collator(good) is good.collator
     other: Any = SimpleNamespace()
     with pytest.raises(InputError, match="PairedReportDataModule for a reward model but got SimpleNamespace"):
-        check_exportable(other)
+        require_reward_collator(other)
     for collator, told in (
-        (OtherCollator(), "PackedGroups for a reward model but got OtherCollator"),
-        (PackedGroups(criteria, "tiny-llama", OwnTemplate()), "PairTemplate.* but got OwnTemplate"),
+        (OtherCollator(), "RewardCollator for a reward model but got OtherCollator"),
+        (RewardCollator(criteria, "tiny-llama", OwnTemplate()), "PlainPairTemplate.* but got OwnTemplate"),
     ):
         with pytest.raises(InputError, match=told):
-            check_exportable(PairedReportDataModule("groups.jsonl", criteria, collator))
+            require_reward_collator(PairedReportDataModule("groups.jsonl", criteria, collator))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_no_checkpoints_have_no_best() -> None:
 def test_rounded_weights_are_what_float16_holds_and_frozen_ones_stay(module: Make) -> None:
     made = module()
     before = {name: value.detach().clone() for name, value in made.model.named_parameters()}
-    round_weights(made)
+    round_to_float16(made)
     for name, value in made.model.named_parameters():
         assert torch.equal(value, before[name].half().float() if value.requires_grad else before[name])
     assert any(not torch.equal(value, before[name]) for name, value in made.model.named_parameters())
@@ -75,21 +75,21 @@ def test_weights_are_those_of_the_checkpoint(module: Make, tmp_path: Path) -> No
     one.on_save_checkpoint(checkpoint)
     torch.save(checkpoint, tmp_path / "a.ckpt")
     assert not torch.equal(one.model.head.out.weight, other.model.head.out.weight)
-    load_weights(other, tmp_path / "a.ckpt")
+    load_checkpoint_weights(other, tmp_path / "a.ckpt")
     assert all(torch.equal(value, other.state_dict()[name]) for name, value in one.state_dict().items())
 
 
-def test_groups_of_all_batches_are_told_apart(module: Make, batch: TrainingBatch) -> None:
+def test_groups_of_all_batches_are_told_apart(module: Make, batch: RewardTrainingBatch) -> None:
     made = module().eval()
     data: Any = SimpleNamespace(val_dataloader=lambda: [batch, batch])
 
     class Trainer:
-        def predict(self, predicted: RewardModule, batches: list[TrainingBatch]) -> list[Any]:
+        def predict(self, predicted: RewardModule, batches: list[RewardTrainingBatch]) -> list[Any]:
             with torch.no_grad():
                 return [predicted.predict_step(entry, 0) for entry in batches]
 
     trainer: Any = Trainer()
-    judged, ids = judge(trainer, made, data)
+    judged, ids = predict_validation(trainer, made, data)
     assert ids == batch.ids * 2
     assert judged.group.tolist() == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
     assert torch.equal(judged.rewards[:5], judged.rewards[5:])

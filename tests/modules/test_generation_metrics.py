@@ -5,24 +5,30 @@ import logging
 import pytest
 import torch
 
-from radreward.criteria import RadCliQ, RadCliQSignificance
+from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.errors import InputError
 from radreward.modules import generation_metrics as answers
-from radreward.modules.count_metrics import Stated
-from radreward.modules.generation_metrics import LIKENESS, Likeness, Seen, figures_of, green_differences
+from radreward.modules.count_metrics import PredictedCounts
+from radreward.modules.generation_metrics import (
+    SIMILARITY_METRICS,
+    GenerationBatch,
+    TextSimilarity,
+    green_score_errors,
+    summarize_generations,
+)
 from radreward.scorers import load
 from radreward.systems.green.prompt import GreenTemplate
-from radreward.types import Analysis
+from radreward.types import ErrorAnalysis
 
 WANTED = ["The effusion is left out.", "Nothing is wrong.", "The edema is not mild."]
 GIVEN = ["The effusion is left out.", "", "The edema is severe."]
 NONE = torch.full((2, 3), torch.nan)
 
 
-def seen(values: torch.Tensor, errors: torch.Tensor, likeness: torch.Tensor = NONE) -> Seen:
+def seen(values: torch.Tensor, errors: torch.Tensor, likeness: torch.Tensor = NONE) -> GenerationBatch:
     rows = torch.ones(len(values), dtype=torch.bool)
-    return Seen(
-        Stated(values, errors, ("a",) * len(values)),
+    return GenerationBatch(
+        PredictedCounts(values, errors, ("a",) * len(values)),
         rows,
         ~rows,
         likeness,
@@ -32,7 +38,7 @@ def seen(values: torch.Tensor, errors: torch.Tensor, likeness: torch.Tensor = NO
 
 
 def test_likeness_is_that_of_the_scorers_of_the_same_names() -> None:
-    found, cut = Likeness(torch.device("cpu"))(WANTED, GIVEN, states=True)
+    found, cut = TextSimilarity(torch.device("cpu"))(WANTED, GIVEN, with_bertscore=True)
     assert not cut.any()
     assert found[1].tolist() == [0, 0, 0], "nothing was said"
     kept = [0, 2]
@@ -43,9 +49,9 @@ def test_likeness_is_that_of_the_scorers_of_the_same_names() -> None:
 
 
 def test_bertscore_is_measured_where_it_is_asked_for_and_beginnings_are_counted() -> None:
-    likeness = Likeness(torch.device("cpu"))
-    assert likeness(WANTED, GIVEN, states=False)[0].isnan().all(0).tolist() == [False, False, True]
-    assert likeness(WANTED[:2], [WANTED[0] * 100, WANTED[1]], states=True)[1].tolist() == [True, False]
+    likeness = TextSimilarity(torch.device("cpu"))
+    assert likeness(WANTED, GIVEN, with_bertscore=False)[0].isnan().all(0).tolist() == [False, False, True]
+    assert likeness(WANTED[:2], [WANTED[0] * 100, WANTED[1]], with_bertscore=True)[1].tolist() == [True, False]
 
 
 def test_what_is_not_installed_is_left_out_and_told_once(
@@ -57,9 +63,9 @@ def test_what_is_not_installed_is_left_out_and_told_once(
     monkeypatch.setattr(answers, "find_spec", lambda name: None)
     monkeypatch.setattr(answers, "TextEncoder", none)
     with caplog.at_level(logging.WARNING):
-        likeness = Likeness(torch.device("cpu"))
+        likeness = TextSimilarity(torch.device("cpu"))
         for _ in range(2):
-            found, cut = likeness(WANTED, GIVEN, states=True)
+            found, cut = likeness(WANTED, GIVEN, with_bertscore=True)
     assert found.isnan().all()
     assert not cut.any()
     assert [record.getMessage() for record in caplog.records] == [
@@ -67,8 +73,8 @@ def test_what_is_not_installed_is_left_out_and_told_once(
         "BERTScore of answers is left out. No encoder.",
     ]
     zero = torch.zeros(3, 12)
-    figures = figures_of(seen(zero, zero, found), RadCliQSignificance())
-    assert all(figures[name] is None and figures[f"{name}_sd"] is None for name in LIKENESS)
+    figures = summarize_generations(seen(zero, zero, found), RadCliQSignificanceCriteria())
+    assert all(figures[name] is None and figures[f"{name}_sd"] is None for name in SIMILARITY_METRICS)
 
 
 def test_errors_that_matter_and_those_that_do_not_are_counted_apart() -> None:
@@ -77,7 +83,7 @@ def test_errors_that_matter_and_those_that_do_not_are_counted_apart() -> None:
     values[0, [0, 5]], values[0, 6] = 2, 1  # 4 and 1 too many
     values[1, 0], errors[1, 1] = 1, 1  # another category, the same sum
     values[2, 0], values[2, 11] = torch.nan, 3
-    figures = figures_of(seen(values, errors, torch.full((3, 3), torch.nan)), RadCliQSignificance())
+    figures = summarize_generations(seen(values, errors, torch.full((3, 3), torch.nan)), RadCliQSignificanceCriteria())
     assert (figures["significant_mae"], figures["significant_sd"]) == (2, 2)
     assert figures["insignificant_mae"] == pytest.approx(4 / 3)
     assert figures["insignificant_sd"] == pytest.approx(
@@ -87,8 +93,8 @@ def test_errors_that_matter_and_those_that_do_not_are_counted_apart() -> None:
 
 
 def test_criteria_without_significance_have_no_such_sums() -> None:
-    figures = figures_of(
-        seen(torch.zeros(2, 6), torch.zeros(2, 6), torch.tensor([[0.5, 1, 0], [1, 1, 0.0]])), RadCliQ()
+    figures = summarize_generations(
+        seen(torch.zeros(2, 6), torch.zeros(2, 6), torch.tensor([[0.5, 1, 0], [1, 1, 0.0]])), RadCliQCriteria()
     )
     assert figures["significant_mae"] is None
     assert figures["insignificant_sd"] is None
@@ -98,10 +104,10 @@ def test_criteria_without_significance_have_no_such_sums() -> None:
 def test_green_differs_by_what_both_answers_say() -> None:
     def answer(significant: int, matched: int) -> str:
         values = (float(significant), *(0.0,) * 11)
-        analysis = Analysis(values, "Why.", ((),) * 12, ("a finding",) * matched)
-        return GreenTemplate().render_answer(analysis, RadCliQSignificance())
+        analysis = ErrorAnalysis(values, "Why.", ((),) * 12, ("a finding",) * matched)
+        return GreenTemplate().render_answer(analysis, RadCliQSignificanceCriteria())
 
     # 1 / (1 + 1) against 3 / (3 + 1)
-    assert green_differences(answer(1, 1), answer(1, 3), RadCliQSignificance()) == (2, 0.25)
-    unread = green_differences("I cannot.", answer(1, 3), RadCliQSignificance())
+    assert green_score_errors(answer(1, 1), answer(1, 3), RadCliQSignificanceCriteria()) == (2, 0.25)
+    unread = green_score_errors("I cannot.", answer(1, 3), RadCliQSignificanceCriteria())
     assert torch.tensor(unread).isnan().all()

@@ -19,16 +19,16 @@ from torch import Tensor
 from radreward.cli import build, main
 from radreward.comparison.runs import read_run
 from radreward.criteria import Criteria
-from radreward.data.collators.rollout import PolicyPrompts
+from radreward.data.collators.rollout import RolloutCollator
 from radreward.errors import InputError
-from radreward.generative.evaluator import load_explainer
-from radreward.models.rollout_engine import Completion, Prompt, RolloutEngine, Sampling
-from radreward.modules.grpo import PolicyModule
-from radreward.modules.rollout_logging import RolloutSettings, problem_kind
+from radreward.generative.evaluator import load_generative_evaluator
+from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt
+from radreward.modules.grpo import GRPOModule
+from radreward.modules.rollout_logging import RolloutConfig, format_error_kind
 from radreward.objectives import RewardFunction
 from radreward.systems.green.prompt import GreenTemplate
-from radreward.systems.radreason.prompt import RadReasonTemplate, answer, parse
-from radreward.types import Analysis, Candidate, Completions, ReportGroup
+from radreward.systems.radreason.prompt import RadReasonTemplate, format_radreason, parse_radreason
+from radreward.types import Candidate, ErrorAnalysis, ParsedCompletions, ReportGroup
 from tests.tiny_run import saved_state
 
 CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long."}])
@@ -75,7 +75,7 @@ def write_settings(folder: Path, **model: Any) -> Path:
         "rewards": [{"class_path": "policy_parts.Letters"}],
         "clip": 0.001,
         "weighting": {"class_path": "Dynamic", "init_args": {"every": 3}},
-        "scaling": {"class_path": "MajorityGuided"},
+        "scaling": {"class_path": "MajorityGuidedScaling"},
     }
     settings = {
         "run": str(folder / "run"),
@@ -85,10 +85,10 @@ def write_settings(folder: Path, **model: Any) -> Path:
             "init_args": {"name": "two", "criteria": [entry._asdict() for entry in CRITERIA.criteria]},
         },
         "model": {
-            "class_path": "radreward.modules.PolicyModule",
+            "class_path": "radreward.modules.GRPOModule",
             "init_args": {
                 "backbone": {"class_path": "Backbone", "init_args": {"name": "tiny-llama", "lora": {"r": 4}}},
-                "objective": {"class_path": "GroupRelative", "init_args": objective},
+                "objective": {"class_path": "GRPO", "init_args": objective},
                 "rollouts": {"completions": 3, "updates": 2},
                 "optimizer": {"lr": 0.01},
                 **model,
@@ -101,7 +101,7 @@ def write_settings(folder: Path, **model: Any) -> Path:
                 "validation": 0.3,
                 "groups_per_batch": 2,
                 "collator": {
-                    "class_path": "PolicyPrompts",
+                    "class_path": "RolloutCollator",
                     "init_args": {
                         "template": {"class_path": "RadReasonTemplate", "init_args": {"instructed": False}},
                         "max_length": 64,
@@ -161,7 +161,7 @@ def test_a_run_learns_and_logs_all_that_is_asked_for(whole: Path) -> None:
     assert set(metrics["agreement"]) == {"tone", "length", "total"}
     assert metrics["agreement"]["total"]["read"] == 0
     assert any((whole / "run" / "model").glob("*.safetensors"))
-    judged = read_run(whole / "run").validated
+    judged = read_run(whole / "run").validation
     assert len(judged.group) == len(judged.rewards) > 2
     assert np.isnan(judged.rewards).all(), "nothing can be read: no pair is ordered right, and nothing is made up"
     assert metrics["agreement"]["total"]["pair_accuracy"] == 0
@@ -197,15 +197,15 @@ def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
     assert models[0] == models[1]
 
 
-class Told(RolloutEngine):
+class CannedRolloutEngine(RolloutEngine):
     """Says what it is told to."""
 
     def __init__(self, texts: list[str], finish: Literal["stop", "length"] = "stop") -> None:
         self.texts, self.finish = texts, finish
 
-    def sample(self, prompts: Any, sampling: Sampling) -> list[tuple[Completion, ...]]:
+    def sample(self, prompts: Any, params: SamplingParams) -> list[tuple[Completion, ...]]:
         group = []
-        for number in range(sampling.completions):
+        for number in range(params.num_completions):
             text = self.texts[number % len(self.texts)]
             tokens = tuple(3 + byte % 250 for byte in text.encode()[:40]) or (2,)
             group.append(Completion(tokens, (0.0,) * len(tokens), text, self.finish))
@@ -225,14 +225,14 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any
         training.data.setup("fit")
         made.log = made.log_dict = lambda *_, **__: None
         if texts is not None:
-            made.engine = Told(texts)
+            made.engine = CannedRolloutEngine(texts)
         made.on_fit_start()
         return made, next(iter(training.data.train_dataloader()))
 
     return make
 
 
-def gradients(module: PolicyModule, loss: Tensor) -> dict[str, Tensor]:
+def gradients(module: GRPOModule, loss: Tensor) -> dict[str, Tensor]:
     module.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
     return {name: value.grad.clone() for name, value in module.named_parameters() if value.grad is not None}
@@ -264,7 +264,7 @@ def test_each_process_draws_its_own_and_the_same_again(
     with torch.random.fork_rng(devices=[]):
         for seed, rank in ((0, 0), (0, 1), (0, 0), (1, 0)):
             torch.manual_seed(seed)
-            monkeypatch.setattr(PolicyModule, "global_rank", rank)
+            monkeypatch.setattr(GRPOModule, "global_rank", rank)
             drawn.append([completion.tokens for group in one._draw(batch, 0).completions for completion in group])
     assert drawn[0] == drawn[2]
     assert not set(drawn[0]) & set(drawn[1])
@@ -272,8 +272,8 @@ def test_each_process_draws_its_own_and_the_same_again(
 
 
 def test_numbers_in_completions_become_rewards(module: Callable[..., Any]) -> None:
-    right = answer([0, 1], "Tone is fine. Length is not.", CRITERIA)
-    wrong = answer([1, 1], "Tone.", CRITERIA)
+    right = format_radreason([0, 1], "Tone is fine. Length is not.", CRITERIA)
+    wrong = format_radreason([1, 1], "Tone.", CRITERIA)
     one, batch = module(texts=[right, wrong, "<think>"])
     drawn = one._draw(batch, 0)
     read = one._read(batch, drawn.completions)
@@ -309,8 +309,8 @@ def test_completions_that_cannot_be_read_get_nothing_for_it_and_are_counted(modu
     logged: dict[str, Any] = {}
     one.log_dict = lambda values, **_: logged.update(values)
     for text, kind in UNREADABLE:
-        assert problem_kind(parse(text, CRITERIA)) == kind
-        one.engine, one._drawn = Told([text, answer([0, 0], "", CRITERIA)]), None
+        assert format_error_kind(parse_radreason(text, CRITERIA)) == kind
+        one.engine, one._drawn = CannedRolloutEngine([text, format_radreason([0, 0], "", CRITERIA)]), None
         assert one.training_step(batch, 0).isfinite()
         assert float(logged[f"train/problem/{kind}"]) == pytest.approx(2 / 3)  # the first and the third of three
         assert float(logged["train/completions/valid"]) == pytest.approx(1 / 3)
@@ -320,7 +320,7 @@ def test_completions_without_an_end_are_counted(module: Callable[..., Any]) -> N
     one, batch = module()
     logged: dict[str, Any] = {}
     one.log_dict = lambda values, **_: logged.update(values)
-    one.engine = Told(["and so on " * 9], "length")
+    one.engine = CannedRolloutEngine(["and so on " * 9], "length")
     assert one.training_step(batch, 0).isfinite()
     assert float(logged["train/completions/unfinished"]) == 1
     assert float(logged["train/completions/length"]) == 40
@@ -332,7 +332,7 @@ def test_completions_in_another_layout_are_read_and_counted_alike(module: Callab
     )
     logged: dict[str, Any] = {}
     one.log_dict = lambda values, **_: logged.update(values)
-    good = GreenTemplate().render_answer(Analysis((1.0, 0.0), "Rude.", (("b",), ()), ()), CRITERIA)
+    good = GreenTemplate().render_answer(ErrorAnalysis((1.0, 0.0), "Rude.", (("b",), ()), ()), CRITERIA)
     for text, kind in (
         ("", "empty"),
         ("x" * 100_001, "too long"),
@@ -342,7 +342,7 @@ def test_completions_in_another_layout_are_read_and_counted_alike(module: Callab
         (f"{good}\n\n[Matched Findings]:\n9. X", "numbers"),
         ("[Clinically Significant Errors]:\n" * 400, "numbers"),
     ):
-        one.engine, one._drawn = Told([text, good]), None
+        one.engine, one._drawn = CannedRolloutEngine([text, good]), None
         assert one.training_step(batch, 0).isfinite()
         assert float(logged[f"train/problem/{kind}"]) == pytest.approx(2 / 3), text[:40]
         assert float(logged["train/completions/valid"]) == pytest.approx(1 / 3)
@@ -363,7 +363,7 @@ def test_settings_that_do_not_go_together_are_refused_before_anything_is_written
     config = write_settings(tmp_path)
     for given, told in (
         ("--data.collator.max_length=5000", "at most 4096"),
-        ("--data.collator=PackedGroups", "Expected PolicyPrompts for a policy but got PackedGroups"),
+        ("--data.collator=RewardCollator", "Expected RolloutCollator for a policy but got RewardCollator"),
         ("--data.collator.max_length=8", "at most 8 tokens but the prompt has"),
         ("--model.backbone.name=tiny-bert", "bert is an encoder"),
     ):
@@ -382,9 +382,9 @@ def test_a_run_goes_on_from_a_saved_model_and_stays_near_it(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(whole)
-    explainer = load_explainer(whole / "run" / "model")
-    assert explainer.questions.criteria.tags == CRITERIA.tags
-    assert len(explainer.answers(["lamp"], ["lamp b"])) == 1
+    explainer = load_generative_evaluator(whole / "run" / "model")
+    assert explainer.prompt_encoder.criteria.tags == CRITERIA.tags
+    assert len(explainer.generate(["lamp"], ["lamp b"])) == 1
     training = build(write_settings(tmp_path), f"run={tmp_path / 'on'}", f"start={whole / 'run' / 'model'}")
     module: Any = training.module
     module.start_from(training.start)
@@ -412,10 +412,10 @@ def test_training_raises_the_reward(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     short = ("trainer.max_steps=12", "trainer.val_check_interval=1.0", "trainer.logger=false", "checkpoint_every=1000")
     training = build(config, *short, "model.objective.clip=0.2", "model.optimizer.lr=0.02")
     module, rewards = training.module, []
-    assert isinstance(module, PolicyModule)
-    judge = module.objective.judge
+    assert isinstance(module, GRPOModule)
+    judge = module.objective.compute_advantages
 
-    def watched(completions: Completions) -> Any:
+    def watched(completions: ParsedCompletions) -> Any:
         judgement = judge(completions)
         rewards.append(float(judgement.rewards.mean()))
         return judgement
@@ -432,7 +432,7 @@ def test_updates_and_accumulation_exclude_each_other(module: Callable[..., Any])
 
 
 class Fails(RewardFunction):
-    def forward(self, completions: Completions) -> Tensor:
+    def forward(self, completions: ParsedCompletions) -> Tensor:
         raise RuntimeError("no lamp")
 
 
@@ -453,13 +453,13 @@ def test_a_reward_that_fails_ends_the_run_with_one_line(
 def test_prompts_are_those_of_questions_cut_where_it_is_wanted() -> None:
     group = ReportGroup("7", "a lamp " * 20, (Candidate("a kettle", {"tone": 1, "length": 0}),))
     with pytest.raises(InputError, match="group '7', candidate 1: expected at most 40 tokens"):
-        PolicyPrompts(CRITERIA, template=RadReasonTemplate(False), max_length=40).collate([group])
-    cut = PolicyPrompts(CRITERIA, template=RadReasonTemplate(False), max_length=40, too_long="truncate")
+        RolloutCollator(CRITERIA, template=RadReasonTemplate(False), max_length=40).collate([group])
+    cut = RolloutCollator(CRITERIA, template=RadReasonTemplate(False), max_length=40, on_too_long="truncate")
     batch = cut.collate([group])
-    assert batch.truncated == 1
+    assert batch.num_truncated == 1
     assert sum(map(len, batch.prompts[0])) <= 40
-    whole: Prompt = PolicyPrompts(CRITERIA, template=RadReasonTemplate(False)).collate([group]).prompts[0]
-    assert "a kettle" in cut.questions.tokenizer.decode([token for piece in whole for token in piece])
+    whole: TokenizedPrompt = RolloutCollator(CRITERIA, template=RadReasonTemplate(False)).collate([group]).prompts[0]
+    assert "a kettle" in cut.prompt_encoder.tokenizer.decode([token for piece in whole for token in piece])
     assert batch.target.tolist() == [[1.0, 0.0]]
 
 
@@ -468,4 +468,4 @@ def test_prompts_are_those_of_questions_cut_where_it_is_wanted() -> None:
 )
 def test_settings_of_rollouts_are_checked(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        RolloutSettings(**wrong)
+        RolloutConfig(**wrong)

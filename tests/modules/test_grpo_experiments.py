@@ -8,23 +8,23 @@ import torch
 import yaml
 
 from radreward.cli import build
-from radreward.criteria import RadCliQ
-from radreward.modules import PolicyModule
-from radreward.objectives import BinaryAccuracy, Dynamic, GroupRelative, MajorityGuided
+from radreward.criteria import RadCliQCriteria
+from radreward.modules import GRPOModule
+from radreward.objectives import GRPO, BinaryAccuracy, DynamicWeighting, MajorityGuidedScaling
 from radreward.synthesis import synthesize_files
-from radreward.tuning import read_settings
+from radreward.tuning import load_study_config
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "experiments" / "radreason"
 LOADED = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yaml"))}
-RUNS = [name for name, values in LOADED.items() if "PolicyModule" in str(values.get("model"))]
+RUNS = [name for name, values in LOADED.items() if "GRPOModule" in str(values.get("model"))]
 STUDIES = {"parts": 5, "sigma": 3, "completions": 5, "hyperparameters": 1}
 
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
-    synthesize_files(folder, RadCliQ(), 8, per_reference=2)
+    synthesize_files(folder, RadCliQCriteria(), 8, per_reference=2)
     return folder / "groups.parquet"
 
 
@@ -62,15 +62,15 @@ def test_settings_build_and_take_a_step(
     monkeypatch.chdir(ROOT)
     training = build(FOLDER / f"{name}.yaml", *small(tmp_path, records))
     module = training.module
-    assert isinstance(module, PolicyModule)
+    assert isinstance(module, GRPOModule)
     objective = module.objective
-    assert isinstance(objective, GroupRelative)
-    assert isinstance(objective.accuracy, BinaryAccuracy) == ("binary" in name)
-    assert isinstance(objective.weighting, Dynamic) == any(part in name for part in ("sdw", "both", "7b"))
-    assert isinstance(objective.scaling, MajorityGuided) == any(part in name for part in ("mgas", "both", "7b"))
+    assert isinstance(objective, GRPO)
+    assert isinstance(objective.accuracy_reward, BinaryAccuracy) == ("binary" in name)
+    assert isinstance(objective.weighting, DynamicWeighting) == any(part in name for part in ("sdw", "both", "7b"))
+    assert isinstance(objective.scaling, MajorityGuidedScaling) == any(part in name for part in ("mgas", "both", "7b"))
     result = training.fit()
     assert training.trainer.global_step == 1
-    assert set(result) == {*RadCliQ().tags, "total"}
+    assert set(result) == {*RadCliQCriteria().tags, "total"}
     assert torch.load(training.run.last, weights_only=True)["global_step"] == 1
 
 
@@ -79,12 +79,12 @@ def test_every_variant_of_a_study_builds(
     name: str, tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    settings = read_settings(FOLDER / f"{name}.yaml")
-    assert settings.metric == PolicyModule.monitor
-    samples = [labels for labels in settings.space.branches() if labels.get("seed_everything", 0) == 0]
+    settings = load_study_config(FOLDER / f"{name}.yaml")
+    assert settings.metric == GRPOModule.monitor
+    samples = [labels for labels in settings.space.conditional_branches() if labels.get("seed_everything", 0) == 0]
     in_small = [entry for entry in small(tmp_path, records) if "completions" not in entry]
     built: list[Any] = [
-        build(settings.base, *in_small, *settings.arguments(labels)).settings["model"] for labels in samples
+        build(settings.base, *in_small, *settings.overrides_for(labels)).settings["model"] for labels in samples
     ]
     assert all(built.index(entry) == place for place, entry in enumerate(built))
     assert len(built) >= STUDIES[name]

@@ -10,8 +10,8 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch.utils.data import DataLoader, TensorDataset
 
-from radreward.modules import ProgressBar, ProgressLines
-from radreward.modules.progress import tracked
+from radreward.modules import PlainTextProgress, ProgressBar
+from radreward.modules.progress import track_progress
 
 
 class Halves(LightningModule):
@@ -60,7 +60,7 @@ NOISE = pytest.mark.filterwarnings("ignore:.*:UserWarning", "ignore::Deprecation
 def test_lines_tell_loss_pace_agreement_and_where(
     run: Callable[..., Trainer], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(ProgressLines("runs/first", every=1000))
+    run(PlainTextProgress("runs/first", interval=1000))
     lines = capsys.readouterr().err.splitlines()
     pace = r"[\d.e-]+ s a step, \d+ min left"
     assert re.fullmatch(r"step 0 of 4: training, kept in runs/first", lines[0])
@@ -73,7 +73,7 @@ def test_lines_tell_loss_pace_agreement_and_where(
 def test_lines_between_validations_come_when_the_last_is_old(
     run: Callable[..., Trainer], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(ProgressLines("runs/first", every=0))
+    run(PlainTextProgress("runs/first", interval=0))
     lines = capsys.readouterr().err.splitlines()
     losses = [float(found[1]) for found in (re.search(r": loss ([\d.]+),", line) for line in lines) if found]
     assert losses == [1.0, 0.5, 0.3333, 0.25]
@@ -99,9 +99,9 @@ def test_what_is_done_after_training_is_told_as_training_is(
 ) -> None:
     trainer = Trainer(
         accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
-        enable_model_summary=False, callbacks=[ProgressLines(tmp_path)] if shown else [],
+        enable_model_summary=False, callbacks=[PlainTextProgress(tmp_path)] if shown else [],
     )  # fmt: skip
     capsys.readouterr()
-    assert list(tracked(trainer, "3 fits", every=0.0)(range(3))) == [0, 1, 2]
+    assert list(track_progress(trainer, "3 fits", interval=0.0)(range(3))) == [0, 1, 2]
     told = [f"3 fits: {number} of 3" for number in range(3)]
     assert capsys.readouterr().err.splitlines() == (told if shown else [])

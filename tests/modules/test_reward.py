@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from radreward.modules import RewardModule
-from radreward.objectives import BradleyTerry, CountRegression, Dynamic, PairObjective, SumOfObjectives
-from radreward.types import TrainingBatch
+from radreward.objectives import BradleyTerry, CountRegression, DynamicWeighting, PairObjective, WeightedSumObjective
+from radreward.types import RewardTrainingBatch
 
 Make = Callable[..., RewardModule]
 
@@ -45,9 +45,11 @@ class Log:
 
 
 def test_terms_are_logged_by_the_names_of_the_criteria(
-    module: Make, batch: TrainingBatch, monkeypatch: pytest.MonkeyPatch
+    module: Make, batch: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = module(SumOfObjectives([BradleyTerry(weighting=Dynamic(every=1)), CountRegression()]))
+    made = module(
+        WeightedSumObjective([BradleyTerry(weighting=DynamicWeighting(update_interval=1)), CountRegression()])
+    )
     log = Log(made, monkeypatch)
     losses = [float(made.training_step(batch, 0).detach()) for _ in range(2)]
     assert log.values["train/loss"] == losses[-1]
@@ -57,13 +59,13 @@ def test_terms_are_logged_by_the_names_of_the_criteria(
     parts = [log.values[f"train/{name}/loss"] for name in ("0_BradleyTerry", "1_CountRegression")]
     assert sum(parts) == pytest.approx(losses[-1])
     assert "train/truncated" not in log.values
-    made.training_step(batch._replace(truncated=3), 0)
-    made.training_step(batch._replace(truncated=1), 0)
+    made.training_step(batch._replace(num_truncated=3), 0)
+    made.training_step(batch._replace(num_truncated=1), 0)
     assert log.values["train/truncated"] == 4
 
 
 def test_a_loss_that_is_not_finite_names_step_and_groups(
-    module: Make, batch: TrainingBatch, monkeypatch: pytest.MonkeyPatch
+    module: Make, batch: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = module(Undefined())
     Log(made, monkeypatch)
@@ -72,7 +74,7 @@ def test_a_loss_that_is_not_finite_names_step_and_groups(
 
 
 def test_a_reward_that_is_not_finite_is_not_validated(
-    module: Make, batch: TrainingBatch, monkeypatch: pytest.MonkeyPatch
+    module: Make, batch: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = module()
     Log(made, monkeypatch)
@@ -82,7 +84,7 @@ def test_a_reward_that_is_not_finite_is_not_validated(
 
 
 def test_validation_logs_agreement_by_criterion_and_in_total(
-    module: Make, batch: TrainingBatch, monkeypatch: pytest.MonkeyPatch
+    module: Make, batch: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from scipy.stats import kendalltau
 
@@ -99,11 +101,11 @@ def test_validation_logs_agreement_by_criterion_and_in_total(
         assert log.values[f"val/tau_{tag}"] == pytest.approx(expected, abs=1e-6)
         assert f"val/spearman_{tag}" in log.values
         assert f"val/pairs_{tag}" in log.values
-    assert made.seen == []
+    assert made.val_outputs == []
 
 
 def test_agreement_that_is_undefined_is_told_and_not_logged_as_0(
-    module: Make, batch: TrainingBatch, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    module: Make, batch: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     made = module().eval()
     log = Log(made, monkeypatch)

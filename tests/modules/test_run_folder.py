@@ -14,66 +14,66 @@ from lightning.pytorch.demos.boring_classes import BoringModel
 
 from radreward.errors import InputError
 from radreward.modules import RunFolder, write_json
-from radreward.modules.run_folder import PACKAGES, Patience, git_state, versions
+from radreward.modules.run_folder import RECORDED_PACKAGES, ResumableEarlyStopping, collect_versions, git_state
 
 DATA = {"groups.jsonl": "abc"}
 
 
 def test_a_new_run_notes_data_and_versions(tmp_path: Path) -> None:
     run = RunFolder(tmp_path / "a" / "b")
-    run.begin(DATA, resume=False)
+    run.create(DATA, resume=False)
     assert json.loads(run.data.read_text()) == DATA
     found = json.loads(run.versions.read_text())
-    assert set(found["packages"]) == set(PACKAGES)
+    assert set(found["packages"]) == set(RECORDED_PACKAGES)
     assert found["packages"]["torch"].split("+")[0] == torch.__version__.split("+")[0]
 
 
 def test_an_earlier_run_is_replaced_only_when_asked(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
-    run.begin(DATA, resume=False)
+    run.create(DATA, resume=False)
     run.metrics.write_text("{}")
     with pytest.raises(InputError, match=rf"{tmp_path}: holds a run. Replace it with --overwrite=true"):
-        run.begin(DATA, resume=False)
+        run.create(DATA, resume=False)
     run.checkpoints.mkdir()
     run.last.touch()
     with pytest.raises(InputError, match="Continue it with --ckpt_path=last, replace it"):
-        run.check(DATA, resume=False)
+        run.check_startable(DATA, resume=False)
     assert run.metrics.is_file()
-    run.begin(DATA, resume=True)
+    run.create(DATA, resume=True)
     assert run.metrics.is_file()
-    run.begin(DATA, resume=False, overwrite=True)
+    run.create(DATA, resume=False, overwrite=True)
     assert not run.metrics.exists()
 
 
 def test_a_folder_of_something_else_is_never_deleted(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(InputError, match="new, empty or holds a run"):
-        RunFolder(tmp_path).begin(DATA, resume=False, overwrite=True)
+        RunFolder(tmp_path).create(DATA, resume=False, overwrite=True)
     assert (tmp_path / "thesis.tex").is_file()
 
 
 def test_a_run_is_not_continued_on_other_data(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
-    run.begin(DATA, resume=False)
+    run.create(DATA, resume=False)
     with pytest.raises(InputError, match=r"data\.json: the data changed"):
-        run.begin({"groups.jsonl": "abd"}, resume=True)
+        run.create({"groups.jsonl": "abd"}, resume=True)
     assert json.loads(run.data.read_text()) == DATA
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="cannot be written"):
-        RunFolder(tmp_path / "file" / "run").begin(DATA, resume=False)
+        RunFolder(tmp_path / "file" / "run").create(DATA, resume=False)
 
 
 def test_checkpoints_by_name_or_path(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     for name, path in (("last", run.last), ("other.ckpt", Path("other.ckpt"))):
         with pytest.raises(InputError, match=rf"{path}: Expected a checkpoint"):
-            run.checkpoint(name)
+            run.resolve_checkpoint(name)
     run.checkpoints.mkdir()
     run.last.touch()
-    assert run.checkpoint("last") == run.last == run.checkpoint(str(run.last))
+    assert run.resolve_checkpoint("last") == run.last == run.resolve_checkpoint(str(run.last))
 
 
 def test_callbacks(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_callbacks(tmp_path: Path) -> None:
 
 def test_a_run_that_had_stopped_early_stops_at_once_where_it_is_continued() -> None:
     for waited, stops in ((1, False), (2, True)):
-        callback = Patience("val_tau", 2)
+        callback = ResumableEarlyStopping("val_tau", 2)
         callback.load_state_dict({**callback.state_dict(), "wait_count": waited})
         trainer: Any = SimpleNamespace(should_stop=False)
         callback.on_train_start(trainer, BoringModel())
@@ -118,8 +118,8 @@ def test_the_state_of_the_code(tmp_path: Path) -> None:
 
 
 def test_a_package_that_is_absent_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("radreward.modules.run_folder.PACKAGES", ("torch", "no-such-package"))
-    assert versions()["packages"]["no-such-package"] is None
+    monkeypatch.setattr("radreward.modules.run_folder.RECORDED_PACKAGES", ("torch", "no-such-package"))
+    assert collect_versions()["packages"]["no-such-package"] is None
 
 
 def test_json_appears_whole_and_holds_no_nan(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""AnalysisModule: it learns answers, the packed way as the separate way, and what it saves is what was measured."""
+"""SFTModule: it learns answers, the packed way as the separate way, and what it saves is what was measured."""
 
 import json
 import signal
@@ -14,21 +14,21 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from radreward.cli import build, main
 from radreward.comparison import compare
 from radreward.comparison.runs import read_run
-from radreward.criteria import RadCliQ, RadCliQSignificance
+from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.data.records import write_groups
 from radreward.errors import InputError
 from radreward.models import Backbone
 from radreward.models.rollout_engine import Completion
 from radreward.models.transformers_engine import TransformersEngine
-from radreward.modules import AnalysisModule
-from radreward.modules.generation_metrics import green_differences
-from radreward.modules.sft import responses
+from radreward.modules import SFTModule
+from radreward.modules.generation_metrics import green_score_errors
+from radreward.modules.sft import require_sft_collator
 from radreward.scorers import load
 from radreward.synthesis.pipeline import synthesize
 from tests.tiny_run import saved_state
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNS = [path for path in sorted(ROOT.glob("experiments/*/*.yaml")) if "AnalysisModule" in path.read_text("utf-8")]
+RUNS = [path for path in sorted(ROOT.glob("experiments/*/*.yaml")) if "SFTModule" in path.read_text("utf-8")]
 CONFIG = """
 run: {folder}/run
 criteria: RadCliQ
@@ -45,10 +45,10 @@ data:
     validation: 0.3
     groups_per_batch: 2
     collator:
-      class_path: radreward.data.collators.sft.Responses
+      class_path: radreward.data.collators.sft.SFTCollator
       init_args:
         template: {{class_path: radreward.systems.radreason.prompt.RadReasonTemplate, init_args: {{instructed: false}}}}
-        writer: {{class_path: radreward.synthesis.fact_analysis_writer.FactAnalyses, init_args: {{varied: false}}}}
+        writer: {{class_path: radreward.synthesis.fact_analysis_writer.FactAnalysisWriter, init_args: {{varied: false}}}}
         max_length: 200
         max_answer: 90
 trainer: {{max_steps: 3, val_check_interval: 3, accelerator: cpu, enable_progress_bar: false}}
@@ -57,7 +57,7 @@ trainer: {{max_steps: 3, val_check_interval: 3, accelerator: cpu, enable_progres
 LONG = ("data.collator.max_length=900", "data.collator.max_answer=900")  # in bytes, which most tiny backbones read
 QUICK = (
     "model.backbone.name=tiny-llama",
-    "data.collator.writer=radreward.data.collators.sft.CountsOnly",
+    "data.collator.writer=radreward.data.collators.sft.CountsOnlyWriter",
     "data.collator.max_length=900",
     "data.collator.max_answer=600",
 )
@@ -76,7 +76,7 @@ class Killer(Callback):
 
 @pytest.fixture
 def config(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    write_groups(tmp_path / "groups.parquet", synthesize(RadCliQ(), 6, 2, seed=1, length="plain"))
+    write_groups(tmp_path / "groups.parquet", synthesize(RadCliQCriteria(), 6, 2, seed=1, granularity="plain"))
     path = tmp_path / "sft.yaml"
     path.write_text(CONFIG.format(folder=tmp_path, lora=getattr(request, "param", "null")))
     return path
@@ -88,7 +88,7 @@ def test_a_run_leaves_a_scorer_and_figures(config: Path) -> None:
     figures = training.fit()
     saved = json.loads(training.run.metrics.read_text())
     assert saved["agreement"] == figures
-    assert set(figures) == {*RadCliQ().tags, "total"}
+    assert set(figures) == {*RadCliQCriteria().tags, "total"}
     spread = {f"{name}{sd}" for name in ("bleu_4", "rouge_l", "bertscore", "green_difference") for sd in ("", "_sd")}
     spread |= {f"{name}_{part}" for name in ("significant", "insignificant", "matched") for part in ("mae", "sd")}
     expected = {"loss", "valid", "finished", "exact", "candidates", "bertscore_cut", *spread}
@@ -103,11 +103,11 @@ def test_a_run_leaves_a_scorer_and_figures(config: Path) -> None:
     assert logged["bertscore"] == [pytest.approx(saved["answers"]["bertscore"])], "after training alone"
     assert saved["answers"]["candidates"] > 2, "after training all are answered"
     run = read_run(training.run.folder)
-    assert len(run.validated.group) == saved["answers"]["candidates"]
+    assert len(run.validation.group) == saved["answers"]["candidates"]
     compared = compare([run, run._replace(folder=Path("other"), seed="1")])
-    assert compared.figures["total"][0]["count_mae"].mean == figures["total"]["count_mae"]
+    assert compared.metrics["total"][0]["count_mae"].mean == figures["total"]["count_mae"]
     module = training.module
-    assert isinstance(module, AnalysisModule)
+    assert isinstance(module, SFTModule)
     scorer = load(training.run.folder)
     texts = ["Small left effusion."], ["Clear lungs."]
     shown = scorer.score(*texts).evidence
@@ -155,11 +155,11 @@ def test_a_run_begins_with_a_saved_model(config: Path) -> None:
     training.fit()
     begun = build(config, f"run={config.parent}/next", f"start={training.run.folder}")
     assert begun.start is not None
-    begun.module.start_from(begun.start)
+    begun.module.load_initial_weights(begun.start)
     first, second = (dict(one.module.named_parameters()) for one in (training, begun))
     assert all(torch.equal(value, second[name]) for name, value in first.items())
     with pytest.raises(InputError, match="backbone and adapters"):
-        AnalysisModule(Backbone("tiny-llama", lora=None)).start_from(begun.start)
+        SFTModule(Backbone("tiny-llama", lora=None)).load_initial_weights(begun.start)
 
 
 def test_packed_and_separate_rows_have_the_same_loss_and_gradients(config: Path) -> None:
@@ -168,9 +168,9 @@ def test_packed_and_separate_rows_have_the_same_loss_and_gradients(config: Path)
         training = build(config, f"data.collator.packing={packing}", "model.backbone.name=tiny-mistral", *LONG)
         training.data.setup("fit")
         module = training.module
-        assert isinstance(module, AnalysisModule)
+        assert isinstance(module, SFTModule)
         batch = next(iter(training.data.train_dataloader()))
-        loss = module._loss(batch.packed, batch.labels)
+        loss = module._token_loss(batch.packed, batch.labels)
         loss.backward()  # type: ignore[no-untyped-call]
         losses.append(loss.item())
         gradients.append({n: p.grad for n, p in module.model.named_parameters() if p.grad is not None})
@@ -183,7 +183,7 @@ def test_the_loss_is_the_mean_over_the_tokens_of_answers(config: Path) -> None:
     training = build(config)
     training.data.setup("fit")
     module = training.module
-    assert isinstance(module, AnalysisModule)
+    assert isinstance(module, SFTModule)
     batch = next(iter(training.data.train_dataloader()))
     collator = training.data.collator  # type: ignore[attr-defined]
     logps = []
@@ -193,7 +193,7 @@ def test_the_loss_is_the_mean_over_the_tokens_of_answers(config: Path) -> None:
             wanted = collator.questions.answer(answer)
             logits = module.model(torch.tensor([[*tokens, *wanted]]), use_cache=False).logits[0].log_softmax(-1)
             logps += [float(logits[len(tokens) - 1 + place, token]) for place, token in enumerate(wanted)]
-        found = module._loss(batch.packed, batch.labels)
+        found = module._token_loss(batch.packed, batch.labels)
     assert float(found) == pytest.approx(-sum(logps) / len(logps), rel=1e-5)
 
 
@@ -201,26 +201,26 @@ def test_a_model_learns_the_answers_of_a_batch(config: Path) -> None:
     training = build(config)
     training.data.setup("fit")
     module = training.module
-    assert isinstance(module, AnalysisModule)
-    collator = responses(training.data)
-    group = next(synthesize(RadCliQ(), 1, 2, seed=4, length="plain"))
+    assert isinstance(module, SFTModule)
+    collator = require_sft_collator(training.data)
+    group = next(synthesize(RadCliQCriteria(), 1, 2, seed=4, granularity="plain"))
     batch = collator.collate([group._replace(candidates=group.candidates[:1])])
     optimizer = torch.optim.AdamW(module.parameters(), 2e-3)
     for _ in range(80):
         optimizer.zero_grad()
-        loss = module._loss(batch.packed, batch.labels)
+        loss = module._token_loss(batch.packed, batch.labels)
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     assert loss.item() < 0.05
     module.trainer = training.trainer
     training.trainer.datamodule = training.data  # type: ignore[attr-defined]
     module.on_validation_start()
-    seen = module._answered(batch, 1)
-    assert seen.valid.all()
+    seen = module._generate_answers(batch, 1)
+    assert seen.well_formed.all()
     assert seen.finished.all()
-    assert torch.equal(seen.stated.values, seen.stated.target)
-    assert seen.likeness[0, :2].tolist() == pytest.approx([1.0, 1.0])
-    assert seen.likeness[:, 2].isnan().all()
+    assert torch.equal(seen.predicted.counts, seen.predicted.target)
+    assert seen.similarity[0, :2].tolist() == pytest.approx([1.0, 1.0])
+    assert seen.similarity[:, 2].isnan().all()
 
 
 def test_answers_that_cannot_be_read_count_as_wrong_and_end_nothing(
@@ -228,7 +228,7 @@ def test_answers_that_cannot_be_read_count_as_wrong_and_end_nothing(
 ) -> None:
     texts = cycle(
         ["", "x" * 100_001, "<think>" * 9_000, "<think> endless", "<think></think><omission>1e999</omission>"]
-        + ["<think></think>" + f"<{tag}>NaN</{tag}>" * 2 for tag in RadCliQ().tags]
+        + ["<think></think>" + f"<{tag}>NaN</{tag}>" * 2 for tag in RadCliQCriteria().tags]
     )
 
     def greedy(engine: object, prompts: Any, *_: object) -> list[Completion]:
@@ -245,14 +245,14 @@ def test_answers_that_cannot_be_read_count_as_wrong_and_end_nothing(
 
 def test_packing_that_changes_the_loss_ends_the_run(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     losses = iter((1.0, 1.1))
-    monkeypatch.setattr(AnalysisModule, "_loss", lambda *_: torch.tensor(next(losses), requires_grad=True))
+    monkeypatch.setattr(SFTModule, "_loss", lambda *_: torch.tensor(next(losses), requires_grad=True))
     with pytest.raises(InputError, match="Use `packing: rows`"):
         build(config).fit()
 
 
 def test_a_loss_that_is_not_finite_names_its_groups(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(AnalysisModule, "_loss", lambda *_: torch.tensor(float("nan"), requires_grad=True))
-    monkeypatch.setattr(AnalysisModule, "_check_packing", lambda *_: None)
+    monkeypatch.setattr(SFTModule, "_loss", lambda *_: torch.tensor(float("nan"), requires_grad=True))
+    monkeypatch.setattr(SFTModule, "_check_packing", lambda *_: None)
     with pytest.raises(FloatingPointError, match=r"The loss is nan in step 0, groups synthetic-1-"):
         build(config).fit()
 
@@ -260,7 +260,7 @@ def test_a_loss_that_is_not_finite_names_its_groups(config: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("data.collator=radreward.data.collators.reward.PackedGroups", "data.collator: Expected Responses"),
+        ("data.collator=radreward.data.collators.reward.RewardCollator", "data.collator: Expected Responses"),
         ("data.collator.max_length=5000", "Expected `max_length` to be at most"),
         ("data.collator.max_answer=9", "Set a larger max_answer"),
         ("model.backbone.name=tiny-bert", "is an encoder"),
@@ -277,10 +277,12 @@ def test_settings_that_do_not_go_together_are_told(
 
 def test_green_is_compared_with_the_written_answer(config: Path) -> None:
     folder = config.parent
-    write_groups(folder / "groups.parquet", synthesize(RadCliQSignificance(), 8, 2, seed=1, length="plain"))
+    write_groups(
+        folder / "groups.parquet", synthesize(RadCliQSignificanceCriteria(), 8, 2, seed=1, granularity="plain")
+    )
     training = build(
         config,
-        "criteria=RadCliQSignificance",
+        "criteria=RadCliQSignificanceCriteria",
         "data.collator.template=radreward.systems.green.prompt.GreenTemplate",
         "data.collator.max_length=1200",
         "data.collator.max_answer=500",
@@ -288,11 +290,11 @@ def test_green_is_compared_with_the_written_answer(config: Path) -> None:
     )
     training.data.setup("fit")
     module = training.module
-    assert isinstance(module, AnalysisModule)
+    assert isinstance(module, SFTModule)
     batch = next(iter(training.data.train_dataloader()))
-    collator = responses(training.data)
-    assert green_differences(batch.answers[0], batch.answers[0], collator.criteria) == (0, 0)
-    assert torch.tensor(green_differences("I cannot.", batch.answers[0], collator.criteria)).isnan().all()
+    collator = require_sft_collator(training.data)
+    assert green_score_errors(batch.answers[0], batch.answers[0], collator.criteria) == (0, 0)
+    assert torch.tensor(green_score_errors("I cannot.", batch.answers[0], collator.criteria)).isnan().all()
 
 
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
@@ -304,5 +306,5 @@ def test_experiments_of_analyses_are_read(path: Path) -> None:
         "start=null",
     )
     training = build(path, *small, "trainer.accelerator=cpu", "trainer.devices=1", "trainer.precision=32-true")
-    assert isinstance(training.module, AnalysisModule)
-    training.module.check(training.data)
+    assert isinstance(training.module, SFTModule)
+    training.module.validate_setup(training.data)

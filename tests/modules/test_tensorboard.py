@@ -14,8 +14,15 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.hparams import plugin_data_pb2
 
-from radreward.modules import log_settings
-from radreward.modules.tensorboard import POINTS, calibration_curve, flat, learning_curves, log_layout, margins
+from radreward.modules import log_hparams
+from radreward.modules.tensorboard import (
+    MAX_POINTS,
+    add_custom_scalars,
+    flatten_settings,
+    pair_margins,
+    plot_calibration,
+    plot_learning_curves,
+)
 
 
 def test_margins_are_those_of_a_naive_loop() -> None:
@@ -32,14 +39,14 @@ def test_margins_are_those_of_a_naive_loop() -> None:
                     equal = quality[i, k] == quality[j, k]
                     row.append(float("nan") if equal else float(rewards[better, k] - rewards[worse, k]))
                 expected.append(row)
-    torch.testing.assert_close(margins(rewards, quality, group), torch.tensor(expected), equal_nan=True)
+    torch.testing.assert_close(pair_margins(rewards, quality, group), torch.tensor(expected), equal_nan=True)
 
 
 def test_a_calibration_curve_shows_the_candidates_the_curve_and_means() -> None:
     torch.manual_seed(0)
     rewards = torch.randn(50)
     errors = (rewards < 0).float()
-    axis = calibration_curve(rewards, errors).axes[0]
+    axis = plot_calibration(rewards, errors).axes[0]
     points = torch.from_numpy(np.asarray(axis.collections[0].get_offsets()))
     torch.testing.assert_close(points[:, 0].float(), rewards)
     assert (points[:, 1] - errors).abs().max() <= 0.15
@@ -50,25 +57,25 @@ def test_a_calibration_curve_shows_the_candidates_the_curve_and_means() -> None:
 
 
 def test_one_candidate_has_a_curve() -> None:
-    assert calibration_curve(torch.zeros(1), torch.ones(1)).axes
+    assert plot_calibration(torch.zeros(1), torch.ones(1)).axes
 
 
 def test_of_many_points_an_even_share_is_drawn() -> None:
-    rewards = torch.arange(5 * POINTS + 1.0)
-    points = np.asarray(calibration_curve(rewards, rewards).axes[0].collections[0].get_offsets())
-    assert POINTS // 2 < len(points) <= POINTS
+    rewards = torch.arange(5 * MAX_POINTS + 1.0)
+    points = np.asarray(plot_calibration(rewards, rewards).axes[0].collections[0].get_offsets())
+    assert MAX_POINTS // 2 < len(points) <= MAX_POINTS
     assert points[:, 1].max() > 0.99 * rewards.max()
 
 
 def test_each_criterion_has_a_curve_and_a_name() -> None:
-    figure = learning_curves({"wrong_place": [(1, 0.5), (2, 0.25)], "total": [(1, float("nan")), (2, 1.0)]}, "tau")
+    figure = plot_learning_curves({"wrong_place": [(1, 0.5), (2, 0.25)], "total": [(1, float("nan")), (2, 1.0)]}, "tau")
     assert [line.get_label() for line in figure.axes[0].lines] == ["wrong place", "total"]
     assert np.asarray(figure.axes[0].lines[0].get_ydata()).tolist() == [0.5, 0.25]
 
 
 def test_charts_of_all_criteria_find_their_curves(tmp_path: Path) -> None:
     board = TensorBoardLogger(tmp_path, name="", version="logs")
-    log_layout(board.experiment, ["a", "b_c"], dynamic=True)
+    add_custom_scalars(board.experiment, ["a", "b_c"], dynamic_weights=True)
     board.experiment.flush()
     events = EventAccumulator(str(tmp_path / "logs")).Reload()
     (event,) = events.Tensors("custom_scalars__config__")
@@ -84,7 +91,7 @@ def test_charts_of_all_criteria_find_their_curves(tmp_path: Path) -> None:
 
 def test_classes_are_called_by_their_names() -> None:
     settings = {"model": {"class_path": "a.b.Module", "init_args": {"objective": {"class_path": "c.Loss"}}}}
-    assert flat(settings) == {"model": "Module", "model.objective": "Loss"}
+    assert flatten_settings(settings) == {"model": "Module", "model.objective": "Loss"}
 
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.lists(st.integers())
@@ -93,7 +100,7 @@ names = st.text(st.characters(codec="ascii", exclude_characters="."), min_size=1
 
 @given(st.recursive(st.dictionaries(names, leaves), lambda inner: st.dictionaries(names, inner | leaves), max_leaves=9))
 def test_every_setting_that_is_not_null_has_one_name(settings: dict[str, Any]) -> None:
-    found = flat(settings)
+    found = flatten_settings(settings)
 
     def look(name: str) -> Any:
         value: Any = settings
@@ -112,7 +119,7 @@ def test_every_setting_that_is_not_null_has_one_name(settings: dict[str, Any]) -
 
 def test_settings_are_on_the_page_of_hyperparameters_without_values_for_metrics(tmp_path: Path) -> None:
     board = TensorBoardLogger(tmp_path, name="", version="logs")
-    log_settings(board, {"model": {"lr": 0.5, "name": "tiny"}}, ["val/tau_total"])
+    log_hparams(board, {"model": {"lr": 0.5, "name": "tiny"}}, ["val/tau_total"])
     events = EventAccumulator(str(tmp_path / "logs")).Reload()
     content = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
     kept = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams

@@ -12,13 +12,13 @@ from jsonargparse import ArgumentError, ArgumentParser
 from radreward.objectives import (
     BradleyTerry,
     CountRegression,
-    Dynamic,
-    Fixed,
-    ListwiseRanking,
+    DynamicWeighting,
+    FixedWeighting,
     MarginRewardEnforcement,
     Objective,
     PairObjective,
-    SumOfObjectives,
+    PlackettLuce,
+    WeightedSumObjective,
 )
 from radreward.testing import make_reward_batch
 
@@ -43,18 +43,18 @@ def test_ablations_are_a_matter_of_arguments() -> None:
         "--objective.lambda_=0.8",
         "--objective.individual=false",
         "--objective.reduction=sum",
-        "--objective.weighting=Dynamic",
+        "--objective.weighting=DynamicWeighting",
         "--objective.weighting.every=5",
     )
     assert isinstance(objective, MarginRewardEnforcement)
-    assert (objective.lambda_, objective.individual, objective.total) == (0.8, False, True)
+    assert (objective.lambda_, objective.use_criteria, objective.use_total) == (0.8, False, True)
     assert objective.reduction == "sum"
-    assert isinstance(objective.weighting, Dynamic)
-    assert objective.weighting.every == 5
+    assert isinstance(objective.weighting, DynamicWeighting)
+    assert objective.weighting.update_interval == 5
 
 
 def test_every_objective_has_a_short_name() -> None:
-    for kind in (BradleyTerry, CountRegression, ListwiseRanking, MarginRewardEnforcement):
+    for kind in (BradleyTerry, CountRegression, PlackettLuce, MarginRewardEnforcement):
         assert type(build(f"--objective={kind.__name__}")) is kind
 
 
@@ -75,13 +75,13 @@ def test_a_sum_of_objectives(tmp_path: Path) -> None:
           coefficients: [1.0, 0.1]
         """,
     )
-    assert isinstance(objective, SumOfObjectives)
+    assert isinstance(objective, WeightedSumObjective)
     listwise, regression = objective.objectives
-    assert isinstance(listwise, ListwiseRanking)
-    assert isinstance(listwise.weighting, Fixed)
+    assert isinstance(listwise, PlackettLuce)
+    assert isinstance(listwise.weighting, FixedWeighting)
     assert isinstance(regression, CountRegression)
     assert regression.loss == "poisson"
-    assert objective.coefficients == [1.0, 0.1]
+    assert objective.weights == [1.0, 0.1]
     assert objective.reduce(objective(make_reward_batch())).isfinite()
 
 
@@ -119,14 +119,14 @@ def test_a_users_own_objective_from_a_file_outside(tmp_path: Path, monkeypatch: 
     loss = objective.reduce(objective(batch))
     (gradient,) = torch.autograd.grad(loss, batch.rewards)
     assert gradient.norm() > 0
-    assert isinstance(objective.weighting, Dynamic)
+    assert isinstance(objective.weighting, DynamicWeighting)
     assert len(objective.weighting.f1) == 6
 
 
 @pytest.mark.parametrize(
     "args",
     [
-        ("--objective=Dynamic",),  # of another family
+        ("--objective=DynamicWeighting",),  # of another family
         ("--objective=MarginRewardEnforcement", "--objective.lamda=2"),
         ("--objective=MarginRewardEnforcement", "--objective.lambda_=much"),
         ("--objective=MarginRewardEnforcement", "--objective.reduction=none"),

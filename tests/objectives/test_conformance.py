@@ -5,12 +5,12 @@ from __future__ import annotations
 from radreward.objectives import (
     BradleyTerry,
     CountRegression,
-    Dynamic,
-    Fixed,
-    ListwiseRanking,
+    DynamicWeighting,
+    FixedWeighting,
     MarginRewardEnforcement,
-    SumOfObjectives,
-    Uniform,
+    PlackettLuce,
+    UniformWeighting,
+    WeightedSumObjective,
 )
 from radreward.testing import ObjectiveConformance, WeightingConformance
 
@@ -20,15 +20,15 @@ class TestMarginRewardEnforcement(ObjectiveConformance):
 
 
 class TestMarginIndividualOnly(ObjectiveConformance):
-    objective = staticmethod(lambda: MarginRewardEnforcement(total=False, reduction="sum"))
+    objective = staticmethod(lambda: MarginRewardEnforcement(use_total=False, reduction="sum"))
 
 
 class TestMarginTotalOnly(ObjectiveConformance):
-    objective = staticmethod(lambda: MarginRewardEnforcement(individual=False))
+    objective = staticmethod(lambda: MarginRewardEnforcement(use_criteria=False))
 
 
 class TestMarginDynamic(ObjectiveConformance):
-    objective = staticmethod(lambda: MarginRewardEnforcement(weighting=Dynamic(every=2)))
+    objective = staticmethod(lambda: MarginRewardEnforcement(weighting=DynamicWeighting(update_interval=2)))
 
 
 class TestBradleyTerry(ObjectiveConformance):
@@ -36,11 +36,11 @@ class TestBradleyTerry(ObjectiveConformance):
 
 
 class TestBradleyTerryMargin(ObjectiveConformance):
-    objective = staticmethod(lambda: BradleyTerry(margin=True, weighting=Fixed([1, 2, 3, 0, 1, 1])))
+    objective = staticmethod(lambda: BradleyTerry(use_margin=True, weighting=FixedWeighting([1, 2, 3, 0, 1, 1])))
 
 
 class TestListwiseRanking(ObjectiveConformance):
-    objective = staticmethod(lambda: ListwiseRanking(weighting=Dynamic(every=1)))
+    objective = staticmethod(lambda: PlackettLuce(weighting=DynamicWeighting(update_interval=1)))
 
 
 class TestHuber(ObjectiveConformance):
@@ -48,29 +48,33 @@ class TestHuber(ObjectiveConformance):
 
 
 class TestPoisson(ObjectiveConformance):
-    objective = staticmethod(lambda: CountRegression("poisson", weighting=Dynamic(every=3)))
+    objective = staticmethod(lambda: CountRegression("poisson", weighting=DynamicWeighting(update_interval=3)))
 
 
 class TestSumOfObjectives(ObjectiveConformance):
     objective = staticmethod(
-        lambda: SumOfObjectives(
-            [MarginRewardEnforcement(weighting=Dynamic(every=1)), ListwiseRanking(), CountRegression(reduction="sum")],
+        lambda: WeightedSumObjective(
+            [
+                MarginRewardEnforcement(weighting=DynamicWeighting(update_interval=1)),
+                PlackettLuce(),
+                CountRegression(reduction="sum"),
+            ],
             [1.0, 0.5, 0.1],
         )
     )
 
 
 class TestUniform(WeightingConformance):
-    weighting = staticmethod(lambda: Uniform())
+    weighting = staticmethod(lambda: UniformWeighting())
 
 
 class TestFixed(WeightingConformance):
-    weighting = staticmethod(lambda: Fixed([1, 2, 3, 0, 1, 1]))
+    weighting = staticmethod(lambda: FixedWeighting([1, 2, 3, 0, 1, 1]))
 
 
 class TestDynamic(WeightingConformance):
-    weighting = staticmethod(lambda: Dynamic(every=2))
+    weighting = staticmethod(lambda: DynamicWeighting(update_interval=2))
 
 
 class TestDynamicEachStep(WeightingConformance):
-    weighting = staticmethod(lambda: Dynamic(every=1, alpha=50))
+    weighting = staticmethod(lambda: DynamicWeighting(update_interval=1, alpha=50))

@@ -13,13 +13,13 @@ from torch import Tensor
 from radreward.objectives import (
     BradleyTerry,
     CountRegression,
-    Fixed,
-    ListwiseRanking,
+    CriterionWeighting,
+    FixedWeighting,
     MarginRewardEnforcement,
     Objective,
     PairObjective,
-    SubScoreWeighting,
-    SumOfObjectives,
+    PlackettLuce,
+    WeightedSumObjective,
 )
 from radreward.objectives.functional import rewards as functional
 from radreward.testing import make_reward_batch
@@ -58,7 +58,7 @@ def margin_by_loop(batch: RewardBatch, lambda_: float, c: float, weights: list[f
 def test_margin_is_equation_1(
     batch: RewardBatch, lambda_: float, individual: bool, total: bool, weights: list[float]
 ) -> None:
-    objective = MarginRewardEnforcement(lambda_, 0.3, individual, total, Fixed(weights), reduction="sum")
+    objective = MarginRewardEnforcement(lambda_, 0.3, individual, total, FixedWeighting(weights), reduction="sum")
     expected = [i * individual + t * total for i, t in margin_by_loop(batch, lambda_, 0.3, weights)]
     output = objective(batch)
     assert output.losses.tolist() == pytest.approx(expected)
@@ -66,11 +66,11 @@ def test_margin_is_equation_1(
     objective.reduction = "mean"
     assert objective.reduce(output).item() == pytest.approx(sum(expected) / len(expected))
     by_criterion = {"individual", *(f"individual/{j}" for j in range(6))}
-    assert set(output.terms) == ({"total"} if total else set()) | (by_criterion if individual else set())
+    assert set(output.logs) == ({"total"} if total else set()) | (by_criterion if individual else set())
 
 
 def test_margin_logs_its_terms_apart(batch: RewardBatch) -> None:
-    terms = MarginRewardEnforcement(lambda_=2.0)(batch).terms
+    terms = MarginRewardEnforcement(lambda_=2.0)(batch).logs
     losses = margin_by_loop(batch, 1.0, 0.01, [1.0] * 6)
     assert terms["individual"].item() == pytest.approx(sum(i for i, _ in losses) / len(losses))
     assert terms["total"].item() == pytest.approx(sum(t for _, t in losses) / len(losses))
@@ -102,14 +102,14 @@ def test_bradley_terry_is_the_loop(batch: RewardBatch, margin: bool) -> None:
                 individual.append((math.log1p(math.exp(-dj)) + math.log1p(math.exp(dj))) / 2)
         total = math.log1p(math.exp((sum(m) if margin else 0.0) - sum(d)))
         expected.append(weighted(individual, WEIGHTS) + 0.7 * total)
-    objective = BradleyTerry(margin, lambda_=0.7, weighting=Fixed(WEIGHTS))
+    objective = BradleyTerry(margin, lambda_=0.7, weighting=FixedWeighting(WEIGHTS))
     assert objective(batch).losses.tolist() == pytest.approx(expected)
 
 
 def test_bradley_terry_on_totals_is_the_usual_reward_loss(batch: RewardBatch) -> None:
     total = batch.rewards.sum(1)
     expected = -torch.nn.functional.logsigmoid(total[batch.pairs[:, 0]] - total[batch.pairs[:, 1]])
-    torch.testing.assert_close(BradleyTerry(individual=False)(batch).losses, expected)
+    torch.testing.assert_close(BradleyTerry(use_criteria=False)(batch).losses, expected)
 
 
 def test_listwise_is_the_loop(batch: RewardBatch) -> None:
@@ -123,7 +123,7 @@ def test_listwise_is_the_loop(batch: RewardBatch) -> None:
         individual = [ranking(rewards[:, j].tolist(), quality[:, j].tolist()) for j in range(6)]
         total = ranking(rewards.sum(1).tolist(), quality.sum(1).tolist())
         expected.append(weighted(individual, WEIGHTS) + 0.7 * total)
-    assert ListwiseRanking(0.7, weighting=Fixed(WEIGHTS))(batch).losses.tolist() == pytest.approx(expected)
+    assert PlackettLuce(0.7, weighting=FixedWeighting(WEIGHTS))(batch).losses.tolist() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("loss", ["huber", "poisson"])
@@ -141,32 +141,32 @@ def test_regression_is_the_loop(batch: RewardBatch, loss: str) -> None:
                 rate = math.log1p(math.exp(predicted))
                 individual.append(rate - errors * math.log(rate))
         expected.append(weighted(individual, WEIGHTS))
-    objective = CountRegression("huber" if loss == "huber" else "poisson", 0.5, Fixed(WEIGHTS))
-    assert objective(batch._replace(unit=torch.tensor(unit))).losses.tolist() == pytest.approx(expected)
+    objective = CountRegression("huber" if loss == "huber" else "poisson", 0.5, FixedWeighting(WEIGHTS))
+    assert objective(batch._replace(error_weights=torch.tensor(unit))).losses.tolist() == pytest.approx(expected)
 
 
 def test_regression_logs_its_deviation_in_errors() -> None:
     batch = RewardBatch(
         torch.tensor([[0.0, -10.0]]), torch.tensor([[-0.5, -30.0]]), torch.tensor([0]), torch.zeros(0, 2).long()
     )
-    terms = CountRegression()(batch._replace(unit=torch.tensor([0.25, 10.0]))).terms
+    terms = CountRegression()(batch._replace(error_weights=torch.tensor([0.25, 10.0]))).logs
     assert [terms[name].item() for name in ("deviation/0", "deviation/1", "deviation")] == [2, 2, 2]
 
 
 def test_regression_of_a_criterion_that_weighs_nothing_draws_its_reward_to_0() -> None:
     batch = RewardBatch(torch.tensor([[3.0]]), torch.tensor([[0.0]]), torch.tensor([0]), torch.zeros(0, 2).long())
-    assert CountRegression()(batch._replace(unit=torch.zeros(1))).losses.tolist() == [2.5]
+    assert CountRegression()(batch._replace(error_weights=torch.zeros(1))).losses.tolist() == [2.5]
 
 
 def test_sum_adds_the_reduced_losses(batch: RewardBatch) -> None:
-    parts: list[Objective] = [MarginRewardEnforcement(), ListwiseRanking(reduction="sum"), CountRegression()]
-    objective = SumOfObjectives(parts, [1.0, 0.5, 2.0])
+    parts: list[Objective] = [MarginRewardEnforcement(), PlackettLuce(reduction="sum"), CountRegression()]
+    objective = WeightedSumObjective(parts, [1.0, 0.5, 2.0])
     output = objective(batch)
     reduced = [part.reduce(part(batch)) for part in parts]
     torch.testing.assert_close(objective.reduce(output), reduced[0] + 0.5 * reduced[1] + 2 * reduced[2])
     assert len(output.losses) == len(batch.pairs) + 3 + 12
-    assert output.terms["1_ListwiseRanking/loss"].item() == pytest.approx(reduced[1].item())
-    assert "0_MarginRewardEnforcement/individual/5" in output.terms
+    assert output.logs["1_ListwiseRanking/loss"].item() == pytest.approx(reduced[1].item())
+    assert "0_MarginRewardEnforcement/individual/5" in output.logs
 
 
 def test_a_margin_has_the_precision_of_the_quality() -> None:
@@ -187,20 +187,20 @@ def test_a_margin_has_the_precision_of_the_quality() -> None:
     "objective",
     [
         MarginRewardEnforcement(),
-        BradleyTerry(margin=True),
-        ListwiseRanking(),
+        BradleyTerry(use_margin=True),
+        PlackettLuce(),
         CountRegression(),
         CountRegression("poisson"),
-        SumOfObjectives([BradleyTerry(), ListwiseRanking()], [2.0, 0.5]),
+        WeightedSumObjective([BradleyTerry(), PlackettLuce()], [2.0, 0.5]),
     ],
     ids=lambda objective: type(objective).__name__,
 )
 def test_gradients_are_those_of_finite_differences(objective: Objective) -> None:
-    batch = make_reward_batch(groups=2, candidates=3, criteria=3, seed=2, dtype=DOUBLE)
+    batch = make_reward_batch(num_groups=2, num_candidates=3, num_criteria=3, seed=2, dtype=DOUBLE)
     assert torch.autograd.gradcheck(lambda rewards: objective(batch._replace(rewards=rewards)).losses, batch.rewards)
 
 
-class Recorder(SubScoreWeighting):
+class Recorder(CriterionWeighting):
     """Keeps the outcomes it is told."""
 
     def __init__(self) -> None:
@@ -220,13 +220,13 @@ class Recorder(SubScoreWeighting):
     [
         lambda weighting: MarginRewardEnforcement(weighting=weighting),
         lambda weighting: BradleyTerry(weighting=weighting),
-        lambda weighting: ListwiseRanking(weighting=weighting),
+        lambda weighting: PlackettLuce(weighting=weighting),
         lambda weighting: CountRegression(weighting=weighting),
-        lambda weighting: SumOfObjectives([CountRegression(), BradleyTerry(weighting=weighting)]),
+        lambda weighting: WeightedSumObjective([CountRegression(), BradleyTerry(weighting=weighting)]),
     ],
 )
 def test_the_weighting_learns_in_training_only(
-    batch: RewardBatch, build: Callable[[SubScoreWeighting], Objective]
+    batch: RewardBatch, build: Callable[[CriterionWeighting], Objective]
 ) -> None:
     recorder = Recorder()
     objective = build(recorder)
@@ -235,7 +235,7 @@ def test_the_weighting_learns_in_training_only(
     objective.train()(batch)
     ((predicted, actual),) = recorder.outcomes
     accepted, rejected = batch.pairs.unbind(1)
-    expected = functional.order_outcomes(
+    expected = functional.pairwise_order_labels(
         batch.rewards[accepted] - batch.rewards[rejected], batch.quality[accepted] - batch.quality[rejected]
     )
     assert torch.equal(predicted, expected[0])
@@ -248,13 +248,16 @@ def test_the_weighting_learns_in_training_only(
         (lambda: MarginRewardEnforcement(lambda_=-1), "Expected `lambda_` to be finite and >= 0 but got -1."),
         (lambda: MarginRewardEnforcement(c=-0.1), "Expected `c` to be finite and >= 0 but got -0.1."),
         (lambda: MarginRewardEnforcement(c=math.nan), "Expected `c`"),
-        (lambda: MarginRewardEnforcement(individual=False, total=False), "at least one of `individual` and `total`"),
-        (lambda: ListwiseRanking(0.0, individual=False), "at least one of `individual` and `total`"),
+        (
+            lambda: MarginRewardEnforcement(use_criteria=False, use_total=False),
+            "at least one of `individual` and `total`",
+        ),
+        (lambda: PlackettLuce(0.0, use_criteria=False), "at least one of `individual` and `total`"),
         (lambda: BradleyTerry(reduction=cast("Any", "none")), "Expected `reduction` to be mean or sum but got 'none'."),
         (lambda: CountRegression(cast("Any", "mse")), "Expected `loss` to be huber or poisson but got 'mse'."),
         (lambda: CountRegression(delta=0), "Expected `delta` to be finite and > 0"),
-        (lambda: SumOfObjectives([]), "at least one objective"),
-        (lambda: SumOfObjectives([BradleyTerry()], [1.0, 2.0]), "Expected `coefficients` to be 1 finite numbers"),
+        (lambda: WeightedSumObjective([]), "at least one objective"),
+        (lambda: WeightedSumObjective([BradleyTerry()], [1.0, 2.0]), "Expected `coefficients` to be 1 finite numbers"),
     ],
 )
 def test_settings_are_checked(build: Callable[[], Objective], message: str) -> None:

@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from radreward.errors import InputError
-from radreward.objectives import Dynamic, Fixed, MarginRewardEnforcement, SubScoreWeighting, Uniform
+from radreward.objectives import (
+    CriterionWeighting,
+    DynamicWeighting,
+    FixedWeighting,
+    MarginRewardEnforcement,
+    UniformWeighting,
+)
 from radreward.testing import make_reward_batch
 
 
@@ -44,7 +50,7 @@ def sdw(f1: list[float], alpha: float) -> list[float]:
 @settings(max_examples=30)
 @given(st.integers(0, 2**31), st.integers(1, 4), st.floats(0, 8))
 def test_dynamic_is_the_formula(seed: int, every: int, alpha: float) -> None:
-    weighting = Dynamic(every, alpha)
+    weighting = DynamicWeighting(every, alpha)
     seen = [outcomes(seed + step) for step in range(every)]
     for predicted, actual in seen:
         assert weighting.weights(4).tolist() == pytest.approx([1.25] * 4)
@@ -56,7 +62,7 @@ def test_dynamic_is_the_formula(seed: int, every: int, alpha: float) -> None:
 
 
 def test_dynamic_looks_at_the_outcomes_since_the_last_time_only() -> None:
-    long, short = Dynamic(every=2), Dynamic(every=2)
+    long, short = DynamicWeighting(update_interval=2), DynamicWeighting(update_interval=2)
     for seed in range(4):
         long.update(*outcomes(seed))
     for seed in (2, 3):
@@ -65,39 +71,39 @@ def test_dynamic_looks_at_the_outcomes_since_the_last_time_only() -> None:
 
 
 def test_dynamic_leaves_out_a_criterion_without_positives() -> None:
-    weighting = Dynamic(every=1, alpha=4)
+    weighting = DynamicWeighting(update_interval=1, alpha=4)
     predicted = torch.tensor([[True, True, False], [True, False, False]])
     actual = torch.tensor([[True, False, False], [True, True, False]])
     weighting.update(predicted, actual)  # F1 is 1, 0 and not defined
     shares = [math.exp(4 * delta) for delta in (-0.5, 0.5, 0.0)]
     assert weighting.weights(3).tolist() == pytest.approx([1 + share / sum(shares) for share in shares])
-    assert set(weighting.terms()) == {"weight/0", "weight/1", "weight/2", "f1/0", "f1/1"}
+    assert set(weighting.logs()) == {"weight/0", "weight/1", "weight/2", "f1/0", "f1/1"}
 
 
 def test_dynamic_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
-    trained = MarginRewardEnforcement(weighting=Dynamic(every=3))
+    trained = MarginRewardEnforcement(weighting=DynamicWeighting(update_interval=3))
     for seed in range(5):  # stops in the middle of a window
         trained(make_reward_batch(seed=seed))
     torch.save(trained.state_dict(), tmp_path / "state.pt")
-    resumed = MarginRewardEnforcement(weighting=Dynamic(every=3))
+    resumed = MarginRewardEnforcement(weighting=DynamicWeighting(update_interval=3))
     resumed.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
     for seed in range(5, 9):
         batch = make_reward_batch(seed=seed)
         assert torch.equal(resumed(batch).losses, trained(batch).losses)
-    assert isinstance(trained.weighting, Dynamic)
+    assert isinstance(trained.weighting, DynamicWeighting)
     assert len(set(trained.weighting.f1.tolist())) > 1
 
 
 def test_dynamic_weighs_the_criterion_most_that_is_ordered_worst() -> None:
-    objective = MarginRewardEnforcement(weighting=Dynamic(every=1))
-    batch = make_reward_batch(groups=8, seed=1)
+    objective = MarginRewardEnforcement(weighting=DynamicWeighting(update_interval=1))
+    batch = make_reward_batch(num_groups=8, seed=1)
     rewards = batch.quality.clone()
     rewards[:, 2] *= -1
     output = objective(batch._replace(rewards=rewards))
-    assert "weight/2" not in output.terms, "the weights of a step come from steps before it"
+    assert "weight/2" not in output.logs, "the weights of a step come from steps before it"
     weights = objective.weighting.weights(6)
     assert weights.argmax() == 2
-    terms = objective.eval()(batch._replace(rewards=rewards)).terms
+    terms = objective.eval()(batch._replace(rewards=rewards)).logs
     assert terms["weight/2"] == weights[2]
     assert terms["f1/2"] == 0
 
@@ -130,7 +136,7 @@ def test_dynamic_sums_over_processes(tmp_path: Path) -> None:
     ]
     results = [worker.communicate(timeout=120) for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0], results[0][1] + results[1][1]
-    alone = Dynamic(every=2)
+    alone = DynamicWeighting(update_interval=2)
     for step in range(3):
         both = [outcomes(2 * step + rank) for rank in range(2)]
         alone.update(*(torch.cat(side) for side in zip(*both, strict=True)))
@@ -140,32 +146,32 @@ def test_dynamic_sums_over_processes(tmp_path: Path) -> None:
 
 def test_uniform_and_fixed() -> None:
     values = torch.tensor([[1.0, 2.0, 6.0]])
-    assert Uniform()(values).item() == 3
-    assert Fixed([2, 1, 1])(values).item() == 2.5
-    assert Fixed([20, 10, 10])(values).item() == 2.5
+    assert UniformWeighting()(values).item() == 3
+    assert FixedWeighting([2, 1, 1])(values).item() == 2.5
+    assert FixedWeighting([20, 10, 10])(values).item() == 2.5
 
 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Dynamic(every=0), "Expected `every` to be >= 1 but got 0"),
-        (lambda: Dynamic(alpha=-1), "Expected `alpha` to be finite and >= 0 but got -1"),
-        (lambda: Dynamic(alpha=math.inf), "Expected `alpha`"),
-        (lambda: Fixed([]), "Expected `weights` to be finite, >= 0 and not all 0"),
-        (lambda: Fixed([0.0, 0.0]), "Expected `weights`"),
-        (lambda: Fixed([1.0, -1.0]), "Expected `weights`"),
-        (lambda: Fixed([1.0, math.nan]), "Expected `weights`"),
+        (lambda: DynamicWeighting(update_interval=0), "Expected `every` to be >= 1 but got 0"),
+        (lambda: DynamicWeighting(alpha=-1), "Expected `alpha` to be finite and >= 0 but got -1"),
+        (lambda: DynamicWeighting(alpha=math.inf), "Expected `alpha`"),
+        (lambda: FixedWeighting([]), "Expected `weights` to be finite, >= 0 and not all 0"),
+        (lambda: FixedWeighting([0.0, 0.0]), "Expected `weights`"),
+        (lambda: FixedWeighting([1.0, -1.0]), "Expected `weights`"),
+        (lambda: FixedWeighting([1.0, math.nan]), "Expected `weights`"),
     ],
 )
-def test_settings_are_checked(build: Callable[[], SubScoreWeighting], message: str) -> None:
+def test_settings_are_checked(build: Callable[[], CriterionWeighting], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         build()
 
 
 def test_another_number_of_criteria_is_the_users_to_mend() -> None:
     with pytest.raises(InputError, match="Expected `weights` to have 6 values"):
-        Fixed([1.0, 2.0])(torch.zeros(3, 6))
-    weighting = Dynamic(every=1)
+        FixedWeighting([1.0, 2.0])(torch.zeros(3, 6))
+    weighting = DynamicWeighting(update_interval=1)
     weighting.update(*outcomes(0))
     with pytest.raises(InputError, match="outcomes of 6 criteria but the weighting has seen 4"):
         weighting.weights(6)
@@ -176,6 +182,6 @@ def test_another_number_of_criteria_is_the_users_to_mend() -> None:
 def test_outcomes_are_checked() -> None:
     yes = torch.ones(3, 2, dtype=torch.bool)
     with pytest.raises(ValueError, match="Expected outcomes to be bool"):
-        Uniform().update(yes.float(), yes)
+        UniformWeighting().update(yes.float(), yes)
     with pytest.raises(ValueError, match=r"Expected outcomes to be \(n, N\) both"):
-        Uniform().update(yes, yes[:2])
+        UniformWeighting().update(yes, yes[:2])

@@ -3,21 +3,21 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.criteria import MRScore, RadCliQ
+from radreward.criteria import MRScoreCriteria, RadCliQCriteria
 from radreward.prompts.template import TEMPLATES, template_class
 
 
 @given(st.sampled_from(sorted(TEMPLATES)), st.text(), st.text(), st.text())
 def test_pieces_depend_on_what_they_share(name: str, reference: str, first: str, second: str) -> None:
     template = template_class(name)()
-    one, two = (template.render(reference, text, RadCliQ()) for text in (first, second))
+    one, two = (template.render(reference, text, RadCliQCriteria()) for text in (first, second))
     assert one[:2] == two[:2]
-    assert template.render(second, first, RadCliQ()).instruction == one.instruction
+    assert template.render(second, first, RadCliQCriteria()).instruction == one.instruction
     assert reference in one.reference
     assert first in one.candidate
 
 
 def test_the_instruction_names_every_criterion() -> None:
-    criteria = MRScore()
+    criteria = MRScoreCriteria()
     text = template_class("InstructionTemplate")().render("a", "b", criteria).instruction
     assert all(entry.name in text and entry.description in text for entry in criteria.criteria)

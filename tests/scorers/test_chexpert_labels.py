@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from radreward.scorers.chexpert_labels import DEVICES, NO_FINDING, OBSERVATIONS, Labels14, labels
+from radreward.scorers.chexpert_labels import DEVICES, NO_FINDING, OBSERVATIONS, CheXpertLabelF1, label_report
 from radreward.scorers.entity_f1 import EntityF1
-from radreward.synthesis.candidates import any_report
+from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.report_styles import sample_style
 from radreward.systems.ratescore.taggers import RuleTagger
 from radreward.text.findings import FINDINGS
@@ -32,19 +32,19 @@ from radreward.text.findings import FINDINGS
     ],
 )
 def test_labels(text: str, expected: dict[str, str]) -> None:
-    assert labels(text) == expected
+    assert label_report(text) == expected
 
 
 def test_labels_are_those_of_the_facts_that_reports_were_made_of() -> None:
     """The grammar knows what it says; it has 0.997 over 600 reports."""
-    source, rng = any_report(sample_style), Random(1)
+    source, rng = random_report_source(sample_style), Random(1)
     common = all_ = 0
     for _ in range(150):
         report = source(rng)
         facts = [fact.finding for fact in report.facts if fact.positive]
         wanted = {name for name, keys in OBSERVATIONS.items() if set(keys) & set(facts)}
         wanted |= set() if wanted - {DEVICES} else {NO_FINDING}
-        found = {name for name, state in labels(report.text).items() if state != "negative"}
+        found = {name for name, state in label_report(report.text).items() if state != "negative"}
         common += len(wanted & found)
         all_ += len(wanted) + len(found)
     assert 2 * common / all_ > 0.98
@@ -57,11 +57,14 @@ def test_every_observation_has_findings_of_its_own() -> None:
 
 def test_f1_of_labels_sub_scores_and_evidence() -> None:
     reference = "Left effusion. Possible pneumonia. Endotracheal tube in place."
-    scores = Labels14().score([reference] * 2, ["Effusion. No pneumonia.", reference])
+    scores = CheXpertLabelF1().score([reference] * 2, ["Effusion. No pneumonia.", reference])
     assert scores.total.tolist() == pytest.approx([2 * 1 / (3 + 1), 1])
-    assert scores.sub is not None
+    assert scores.sub_scores is not None
     assert scores.evidence is not None
-    assert [name for name, same in zip(OBSERVATIONS, scores.sub[0], strict=True) if not same] == ["pneumonia", DEVICES]
+    assert [name for name, same in zip(OBSERVATIONS, scores.sub_scores[0], strict=True) if not same] == [
+        "pneumonia",
+        DEVICES,
+    ]
     assert scores.evidence[0]["candidate"] == {"pneumonia": "negative", "pleural_effusion": "positive"}
 
 

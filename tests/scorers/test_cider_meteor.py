@@ -44,7 +44,9 @@ def test_cider_is_the_formula(references: list[list[str]], candidate: list[str])
     texts, other = [" ".join(words) for words in references], " ".join(candidate)
     total = CIDEr().score(texts, [other] * len(texts)).total
     assert total.tolist() == pytest.approx([naive_cider(text, other, texts) for text in texts], abs=1e-5)
-    assert CIDEr().for_run(texts).score(texts[:1], [other]).total[0].item() == pytest.approx(total[0].item(), abs=1e-5)
+    assert CIDEr().fit_references(texts).score(texts[:1], [other]).total[0].item() == pytest.approx(
+        total[0].item(), abs=1e-5
+    )
 
 
 def test_cider_scores_a_file_by_all_of_its_references(tmp_path: Path) -> None:
@@ -56,16 +58,16 @@ def test_cider_scores_a_file_by_all_of_its_references(tmp_path: Path) -> None:
     expected = CIDEr().score(references, ["Left effusion."] * 4).total.tolist()
     for chunk in (1, 512):
         output = tmp_path / f"scores{chunk}.jsonl"
-        score_file(CIDEr(), source, output, chunk=chunk, progress=False)
+        score_file(CIDEr(), source, output, chunk_size=chunk, progress=False)
         found = [json.loads(line)["total"] for line in output.read_text().splitlines()]
         assert found[:4] == pytest.approx(expected)
         assert found[4] is None
     with pytest.raises(InputError, match="CIDEr-D: needs all references of a run, which workers do not have"):
-        score_file(CIDEr(), source, tmp_path / "a.jsonl", progress=False, engine=lambda chunks, folder: iter(()))
-    fitted = CIDEr().for_run(references)
+        score_file(CIDEr(), source, tmp_path / "a.jsonl", progress=False, backend=lambda chunks, folder: iter(()))
+    fitted = CIDEr().fit_references(references)
     score_file(fitted, source, tmp_path / "b.jsonl", progress=False)
-    assert fitted.for_run(["other"]) is fitted
-    assert fitted.fingerprint() == CIDEr().for_run(references[::-1]).fingerprint() != CIDEr().fingerprint()
+    assert fitted.fit_references(["other"]) is fitted
+    assert fitted.fingerprint() == CIDEr().fit_references(references[::-1]).fingerprint() != CIDEr().fingerprint()
     with pytest.raises(ValueError, match="Expected `documents` to be >= 1 with `frequencies` but got 0"):
         CIDEr(0, {})
 

@@ -86,12 +86,12 @@ def test_a_bad_row_concerns_itself_alone(file: Path) -> None:
     )
     assert scores.total.isnan().tolist() == [False, True, True, True, False, True]
     assert scores.total[[0, 4]].tolist() == [2, 7]
-    assert (scorer.title, scorer.higher_is_better, scorer.range) == ("shared", True, (None, None))
+    assert (scorer.title, scorer.higher_is_better, scorer.total_range) == ("shared", True, (None, None))
 
 
 def test_a_function_may_say_what_it_is(file: Path) -> None:
     scorer = load(f"{file}:distance")
-    assert (scorer.title, scorer.higher_is_better, scorer.range) == ("Difference of length", False, (0.0, None))
+    assert (scorer.title, scorer.higher_is_better, scorer.total_range) == ("Difference of length", False, (0.0, None))
     assert scorer.score(["abc"], ["nothing"]).status == (
         "expected a number from Difference of length but got NoneType",
     )

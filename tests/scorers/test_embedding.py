@@ -9,7 +9,7 @@ from transformers import AutoModel, AutoTokenizer
 from radreward.data.tokenizer import resolve_backbone
 from radreward.errors import InputError
 from radreward.scorers import load
-from radreward.scorers.embedding import BERTScore, EmbeddingCosine
+from radreward.scorers.embedding import BERTScore, CheXbertSimilarity
 from radreward.testing.scorers import CANDIDATES, REFERENCES
 
 AUTHORS = {
@@ -26,13 +26,13 @@ def test_bertscore_is_that_of_its_authors(layer: int | None) -> None:
     rescaled = BERTScore(layer=layer, baseline=0.3)
     expected = [(value - 0.3) / 0.7 for value in AUTHORS[layer]]
     assert rescaled.score(REFERENCES, CANDIDATES).total.tolist() == pytest.approx(expected, abs=1e-5)
-    assert rescaled.range == pytest.approx((-1.3 / 0.7, 1))
+    assert rescaled.total_range == pytest.approx((-1.3 / 0.7, 1))
 
 
 def test_bertscore_and_cosine_are_the_formulas() -> None:
     path = resolve_backbone("embedded")
     tokenizer, model = AutoTokenizer.from_pretrained(path), AutoModel.from_pretrained(path).eval()
-    bertscore, cosine = BERTScore(), EmbeddingCosine()
+    bertscore, cosine = BERTScore(), CheXbertSimilarity()
     for reference, candidate in zip(REFERENCES, CANDIDATES, strict=True):
         with torch.no_grad():
             r, c = (
@@ -51,8 +51,8 @@ def test_windows_and_batches_do_not_change_scores(monkeypatch: pytest.MonkeyPatc
     scorer = BERTScore("tiny-bert")
     texts = [*REFERENCES, *CANDIDATES] * 2, [*CANDIDATES, *REFERENCES] * 2
     whole = scorer.score(*texts).total
-    monkeypatch.setattr("radreward.scorers.embedding.WINDOW", 5)
-    monkeypatch.setattr("radreward.models.text_encoder.BATCH_TOKENS", 1)
+    monkeypatch.setattr("radreward.scorers.embedding.CHUNK_SIZE", 5)
+    monkeypatch.setattr("radreward.models.text_encoder.MAX_BATCH_TOKENS", 1)
     torch.testing.assert_close(scorer.score(*texts).total, whole)
 
 
@@ -70,7 +70,7 @@ def test_a_report_over_the_limit_is_rejected_or_cut_and_told() -> None:
 def test_a_folder_follows_the_name(tmp_path: Path) -> None:
     folder = resolve_backbone("embedded")
     scorer = load(f"chexbert:{folder}")
-    assert isinstance(scorer, EmbeddingCosine)
+    assert isinstance(scorer, CheXbertSimilarity)
     assert scorer.score(REFERENCES, REFERENCES).total.tolist() == pytest.approx([1, 1, 1])
     assert load(f"bertscore:{folder}").score(REFERENCES, CANDIDATES).total.tolist() == pytest.approx(
         AUTHORS[None], abs=1e-5
@@ -89,4 +89,4 @@ def test_settings_are_checked() -> None:
     with pytest.raises(ValueError, match="Expected `layer` to be in 0 to 2 but got 9"):
         BERTScore("tiny-bert", layer=9)
     with pytest.raises(ValueError, match="Expected `too_long` to be reject or truncate but got 'no'"):
-        BERTScore("tiny-bert", too_long="no")  # type: ignore[arg-type]
+        BERTScore("tiny-bert", on_too_long="no")  # type: ignore[arg-type]

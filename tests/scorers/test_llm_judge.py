@@ -12,33 +12,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.llm import ChatModel
 from radreward.scorers import load
 from radreward.scorers.base import Scorer
-from radreward.scorers.llm_judge import ErrorJudge, LineJudge
+from radreward.scorers.llm_judge import ErrorCountJudge, LineEditJudge
 from radreward.testing import ScorerConformance
-from radreward.types import ChatAnswer, ChatRequest
+from radreward.types import ChatRequest, ChatResponse
 
-TAGS = RadCliQ().tags
+TAGS = RadCliQCriteria().tags
 
 
 class Scripted(ChatModel):
     """Answers with a function of the question."""
 
-    identity = "scripted"
+    model_id = "scripted"
 
     def __init__(self, say: Callable[[str], str]) -> None:
         super().__init__()
         self.say = say
         self.asked: list[ChatRequest] = []
 
-    def answer(self, requests: Sequence[ChatRequest], done: Callable[[int, ChatAnswer], None]) -> None:
+    def _generate(self, requests: Sequence[ChatRequest], on_response: Callable[[int, ChatResponse], None]) -> None:
         for index, request in enumerate(requests):
             text = self.say(request.messages[-1].content)
             status = "ok" if text != "gone" else "no answer after 6 attempts"
-            done(index, ChatAnswer(text, "stop", 1, 1, status))
+            on_response(index, ChatResponse(text, "stop", 1, 1, status))
             self.asked.append(request)
 
 
@@ -57,17 +57,17 @@ def test_errors_are_counted_by_the_criteria() -> None:
     chat = Scripted(
         lambda question: block(1, 0, 2, 0, 0, 0, reasons="Two missing.") if "edema" in question else block(*[0] * 6)
     )
-    scorer = ErrorJudge("radcliq", chat=chat)
+    scorer = ErrorCountJudge("radcliq", chat_model=chat)
     scores = scorer.score(["No edema.", "Clear.", ""], ["Edema.", "Clear.", "Clear."])
     assert scores.total.tolist()[:2] == [-3, 0]
-    assert scores.counts is not None
-    assert scores.counts[0].tolist() == [1, 0, 2, 0, 0, 0]
+    assert scores.error_counts is not None
+    assert scores.error_counts[0].tolist() == [1, 0, 2, 0, 0, 0]
     assert scores.evidence is not None
     assert scores.evidence[0] == {"reasoning": "Two missing.", "problem": None}
     assert scores.status == ("ok", "ok", "empty reference")
     assert len(chat.asked) == 2
     system, user = chat.asked[0].messages
-    assert all(criterion.description in system.content for criterion in RadCliQ().criteria)
+    assert all(criterion.description in system.content for criterion in RadCliQCriteria().criteria)
     assert user.content.index("No edema.") < user.content.index("Edema.\n")
 
 
@@ -83,11 +83,11 @@ def test_errors_are_counted_by_the_criteria() -> None:
     ],
 )
 def test_an_answer_that_cannot_be_read_gives_no_score(answer: str, status: str) -> None:
-    scores = ErrorJudge("radcliq", chat=Scripted(lambda question: answer)).score(["Clear."], ["Clear."])
+    scores = ErrorCountJudge("radcliq", chat_model=Scripted(lambda question: answer)).score(["Clear."], ["Clear."])
     assert scores.status[0].startswith(status)
     assert math.isnan(scores.total[0])
-    assert scores.counts is not None
-    assert scores.counts.isnan().all()
+    assert scores.error_counts is not None
+    assert scores.error_counts.isnan().all()
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_an_answer_that_cannot_be_read_gives_no_score(answer: str, status: str) 
 )
 def test_lines_are_corrected_and_graded(answer: str, total: float, status: str) -> None:
     chat = Scripted(lambda question: answer)
-    scores = LineJudge(chat=chat).score(["No effusion. Big heart."], ["Effusion. Clear lungs."])
+    scores = LineEditJudge(chat_model=chat).score(["No effusion. Big heart."], ["Effusion. Clear lungs."])
     assert scores.status == (status,)
     assert scores.total.tolist() == pytest.approx([total], nan_ok=True)
     assert "1: Effusion.\n2: Clear lungs." in chat.asked[0].messages[-1].content
@@ -114,7 +114,7 @@ def test_lines_are_corrected_and_graded(answer: str, total: float, status: str) 
 
 @given(st.text(alphabet="12new| \nx٣", max_size=40))
 def test_any_answer_can_be_read(answer: str) -> None:
-    judged = LineJudge(chat=Scripted(str)).read(answer, "Effusion. Clear lungs.")
+    judged = LineEditJudge(chat_model=Scripted(str)).parse_response(answer, "Effusion. Clear lungs.")
     assert math.isnan(judged.total) == (judged.status != "ok")
     assert math.isnan(judged.total) or judged.total <= 0
 
@@ -155,19 +155,19 @@ class TestLineJudge(ScorerConformance):
         def say(question: str) -> str:
             return "new | what is missing | 1\n" * different_words(question) or "none"
 
-        return _UnsavedLines(chat=Scripted(say))
+        return _UnsavedLines(chat_model=Scripted(say))
 
 
-class _Unsaved(ErrorJudge):
+class _Unsaved(ErrorCountJudge):
     """A scripted model cannot be loaded again."""
 
     def __init__(self, chat: ChatModel) -> None:
-        super().__init__("radcliq", chat=chat)
+        super().__init__("radcliq", chat_model=chat)
 
     def save_pretrained(self, folder: str | Path) -> None:
         raise InputError("scripted")
 
 
-class _UnsavedLines(LineJudge):
+class _UnsavedLines(LineEditJudge):
     def save_pretrained(self, folder: str | Path) -> None:
         raise InputError("scripted")

@@ -12,29 +12,29 @@ import torch
 from radreward.errors import InputError
 from radreward.scorers import load
 from radreward.scorers.base import Scorer
-from radreward.scorers.embedding import BERTScore, EmbeddingCosine
+from radreward.scorers.embedding import BERTScore, CheXbertSimilarity
 from radreward.scorers.entity_f1 import EntityF1
-from radreward.scorers.radcliq import COMPONENTS, PUBLISHED, RadCliQ, RadCliQBLEU2, Version
+from radreward.scorers.radcliq import COMPONENTS, PUBLISHED_WEIGHTS, RadCliQBLEU2, RadCliQScorer, RadCliQVersion
 from radreward.scorers.radgraph import RadGraphF1
-from radreward.scorers.stateless import PlainScorer
+from radreward.scorers.stateless import StatelessScorer
 from radreward.testing import ScorerConformance
 from radreward.types import Scores
 
 
-class Given(PlainScorer):
+class Given(StatelessScorer):
     """A component with one value."""
 
-    file = "given.json"
+    config_name = "given.json"
 
     def __init__(self, value: float, status: str = "ok") -> None:
         super().__init__()
         self.value, self.status = value, status
-        self.range = (0.0, 1.0)
+        self.total_range = (0.0, 1.0)
 
-    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
         return [self.value] * len(references)
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         return Scores(torch.full((len(references),), self.value), None, None, (self.status,) * len(references))
 
 
@@ -48,14 +48,14 @@ ANSWERS: list[tuple[tuple[float, ...], float, float]] = [
 
 @pytest.mark.parametrize(("values", "v0", "v1"), ANSWERS)
 def test_published_answers(values: tuple[float, ...], v0: float, v1: float) -> None:
-    expected: dict[Version, float] = {"v0": v0, "v1": v1}
+    expected: dict[RadCliQVersion, float] = {"v0": v0, "v1": v1}
     for version, answer in expected.items():
-        assert PUBLISHED[version](values) == pytest.approx(answer, abs=1e-12)
+        assert PUBLISHED_WEIGHTS[version](values) == pytest.approx(answer, abs=1e-12)
         components = dict(zip(COMPONENTS, map(Given, values), strict=True))
-        scores = RadCliQ(version, components).score(["a", ""], ["b", "c"])
+        scores = RadCliQScorer(version, components).score(["a", ""], ["b", "c"])
         assert scores.total[0].item() == pytest.approx(answer, abs=1e-6)
-        assert scores.sub is not None
-        assert scores.sub[0].tolist() == list(values)
+        assert scores.sub_scores is not None
+        assert scores.sub_scores[0].tolist() == list(values)
         assert scores.status == ("ok", "empty reference")
 
 
@@ -66,16 +66,16 @@ def test_a_component_without_a_score_leaves_none() -> None:
         ("bleu_2", "truncated", "truncated"),
     ):
         part = Given(float("nan") if name == "bertscore" else 0.5, status)
-        assert RadCliQ("v1", {**components, name: part}).score(["a"], ["b"]).status == (expected,)
+        assert RadCliQScorer("v1", {**components, name: part}).score(["a"], ["b"]).status == (expected,)
 
 
 def test_the_range_is_that_of_the_components() -> None:
     components = {name: Given(0.5) for name in COMPONENTS}
-    low, high = RadCliQ("v1", components).range
+    low, high = RadCliQScorer("v1", components).total_range
     assert (low, high) == pytest.approx((-1.4406902828, 2.4501430833), abs=1e-9)
     without = Given(0.5)
-    without.range = (None, 1.0)
-    low, high = RadCliQ("v1", {**components, "chexbert": without}).range
+    without.total_range = (None, 1.0)
+    low, high = RadCliQScorer("v1", {**components, "chexbert": without}).total_range
     assert low == pytest.approx(-1.4406902828, abs=1e-9)
     assert high is None
 
@@ -83,11 +83,11 @@ def test_the_range_is_that_of_the_components() -> None:
 def test_settings_are_checked(tmp_path: Path) -> None:
     components: dict[str, Scorer] = {name: Given(0.5) for name in COMPONENTS}
     with pytest.raises(ValueError, match="Expected `version` to be v0 or v1 but got 'v2'"):
-        RadCliQ("v2", components)  # type: ignore[arg-type]
+        RadCliQScorer("v2", components)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="Expected components radgraph, bertscore, chexbert, bleu_2 but got radgraph"):
-        RadCliQ("v1", {"radgraph": Given(0.5)})
+        RadCliQScorer("v1", {"radgraph": Given(0.5)})
     with pytest.raises(ValueError, match="Expected components of which higher is better but got 'bleu_2'"):
-        RadCliQ("v1", {**components, "bleu_2": RadCliQ("v1", components)})
+        RadCliQScorer("v1", {**components, "bleu_2": RadCliQScorer("v1", components)})
     with pytest.raises(InputError, match="radcliq-v1: Expected the folder of CheXbert's weights after a colon"):
         load("radcliq-v1")
     (tmp_path / "radcliq.json").write_text('{"format": 1, "version": "v3"}')
@@ -145,8 +145,8 @@ def radgraph(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("radgraph")
 def test_radgraph_f1(capsys: pytest.CaptureFixture[str]) -> None:
     scores = RadGraphF1().score(["a b c", "a", "a b", ""], ["a b d", "a", "a b", "a"])
-    assert scores.sub is not None
-    assert scores.sub[:3].flatten().tolist() == pytest.approx([2 / 3, 1 / 2, 1, 0, 1, 1])
+    assert scores.sub_scores is not None
+    assert scores.sub_scores[:3].flatten().tolist() == pytest.approx([2 / 3, 1 / 2, 1, 0, 1, 1])
     assert scores.total[:3].tolist() == pytest.approx([7 / 12, 0.5, 1])
     assert scores.status[3] == "empty reference"
     assert capsys.readouterr().out == ""
@@ -162,5 +162,5 @@ class TestRadCliQ(ScorerConformance):
 
     @staticmethod
     def scorer() -> Scorer:
-        parts = EntityF1(), BERTScore(), EmbeddingCosine(), RadCliQBLEU2()
-        return RadCliQ("v1", dict(zip(COMPONENTS, parts, strict=True)))
+        parts = EntityF1(), BERTScore(), CheXbertSimilarity(), RadCliQBLEU2()
+        return RadCliQScorer("v1", dict(zip(COMPONENTS, parts, strict=True)))

@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from radreward.cli import main
-from radreward.criteria import RadCliQ
-from radreward.models import Backbone, Calibration, RewardModel, SavedModel, save_model
-from radreward.prompts import PairTemplate
+from radreward.criteria import RadCliQCriteria
+from radreward.models import Backbone, Calibration, RewardModel, RewardModelArtifact, save_reward_model
+from radreward.prompts import PlainPairTemplate
 from radreward.scorers import load
-from radreward.scoring.ray_backend import OnRay
+from radreward.scoring.ray_backend import RayBackend
 from radreward.scoring.score_file import score_file
 
 ROWS, CHUNK = 96, 8
@@ -78,10 +78,10 @@ def side(output: Path) -> str:
 @pytest.mark.timeout(700)  # Ray starts five processes, which takes long on a machine that is busy
 def test_scores_are_those_of_one_process_though_a_worker_is_killed(tmp_path: Path) -> None:
     torch.manual_seed(0)
-    criteria = RadCliQ()
+    criteria = RadCliQCriteria()
     calibration = Calibration([[(-1.0, 2.0), (1.0, 0.0)]] * len(criteria))
-    saved = SavedModel(RewardModel(Backbone("tiny-bert"), criteria), PairTemplate(), 200, calibration)
-    save_model(saved, tmp_path / "model")
+    saved = RewardModelArtifact(RewardModel(Backbone("tiny-bert"), criteria), PlainPairTemplate(), 200, calibration)
+    save_reward_model(saved, tmp_path / "model")
     words = ["lamp", "kettle", "stair", "window"]
     rows = [
         {"id": f"r{i}", "reference": " ".join(words[: i % 4 + 1]), "candidate": f"{words[i % 3]} {i}", "site": i}
@@ -115,9 +115,9 @@ def test_scores_are_those_of_one_process_though_a_worker_is_killed(tmp_path: Pat
 
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ValueError, match="Expected `workers` to be >= 1 but got 0"):
-        OnRay(lambda: load("embedded"), workers=0)
+        RayBackend(lambda: load("embedded"), num_workers=0)
     with pytest.raises(ValueError, match="Expected `gpus` to be >= 0 but got -1"):
-        OnRay(lambda: load("embedded"), gpus=-1)
+        RayBackend(lambda: load("embedded"), gpus_per_worker=-1)
     (tmp_path / "a.jsonl").write_text('{"id": 1, "reference": "Clear.", "candidate": "Clear."}')
     files = ["--input", str(tmp_path / "a.jsonl"), "--output", str(tmp_path / "b.jsonl")]
     assert main(["score", "--engine", "ray", "--workers", "0", *files]) == 2

@@ -20,14 +20,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.io.tables import write_table
-from radreward.models import Backbone, Calibration, RewardModel, SavedModel, save_model
-from radreward.prompts import PairTemplate
+from radreward.models import Backbone, Calibration, RewardModel, RewardModelArtifact, save_reward_model
+from radreward.prompts import PlainPairTemplate
 from radreward.scorers import load
-from radreward.scorers.base import NOT_FINITE, OK, Scorer
-from radreward.scoring.chunks import Chunk, Here
+from radreward.scorers.base import STATUS_NOT_FINITE, STATUS_OK, Scorer
+from radreward.scoring.chunks import Chunk, LocalBackend
 from radreward.scoring.score_file import score_file
 from radreward.types import Scores
 
@@ -38,7 +38,7 @@ class Overlap(Scorer):
     def __init__(self, log: Path | None = None, seconds: float = 0.0, fails_at: str | None = None) -> None:
         self.log, self.seconds, self.fails_at = log, seconds, fails_at
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         pairs = [(set(r.split()), set(c.split())) for r, c in zip(references, candidates, strict=True)]
         time.sleep(self.seconds)
         if self.fails_at in candidates:
@@ -47,7 +47,7 @@ class Overlap(Scorer):
             with self.log.open("a") as file:
                 file.writelines(candidate + "\n" for candidate in candidates)
         total = torch.tensor([len(r & c) / len(c) for r, c in pairs])
-        return Scores(total, None, None, (OK,) * len(pairs))
+        return Scores(total, None, None, (STATUS_OK,) * len(pairs))
 
     def fingerprint(self) -> str:
         return "overlap"
@@ -76,7 +76,7 @@ def _pairs(number: int) -> list[dict[str, Any]]:
 def test_order_length_and_other_columns(tmp_path: Path, suffix: str) -> None:
     source = _write(tmp_path / "in.jsonl", _pairs(25))
     output = tmp_path / f"out{suffix}"
-    summary = score_file(Overlap(), source, output, chunk=4, progress=False)
+    summary = score_file(Overlap(), source, output, chunk_size=4, progress=False)
     assert (summary.rows, summary.rejected, summary.rejects) == (25, 0, None)
     if suffix == ".parquet":
         table = pq.read_table(output).to_pylist()
@@ -102,7 +102,7 @@ def test_bad_rows_keep_their_place_and_stand_in_the_rejects(tmp_path: Path) -> N
         {**good, "id": "z"},
     ]
     source, output = _write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
-    summary = score_file(Overlap(), source, output, chunk=2, progress=False)
+    summary = score_file(Overlap(), source, output, chunk_size=2, progress=False)
     written, rejects = _read(output), _read(tmp_path / "out.jsonl.rejects.jsonl")
     assert [row["total"] for row in written] == [1.0, *[None] * 7, 1.0]
     assert [(entry["row"], entry["field"]) for entry in rejects] == [
@@ -146,14 +146,14 @@ def test_chunks_may_come_in_any_order_and_only_those_that_are_missing_are_scored
     def backwards(chunks: Iterable[Chunk], folder: Path) -> Iterator[tuple[int, str]]:
         found = list(chunks)
         asked.extend(chunk.number for chunk in found)
-        for number, text in reversed(list(Here(Overlap())(found, folder))):
+        for number, text in reversed(list(LocalBackend(Overlap())(found, folder))):
             if number == 1 and len(found) > 2:
                 raise RuntimeError("gone")
             yield number, text
 
     with pytest.raises(RuntimeError, match="gone"):
-        score_file(Overlap(), source, output, chunk=4, progress=False, engine=backwards)
-    summary = score_file(Overlap(), source, output, chunk=4, progress=False, engine=backwards)
+        score_file(Overlap(), source, output, chunk_size=4, progress=False, backend=backwards)
+    summary = score_file(Overlap(), source, output, chunk_size=4, progress=False, backend=backwards)
     assert asked == [0, 1, 2, 0, 1]
     assert summary.resumed == 3  # the last chunk
     assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(11)]
@@ -176,8 +176,8 @@ def test_killed_and_resumed_without_scoring_a_finished_part_twice(tmp_path: Path
     finished = 5 * len(list(parts.glob("0*.jsonl")))
     log.write_text("")
     with pytest.raises(InputError, match="chunk changed"):
-        score_file(Overlap(), source, output, chunk=6, progress=False)
-    summary = score_file(Overlap(log), source, output, chunk=5, progress=False)
+        score_file(Overlap(), source, output, chunk_size=6, progress=False)
+    summary = score_file(Overlap(log), source, output, chunk_size=5, progress=False)
     assert log.read_text().splitlines() == [f"clear word{i}" for i in range(finished, 60)]
     assert summary.resumed == finished
     assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(60)]
@@ -200,7 +200,7 @@ def test_csv_with_newlines_and_quotes(tmp_path: Path) -> None:
         writer.writerows([f"r{i}", text, text, text] for i, text in enumerate(texts))
         writer.writerow(["r3", "x"])
         writer.writerow(["", "x", "x", "x"])
-    assert score_file(Overlap(), source, output, chunk=2, progress=False).rejected == 2
+    assert score_file(Overlap(), source, output, chunk_size=2, progress=False).rejected == 2
     with output.open(newline="") as file:
         written = list(csv.DictReader(file))
     assert [row["note"] for row in written] == [*texts, "x", "x"]
@@ -222,7 +222,7 @@ def test_parquet_columns_of_any_type_are_carried(tmp_path: Path, suffix: str) ->
     )
     source, output = tmp_path / "in.parquet", tmp_path / f"out{suffix}"
     pq.write_table(table, source)
-    summary = score_file(Overlap(), source, output, chunk=2, progress=False)
+    summary = score_file(Overlap(), source, output, chunk_size=2, progress=False)
     assert summary.rejected == 2
     if suffix == ".parquet":
         written = pq.read_table(output)
@@ -252,7 +252,7 @@ def test_values_that_fit_no_column_are_written_as_text(tmp_path: Path) -> None:
     assert [row["c"] for row in written] == ['{"k": 1}', "?", None, None]
     assert [row["id"] for row in written] == ["1", "true", "3", "3"]
     assert [row["status"] for row in written] == [
-        OK,
+        STATUS_OK,
         "expected a text or an integer as id but got bool",
         "expected UTF-8 text as candidate",
         "duplicate id, first in row 3",
@@ -262,33 +262,33 @@ def test_values_that_fit_no_column_are_written_as_text(tmp_path: Path) -> None:
 def test_a_score_that_is_not_finite_is_no_score(tmp_path: Path) -> None:
     class Broken(Overlap):
         def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-            return super().score_texts(references, candidates)._replace(total=torch.tensor([1.0, torch.inf]))
+            return super()._score_valid(references, candidates)._replace(total=torch.tensor([1.0, torch.inf]))
 
     source, output = _write(tmp_path / "in.jsonl", _pairs(2)), tmp_path / "out.jsonl"
     assert score_file(Broken(), source, output, progress=False).rejected == 1
-    assert [(row["total"], row["status"]) for row in _read(output)] == [(1.0, OK), (None, NOT_FINITE)]
+    assert [(row["total"], row["status"]) for row in _read(output)] == [(1.0, STATUS_OK), (None, STATUS_NOT_FINITE)]
 
 
 def test_a_reward_model_writes_a_column_per_criterion_and_its_counts(tmp_path: Path) -> None:
     torch.manual_seed(0)
-    criteria = RadCliQ()
+    criteria = RadCliQCriteria()
     calibration = Calibration([[(-1.0, 2.0), (1.0, 0.0)]] * len(criteria))
-    saved = SavedModel(RewardModel(Backbone("tiny-bert"), criteria), PairTemplate(), 200, calibration)
-    save_model(saved, tmp_path / "run" / "model")
+    saved = RewardModelArtifact(RewardModel(Backbone("tiny-bert"), criteria), PlainPairTemplate(), 200, calibration)
+    save_reward_model(saved, tmp_path / "run" / "model")
     rows = [*_pairs(5), {"id": "long", "reference": "x", "candidate": "y" * 300}]
     source, output = _write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
     scorer = load(tmp_path / "run")
-    summary = score_file(scorer, source, output, chunk=2, progress=False)
+    summary = score_file(scorer, source, output, chunk_size=2, progress=False)
     *scored, rejected = _read(output)
     tags = list(criteria.tags)
     assert list(scored[0]) == ["id", "site", "total", *tags, *(f"count_{tag}" for tag in tags), "status"]
     whole = scorer.score([row["reference"] for row in rows[:5]], [row["candidate"] for row in rows[:5]])
-    assert whole.sub is not None
-    assert whole.counts is not None
+    assert whole.sub_scores is not None
+    assert whole.error_counts is not None
     written = torch.tensor([[row[tag] for tag in tags] for row in scored])
     counts = torch.tensor([[row[f"count_{tag}"] for tag in tags] for row in scored])
-    torch.testing.assert_close(written, whole.sub, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(counts, whole.counts, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(written, whole.sub_scores, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(counts, whole.error_counts, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(counts, 1 - written.clamp(-1, 1), rtol=1e-5, atol=1e-5)
     assert rejected["total"] is None
     assert "expected at most 200 tokens" in rejected["status"]
@@ -329,7 +329,7 @@ def test_bad_rows_of_csv(tmp_path: Path) -> None:
         b"9,x,x,\xff\n"
         b"10,nan,nan x,a\n"  # a text like any other: CSV knows no NaN
     )
-    assert score_file(Overlap(), source, output, chunk=3, progress=False).rejected == 8
+    assert score_file(Overlap(), source, output, chunk_size=3, progress=False).rejected == 8
     with output.open(newline="", encoding="utf-8") as file:
         written = list(csv.DictReader(file))
     assert [row["id"] for row in written] == ["1", "2", "3", "4", "5", "1", "", "8", "9", "10"]
@@ -359,18 +359,18 @@ def test_bad_rows_of_parquet(tmp_path: Path) -> None:
     }
     source, output = tmp_path / "in.parquet", tmp_path / "out.parquet"
     pq.write_table(pa.table(columns), source)
-    assert score_file(Overlap(), source, output, chunk=3, progress=False).rejected == 5
+    assert score_file(Overlap(), source, output, chunk_size=3, progress=False).rejected == 5
     written = pq.read_table(output)
     assert written["id"].to_pylist() == columns["id"]
     assert written["total"].to_pylist() == [1.0, *[None] * 5, 1.0]
     assert written["status"].to_pylist() == [
-        OK,
+        STATUS_OK,
         "empty reference",
         "missing reference",
         "field 'candidate': expected UTF-8 text",
         "duplicate id, first in row 1",
         "missing id",
-        OK,
+        STATUS_OK,
     ]
     rejects = _read(tmp_path / "out.parquet.rejects.jsonl")
     assert [(entry["file"], entry["row"]) for entry in rejects] == [(str(source), number) for number in range(2, 7)]
@@ -415,23 +415,23 @@ def test_a_missing_column_is_named_with_those_that_are_there(tmp_path: Path, suf
 def test_an_error_of_the_scorer_loses_no_finished_chunk(tmp_path: Path) -> None:
     source, output, log = _write(tmp_path / "in.jsonl", _pairs(20)), tmp_path / "out.jsonl", tmp_path / "log"
     with pytest.raises(RuntimeError, match="out of memory"):
-        score_file(Overlap(log, fails_at="clear word13"), source, output, chunk=4, progress=False)
+        score_file(Overlap(log, fails_at="clear word13"), source, output, chunk_size=4, progress=False)
     assert not output.exists()
     assert len(log.read_text().splitlines()) == 12
-    summary = score_file(Overlap(log), source, output, chunk=4, progress=False)
+    summary = score_file(Overlap(log), source, output, chunk_size=4, progress=False)
     assert log.read_text().splitlines() == [f"clear word{i}" for i in range(20)]  # each row once in both runs
     assert summary.resumed == 12
     fresh = tmp_path / "fresh.jsonl"
-    score_file(Overlap(), source, fresh, chunk=4, progress=False)
+    score_file(Overlap(), source, fresh, chunk_size=4, progress=False)
     assert output.read_bytes() == fresh.read_bytes()
 
 
 def test_a_part_that_was_being_written_is_scored_anew(tmp_path: Path) -> None:
     source, output, log = _write(tmp_path / "in.jsonl", _pairs(12)), tmp_path / "out.jsonl", tmp_path / "log"
     with pytest.raises(RuntimeError):
-        score_file(Overlap(fails_at="clear word9"), source, output, chunk=4, progress=False)
+        score_file(Overlap(fails_at="clear word9"), source, output, chunk_size=4, progress=False)
     (tmp_path / "out.jsonl.parts" / "00000002.new").write_text('["ok", nul')
-    assert score_file(Overlap(log), source, output, chunk=4, progress=False).resumed == 8
+    assert score_file(Overlap(log), source, output, chunk_size=4, progress=False).resumed == 8
     assert log.read_text().splitlines() == [f"clear word{i}" for i in range(8, 12)]
     assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(12)]
 
@@ -444,7 +444,7 @@ TEXT = st.one_of(st.none(), st.just(float("nan")), st.integers(), st.text(max_si
 def test_any_rows_keep_their_order_and_each_has_a_score_or_a_reason(rows: list[dict[str, Any]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source, output = _write(Path(folder) / "in.jsonl", rows), Path(folder) / "out.jsonl"
-        summary = score_file(Overlap(), source, output, chunk=2, progress=False)
+        summary = score_file(Overlap(), source, output, chunk_size=2, progress=False)
         written = _read(output)
         rejects = _read(summary.rejects) if summary.rejects else []
     assert len(written) == len(rows)

@@ -11,44 +11,52 @@ import pytest
 from rich.console import Console
 
 from radreward.scorers.base import Scorer
-from radreward.scorers.stateless import PlainScorer
+from radreward.scorers.stateless import StatelessScorer
 from radreward.sensitivity.perturbations import (
-    FALLS,
-    STAYS,
-    Family,
-    family,
-    paraphrase,
-    sample_report,
-    text_of,
-    with_errors,
+    ERROR_PROBES,
+    INVARIANCE_PROBES,
+    PerturbedReport,
+    inject_errors,
+    perturb_report,
+    report_text,
+    reword_sentences,
+    sample_probe_report,
 )
-from radreward.sensitivity.run import probe, probe_tables
-from radreward.synthesis.error_counting import COMPARED, DEGREE, FALSE, MISSING, NOT_COMPARED, PLACE, radcliq_errors
+from radreward.sensitivity.run import run_sensitivity_tests, sensitivity_tables
+from radreward.synthesis.error_counting import (
+    FALSE_COMPARISON,
+    FALSE_PREDICTION,
+    OMISSION,
+    OMITTED_COMPARISON,
+    WRONG_LOCATION,
+    WRONG_SEVERITY,
+    to_radcliq_counts,
+)
 from radreward.synthesis.error_counting import count_errors as count
 from radreward.text.report_parser import sentence_facts
 
 CAUSED = {
-    "laterality": {PLACE},
-    "negation": {MISSING},
-    "severity": {DEGREE},
-    "device position": {PLACE},
-    "comparison": {COMPARED, NOT_COMPARED},
-    "omission": {MISSING},
-    "false finding": {FALSE},
+    "laterality": {WRONG_LOCATION},
+    "negation": {OMISSION},
+    "severity": {WRONG_SEVERITY},
+    "device position": {WRONG_LOCATION},
+    "comparison": {FALSE_COMPARISON, OMITTED_COMPARISON},
+    "omission": {OMISSION},
+    "false finding": {FALSE_PREDICTION},
 }
 """The errors that each kind causes, by the tags of the error counts; sizes are no facts, and are not counted."""
 
 
-class Made(PlainScorer):
+class Made(StatelessScorer):
     """A scorer by a formula of two texts."""
 
-    file = "made.json"
+    config_name = "made.json"
 
     def __init__(self, formula: Callable[[str, str], float], higher_is_better: bool = True) -> None:
         super().__init__()
         self.formula, self.higher_is_better = formula, higher_is_better
 
-    def values(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
         return [self.formula(one, other) for one, other in zip(references, candidates, strict=True)]
 
 
@@ -61,21 +69,24 @@ def changed_words(reference: str, candidate: str) -> float:
 @pytest.mark.parametrize("kind", CAUSED)
 def test_each_dose_has_one_error_more_and_of_its_kind(kind: str) -> None:
     for seed in range(12):
-        report = sample_report(Random(seed))
+        report = sample_probe_report(Random(seed))
         facts = [fact for entry in report for fact in entry.facts]
-        for dose, edited in enumerate(with_errors(kind, report, Random(seed)), 1):
-            errors = radcliq_errors(count(facts, [fact for entry in edited for fact in entry.facts]))
+        for dose, edited in enumerate(inject_errors(kind, report, Random(seed)), 1):
+            errors = to_radcliq_counts(count(facts, [fact for entry in edited for fact in entry.facts]))
             assert sum(errors.values()) == sum(errors[tag] for tag in CAUSED[kind]), (seed, dose)
-            assert sum(errors.values()) >= dose if kind != "false finding" else errors[FALSE] == dose, (seed, dose)
+            assert sum(errors.values()) >= dose if kind != "false finding" else errors[FALSE_PREDICTION] == dose, (
+                seed,
+                dose,
+            )
 
 
-@pytest.mark.parametrize("kind", FALLS)
+@pytest.mark.parametrize("kind", ERROR_PROBES)
 def test_texts_say_what_the_facts_are(kind: str) -> None:
     for seed in range(6):
-        report = sample_report(Random(seed))
-        made = with_errors(kind, report, Random(seed))
+        report = sample_probe_report(Random(seed))
+        made = inject_errors(kind, report, Random(seed))
         assert len(made) == 3, (kind, seed)
-        texts = [text_of(report), *map(text_of, made)]
+        texts = [report_text(report), *map(report_text, made)]
         assert len(set(texts)) == 4
         for edited in made:
             for entry in edited:
@@ -84,19 +95,19 @@ def test_texts_say_what_the_facts_are(kind: str) -> None:
 
 
 def test_sizes_are_exchanged_and_nothing_else() -> None:
-    made = family("measurement", sample_report(Random(0)), "0")
-    assert [changed_words(made.reference, text) for text in made.edited] == [1, 2, 3]
+    made = perturb_report("measurement", sample_probe_report(Random(0)), "0")
+    assert [changed_words(made.reference, text) for text in made.perturbed] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_what_means_nothing_states_the_same(seed: int) -> None:
-    report = sample_report(Random(seed))
-    again = paraphrase(report, Random(seed))
-    made = {name: family(name, report, str(seed)) for name in STAYS}
-    assert all(one.reference == text_of(report) and len(one.edited) == 1 for one in made.values())
+    report = sample_probe_report(Random(seed))
+    again = reword_sentences(report, Random(seed))
+    made = {name: perturb_report(name, report, str(seed)) for name in INVARIANCE_PROBES}
+    assert all(one.reference == report_text(report) and len(one.perturbed) == 1 for one in made.values())
     for name in ("reordering", "whitespace", "case"):
-        assert changed_words(made[name].reference, made[name].edited[0]) == 0
-        assert made[name].edited[0] != made[name].reference
+        assert changed_words(made[name].reference, made[name].perturbed[0]) == 0
+        assert made[name].perturbed[0] != made[name].reference
     facts = [fact for entry in report for fact in entry.facts]
     said = [fact for text in again.replace(". ", ".\n").splitlines() for fact in sentence_facts(text)]
     assert sum(count(facts, said).values()) == 0
@@ -111,11 +122,11 @@ def test_figures_of_scorers_whose_behaviour_is_known(tmp_path: Path) -> None:
         "partly": lambda: Made(lambda one, other: math.nan if other == other.upper() else -changed_words(one, other)),
     }
     done: list[str] = []
-    entries = probe(scorers, reports=6, seed=3, tell=done.append)
+    entries = run_sensitivity_tests(scorers, reports=6, seed=3, on_scorer=done.append)
     assert done == list(scorers)
     found = {(entry["scorer"], entry["probe"]): entry for entry in entries}
-    assert len(found) == len(entries) == 5 * (len(FALLS) + len(STAYS))
-    for name in FALLS:
+    assert len(found) == len(entries) == 5 * (len(ERROR_PROBES) + len(INVARIANCE_PROBES))
+    for name in ERROR_PROBES:
         assert found["words", name]["kind"] == "falls"
         assert found["constant", name]["score"] == 0
         assert found["constant", name]["doses"] == []
@@ -129,7 +140,7 @@ def test_figures_of_scorers_whose_behaviour_is_known(tmp_path: Path) -> None:
     assert found["words", "measurement"]["doses"][2][1] == pytest.approx(
         3 * found["words", "measurement"]["doses"][0][1]
     )
-    for name in STAYS:
+    for name in INVARIANCE_PROBES:
         assert found["constant", name]["score"] == 1
         assert found["equal", name]["score"] == 0
         assert found["words", name]["score"] == (1 if name in ("reordering", "whitespace", "case") else 0)
@@ -137,7 +148,7 @@ def test_figures_of_scorers_whose_behaviour_is_known(tmp_path: Path) -> None:
         assert found["broken", name]["note"] == "ZeroDivisionError: division by zero"
     assert found["partly", "case"]["note"] == f"{6 - found['partly', 'case']['n']} without a score"
     console = Console(width=300, file=io.StringIO(), record=True)
-    for table in probe_tables(entries):
+    for table in sensitivity_tables(entries):
         console.print(table)
     assert "broken" in console.export_text()
     asked: list[str] = []
@@ -147,14 +158,16 @@ def test_figures_of_scorers_whose_behaviour_is_known(tmp_path: Path) -> None:
         return 1.0
 
     for _ in range(2):  # the second time everything is remembered
-        assert probe({"noted": lambda: Made(noted)}, 2, folder=tmp_path)
+        assert run_sensitivity_tests({"noted": lambda: Made(noted)}, 2, cache_folder=tmp_path)
     assert len(asked) == len(set(asked))
-    assert probe({"words": scorers["words"]}, 6, 3) == [entry for entry in entries if entry["scorer"] == "words"]
+    assert run_sensitivity_tests({"words": scorers["words"]}, 6, 3) == [
+        entry for entry in entries if entry["scorer"] == "words"
+    ]
 
 
 def test_settings_are_checked() -> None:
     with pytest.raises(ValueError, match="Expected `reports` to be >= 1 but got 0"):
-        probe({}, reports=0)
+        run_sensitivity_tests({}, reports=0)
     with pytest.raises(ValueError, match="Expected one of laterality, negation, .* but got 'grammar'"):
-        with_errors("grammar", sample_report(Random(0)), Random(0))
-    assert isinstance(family("case", sample_report(Random(0)), "0"), Family)
+        inject_errors("grammar", sample_probe_report(Random(0)), Random(0))
+    assert isinstance(perturb_report("case", sample_probe_report(Random(0)), "0"), PerturbedReport)

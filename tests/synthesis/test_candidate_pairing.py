@@ -2,13 +2,13 @@ from random import Random
 
 import pytest
 
-from radreward.synthesis.candidate_pairing import Pool, permuted, removed_and_shuffled
-from radreward.synthesis.candidates import any_report
-from radreward.synthesis.error_counting import count_errors, radcliq_errors
+from radreward.synthesis.candidate_pairing import ReportPool, drop_and_shuffle, perturb_attribute
+from radreward.synthesis.candidates import random_report_source
+from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
 from radreward.synthesis.report_styles import sample_style
-from radreward.text.report_parser import Excerpt, annotate, wholly_read
+from radreward.text.report_parser import PartiallyParsedSentence, is_fully_parsed, parse_report
 
-random_report = any_report(sample_style)
+random_report = random_report_source(sample_style)
 
 TEXTS = [
     "Small left pleural effusion. No pneumothorax.",
@@ -21,50 +21,50 @@ TEXTS = [
 
 
 @pytest.fixture
-def pool() -> Pool:
-    return Pool([annotate(text) for text in TEXTS], nearest=2)
+def pool() -> ReportPool:
+    return ReportPool([parse_report(text) for text in TEXTS], num_neighbors=2)
 
 
-def test_random_draws_every_other_report_that_was_read(pool: Pool) -> None:
+def test_random_draws_every_other_report_that_was_read(pool: ReportPool) -> None:
     for index in range(5):
-        drawn = {pool.random(index, Random(seed)).text for seed in range(200)}
+        drawn = {pool.sample_other(index, Random(seed)).text for seed in range(200)}
         assert drawn == {text for text in TEXTS[:5] if text != TEXTS[index]}
 
 
-def test_neighbours_are_alike(pool: Pool) -> None:
-    assert {pool.neighbour(0, Random(seed)).text for seed in range(50)} == {TEXTS[1], TEXTS[2]}
-    assert TEXTS[3] in {pool.neighbour(4, Random(seed)).text for seed in range(50)}
+def test_neighbours_are_alike(pool: ReportPool) -> None:
+    assert {pool.sample_neighbor(0, Random(seed)).text for seed in range(50)} == {TEXTS[1], TEXTS[2]}
+    assert TEXTS[3] in {pool.sample_neighbor(4, Random(seed)).text for seed in range(50)}
 
 
 def test_equal_reports_are_no_neighbours_of_themselves() -> None:
-    pool = Pool([annotate("No edema.")] * 5, nearest=2)
-    assert all(pool.neighbour(index, Random(0)).text == "No edema." for index in range(5))
+    pool = ReportPool([parse_report("No edema.")] * 5, num_neighbors=2)
+    assert all(pool.sample_neighbor(index, Random(0)).text == "No edema." for index in range(5))
 
 
 def test_too_few_reports() -> None:
     with pytest.raises(ValueError, match="at least two reports"):
-        Pool([annotate(TEXTS[0])])
-    assert not Pool([annotate(TEXTS[0]), annotate(TEXTS[5])]).pairs
+        ReportPool([parse_report(TEXTS[0])])
+    assert not ReportPool([parse_report(TEXTS[0]), parse_report(TEXTS[5])]).can_pair
 
 
 def test_removal_leaves_sentences_of_the_report_and_only_omissions() -> None:
     for seed in range(200):
         rng = Random(seed)
         report = random_report(rng)
-        rest = removed_and_shuffled(report, rng)
+        rest = drop_and_shuffle(report, rng)
         assert set(rest.sentences) <= set(report.sentences)
         assert 1 <= len(rest.sentences) <= len(report.sentences)
-        made = {tag for tag, n in radcliq_errors(count_errors(report.facts, rest.facts)).items() if n}
+        made = {tag for tag, n in to_radcliq_counts(count_errors(report.facts, rest.facts)).items() if n}
         assert made <= {"omission", "omission_of_comparison"}
 
 
 def test_removal_keeps_what_was_not_read() -> None:
-    report = annotate("FINDINGS: Scar. Shrapnel on the left. No edema. IMPRESSION: Scoliosis.")
-    kept = [entry for entry in report.sentences if isinstance(entry, Excerpt)]
+    report = parse_report("FINDINGS: Scar. Shrapnel on the left. No edema. IMPRESSION: Scoliosis.")
+    kept = [entry for entry in report.sentences if isinstance(entry, PartiallyParsedSentence)]
     removed = 0
     for seed in range(50):
-        rest = removed_and_shuffled(report, Random(seed))
-        assert [entry for entry in rest.sentences if isinstance(entry, Excerpt)] == kept
+        rest = drop_and_shuffle(report, Random(seed))
+        assert [entry for entry in rest.sentences if isinstance(entry, PartiallyParsedSentence)] == kept
         removed += len(rest.sentences) < len(report.sentences)
     assert removed > 10
 
@@ -73,11 +73,11 @@ def test_a_permutation_is_one_error() -> None:
     for seed in range(200):
         rng = Random(seed)
         report = random_report(rng)
-        changed = permuted(report, rng)
+        changed = perturb_attribute(report, rng)
         assert changed is not None
-        assert sum(radcliq_errors(count_errors(report.facts, changed.facts)).values()) == 1
-    assert permuted(annotate(""), Random(0)) is None
+        assert sum(to_radcliq_counts(count_errors(report.facts, changed.facts)).values()) == 1
+    assert perturb_attribute(parse_report(""), Random(0)) is None
 
 
 def test_wholly_read() -> None:
-    assert [wholly_read(annotate(text)) for text in TEXTS] == [True] * 5 + [False]
+    assert [is_fully_parsed(parse_report(text)) for text in TEXTS] == [True] * 5 + [False]

@@ -3,57 +3,60 @@ from statistics import mean
 
 import pytest
 
-from radreward.criteria import Criteria, Criterion, MRScore, RadCliQ, RadCliQSignificance
+from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.errors import InputError
 from radreward.synthesis.candidates import (
-    TIERS,
-    all_errors,
-    any_report,
+    TIER_ERRORS,
     check_criteria,
-    chosen_errors,
-    draft,
-    edited,
-    like_report,
-    rewritten,
+    count_all_errors,
+    draft_candidate,
+    edit_candidate,
+    random_report_source,
+    rewrite_candidate,
+    select_errors,
+    similar_report_source,
 )
 from radreward.synthesis.fact_sampling import sample_facts
-from radreward.synthesis.grammar import render
+from radreward.synthesis.grammar import render_report
 from radreward.synthesis.report_styles import brief_style, sample_style
 from radreward.text.facts import AnnotatedReport
-from radreward.text.report_parser import annotate
+from radreward.text.report_parser import parse_report
 
-random_report = any_report(sample_style)
+random_report = random_report_source(sample_style)
 
 
 def _errors(reference: AnnotatedReport, tier: int, seed: int) -> dict[str, int]:
-    return all_errors(
+    return count_all_errors(
         reference,
-        draft(reference, tier, random_report, like_report(reference, sample_style), sample_style, Random(seed)),
+        draft_candidate(
+            reference, tier, random_report, similar_report_source(reference, sample_style), sample_style, Random(seed)
+        ),
     )
 
 
 def test_tiers_are_ordered() -> None:
     totals = {
         tier: [
-            sum(_errors(random_report(Random(seed)), tier, seed)[tag] for tag in RadCliQ().tags) for seed in range(200)
+            sum(_errors(random_report(Random(seed)), tier, seed)[tag] for tag in RadCliQCriteria().tags)
+            for seed in range(200)
         ]
         for tier in range(3)
     }
     assert mean(totals[0]) + 0.7 < mean(totals[1])
     assert mean(totals[1]) + 0.7 < mean(totals[2])
-    assert max(totals[0]) <= TIERS[0][1]
+    assert max(totals[0]) <= TIER_ERRORS[0][1]
 
 
 def test_no_errors_asked_for_none_made() -> None:
     for seed in range(200):
         reference = random_report(Random(seed))
         for entry in (
-            edited(reference, 0, Random(seed)),
-            rewritten(reference, 0, sample_style, Random(seed)),
-            rewritten(reference, 0, brief_style, Random(seed)),
+            edit_candidate(reference, 0, Random(seed)),
+            rewrite_candidate(reference, 0, sample_style, Random(seed)),
+            rewrite_candidate(reference, 0, brief_style, Random(seed)),
         ):
-            errors = all_errors(reference, entry)
-            assert not any(errors[tag] for tag in RadCliQ().tags)
+            errors = count_all_errors(reference, entry)
+            assert not any(errors[tag] for tag in RadCliQCriteria().tags)
 
 
 def test_every_kind_of_candidate_is_made() -> None:
@@ -61,17 +64,22 @@ def test_every_kind_of_candidate_is_made() -> None:
     for seed in range(300):
         reference = random_report(Random(seed))
         seen.add(
-            draft(
-                reference, seed % 3, random_report, like_report(reference, sample_style), sample_style, Random(seed)
+            draft_candidate(
+                reference,
+                seed % 3,
+                random_report,
+                similar_report_source(reference, sample_style),
+                sample_style,
+                Random(seed),
             ).system
         )
     assert seen == {"edited", "rewritten", "random", "neighbour", "removed and shuffled", "normal"}
 
 
 def test_a_report_that_was_not_wholly_read_is_only_edited() -> None:
-    reference = annotate("Small left pleural effusion near the shrapnel. Scoliosis. No edema.")
+    reference = parse_report("Small left pleural effusion near the shrapnel. Scoliosis. No edema.")
     for seed in range(60):
-        entry = draft(reference, seed % 3, random_report, random_report, sample_style, Random(seed))
+        entry = draft_candidate(reference, seed % 3, random_report, random_report, sample_style, Random(seed))
         assert entry.system == "edited"
         assert "effusion near the shrapnel." in entry.report.text
 
@@ -80,7 +88,7 @@ def test_two_reports_of_the_same_facts_rarely_share_sentences() -> None:
     shared = total = 0
     for seed in range(400):
         facts = sample_facts(Random(seed))
-        one, other = (render(facts, Random(f"{seed}:{n}")) for n in range(2))
+        one, other = (render_report(facts, Random(f"{seed}:{n}")) for n in range(2))
         sentences = [
             {entry.text.lower() for entry in report.sentences if any(fact.positive for fact in entry.facts)}
             for report in (one, other)
@@ -93,7 +101,12 @@ def test_two_reports_of_the_same_facts_rarely_share_sentences() -> None:
 
 
 def test_criteria_that_cannot_be_served() -> None:
-    for criteria in (RadCliQ(), RadCliQSignificance(), MRScore(), Criteria("own", [RadCliQ().criteria[1]])):
+    for criteria in (
+        RadCliQCriteria(),
+        RadCliQSignificanceCriteria(),
+        MRScoreCriteria(),
+        Criteria("own", [RadCliQCriteria().criteria[1]]),
+    ):
         check_criteria(criteria)
     with pytest.raises(InputError, match=r"criteria own.*'tone' is not one of"):
         check_criteria(Criteria("own", [Criterion("tone", "Rude.")]))
@@ -102,7 +115,7 @@ def test_criteria_that_cannot_be_served() -> None:
 def test_errors_of_all_criteria_agree() -> None:
     for seed in range(60):
         errors = _errors(random_report(Random(seed)), seed % 3, seed)
-        for tag in RadCliQ().tags:
+        for tag in RadCliQCriteria().tags:
             assert errors[tag] == errors[f"significant_{tag}"] + errors[f"insignificant_{tag}"]
-        for criteria in (RadCliQ(), RadCliQSignificance(), MRScore()):
-            criteria.vector(chosen_errors(errors, criteria))
+        for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria(), MRScoreCriteria()):
+            criteria.to_tensor(select_errors(errors, criteria))

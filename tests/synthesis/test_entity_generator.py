@@ -2,14 +2,14 @@ from itertools import pairwise
 
 import pytest
 
-from radreward.synthesis.entity_generator import labelled_sentences
-from radreward.text.lexicon import phrases
+from radreward.synthesis.entity_generator import generate_annotated_sentences
+from radreward.text.lexicon import find_phrases
 from radreward.types import ENTITY_TYPES
 
 
 def test_entities_stand_where_they_say() -> None:
     types = set()
-    for text, entities in labelled_sentences(400, seed=1):
+    for text, entities in generate_annotated_sentences(400, seed=1):
         for entity in entities:
             assert text[entity.start : entity.end] == entity.name
             types.add(entity.type)
@@ -18,24 +18,24 @@ def test_entities_stand_where_they_say() -> None:
 
 
 def test_the_seed_decides() -> None:
-    assert list(labelled_sentences(20, seed=1)) == list(labelled_sentences(20, seed=1))
-    assert list(labelled_sentences(20, seed=1)) != list(labelled_sentences(20, seed=2))
-    assert list(labelled_sentences(10, seed=1)) == list(labelled_sentences(20, seed=1))[:10]
+    assert list(generate_annotated_sentences(20, seed=1)) == list(generate_annotated_sentences(20, seed=1))
+    assert list(generate_annotated_sentences(20, seed=1)) != list(generate_annotated_sentences(20, seed=2))
+    assert list(generate_annotated_sentences(10, seed=1)) == list(generate_annotated_sentences(20, seed=1))[:10]
 
 
 def heads(part: str) -> set[str]:
     named = ("name", "off")
     return {
         phrase.head
-        for text, _ in labelled_sentences(300, seed=1, part="test" if part == "test" else "train")
-        for phrase in phrases(text)
+        for text, _ in generate_annotated_sentences(300, seed=1, split="test" if part == "test" else "train")
+        for phrase in find_phrases(text)
         if phrase.kind in named
     }
 
 
 def test_what_is_tested_on_was_not_trained_on() -> None:
-    train = {text for text, _ in labelled_sentences(300, seed=1)}
-    test = {text for text, _ in labelled_sentences(300, seed=1, part="test")}
+    train = {text for text, _ in generate_annotated_sentences(300, seed=1)}
+    test = {text for text, _ in generate_annotated_sentences(300, seed=1, split="test")}
     assert not train & test
     only = heads("test") - heads("train")
     assert len(only) > 40
@@ -43,4 +43,4 @@ def test_what_is_tested_on_was_not_trained_on() -> None:
 
 def test_count_is_positive() -> None:
     with pytest.raises(ValueError, match="Expected `count` to be >= 1 but got 0"):
-        next(labelled_sentences(0))
+        next(generate_annotated_sentences(0))

@@ -3,8 +3,8 @@ from random import Random
 
 import pytest
 
-from radreward.criteria import RadCliQ, RadCliQSignificance
-from radreward.synthesis.error_counting import count_errors, radcliq_errors
+from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
 from radreward.synthesis.fact_sampling import sample_facts
 from radreward.text.facts import Change, Fact
 
@@ -84,6 +84,6 @@ def test_a_report_has_no_errors_against_itself() -> None:
 
 def test_tags_are_those_of_the_criteria() -> None:
     counts = count_errors([], [EFFUSION])
-    assert tuple(counts) == RadCliQSignificance().tags
-    assert tuple(radcliq_errors(counts)) == RadCliQ().tags
-    assert sum(radcliq_errors(counts).values()) == 1
+    assert tuple(counts) == RadCliQSignificanceCriteria().tags
+    assert tuple(to_radcliq_counts(counts)) == RadCliQCriteria().tags
+    assert sum(to_radcliq_counts(counts).values()) == 1

@@ -6,22 +6,29 @@ from random import Random
 
 import pytest
 
-from radreward.synthesis.fact_sampling import CLUSTERS, COMMON, distinct, sample_fact, sample_facts, sample_keys
-from radreward.text.findings import DEGREES, FINDINGS, PLACES, ancestry, related
+from radreward.synthesis.fact_sampling import (
+    COMMON_FINDINGS,
+    FINDING_CLUSTERS,
+    remove_related,
+    sample_fact,
+    sample_facts,
+    sample_findings,
+)
+from radreward.text.findings import FINDINGS, LOCATIONS, SEVERITY_WORDS, ancestors, is_related
 
 SAMPLES = [sample_facts(Random(seed)) for seed in range(2000)]
 
 
 def test_clusters_and_common_findings_are_known() -> None:
-    assert {key for _, cluster in CLUSTERS for key, _ in cluster} | COMMON <= FINDINGS.keys()
-    for _, cluster in CLUSTERS:
+    assert {key for _, cluster in FINDING_CLUSTERS for key, _ in cluster} | COMMON_FINDINGS <= FINDINGS.keys()
+    for _, cluster in FINDING_CLUSTERS:
         assert len({key for key, _ in cluster}) == len(cluster)
         assert all(0 < share <= 1 for _, share in cluster)
 
 
 def test_a_brief_report_has_at_most_three_findings() -> None:
     counts = Counter(
-        len([fact for fact in sample_facts(Random(seed), most=3) if fact.positive]) for seed in range(1000)
+        len([fact for fact in sample_facts(Random(seed), max_findings=3) if fact.positive]) for seed in range(1000)
     )
     assert set(counts) == {0, 1, 2, 3}
     assert max(len([fact for fact in facts if fact.positive]) for facts in SAMPLES) > 3
@@ -29,10 +36,10 @@ def test_a_brief_report_has_at_most_three_findings() -> None:
 
 def test_common_findings_come_up_four_times_as_often() -> None:
     keys = tuple(FINDINGS)
-    drawn = Counter(sample_keys(Random(0), keys, 40_000))
+    drawn = Counter(sample_findings(Random(0), keys, 40_000))
     mean = {
-        common: sum(drawn[key] for key in keys if (key in COMMON) == common)
-        / sum((key in COMMON) == common for key in keys)
+        common: sum(drawn[key] for key in keys if (key in COMMON_FINDINGS) == common)
+        / sum((key in COMMON_FINDINGS) == common for key in keys)
         for common in (True, False)
     }
     assert mean[True] / mean[False] == pytest.approx(4, rel=0.1)
@@ -41,7 +48,7 @@ def test_common_findings_come_up_four_times_as_often() -> None:
 
 def test_common_findings_are_most_of_what_reports_find() -> None:
     found = Counter(fact.finding for facts in SAMPLES for fact in facts)
-    assert sum(found[key] for key in COMMON) > 0.6 * found.total()
+    assert sum(found[key] for key in COMMON_FINDINGS) > 0.6 * found.total()
     assert found.keys() == FINDINGS.keys()
 
 
@@ -51,17 +58,17 @@ def test_nothing_is_found_in_a_fifth_of_reports() -> None:
 
 def test_no_finding_is_a_kind_of_another() -> None:
     for facts in SAMPLES:
-        assert not [pair for pair in permutations(facts, 2) if related(pair[0].finding, pair[1].finding)]
-    assert distinct(["pneumonia", "opacity", "effusion", "effusion"]) == ["pneumonia", "effusion"]
+        assert not [pair for pair in permutations(facts, 2) if is_related(pair[0].finding, pair[1].finding)]
+    assert remove_related(["pneumonia", "opacity", "effusion", "effusion"]) == ["pneumonia", "effusion"]
 
 
 @pytest.mark.parametrize("key", FINDINGS)
 def test_a_fact_is_one_that_its_finding_can_have(key: str) -> None:
     finding = FINDINGS[key]
     facts = [sample_fact(key, Random(seed)) for seed in range(200)]
-    assert {fact.location for fact in facts} <= {*PLACES[finding.places], None} - {""}
-    assert {fact.severity for fact in facts} == ({*DEGREES, None} if finding.graded else {None})
-    assert all(fact.change is None or finding.changes for fact in facts)
+    assert {fact.location for fact in facts} <= {*LOCATIONS[finding.location_group], None} - {""}
+    assert {fact.severity for fact in facts} == ({*SEVERITY_WORDS, None} if finding.has_severity else {None})
+    assert all(fact.change is None or finding.can_change for fact in facts)
     assert all(fact.positive for fact in facts)
     if finding.region == "devices":
         assert {fact.polarity for fact in facts} == {"present"}
@@ -74,4 +81,4 @@ def test_what_has_resolved_is_not_there() -> None:
     assert gone
     for fact, facts in gone:
         assert fact.polarity == "absent"
-        assert not [other for other in facts if other.positive and fact.finding in ancestry(other.finding)]
+        assert not [other for other in facts if other.positive and fact.finding in ancestors(other.finding)]

@@ -5,36 +5,47 @@ from random import Random
 import pytest
 
 from radreward.synthesis.fact_sampling import sample_facts
-from radreward.synthesis.grammar import MOST_CONCLUSIONS, body, joint_sentence, normal_sentence, render, restate
-from radreward.synthesis.noun_phrases import fill, noun_phrase
-from radreward.synthesis.report_styles import Style, sample_style
+from radreward.synthesis.grammar import (
+    MAX_CONCLUSIONS,
+    joint_sentence,
+    normal_sentence,
+    render_facts,
+    render_report,
+    restate_facts,
+)
+from radreward.synthesis.noun_phrases import fill_template, noun_phrase
+from radreward.synthesis.report_styles import ReportStyle, sample_style
 from radreward.text.facts import Change, Fact, Section
-from radreward.text.findings import FINDINGS, URGENCIES, ancestry
-from radreward.text.report_parser import annotate, sentence_facts
+from radreward.text.findings import FINDINGS, URGENCIES, ancestors
+from radreward.text.report_parser import parse_report, sentence_facts
 from radreward.text.sentence_templates import (
-    ABSENT,
-    ALL_CLEAR,
-    CHANGED,
-    CHANGED_DEVICE,
-    DEVICE,
-    FILLER,
-    HISTORY,
-    NORMAL,
-    PLAIN,
-    PRIOR,
-    STILL,
-    UNCERTAIN,
+    ABSENT_TEMPLATES,
+    ALL_CLEAR_STATEMENTS,
+    CHANGE_TEMPLATES,
+    CLINICAL_HISTORIES,
+    DEVICE_CHANGE_TEMPLATES,
+    DEVICE_TEMPLATES,
+    FILLER_SENTENCES,
+    NORMAL_STATEMENTS,
+    PRESENT_TEMPLATES,
+    PRIOR_STUDIES,
+    UNCERTAIN_TEMPLATES,
+    UNCHANGED_DEVICE_STATEMENTS,
 )
 
 CHANGES: tuple[Change, ...] = ("new", "worse", "better", "stable", "resolved")
 FILLED = [
-    *((template, Fact("effusion", location="left", severity="mild")) for template in PLAIN),
-    *((template, Fact("picc", location="svc")) for template in DEVICE),
-    *((template, Fact("pneumonia", "uncertain", "right lower")) for template in UNCERTAIN),
-    *((template, Fact("pneumothorax", "absent")) for template in ABSENT),
+    *((template, Fact("effusion", location="left", severity="mild")) for template in PRESENT_TEMPLATES),
+    *((template, Fact("picc", location="svc")) for template in DEVICE_TEMPLATES),
+    *((template, Fact("pneumonia", "uncertain", "right lower")) for template in UNCERTAIN_TEMPLATES),
+    *((template, Fact("pneumothorax", "absent")) for template in ABSENT_TEMPLATES),
     *(
         (template, Fact(key, "absent" if change == "resolved" else "present", change=change))
-        for key, table in (("edema", CHANGED), ("effusion", CHANGED), ("ett", CHANGED_DEVICE))
+        for key, table in (
+            ("edema", CHANGE_TEMPLATES),
+            ("effusion", CHANGE_TEMPLATES),
+            ("ett", DEVICE_CHANGE_TEMPLATES),
+        )
         for change in CHANGES
         for template in table.get(change, ())
     ),
@@ -44,26 +55,39 @@ FILLED = [
 @pytest.mark.parametrize(("template", "fact"), FILLED, ids=lambda value: value if isinstance(value, str) else "")
 def test_a_template_is_read_as_what_it_was_filled_with(template: str, fact: Fact) -> None:
     for seed in range(20):
-        text = fill(template, noun_phrase(fact, Random(seed)))
+        text = fill_template(template, noun_phrase(fact, Random(seed)))
         assert sentence_facts(text) == (fact,), text
         assert text[0].isupper()
         assert text.endswith(".")
 
 
-@pytest.mark.parametrize("text", [*ALL_CLEAR, *STILL, *FILLER, *HISTORY, *PRIOR])
+@pytest.mark.parametrize(
+    "text",
+    [*ALL_CLEAR_STATEMENTS, *UNCHANGED_DEVICE_STATEMENTS, *FILLER_SENTENCES, *CLINICAL_HISTORIES, *PRIOR_STUDIES],
+)
 def test_what_states_no_finding_is_read_as_none(text: str) -> None:
     assert sentence_facts(text) == ()
 
 
 def test_no_wording_is_there_twice() -> None:
-    tables = (PLAIN, DEVICE, UNCERTAIN, ABSENT, *CHANGED.values(), *CHANGED_DEVICE.values(), ALL_CLEAR, FILLER, HISTORY)
-    for table in (*tables, [text for texts in NORMAL.values() for text in texts]):
+    tables = (
+        PRESENT_TEMPLATES,
+        DEVICE_TEMPLATES,
+        UNCERTAIN_TEMPLATES,
+        ABSENT_TEMPLATES,
+        *CHANGE_TEMPLATES.values(),
+        *DEVICE_CHANGE_TEMPLATES.values(),
+        ALL_CLEAR_STATEMENTS,
+        FILLER_SENTENCES,
+        CLINICAL_HISTORIES,
+    )
+    for table in (*tables, [text for texts in NORMAL_STATEMENTS.values() for text in texts]):
         assert len({text.lower() for text in table}) == len(table)
 
 
-def _sections(report_facts: tuple[Fact, ...], style: Style, seed: int) -> dict[Section, list[str]]:
+def _sections(report_facts: tuple[Fact, ...], style: ReportStyle, seed: int) -> dict[Section, list[str]]:
     sections: dict[Section, list[str]] = {}
-    for entry in render(report_facts, Random(seed), style).sentences:
+    for entry in render_report(report_facts, Random(seed), style).sentences:
         sections.setdefault(entry.section, []).append(entry.text)
     return sections
 
@@ -71,21 +95,21 @@ def _sections(report_facts: tuple[Fact, ...], style: Style, seed: int) -> dict[S
 def test_layouts() -> None:
     for seed in range(100):
         facts = sample_facts(Random(seed))
-        assert list(_sections(facts, Style("findings"), seed)) == ["findings"]
-        assert list(_sections(facts, Style("impression"), seed)) == ["impression"]
-        assert list(_sections(facts, Style("both"), seed)) == ["findings", "impression"]
-        assert list(_sections(facts, Style("both", history=True), seed))[0] == "indication"
+        assert list(_sections(facts, ReportStyle("findings"), seed)) == ["findings"]
+        assert list(_sections(facts, ReportStyle("impression"), seed)) == ["impression"]
+        assert list(_sections(facts, ReportStyle("both"), seed)) == ["findings", "impression"]
+        assert list(_sections(facts, ReportStyle("both", has_history=True), seed))[0] == "indication"
 
 
 def test_headings_numbers_and_lower_case() -> None:
     for seed in range(50):
         facts = sample_facts(Random(seed))
-        headed = render(facts, Random(seed), Style("both", headed=True)).text
+        headed = render_report(facts, Random(seed), ReportStyle("both", has_headings=True)).text
         assert headed.startswith("Findings:")
         assert headed.count("Impression:") == 1
-        numbered = _sections(facts, Style("impression", numbered=True), seed)["impression"]
+        numbered = _sections(facts, ReportStyle("impression", number_items=True), seed)["impression"]
         assert all(text.startswith(f"{number}. ") for number, text in enumerate(numbered, 1))
-        lower = render(facts, Random(seed), Style(lower=True)).text
+        lower = render_report(facts, Random(seed), ReportStyle(lowercase=True)).text
         assert lower == lower.lower()
         assert lower.endswith(" .")
 
@@ -94,13 +118,13 @@ def test_every_fact_is_stated() -> None:
     for seed in range(200):
         rng = Random(seed)
         facts = sample_facts(rng)
-        report = render(facts, rng, sample_style(rng))
+        report = render_report(facts, rng, sample_style(rng))
         assert set(facts) <= {fact for entry in report.sentences for fact in entry.facts}
 
 
 def _rank(fact: Fact) -> int:
     finding = FINDINGS[fact.finding]
-    tube_in_place = finding.region == "devices" and not finding.matters
+    tube_in_place = finding.region == "devices" and not finding.is_significant
     return len(URGENCIES) if tube_in_place else URGENCIES.index(finding.urgency)
 
 
@@ -108,10 +132,10 @@ def test_a_conclusion_holds_what_is_most_urgent_first() -> None:
     for seed in range(100):
         rng = Random(seed)
         facts = sample_facts(rng)
-        report = render(facts, rng, Style("both", filler=0.0))
+        report = render_report(facts, rng, ReportStyle("both", filler_probability=0.0))
         last = [entry for entry in report.sentences if entry.section == "impression"]
         stated = [fact for entry in last for fact in entry.facts]
-        assert len(stated) <= MOST_CONCLUSIONS
+        assert len(stated) <= MAX_CONCLUSIONS
         ranks = [min(map(_rank, entry.facts)) for entry in last if entry.facts]
         assert ranks == sorted(ranks)
 
@@ -119,11 +143,11 @@ def test_a_conclusion_holds_what_is_most_urgent_first() -> None:
 def test_nothing_that_is_found_is_denied() -> None:
     for seed in range(300):
         rng = Random(seed)
-        facts = render(sample_facts(rng), rng).facts
+        facts = render_report(sample_facts(rng), rng).facts
         found = {fact.finding for fact in facts if fact.positive}
         denied = {fact.finding for fact in facts if not fact.positive and not fact.change}
-        assert not denied & {key for finding in found for key in ancestry(finding)}
-        assert not found & {key for finding in denied for key in ancestry(finding)}
+        assert not denied & {key for finding in found for key in ancestors(finding)}
+        assert not found & {key for finding in denied for key in ancestors(finding)}
 
 
 def test_facts_together() -> None:
@@ -134,20 +158,20 @@ def test_facts_together() -> None:
             for count in (1, 2, 3):
                 assert set(sentence_facts(joint_sentence(facts[:count], rng).text)) == set(facts[:count])
         mixed = [*map(Fact, here), Fact("mass", "absent"), Fact("nodule", change="stable")]
-        stated = [fact for entry in body(mixed, rng, "findings") for fact in entry.facts]
+        stated = [fact for entry in render_facts(mixed, rng, "findings") for fact in entry.facts]
         assert sorted(map(str, stated)) == sorted(map(str, mixed))
 
 
 def test_restated_facts_are_the_same() -> None:
     for seed in range(100):
         rng = Random(seed)
-        report = render(sample_facts(rng), rng)
+        report = render_report(sample_facts(rng), rng)
         for entry in report.sentences:
-            again = restate(entry.facts, rng, entry.section)
+            again = restate_facts(entry.facts, rng, entry.section)
             assert {fact for new in again for fact in new.facts} == set(entry.facts)
-            assert set(annotate(" ".join(new.text for new in again)).facts) <= set(entry.facts)
+            assert set(parse_report(" ".join(new.text for new in again)).facts) <= set(entry.facts)
 
 
-@pytest.mark.parametrize("keys", NORMAL)
+@pytest.mark.parametrize("keys", NORMAL_STATEMENTS)
 def test_a_normal_statement_says_what_it_denies(keys: tuple[str, ...]) -> None:
     assert normal_sentence(keys, Random(0)).facts == tuple(Fact(key, "absent") for key in keys)

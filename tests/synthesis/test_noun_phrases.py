@@ -4,24 +4,24 @@ from random import Random
 
 import pytest
 
-from radreward.synthesis.noun_phrases import SIZED, SIZES, Phrase, fill, noun_phrase
+from radreward.synthesis.noun_phrases import FINDINGS_WITH_SIZE, SIZE_WORDS, NounPhrase, fill_template, noun_phrase
 from radreward.text.facts import Fact
-from radreward.text.findings import DEGREES, FINDINGS, PLACES
+from radreward.text.findings import FINDINGS, LOCATIONS, SEVERITY_WORDS
 
 
 @pytest.mark.parametrize(
     ("phrase", "full"),
     [
-        (Phrase("opacity"), "an opacity"),
-        (Phrase("small effusion"), "a small effusion"),
-        (Phrase("LLL opacity"), "an LLL opacity"),
-        (Phrase("PICC"), "a PICC"),
-        (Phrase("NG tube"), "an NG tube"),
-        (Phrase("cardiomegaly", article=False), "cardiomegaly"),
+        (NounPhrase("opacity"), "an opacity"),
+        (NounPhrase("small effusion"), "a small effusion"),
+        (NounPhrase("LLL opacity"), "an LLL opacity"),
+        (NounPhrase("PICC"), "a PICC"),
+        (NounPhrase("NG tube"), "an NG tube"),
+        (NounPhrase("cardiomegaly", takes_article=False), "cardiomegaly"),
     ],
 )
-def test_articles(phrase: Phrase, full: str) -> None:
-    assert phrase.full == full
+def test_articles(phrase: NounPhrase, full: str) -> None:
+    assert phrase.with_article == full
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def test_articles(phrase: Phrase, full: str) -> None:
     ],
 )
 def test_number(words: str, plural: bool) -> None:
-    assert Phrase(words, article=False).plural is plural
-    assert not Phrase(words).plural  # "a mass", "an abscess"
+    assert NounPhrase(words, takes_article=False).is_plural is plural
+    assert not NounPhrase(words).is_plural  # "a mass", "an abscess"
 
 
 @pytest.mark.parametrize(
@@ -52,22 +52,22 @@ def test_number(words: str, plural: bool) -> None:
     ],
 )
 def test_verbs_agree(template: str, text: str) -> None:
-    assert fill(template, Phrase("small effusions", article=False)) == text
+    assert fill_template(template, NounPhrase("small effusions", takes_article=False)) == text
 
 
-@pytest.mark.parametrize("key", [key for key, finding in FINDINGS.items() if finding.graded])
+@pytest.mark.parametrize("key", [key for key, finding in FINDINGS.items() if finding.has_severity])
 def test_only_what_has_a_size_is_given_one(key: str) -> None:
     rng = Random(key)
-    sized = key in SIZED or FINDINGS[key].region == "pleura"
-    for degree in DEGREES:
-        first = {noun_phrase(Fact(key, severity=degree), rng).words.split()[0] for _ in range(60)}
-        assert bool(first & SIZES) <= sized, first & SIZES
+    sized = key in FINDINGS_WITH_SIZE or FINDINGS[key].region == "pleura"
+    for degree in SEVERITY_WORDS:
+        first = {noun_phrase(Fact(key, severity=degree), rng).text.split()[0] for _ in range(60)}
+        assert bool(first & SIZE_WORDS) <= sized, first & SIZE_WORDS
 
 
 def test_a_phrase_holds_a_name_of_the_finding() -> None:
     for key, finding in FINDINGS.items():
         rng = Random(key)
-        for place in PLACES[finding.places] or (None,):
-            words = noun_phrase(Fact(key, location=place or None), rng).words
-            stems = [noun.removeprefix("*").removeprefix("lung ")[:-1] for noun in finding.nouns]
+        for place in LOCATIONS[finding.location_group] or (None,):
+            words = noun_phrase(Fact(key, location=place or None), rng).text
+            stems = [noun.removeprefix("*").removeprefix("lung ")[:-1] for noun in finding.names]
             assert any(stem in words for stem in stems), (key, words)

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from radreward.criteria import Criteria, Criterion, MRScore, RadCliQ, RadCliQSignificance
+from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.data.records import read_groups
 from radreward.errors import InputError
 from radreward.synthesis import synthesize, synthesize_files
-from radreward.synthesis.error_counting import count_errors, radcliq_errors
-from radreward.synthesis.pipeline import Length
-from radreward.text.report_parser import LONGEST, annotate
+from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
+from radreward.synthesis.pipeline import Granularity
+from radreward.text.report_parser import MAX_REPORT_CHARS, parse_report
 
-ALL = [RadCliQ(), RadCliQSignificance(), MRScore()]
+ALL = [RadCliQCriteria(), RadCliQSignificanceCriteria(), MRScoreCriteria()]
 DIGEST = """
 import hashlib
 from radreward.criteria import MRScore
@@ -37,26 +37,26 @@ def test_groups_have_different_totals_and_all_tags(criteria: Criteria) -> None:
         assert len(group.candidates) == 4
         errors = [candidate.errors or {} for candidate in group.candidates]
         assert all(tuple(entry) == criteria.tags for entry in errors)
-        assert len({float(criteria.total(criteria.quality(criteria.vector(entry)))) for entry in errors}) > 1
+        assert len({float(criteria.total_quality(criteria.quality(criteria.to_tensor(entry)))) for entry in errors}) > 1
 
 
 def test_counts_are_what_the_texts_say() -> None:
-    for group in synthesize(RadCliQ(), 300, seed=3):
-        reference = annotate(group.reference).facts
+    for group in synthesize(RadCliQCriteria(), 300, seed=3):
+        reference = parse_report(group.reference).facts
         for candidate in group.candidates:
-            counts = radcliq_errors(count_errors(reference, annotate(candidate.text).facts))
+            counts = to_radcliq_counts(count_errors(reference, parse_report(candidate.text).facts))
             assert counts == candidate.errors, (group.reference, candidate.text)
 
 
 def test_a_group_depends_on_seed_and_number_only() -> None:
-    many, few = list(synthesize(RadCliQ(), 20, seed=5)), list(synthesize(RadCliQ(), 10, seed=5))
+    many, few = list(synthesize(RadCliQCriteria(), 20, seed=5)), list(synthesize(RadCliQCriteria(), 10, seed=5))
     assert many[:10] == few
     assert [group.id for group in few] == [f"synthetic-5-{number}" for number in range(10)]
-    assert few != list(synthesize(RadCliQ(), 10, seed=6))
+    assert few != list(synthesize(RadCliQCriteria(), 10, seed=6))
 
 
 def test_other_processes_give_the_same() -> None:
-    expected = hashlib.sha256(repr(list(synthesize(MRScore(), 30, seed=4))).encode()).hexdigest()
+    expected = hashlib.sha256(repr(list(synthesize(MRScoreCriteria(), 30, seed=4))).encode()).hexdigest()
     for hash_seed in ("1", "2"):
         environment = os.environ | {"PYTHONHASHSEED": hash_seed}
         command = [sys.executable, "-c", DIGEST]
@@ -65,17 +65,17 @@ def test_other_processes_give_the_same() -> None:
 
 
 def test_real_reports_keep_their_text_and_take_turns() -> None:
-    groups = list(synthesize(MRScore(), 12, seed=1, reports=REPORTS))
+    groups = list(synthesize(MRScoreCriteria(), 12, seed=1, reports=REPORTS))
     assert [group.reference for group in groups] == REPORTS * 4
     for group in groups[::3]:
         assert all("near the shrapnel." in candidate.text for candidate in group.candidates)
-    assert groups == list(synthesize(MRScore(), 12, seed=1, reports=REPORTS))
+    assert groups == list(synthesize(MRScoreCriteria(), 12, seed=1, reports=REPORTS))
 
 
 @pytest.mark.parametrize(("groups", "per_reference", "name"), [(0, 3, "groups"), (3, 1, "per_reference")])
 def test_numbers_too_small(groups: int, per_reference: int, name: str) -> None:
     with pytest.raises(ValueError, match=rf"`{name}` to be >="):
-        synthesize(RadCliQ(), groups, per_reference)
+        synthesize(RadCliQCriteria(), groups, per_reference)
 
 
 @pytest.mark.parametrize("criteria", ALL, ids=lambda criteria: criteria.name)
@@ -104,21 +104,21 @@ def test_files_and_card_add_up(tmp_path: Path, criteria: Criteria) -> None:
         ("report", 3, "041bd2d3621419de5ec309811ce752fa18addeeb02b5c177f9f2b138ccccd8fe"),
     ],
 )
-def test_the_data_of_the_shipped_model(length: Length, per_reference: int, digest: str) -> None:
+def test_the_data_of_the_shipped_model(length: Granularity, per_reference: int, digest: str) -> None:
     """What a model was trained on can be made again: change these figures together with the model only."""
-    groups = list(synthesize(RadCliQSignificance(), 50, per_reference, seed=0, length=length))
+    groups = list(synthesize(RadCliQSignificanceCriteria(), 50, per_reference, seed=0, granularity=length))
     assert hashlib.sha256(repr(groups).encode()).hexdigest() == digest
 
 
 def test_statements_are_short_and_only_for_criteria_that_need_no_sections() -> None:
-    groups = list(synthesize(RadCliQ(), 40, 6, seed=0, length="statement"))
+    groups = list(synthesize(RadCliQCriteria(), 40, 6, seed=0, granularity="statement"))
     assert sum(len(group.reference.split()) for group in groups) / 40 < 20
-    for criteria, reports in ((MRScore(), None), (RadCliQ(), REPORTS)):
+    for criteria, reports in ((MRScoreCriteria(), None), (RadCliQCriteria(), REPORTS)):
         with pytest.raises(InputError, match="length: Expected `report`"):
-            next(synthesize(criteria, 1, reports=reports, length="statement"))
+            next(synthesize(criteria, 1, reports=reports, granularity="statement"))
 
 
-@pytest.mark.parametrize("criterion", RadCliQSignificance().criteria, ids=lambda criterion: criterion.tag)
+@pytest.mark.parametrize("criterion", RadCliQSignificanceCriteria().criteria, ids=lambda criterion: criterion.tag)
 def test_criteria_of_one_tag_get_references_that_can_be_wrong_about_it(criterion: Criterion) -> None:
     criteria = Criteria("one", [criterion])
     for group in synthesize(criteria, 3, seed=0):
@@ -126,18 +126,18 @@ def test_criteria_of_one_tag_get_references_that_can_be_wrong_about_it(criterion
 
 
 def test_criteria_that_a_given_report_cannot_serve() -> None:
-    criteria = Criteria("one", [RadCliQ().criteria[RadCliQ().tags.index("incorrect_severity")]])
+    criteria = Criteria("one", [RadCliQCriteria().criteria[RadCliQCriteria().tags.index("incorrect_severity")]])
     with pytest.raises(InputError, match=r"criteria one: no candidates .* for the report 'Shrapnel\.'"):
         list(synthesize(criteria, 1, reports=["Shrapnel.", "Lungs are clear."]))
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("Comparison: None.", "but it has neither"), ("however", "no place"), ("a " * LONGEST, "at most 20000")],
+    [("Comparison: None.", "but it has neither"), ("however", "no place"), ("a " * MAX_REPORT_CHARS, "at most 20000")],
 )
 def test_a_given_report_that_cannot_be_used(text: str, message: str) -> None:
     with pytest.raises(InputError, match=rf"reports\[2\]: Expected .*{message}"):
-        next(synthesize(RadCliQ(), 1, reports=[*REPORTS[:2], text]))
+        next(synthesize(RadCliQCriteria(), 1, reports=[*REPORTS[:2], text]))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_reports_without_a_body_are_found_before_anything_is_made(tmp_path: Path
     path = tmp_path / "my.csv"
     path.write_text("report\n" + rows, encoding="utf-8")
     with pytest.raises(InputError) as error:
-        synthesize_files(tmp_path / "out", RadCliQ(), 2, reports=path)
+        synthesize_files(tmp_path / "out", RadCliQCriteria(), 2, reports=path)
     assert all(part in str(error.value) for part in [str(path), *parts]), error.value
     assert not (tmp_path / "out").exists()
 
@@ -161,7 +161,7 @@ def test_rows_without_text_are_told(tmp_path: Path, caplog: pytest.LogCaptureFix
     path = tmp_path / "my.csv"
     path.write_text('report,id\nNo edema.,1\n,2\nSmall left effusion.,3\n" ",4\n', encoding="utf-8")
     with caplog.at_level(logging.WARNING):
-        synthesize_files(tmp_path / "out", RadCliQ(), 2, reports=path)
+        synthesize_files(tmp_path / "out", RadCliQCriteria(), 2, reports=path)
     assert caplog.messages == [f"{path}: 2 rows without text are left out, first row 2."]
     card = json.loads((tmp_path / "out" / "card.json").read_text(encoding="utf-8"))
     assert (card["source"], card["reports"]) == ("my.csv", {"used": 2, "empty rows": 2})
@@ -170,8 +170,8 @@ def test_rows_without_text_are_told(tmp_path: Path, caplog: pytest.LogCaptureFix
 
 def test_plain_reports_have_no_more_findings_than_wanted() -> None:
     def findings(most: int) -> set[int]:
-        groups = synthesize(RadCliQ(), 60, seed=3, length="plain", most=most)
-        return {sum(fact.positive for fact in annotate(group.reference).facts) for group in groups}
+        groups = synthesize(RadCliQCriteria(), 60, seed=3, granularity="plain", max_findings=most)
+        return {sum(fact.positive for fact in parse_report(group.reference).facts) for group in groups}
 
     assert findings(1) == {1}
     assert findings(3) == {1, 2, 3}
@@ -179,6 +179,6 @@ def test_plain_reports_have_no_more_findings_than_wanted() -> None:
 
 def test_findings_are_counted_in_plain_reports_only() -> None:
     with pytest.raises(InputError, match="most: Expected `length` to be plain"):
-        synthesize(RadCliQ(), 1, most=1)
+        synthesize(RadCliQCriteria(), 1, max_findings=1)
     with pytest.raises(ValueError, match="Expected `most` to be >= 1 but got -1"):
-        synthesize(RadCliQ(), 1, length="plain", most=-1)
+        synthesize(RadCliQCriteria(), 1, granularity="plain", max_findings=-1)

@@ -7,12 +7,17 @@ from random import Random
 
 import pytest
 
-from radreward.synthesis.fact_sampling import sample_fact, sample_keys
-from radreward.synthesis.relation_generator import CLEAR, related_sentences, relation, says_held_name
+from radreward.synthesis.fact_sampling import sample_fact, sample_findings
+from radreward.synthesis.relation_generator import (
+    ALL_CLEAR_FACT,
+    generate_sentence_relations,
+    relation_score,
+    uses_held_out_name,
+)
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
-from radreward.text.report_parser import read
-from radreward.text.sentence_templates import FILLER
+from radreward.text.report_parser import parse_sentence
+from radreward.text.sentence_templates import FILLER_SENTENCES
 
 EFFUSION = Fact("effusion", location="left", severity="mild")
 
@@ -31,62 +36,62 @@ EFFUSION = Fact("effusion", location="left", severity="mild")
         ([Fact("pneumonia", "absent")], [Fact("opacity")], None),
         ([Fact("pneumonia")], [Fact("opacity")], 0.5),
         ([EFFUSION], [Fact("scoliosis")], 0),
-        ([EFFUSION], [Fact(FILLER[0])], 0),
-        ([Fact(FILLER[0])], [Fact(FILLER[0])], 1),
-        ([CLEAR], [CLEAR], 1),
-        ([CLEAR], [Fact("tension")], -1),
-        ([CLEAR], [Fact("edema", "absent")], 0.5),
-        ([CLEAR], [Fact("scoliosis")], None),
+        ([EFFUSION], [Fact(FILLER_SENTENCES[0])], 0),
+        ([Fact(FILLER_SENTENCES[0])], [Fact(FILLER_SENTENCES[0])], 1),
+        ([ALL_CLEAR_FACT], [ALL_CLEAR_FACT], 1),
+        ([ALL_CLEAR_FACT], [Fact("tension")], -1),
+        ([ALL_CLEAR_FACT], [Fact("edema", "absent")], 0.5),
+        ([ALL_CLEAR_FACT], [Fact("scoliosis")], None),
         ([Fact("organ: heart", "absent")], [Fact("organ: heart", "present", None, "dilated")], -1),
         ([Fact("organ: heart", "absent")], [Fact("organ: rib", "absent")], 0),
         ([Fact("heart disease")], [Fact("organ: heart", "absent")], None),
     ],
 )
 def test_facts_decide(ours: list[Fact], theirs: list[Fact], score: float | None) -> None:
-    assert relation(ours, theirs) == score
-    assert relation(theirs, ours) == score
+    assert relation_score(ours, theirs) == score
+    assert relation_score(theirs, ours) == score
 
 
 def test_relations_have_no_order_and_one_self() -> None:
     rng = Random(0)
-    facts = [sample_fact(key, rng) for key in sample_keys(rng, tuple(FINDINGS), 60)]
+    facts = [sample_fact(key, rng) for key in sample_findings(rng, tuple(FINDINGS), 60)]
     for one, other in product(facts, facts):
-        assert relation([one], [other]) == relation([other], [one])
-    assert all(relation([fact], [fact]) == 1 for fact in facts)
+        assert relation_score([one], [other]) == relation_score([other], [one])
+    assert all(relation_score([fact], [fact]) == 1 for fact in facts)
 
 
 def test_sentences_say_what_their_scores_say() -> None:
     """Facts that are read back from sentences that say nothing else give the same scores again."""
     checked = 0
-    for record in related_sentences(40, seed=5):
-        readings = [read(text.split(". ", 1)[-1]) for text in record.sentences]
+    for record in generate_sentence_relations(40, seed=5):
+        readings = [parse_sentence(text.split(". ", 1)[-1]) for text in record.sentences]
         for one, other, score in record.pairs:
-            if all(reading.whole and reading.facts for reading in (readings[one], readings[other])):
-                assert relation(readings[one].facts, readings[other].facts) == score, record.sentences
+            if all(reading.is_complete and reading.facts for reading in (readings[one], readings[other])):
+                assert relation_score(readings[one].facts, readings[other].facts) == score, record.sentences
                 checked += 1
     assert checked > 300
 
 
 def test_all_scores_come_up_and_equal_seeds_are_equal() -> None:
-    records = list(related_sentences(30, seed=1))
+    records = list(generate_sentence_relations(30, seed=1))
     assert {score for record in records for *_, score in record.pairs} == {1.0, 0.5, 0.0, -1.0}
-    assert records == list(related_sentences(30, seed=1))
-    assert records != list(related_sentences(30, seed=2))
+    assert records == list(generate_sentence_relations(30, seed=1))
+    assert records != list(generate_sentence_relations(30, seed=2))
     assert all(0 <= one < other < len(record.sentences) for record in records for one, other, _ in record.pairs)
 
 
 def test_held_out_wordings_and_names_are_for_tests_alone() -> None:
     texts = {
-        part: " ".join(t.lower() for r in related_sentences(150, 0, part) for t in r.sentences)
+        part: " ".join(t.lower() for r in generate_sentence_relations(150, 0, part) for t in r.sentences)
         for part in ("train", "test")
     }
     for words in ("the study demonstrates ", "no radiographic evidence of ", "parenchymal opacity"):
         assert words in texts["test"], words
         assert words not in texts["train"], words
     assert "note made of " in texts["train"]
-    assert says_held_name("opacity", "parenchymal opacity")
+    assert uses_held_out_name("opacity", "parenchymal opacity")
 
 
 def test_no_record_is_refused() -> None:
     with pytest.raises(ValueError, match="Expected `count` to be >= 1"):
-        related_sentences(0).__next__()
+        generate_sentence_relations(0).__next__()

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.synthesis import synthesize_files
-from radreward.synthesis.report_reader import Reports, read_reports
-from radreward.text.report_parser import LONGEST
+from radreward.synthesis.report_reader import ReportTexts, read_reports
+from radreward.text.report_parser import MAX_REPORT_CHARS
 
 
 def _csv(tmp_path: Path, content: str | bytes) -> Path:
@@ -28,13 +28,16 @@ def _csv(tmp_path: Path, content: str | bytes) -> Path:
         ("report\n\n", ["at least two reports", "got 0"]),
         (b"report\nNo edema.\n\xff\xfe scar.\n", ["row 2", "'report'", "UTF-8"]),
         ("report\nNo edema.\nScar.,more\n", ["row 2", "as many fields"]),
-        (f"report\nNo edema.\n{'a ' * LONGEST}\n", ["row 2", "'report'", f"at most {LONGEST} characters"]),
+        (
+            f"report\nNo edema.\n{'a ' * MAX_REPORT_CHARS}\n",
+            ["row 2", "'report'", f"at most {MAX_REPORT_CHARS} characters"],
+        ),
     ],
 )
 def test_reports_that_cannot_be_used(tmp_path: Path, content: str | bytes, parts: list[str]) -> None:
     path = _csv(tmp_path, content)
     with pytest.raises(InputError) as error:
-        synthesize_files(tmp_path / "out", RadCliQ(), 2, reports=path)
+        synthesize_files(tmp_path / "out", RadCliQCriteria(), 2, reports=path)
     message = str(error.value)
     assert "\n" not in message
     assert all(part in message for part in [str(path), *parts]), message
@@ -68,7 +71,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_empty_reports_are_left_out_and_sections_joined(tmp_path: Path) -> None:
     path = _csv(tmp_path, 'findings,impression\n"No  edema.\nScar.",\n,\n,Scoliosis.\nNo mass.,Scar.\n')
-    assert read_reports(path) == Reports(["No edema. Scar.", "Scoliosis.", "No mass. Scar."], [2])
+    assert read_reports(path) == ReportTexts(["No edema. Scar.", "Scoliosis.", "No mass. Scar."], [2])
 
 
 def test_a_column_of_ones_choice(tmp_path: Path) -> None:

@@ -1,14 +1,14 @@
 import pytest
 
-from radreward.synthesis.triads import OPERATORS, triads, triads_of
-from radreward.text.report_parser import read
+from radreward.synthesis.triads import TRIAD_OPERATORS, generate_triads, triads_from_sentences
+from radreward.text.report_parser import parse_sentence
 
 
 def test_the_rewrite_states_the_same_and_the_opposite_does_not() -> None:
-    made = list(triads(120, seed=3))
-    assert {triad.operator for triad in made} == set(OPERATORS)
+    made = list(generate_triads(120, seed=3))
+    assert {triad.operator for triad in made} == set(TRIAD_OPERATORS)
     for triad in made:
-        (original,), (rewrite,), (opposite,) = (read(text).facts for text in triad[1:])
+        (original,), (rewrite,), (opposite,) = (parse_sentence(text).facts for text in triad[1:])
         assert rewrite == original
         assert triad.rewrite != triad.original
         if triad.operator == "negation":
@@ -23,9 +23,9 @@ def test_the_rewrite_states_the_same_and_the_opposite_does_not() -> None:
 
 
 def test_equal_seeds_make_equal_triads() -> None:
-    assert list(triads(12, 5)) == list(triads(12, 5)) != list(triads(12, 6))
+    assert list(generate_triads(12, 5)) == list(generate_triads(12, 5)) != list(generate_triads(12, 6))
     with pytest.raises(ValueError, match="Expected `count` to be >= 1 but got 0"):
-        triads(0)
+        generate_triads(0)
 
 
 REAL = [
@@ -37,10 +37,10 @@ REAL = [
 
 
 def test_real_sentences_keep_all_but_the_exchanged_words() -> None:
-    made = list(triads_of(REAL, seed=2))
+    made = list(triads_from_sentences(REAL, seed=2))
     assert {triad.original for triad in made} == set(REAL[:3])
     for triad in made:
-        before, same, after = (read(text).facts for text in triad[1:])
+        before, same, after = (parse_sentence(text).facts for text in triad[1:])
         assert same == before != after
         if triad.original == REAL[0]:
             assert triad.opposite.endswith("silhouetting the hemidiaphragm.")

@@ -5,20 +5,20 @@ from random import Random
 import pytest
 
 from radreward.synthesis.fact_sampling import sample_facts
-from radreward.synthesis.grammar import render
-from radreward.synthesis.report_styles import Style
+from radreward.synthesis.grammar import render_report
+from radreward.synthesis.report_styles import ReportStyle
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
-from radreward.text.normal_statements import denied_findings, says_nothing
-from radreward.text.sentence_templates import ALL_CLEAR, NORMAL
+from radreward.text.normal_statements import is_uninformative, negated_findings
+from radreward.text.sentence_templates import ALL_CLEAR_STATEMENTS, NORMAL_STATEMENTS
 
-WRITTEN = [(text, keys) for keys, texts in NORMAL.items() for text in texts]
-CLEAR_LUNGS = set(NORMAL["opacity", "consolidation"])
+WRITTEN = [(text, keys) for keys, texts in NORMAL_STATEMENTS.items() for text in texts]
+CLEAR_LUNGS = set(NORMAL_STATEMENTS["opacity", "consolidation"])
 
 
 @pytest.mark.parametrize(("text", "keys"), WRITTEN, ids=[text for text, _ in WRITTEN])
 def test_what_is_written_denies_its_findings(text: str, keys: tuple[str, ...]) -> None:
-    assert denied_findings(text.lower()) == keys
+    assert negated_findings(text.lower()) == keys
     assert set(keys) <= FINDINGS.keys()
 
 
@@ -37,22 +37,28 @@ def test_what_is_written_denies_its_findings(text: str, keys: tuple[str, ...]) -
     ],
 )
 def test_other_wordings(text: str, keys: tuple[str, ...]) -> None:
-    assert denied_findings(text) == keys
+    assert negated_findings(text) == keys
 
 
-@pytest.mark.parametrize("text", [*ALL_CLEAR, "", "...", "no acute process identified in the chest", "normal study"])
+@pytest.mark.parametrize(
+    "text", [*ALL_CLEAR_STATEMENTS, "", "...", "no acute process identified in the chest", "normal study"]
+)
 def test_nothing_is_said(text: str) -> None:
-    assert says_nothing(text.lower())
+    assert is_uninformative(text.lower())
 
 
 @pytest.mark.parametrize("text", ["shrapnel.", "no shrapnel.", "acute disease.", "normal heart", "disease"])
 def test_something_is_said(text: str) -> None:
-    assert not says_nothing(text)
+    assert not is_uninformative(text)
 
 
 def _normal(facts: tuple[Fact, ...], rng: Random) -> list[tuple[str, ...]]:
     texts = dict(WRITTEN)
-    return [texts[entry.text] for entry in render(facts, rng, Style(filler=0.0)).sentences if entry.text in texts]
+    return [
+        texts[entry.text]
+        for entry in render_report(facts, rng, ReportStyle(filler_probability=0.0)).sentences
+        if entry.text in texts
+    ]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +86,7 @@ def test_lungs_with_something_in_them_are_not_called_clear() -> None:
     seen = 0
     for seed in range(500):
         rng = Random(seed)
-        report = render(sample_facts(rng), rng, Style())
+        report = render_report(sample_facts(rng), rng, ReportStyle())
         if CLEAR_LUNGS & {entry.text for entry in report.sentences}:
             seen += 1
             found = [FINDINGS[fact.finding] for fact in report.facts if fact.positive]

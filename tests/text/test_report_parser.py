@@ -4,24 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.synthesis.candidates import any_report
+from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.fact_sampling import sample_facts
-from radreward.synthesis.grammar import render
-from radreward.synthesis.report_styles import Style, sample_style
+from radreward.synthesis.grammar import render_report
+from radreward.synthesis.report_styles import ReportStyle, sample_style
 from radreward.text.findings import FINDINGS
 from radreward.text.report_parser import (
-    LONGEST,
-    Excerpt,
-    annotate,
-    read,
+    MAX_REPORT_CHARS,
+    PartiallyParsedSentence,
+    is_fully_parsed,
+    parse_report,
+    parse_sentence,
     sentence_facts,
-    split_sentences,
-    wholly_read,
+    split_simple_sentences,
 )
 
-random_report = any_report(sample_style)
+random_report = random_report_source(sample_style)
 
-WORDS = [noun.removeprefix("*") for entry in FINDINGS.values() for noun in entry.nouns] + [
+WORDS = [noun.removeprefix("*") for entry in FINDINGS.values() for noun in entry.names] + [
     *("no", "not", "without", "left", "RLL", "small", "severe", "possible", "unchanged", "new", "and", "or", "with"),
     *("Findings:", "IMPRESSION:", "Technique:", "1.", ".", ",", "İ", "ß", "___", "tube,", "is", "seen", "\n", "It"),
 ]
@@ -31,14 +31,14 @@ TEXTS = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(WORDS), max_si
 def test_reads_back_what_the_grammar_wrote() -> None:
     for seed in range(500):
         report = random_report(Random(seed))
-        assert set(annotate(report.text).facts) == set(report.facts), report.text
+        assert set(parse_report(report.text).facts) == set(report.facts), report.text
 
 
 def test_reads_back_sections() -> None:
     for seed in range(100):
         rng = Random(seed)
-        report = render(sample_facts(rng), rng, Style("both", headed=True, history=True))
-        again = annotate(report.text)
+        report = render_report(sample_facts(rng), rng, ReportStyle("both", has_headings=True, has_history=True))
+        again = parse_report(report.text)
         assert again.text == report.text
         for section in ("findings", "impression", "indication"):
             facts = [
@@ -48,17 +48,17 @@ def test_reads_back_sections() -> None:
 
 
 def test_most_of_what_the_grammar_writes_is_read_wholly() -> None:
-    entries = [entry for seed in range(300) for entry in annotate(random_report(Random(seed)).text).sentences]
+    entries = [entry for seed in range(300) for entry in parse_report(random_report(Random(seed)).text).sentences]
     stated = [entry for entry in entries if entry.facts]
-    assert sum(isinstance(entry, Excerpt) for entry in stated) < 0.1 * len(stated)
+    assert sum(isinstance(entry, PartiallyParsedSentence) for entry in stated) < 0.1 * len(stated)
 
 
 @given(TEXTS)
 def test_any_text_is_kept_and_spans_are_within(text: str) -> None:
-    report = annotate(text)
+    report = parse_report(text)
     assert report.text == " ".join(text.split())
     for entry in report.sentences:
-        for spans in read(entry.text).spans:
+        for spans in parse_sentence(entry.text).spans:
             for span in filter(None, spans):
                 assert 0 <= span[0] < span[1] <= len(entry.text)
                 assert entry.text[slice(*span)] == entry.text[slice(*span)].strip()
@@ -66,22 +66,22 @@ def test_any_text_is_kept_and_spans_are_within(text: str) -> None:
 
 @given(TEXTS)
 def test_spans_hold_the_name(text: str) -> None:
-    for entry in annotate(text).sentences:
-        reading = read(entry.text)
+    for entry in parse_report(text).sentences:
+        reading = parse_sentence(entry.text)
         for fact, spans in zip(reading.facts, reading.spans, strict=bool(reading.spans)):
             assert sentence_facts(entry.text[slice(*spans.name)])[0].finding == fact.finding
 
 
 def test_time_is_bounded() -> None:
     """Without full stops there is nothing to read; with them, a report of the greatest length takes a moment."""
-    endless = ("small left effusion, no edema and " * 1000)[:LONGEST]
-    assert annotate(endless).facts == ()
-    assert len(annotate("Small left pleural effusion. " * (LONGEST // 30)).facts) == 1
+    endless = ("small left effusion, no edema and " * 1000)[:MAX_REPORT_CHARS]
+    assert parse_report(endless).facts == ()
+    assert len(parse_report("Small left pleural effusion. " * (MAX_REPORT_CHARS // 30)).facts) == 1
 
 
 def test_a_text_too_long_is_refused() -> None:
     with pytest.raises(ValueError, match="at most 20000 characters but got 20001"):
-        annotate("a" * (LONGEST + 1))
+        parse_report("a" * (MAX_REPORT_CHARS + 1))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_text_too_long_is_refused() -> None:
     ],
 )
 def test_sentences(text: str, sentences: list[str]) -> None:
-    assert split_sentences(text) == sentences
+    assert split_simple_sentences(text) == sentences
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_sentences(text: str, sentences: list[str]) -> None:
     ],
 )
 def test_wild_sentences(text: str, facts: set[str | tuple[str | None, ...]]) -> None:
-    read_facts = annotate(text).facts
+    read_facts = parse_report(text).facts
     for expected in facts:
         if isinstance(expected, tuple):
             assert expected in {fact[:4] for fact in read_facts}
@@ -139,7 +139,7 @@ def test_wild_sentences(text: str, facts: set[str | tuple[str | None, ...]]) -> 
     ],
 )
 def test_read_wholly(text: str) -> None:
-    assert wholly_read(annotate(text))
+    assert is_fully_parsed(parse_report(text))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_read_wholly(text: str) -> None:
     ],
 )
 def test_not_read_wholly(text: str) -> None:
-    assert not wholly_read(annotate(text))
+    assert not is_fully_parsed(parse_report(text))
 
 
 @pytest.mark.parametrize(
@@ -177,14 +177,16 @@ def test_not_read_wholly(text: str) -> None:
     ],
 )
 def test_only_findings_and_impression_are_read(text: str) -> None:
-    report = annotate(text)
+    report = parse_report(text)
     assert {fact.finding for fact in report.facts} == {"scar"}
     assert report.text == text
-    assert wholly_read(report)
+    assert is_fully_parsed(report)
 
 
 def test_headings_are_sentences_that_head() -> None:
-    report = annotate("History: Fall. IMPRESSION: No edema.")
-    heads = [entry.text for entry in report.sentences if isinstance(entry, Excerpt) and entry.heads]
+    report = parse_report("History: Fall. IMPRESSION: No edema.")
+    heads = [
+        entry.text for entry in report.sentences if isinstance(entry, PartiallyParsedSentence) and entry.is_heading
+    ]
     assert heads == ["History:", "IMPRESSION:"]
     assert [entry.section for entry in report.sentences] == ["indication"] * 2 + ["impression"] * 2

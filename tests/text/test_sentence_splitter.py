@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from radreward.text.sentence_splitter import sentences, split_sentences
+from radreward.text.sentence_splitter import sentence_spans, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=40).map(" ".join), st.lis
 @example("\x1c.\x85 a")
 @example("\ud800. a")
 def test_pieces_and_gaps_are_the_text(report: str) -> None:
-    spans = sentences(report)
+    spans = sentence_spans(report)
     edges = [0, *(place for span in spans for place in span), len(report)]
     assert edges == sorted(edges)
     pieces = [report[start:end] for start, end in spans]
@@ -118,5 +118,5 @@ def test_plain_sentences_are_told_apart(plain: list[str]) -> None:
 @pytest.mark.parametrize("unit", [".", ". ", "\n", "\n ", "a.", "1. ", "Dr. ", '."', "A", "_", "?", "no edema. "])
 def test_time_is_linear(unit: str) -> None:
     report = unit * (400_000 // len(unit))  # quadratic time would run into the limit of a test
-    spans = sentences(report)
+    spans = sentence_spans(report)
     assert sum(end - start for start, end in spans) <= len(report)

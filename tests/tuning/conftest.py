@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from radreward.tuning import StudySettings, read_settings
+from radreward.tuning import StudyConfig, load_study_config
 from tests import tiny_run as toys
 
 
@@ -27,9 +27,9 @@ def study_file(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def settings(study_file: Callable[..., Path]) -> Callable[..., StudySettings]:
-    def read(**entries: Any) -> StudySettings:
-        return read_settings(study_file(**entries))
+def settings(study_file: Callable[..., Path]) -> Callable[..., StudyConfig]:
+    def read(**entries: Any) -> StudyConfig:
+        return load_study_config(study_file(**entries))
 
     return read
 

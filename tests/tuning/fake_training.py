@@ -10,7 +10,7 @@ import torch
 import yaml
 from lightning.pytorch import LightningModule
 
-from radreward.tuning import Runner
+from radreward.tuning import TrialRunner
 
 Value = Callable[[Mapping[str, Any], int], float]
 
@@ -37,7 +37,7 @@ class PretendedTraining:
                 callback.on_validation_end(self.trainer, LightningModule())
 
 
-def pretend(value: Value, metric: str = "val_tau") -> Runner:
+def pretend(value: Value, metric: str = "val_tau") -> TrialRunner:
     """A runner whose trainings validate three times."""
 
     def build(base: Path, settings: Sequence[str]) -> PretendedTraining:
@@ -48,7 +48,7 @@ def pretend(value: Value, metric: str = "val_tau") -> Runner:
         described: str = yaml.safe_dump({key: text for key, _, text in map(_split, settings)})
         return described
 
-    return Runner(build, describe)
+    return TrialRunner(build, describe)
 
 
 def _split(entry: str) -> tuple[str, str, str]:

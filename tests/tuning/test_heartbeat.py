@@ -9,7 +9,7 @@ import pytest
 from optuna.trial import Trial, TrialState, create_trial
 
 from radreward.tuning import heartbeat as workers
-from radreward.tuning.heartbeat import Watch, alive, mark, me, owns
+from radreward.tuning.heartbeat import HeartbeatMonitor, heartbeat, is_own_trial, worker_id, write_heartbeat
 
 
 @pytest.fixture
@@ -18,56 +18,58 @@ def trial() -> Trial:
 
 
 def marked(**mark: Any) -> optuna.trial.FrozenTrial:
-    return create_trial(state=TrialState.RUNNING, user_attrs={workers.MARK: {**me(), "beat": 0, **mark}})
+    return create_trial(
+        state=TrialState.RUNNING, user_attrs={workers.HEARTBEAT_ATTR: {**worker_id(), "beat": 0, **mark}}
+    )
 
 
 def test_a_process_that_is_no_more_is_dead_at_once() -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    assert Watch().look(marked(pid=ended.pid)) == "dead"
-    assert Watch().look(marked(pid=ended.pid, host="elsewhere")) == "unknown"
+    assert HeartbeatMonitor().status(marked(pid=ended.pid)) == "dead"
+    assert HeartbeatMonitor().status(marked(pid=ended.pid, host="elsewhere")) == "unknown"
 
 
 def test_what_this_process_does_not_run_any_more_is_dead() -> None:
-    assert Watch().look(marked(pid=os.getpid())) == "dead"
+    assert HeartbeatMonitor().status(marked(pid=os.getpid())) == "dead"
 
 
 def test_a_sign_of_life_and_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: clock)
-    watch, other = Watch(), {"host": "elsewhere"}
-    assert watch.look(marked(**other)) == "unknown"
-    clock = workers.GRACE
-    assert watch.look(marked(**other)) == "unknown"
-    assert watch.look(marked(**other, beat=1)) == "alive"
-    clock += workers.GRACE
-    assert watch.look(marked(**other, beat=1)) == "alive"
+    watch, other = HeartbeatMonitor(), {"host": "elsewhere"}
+    assert watch.status(marked(**other)) == "unknown"
+    clock = workers.HEARTBEAT_TIMEOUT
+    assert watch.status(marked(**other)) == "unknown"
+    assert watch.status(marked(**other, beat=1)) == "alive"
+    clock += workers.HEARTBEAT_TIMEOUT
+    assert watch.status(marked(**other, beat=1)) == "alive"
     clock += 1
-    assert watch.look(marked(**other, beat=1)) == "dead"
+    assert watch.status(marked(**other, beat=1)) == "dead"
 
 
 def test_one_that_never_gave_a_sign_is_dead_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: clock)
-    watch = Watch()
+    watch = HeartbeatMonitor()
     unmarked = create_trial(state=TrialState.RUNNING)
-    assert watch.look(unmarked) == "unknown"
-    clock = workers.GRACE + 1
-    assert watch.look(unmarked) == "dead"
+    assert watch.status(unmarked) == "unknown"
+    clock = workers.HEARTBEAT_TIMEOUT + 1
+    assert watch.status(unmarked) == "dead"
 
 
 def test_marks_go_on_until_the_trial_is_left(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "BEAT", 0.01)
-    mark(trial)
-    with alive(trial):
+    write_heartbeat(trial)
+    with heartbeat(trial):
         deadline = time.monotonic() + 20
-        while trial.study.trials[0].user_attrs[workers.MARK]["beat"] < 2:
+        while trial.study.trials[0].user_attrs[workers.HEARTBEAT_ATTR]["beat"] < 2:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-    left = trial.study.trials[0].user_attrs[workers.MARK]["beat"]
+    left = trial.study.trials[0].user_attrs[workers.HEARTBEAT_ATTR]["beat"]
     time.sleep(0.05)
-    assert trial.study.trials[0].user_attrs[workers.MARK]["beat"] == left
-    assert owns(trial.study.trials[0])
+    assert trial.study.trials[0].user_attrs[workers.HEARTBEAT_ATTR]["beat"] == left
+    assert is_own_trial(trial.study.trials[0])
 
 
 def test_a_storage_that_takes_no_mark_is_told_and_asked_again(
@@ -81,7 +83,7 @@ def test_a_storage_that_takes_no_mark_is_told_and_asked_again(
 
     monkeypatch.setattr(workers, "BEAT", 0.01)
     monkeypatch.setattr(workers, "mark", broken)
-    with alive(trial):
+    with heartbeat(trial):
         deadline = time.monotonic() + 20
         while len(tried) < 2:
             assert time.monotonic() < deadline
@@ -90,6 +92,6 @@ def test_a_storage_that_takes_no_mark_is_told_and_asked_again(
 
 
 def test_a_trial_of_another_worker_is_not_ones_own() -> None:
-    assert owns(marked())
-    assert not owns(marked(pid=1))
-    assert not owns(create_trial(state=TrialState.RUNNING))
+    assert is_own_trial(marked())
+    assert not is_own_trial(marked(pid=1))
+    assert not is_own_trial(create_trial(state=TrialState.RUNNING))

@@ -13,12 +13,12 @@ from optuna.trial import create_trial
 from rich.console import Console
 
 from radreward.errors import InputError
-from radreward.tuning import StudySettings, best_model, run_study, table, write_results
-from radreward.tuning.heartbeat import me
-from radreward.tuning.results import ranked
+from radreward.tuning import StudyConfig, best_model_location, run_study, trial_table, write_study_results
+from radreward.tuning.heartbeat import worker_id
+from radreward.tuning.results import sorted_trials
 from tests.tuning.fake_training import parabola, pretend
 
-Read = Callable[..., StudySettings]
+Read = Callable[..., StudyConfig]
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def value(chosen: Mapping[str, Any], step: int) -> float:
 def test_everything_is_written(settings: Read, tmp_path: Path, space: dict[str, Any]) -> None:
     found, runner, folder = settings(trials=12, space=space, seed=2), pretend(value), tmp_path / "run"
     study = run_study(found, runner, folder, f"journal:{tmp_path / 'log'}")
-    written = write_results(study, found, runner, folder)
+    written = write_study_results(study, found, runner, folder)
 
     rows = list(csv.DictReader(written.trials.read_text().splitlines()))
     assert [int(row["trial"]) for row in rows] == list(range(12))
@@ -71,18 +71,18 @@ def test_everything_is_written(settings: Read, tmp_path: Path, space: dict[str, 
     assert all(data.startswith(b"\x89PNG") and len(data) > 5000 for data in pictures.values())
 
     console = Console(width=200, record=True)
-    console.print(table(study, found))
+    console.print(trial_table(study, found))
     lines = [line for line in console.export_text().splitlines() if "complete" in line or "failed" in line]
     assert f"{study.best_value:.4f}" in lines[0]
     assert "ValueError: too far" in lines[-1]
-    order = [trial.value for trial in ranked(study, found) if trial.value is not None]
+    order = [trial.value for trial in sorted_trials(study, found) if trial.value is not None]
     assert order == sorted(order, reverse=True)
 
 
 def test_a_single_trial_has_a_history_only(settings: Read, tmp_path: Path) -> None:
     found, runner = settings(trials=1), pretend(parabola)
     study = run_study(found, runner, tmp_path / "run", f"journal:{tmp_path / 'log'}")
-    written = write_results(study, found, runner, tmp_path / "run")
+    written = write_study_results(study, found, runner, tmp_path / "run")
     assert [path.name for path in written.plots.iterdir()] == ["history.png"]
     assert "Needs two finished trials" in written.page.read_text()
     assert json.loads(written.importances.read_text()) == {}
@@ -95,17 +95,17 @@ def test_where_all_failed_the_first_reason_is_told(settings: Read, tmp_path: Pat
     found = settings(trials=2)
     study = run_study(found, pretend(broken), tmp_path / "run", f"journal:{tmp_path / 'log'}")
     with pytest.raises(InputError, match="study toy: none of 2 trials was finished; the first: ValueError: no 10"):
-        write_results(study, found, pretend(broken), tmp_path / "run")
+        write_study_results(study, found, pretend(broken), tmp_path / "run")
     assert (tmp_path / "run" / "trials.csv").read_text().count("ValueError: no 10") == 2
 
 
 def test_the_best_model_lies_with_whoever_trained_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     study = optuna.create_study(direction="maximize")
-    there = {"folder": str(tmp_path / "b" / "trials" / "0"), "worker": me()}
+    there = {"folder": str(tmp_path / "b" / "trials" / "0"), "worker": worker_id()}
     study.add_trial(create_trial(value=1.0, user_attrs=there))
     monkeypatch.chdir(tmp_path)
-    assert best_model(study) == "b/trials/0/model"
+    assert best_model_location(study) == "b/trials/0/model"
     monkeypatch.chdir("/")
-    assert best_model(study) == str(tmp_path / "b/trials/0/model").lstrip("/")
+    assert best_model_location(study) == str(tmp_path / "b/trials/0/model").lstrip("/")
     study.add_trial(create_trial(value=2.0, user_attrs={**there, "worker": {"host": "other 1f", "pid": 1}}))
-    assert best_model(study) == f"{tmp_path}/b/trials/0/model of other 1f"
+    assert best_model_location(study) == f"{tmp_path}/b/trials/0/model of other 1f"

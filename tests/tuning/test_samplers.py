@@ -5,14 +5,14 @@ import optuna
 import pytest
 from optuna.samplers import TPESampler
 
-from radreward.tuning import StudySettings
-from radreward.tuning.samplers import PerTrial, make_sampler
+from radreward.tuning import StudyConfig
+from radreward.tuning.samplers import ReseededSampler, create_sampler
 
-Read = Callable[..., StudySettings]
+Read = Callable[..., StudyConfig]
 
 
-def sampled(settings: StudySettings, trials: int = 8) -> list[dict[str, Any]]:
-    study = optuna.create_study(sampler=make_sampler(settings), direction="maximize")
+def sampled(settings: StudyConfig, trials: int = 8) -> list[dict[str, Any]]:
+    study = optuna.create_study(sampler=create_sampler(settings), direction="maximize")
     found = []
     for number in range(trials):
         trial = study.ask()
@@ -26,8 +26,8 @@ def test_tpe_is_joint_and_keeps_away_from_running_trials(settings: Read, conditi
     space: dict[str, Any] = {"loss": {"choices": ["a", "b"]}, "x": {"low": 0.0, "high": 1.0}}
     if conditional:
         space["x"]["when"] = {"loss": "a"}
-    sampler = make_sampler(settings(space=space))
-    assert isinstance(sampler, PerTrial)
+    sampler = create_sampler(settings(space=space))
+    assert isinstance(sampler, ReseededSampler)
     assert isinstance(sampler.sampler, TPESampler)
     assert sampler.sampler._multivariate is True
     assert sampler.sampler._constant_liar is True
@@ -44,7 +44,7 @@ def test_choices_depend_on_seed_and_number_alone(settings: Read, sampler: str) -
 
 def test_tpe_goes_where_it_was_good(settings: Read) -> None:
     found = settings(trials=40)
-    study = optuna.create_study(sampler=make_sampler(found), direction="maximize")
+    study = optuna.create_study(sampler=create_sampler(found), direction="maximize")
     tried = []
     for _ in range(40):
         trial = study.ask()

@@ -8,7 +8,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.trial import FixedTrial
 
 from radreward.errors import InputError
-from radreward.tuning import Space
+from radreward.tuning import SearchSpace
 
 LOSS = {"variants": {"mre": {"model.objective": "MarginRewardEnforcement"}, "bt": {"model.objective": "BradleyTerry"}}}
 
@@ -28,7 +28,7 @@ LOSS = {"variants": {"mre": {"model.objective": "MarginRewardEnforcement"}, "bt"
     ],
 )
 def test_distributions(entry: dict[str, Any], expected: BaseDistribution) -> None:
-    assert Space({"a.b": entry}).parameters[0].distribution == expected
+    assert SearchSpace({"a.b": entry}).parameters[0].distribution == expected
 
 
 @pytest.mark.parametrize(
@@ -60,17 +60,17 @@ def test_distributions(entry: dict[str, Any], expected: BaseDistribution) -> Non
 )
 def test_an_entry_that_cannot_be_used_is_named(entry: Any, message: str) -> None:
     with pytest.raises(InputError, match="^space: a.b: ") as raised:
-        Space({"loss": LOSS, "rate": {"low": 0, "high": 1}, "a.b": entry})
+        SearchSpace({"loss": LOSS, "rate": {"low": 0, "high": 1}, "a.b": entry})
     assert message in str(raised.value)
 
 
 @pytest.mark.parametrize("entries", [{}, None, ["a"]])
 def test_a_space_has_parameters(entries: Any) -> None:
     with pytest.raises(InputError, match="space: Expected parameters by name"):
-        Space(entries)
+        SearchSpace(entries)
 
 
-SPACE = Space(
+SPACE = SearchSpace(
     {
         "loss": LOSS,
         "model.objective.c": {"low": 0.1, "high": 1.0, "when": {"loss": "mre"}},
@@ -84,7 +84,7 @@ SPACE = Space(
 def test_settings_are_those_of_variants_and_keys() -> None:
     labels = {"loss": "bt", "model.pooling": "mean", "targets": '["query"]'}
     expected = {"model.objective": "BradleyTerry", "model.pooling": "mean", "targets": ["query"]}
-    assert SPACE.settings(labels) == expected
+    assert SPACE.overrides(labels) == expected
 
 
 def test_a_conditional_parameter_is_asked_for_with_its_condition_only() -> None:
@@ -97,7 +97,7 @@ def test_a_conditional_parameter_is_asked_for_with_its_condition_only() -> None:
 
 
 def test_branches_hold_every_choice_and_both_ends_of_every_range() -> None:
-    found = SPACE.branches()
+    found = SPACE.conditional_branches()
     for parameter in SPACE.parameters:
         seen = [labels[parameter.name] for labels in found if parameter.name in labels]
         assert seen
@@ -106,11 +106,11 @@ def test_branches_hold_every_choice_and_both_ends_of_every_range() -> None:
         else:
             assert {min(seen), max(seen)} == {parameter.distribution.low, parameter.distribution.high}  # type: ignore[type-var]
     for labels in found:
-        assert all(parameter.applies(labels) == (parameter.name in labels) for parameter in SPACE.parameters)
+        assert all(parameter.is_active(labels) == (parameter.name in labels) for parameter in SPACE.parameters)
 
 
 def test_a_grid_has_every_combination_once() -> None:
-    space = Space(
+    space = SearchSpace(
         {"a": {"low": 0.0, "high": 0.3, "step": 0.1}, "b": {"choices": [1, 2]}, "c": {"low": 1, "high": 5, "step": 2}}
     )
     found = space.grid()
@@ -122,7 +122,7 @@ def test_a_grid_has_every_combination_once() -> None:
 @pytest.mark.parametrize("entry", [{"low": 0.0, "high": 1.0}, {"low": 1, "high": 8, "log": True}])
 def test_a_grid_needs_an_end(entry: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="space: a: Expected a `step` without `log`, or `choices`, in a grid"):
-        Space({"a": entry}).grid()
+        SearchSpace({"a": entry}).grid()
 
 
 @given(st.integers(0, 2**31 - 1))
@@ -130,7 +130,7 @@ def test_whatever_is_sampled_is_among_what_was_asked_for(seed: int) -> None:
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
     labels = SPACE.suggest(study.ask())
     for parameter in SPACE.parameters:
-        assert (parameter.name in labels) == parameter.applies(labels)
+        assert (parameter.name in labels) == parameter.is_active(labels)
         if parameter.name in labels:
             among: BaseDistribution = parameter.distribution
             assert among._contains(among.to_internal_repr(labels[parameter.name]))

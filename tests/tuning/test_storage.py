@@ -8,7 +8,7 @@ from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBSto
 
 from radreward.errors import InputError
 from radreward.tuning import storage as module
-from radreward.tuning.storage import exclusive, open_storage
+from radreward.tuning.storage import open_storage, study_lock
 
 
 def test_a_file_in_the_folder_where_nothing_is_given(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_one_at_a_time(kept: BaseStorage) -> None:
     def work() -> None:
         nonlocal inside, most
         for _ in range(3):
-            with exclusive(kept, "toy"):
+            with study_lock(kept, "toy"):
                 inside += 1
                 most = max(most, inside)
                 time.sleep(0.005)
@@ -83,12 +83,12 @@ def test_one_at_a_time(kept: BaseStorage) -> None:
 def test_a_lock_that_was_left_behind_is_broken(kept: BaseStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ABANDONED", 0.2)
     optuna.create_study(storage=kept, study_name="toy (lock)").set_user_attr("holder", "a worker that is no more")
-    with exclusive(kept, "toy"):
+    with study_lock(kept, "toy"):
         assert optuna.get_all_study_names(kept) == ["toy (lock)"]
     assert optuna.get_all_study_names(kept) == []
 
 
 def test_it_is_released_after_an_error(kept: BaseStorage) -> None:
-    with pytest.raises(KeyError, match="inside"), exclusive(kept, "toy"):
+    with pytest.raises(KeyError, match="inside"), study_lock(kept, "toy"):
         raise KeyError("inside")
     assert optuna.get_all_study_names(kept) == []

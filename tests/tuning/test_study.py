@@ -14,13 +14,13 @@ from optuna.study import Study
 from optuna.trial import TrialState
 
 from radreward.errors import InputError
-from radreward.tuning import Runner, StudyError, StudySettings, run_study
+from radreward.tuning import StudyConfig, StudyError, TrialRunner, run_study
 from radreward.tuning import heartbeat as workers
 from radreward.tuning.storage import open_storage
-from radreward.tuning.study import join
+from radreward.tuning.study import open_study
 from tests.tuning.fake_training import parabola, pretend
 
-Read = Callable[..., StudySettings]
+Read = Callable[..., StudyConfig]
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -99,7 +99,7 @@ def test_no_validation_at_all(settings: Read, folder: Path) -> None:
         return training
 
     with pytest.raises(StudyError, match="never logged, because there was no validation"):
-        run_study(settings(), Runner(build, found.describe), folder)
+        run_study(settings(), TrialRunner(build, found.dump_config), folder)
 
 
 def test_a_trial_is_one_process(settings: Read, folder: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_trial_is_one_process(settings: Read, folder: Path) -> None:
         return training
 
     with pytest.raises(StudyError, match="trainer: Expected one process for a trial"):
-        run_study(settings(), Runner(build, found.describe), folder)
+        run_study(settings(), TrialRunner(build, found.dump_config), folder)
 
 
 def test_trials_below_the_median_end_early_but_never_at_the_last_step(settings: Read, folder: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_base_that_does_not_take_a_sample_is_told_before_the_first_trial(setti
         return ""
 
     with pytest.raises(InputError, match=r"study toy: .*base.yaml with x=b: x: Expected a but got b."):
-        run_study(settings(space={"x": {"choices": ["a", "b"]}}), Runner(pretend(parabola).build, refuse), folder)
+        run_study(settings(space={"x": {"choices": ["a", "b"]}}), TrialRunner(pretend(parabola).build, refuse), folder)
     assert not folder.exists()
 
 
@@ -208,7 +208,9 @@ def test_the_result_of_a_trial_that_another_worker_took_over_does_not_count_twic
         if step == 30:
             study = optuna.load_study(storage=open_storage(None, folder), study_name="toy")
             found = study.trials[-1]
-            study._storage.set_trial_user_attr(found._trial_id, workers.MARK, {"host": "other", "pid": 1, "beat": 0})
+            study._storage.set_trial_user_attr(
+                found._trial_id, workers.HEARTBEAT_ATTR, {"host": "other", "pid": 1, "beat": 0}
+            )
             study.tell(found.number, 5.0)
         return parabola(chosen, step)
 
@@ -239,11 +241,11 @@ def test_workers_share_a_study_without_a_trial_too_many(
     ]
     told = [process.communicate(timeout=120)[1] for process in started]
     assert [process.returncode for process in started] == [0, 0], told
-    study = join(settings(trials=15), open_storage(url, tmp_path), tmp_path / "run")
+    study = open_study(settings(trials=15), open_storage(url, tmp_path), tmp_path / "run")
     assert [trial.number for trial in study.trials] == list(range(15))
     assert set(states(study)) == {"COMPLETE"}
     assert len({trial.params["x"] for trial in study.trials}) == 15
-    pids = {trial.user_attrs[workers.MARK]["pid"] for trial in study.trials}
+    pids = {trial.user_attrs[workers.HEARTBEAT_ATTR]["pid"] for trial in study.trials}
     assert pids <= {process.pid for process in started}
     ran = [line.split()[1] for text in told for line in text.splitlines() if " of 15: " in line]
     assert sorted(map(int, ran)) == list(range(15))  # each once
@@ -253,12 +255,12 @@ def test_a_storage_that_goes_away_is_told(settings: Read, folder: Path, monkeypa
     def gone(*_: Any) -> None:
         raise optuna.exceptions.StorageInternalError("no route to host")
 
-    monkeypatch.setattr("radreward.tuning.study.next_task", gone)
+    monkeypatch.setattr("radreward.tuning.study.claim_trial", gone)
     with pytest.raises(InputError, match="study.db: does not answer any more .no route to host."):
         run_study(settings(), pretend(parabola), folder)
 
 
 def test_state_names_are_all_of_them() -> None:
-    from radreward.tuning.trial import STATES
+    from radreward.tuning.trial import STATE_NAMES
 
-    assert set(STATES) == set(TrialState)
+    assert set(STATE_NAMES) == set(TrialState)

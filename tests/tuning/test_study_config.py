@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from radreward.errors import InputError
-from radreward.tuning import StudySettings, read_settings
+from radreward.tuning import StudyConfig, load_study_config
 
-Read = Callable[..., StudySettings]
+Read = Callable[..., StudyConfig]
 
 
 def test_what_is_not_said_has_a_default(settings: Read) -> None:
@@ -25,14 +25,14 @@ def test_classes_come_before_their_settings_and_the_sampler_wins(settings: Read)
             "targets": {"choices": [["query"], None]},
         },
     )
-    assert found.arguments({"model.optimizer.lr": 0.5, "loss": "bt", "targets": '["query"]'}) == [
+    assert found.overrides_for({"model.optimizer.lr": 0.5, "loss": "bt", "targets": '["query"]'}) == [
         'targets=["query"]',
         "trainer.max_steps=5",
         "model.objective=BradleyTerry",
         "model.objective.c=0.1",
         "model.optimizer.lr=0.5",
     ]
-    assert found.arguments({"targets": None})[0] == "targets=null"
+    assert found.overrides_for({"targets": None})[0] == "targets=null"
 
 
 def test_a_grid_has_as_many_trials_as_combinations(settings: Read) -> None:
@@ -45,10 +45,12 @@ def test_a_grid_has_as_many_trials_as_combinations(settings: Read) -> None:
 def test_the_command_line_wins(study_file: Callable[..., Path], tmp_path: Path) -> None:
     other = tmp_path / "other.yaml"
     other.write_text("run: there\n")
-    found = read_settings(study_file(), other, 9, ["a.b=3", "--c=x"])
+    found = load_study_config(study_file(), other, 9, ["a.b=3", "--c=x"])
     assert (found.base, found.trials, dict(found.overrides)) == (other, 9, {"a.b": "3", "c": "x"})
-    assert found.identity != read_settings(study_file()).identity
-    assert read_settings(study_file(), trials=9).identity == read_settings(study_file()).identity
+    assert found.search_definition != load_study_config(study_file()).search_definition
+    assert (
+        load_study_config(study_file(), trials=9).search_definition == load_study_config(study_file()).search_definition
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,8 +88,8 @@ def test_what_cannot_be_used_is_told_with_the_file(settings: Read, entries: dict
 def test_a_file_that_is_no_study(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "study.yaml").write_text(text)
     with pytest.raises(InputError) as raised:
-        read_settings(tmp_path / "study.yaml")
+        load_study_config(tmp_path / "study.yaml")
     assert message in str(raised.value)
     assert str(raised.value).count("study.yaml") == 1
     with pytest.raises(InputError, match="a: Expected dotted.key=value"):
-        read_settings(Path("experiments/studies/margin.yaml"), overrides=["a"])
+        load_study_config(Path("experiments/studies/margin.yaml"), overrides=["a"])

@@ -18,8 +18,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from radreward.cli import build, tune
 from radreward.cli.parser import parse
 from radreward.errors import InputError
-from radreward.tuning import read_settings
-from radreward.tuning.study import check
+from radreward.tuning import load_study_config
+from radreward.tuning.study import validate_search_space
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDIES = sorted(
@@ -148,4 +148,4 @@ def test_settings_of_the_command_line_are_those_of_every_trial(base: Path, tmp_p
 @pytest.mark.parametrize("path", STUDIES, ids=[path.stem for path in STUDIES])
 def test_the_studies_of_the_project_fit_their_bases(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    check(read_settings(path), tune.fit_runner())
+    validate_search_space(load_study_config(path), tune.fit_runner())

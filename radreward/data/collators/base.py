@@ -13,7 +13,7 @@ from radreward.errors import InputError
 from radreward.types import Candidate, ReportGroup
 
 
-def known_errors(candidate: Candidate, criteria: Criteria, where: str) -> Tensor:
+def error_tensor(candidate: Candidate, criteria: Criteria, label: str) -> Tensor:
     """(N,) float32 errors of a candidate, as a batch is made of.
 
     Args:
@@ -25,11 +25,11 @@ def known_errors(candidate: Candidate, criteria: Criteria, where: str) -> Tensor
         InputError: If it has none, or other criteria or values than these allow.
     """
     if candidate.errors is None:
-        raise InputError(f"{where}: Expected errors by criterion but there are none.")
+        raise InputError(f"{label}: Expected errors by criterion but there are none.")
     try:
-        return criteria.vector(candidate.errors)
+        return criteria.to_tensor(candidate.errors)
     except InputError as error:
-        raise InputError(f"{where}: {error}") from error
+        raise InputError(f"{label}: {error}") from error
 
 
 class Collator(ABC):

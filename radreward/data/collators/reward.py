@@ -8,20 +8,20 @@ from typing import Literal
 import torch
 
 from radreward.criteria import Criteria
-from radreward.data.collators.base import Collator, known_errors
+from radreward.data.collators.base import Collator, error_tensor
 from radreward.data.packing import Packing, pack
-from radreward.data.pairing import pairs
+from radreward.data.pairing import make_pairs
 from radreward.data.tokenizer import SegmentTokenizer, load_tokenizer
 from radreward.errors import InputError
-from radreward.prompts import PairTemplate, PromptTemplate
-from radreward.types import ReportGroup, RewardTargets, TrainingBatch
+from radreward.prompts import PlainPairTemplate, PromptTemplate
+from radreward.types import ReportGroup, RewardTargets, RewardTrainingBatch
 
 
-class TooLong(ValueError):
+class PromptTooLongError(ValueError):
     """A prompt that does not fit; says how many tokens it has and how many are allowed."""
 
 
-class Prompts:
+class PromptEncoder:
     """Reports as token paths of a limited length; the same in training and in use.
 
     Args:
@@ -37,16 +37,16 @@ class Prompts:
     def __init__(self, tokenizer: str, criteria: Criteria, template: PromptTemplate, max_length: int) -> None:
         if max_length < 1:
             raise ValueError(f"Expected `max_length` to be >= 1 but got {max_length}.")
-        self.tokens = SegmentTokenizer(load_tokenizer(tokenizer))
+        self.segment_tokenizer = SegmentTokenizer(load_tokenizer(tokenizer))
         self.criteria = criteria
         self.template = template
         self.max_length = max_length
 
-    def path(self, reference: str, candidate: str) -> list[list[int]]:
+    def token_segments(self, reference: str, candidate: str) -> list[list[int]]:
         """The pieces of a prompt as token ids, from the root to the candidate; not cut."""
-        return self.tokens.pieces(self.template.render(reference, candidate, self.criteria))
+        return self.segment_tokenizer.encode_segments(self.template.render(reference, candidate, self.criteria))
 
-    def fit(self, reference: str, candidate: str, cut: bool) -> tuple[list[list[int]], bool]:
+    def encode(self, reference: str, candidate: str, truncate: bool) -> tuple[list[list[int]], bool]:
         """The path within the limit, and whether a report was cut for it.
 
         Reference and candidate keep their beginnings, in equal shares; what the template puts around them stays.
@@ -54,24 +54,29 @@ class Prompts:
         Raises:
             TooLong: If the path is longer than the limit and `cut` is off, or the template leaves no room.
         """
-        path = self.path(reference, candidate)
+        path = self.token_segments(reference, candidate)
         length = sum(map(len, path))
         if length <= self.max_length:
             return path, False
-        if not cut:
-            raise TooLong(f"expected at most {self.max_length} tokens but the prompt has {length}")
-        lengths = [self.tokens.count(text) for text in (reference, candidate)]
+        if not truncate:
+            raise PromptTooLongError(f"expected at most {self.max_length} tokens but the prompt has {length}")
+        lengths = [self.segment_tokenizer.length(text) for text in (reference, candidate)]
         room = self.max_length - (length - sum(lengths))
         while room >= 2:
             kept = min(lengths[0], max(room // 2, room - lengths[1]))
-            cut_path = self.path(self.tokens.shorten(reference, kept), self.tokens.shorten(candidate, room - kept))
+            cut_path = self.token_segments(
+                self.segment_tokenizer.truncate(reference, kept),
+                self.segment_tokenizer.truncate(candidate, room - kept),
+            )
             if sum(map(len, cut_path)) <= self.max_length:
                 return cut_path, True
             room -= 1  # a word that was cut in two may have more tokens than before
-        raise TooLong(f"expected room for two reports, but the template leaves none of {self.max_length} tokens")
+        raise PromptTooLongError(
+            f"expected room for two reports, but the template leaves none of {self.max_length} tokens"
+        )
 
 
-class PackedGroups(Collator):
+class RewardCollator(Collator):
     """Groups to a packed batch with targets and pairs.
 
     Args:
@@ -91,14 +96,14 @@ class PackedGroups(Collator):
         template: PromptTemplate | None = None,
         packing: Packing = "tree",
         max_length: int = 512,
-        too_long: Literal["error", "truncate"] = "error",
+        on_too_long: Literal["error", "truncate"] = "error",
     ) -> None:
         self.criteria = criteria
-        self.prompts = Prompts(tokenizer, criteria, template or PairTemplate(), max_length)
+        self.prompt_encoder = PromptEncoder(tokenizer, criteria, template or PlainPairTemplate(), max_length)
         self.packing: Packing = packing
-        self.too_long = too_long
+        self.on_too_long = on_too_long
 
-    def collate(self, groups: Sequence[ReportGroup]) -> TrainingBatch:
+    def collate(self, groups: Sequence[ReportGroup]) -> RewardTrainingBatch:
         """The batch.
 
         Raises:
@@ -109,15 +114,15 @@ class PackedGroups(Collator):
         for index, group in enumerate(groups):
             for number, candidate in enumerate(group.candidates, 1):
                 where = f"group {group.id!r}, candidate {number}"
-                path, was_cut = self._fit(group.reference, candidate.text, where)
+                path, was_cut = self._encode_prompt(group.reference, candidate.text, where)
                 truncated += was_cut
                 paths.append(path)
-                errors.append(known_errors(candidate, self.criteria, where))
+                errors.append(error_tensor(candidate, self.criteria, where))
                 group_of.append(index)
         quality, group_index = self.criteria.quality(torch.stack(errors)), torch.tensor(group_of)
-        return TrainingBatch(
+        return RewardTrainingBatch(
             pack(paths, self.packing),
-            RewardTargets(quality, group_index, pairs(self.criteria.total(quality), group_index)),
+            RewardTargets(quality, group_index, make_pairs(self.criteria.total_quality(quality), group_index)),
             tuple(group.id for group in groups),
             truncated,
         )
@@ -128,16 +133,16 @@ class PackedGroups(Collator):
         Raises:
             InputError: If a prompt is too long; names the group and the candidate.
         """
-        if self.too_long == "error":
+        if self.on_too_long == "error":
             for number, candidate in enumerate(group.candidates, 1):
-                self._fit(group.reference, candidate.text, f"group {group.id!r}, candidate {number}")
-        paths = [self.prompts.path(group.reference, candidate.text) for candidate in group.candidates]
+                self._encode_prompt(group.reference, candidate.text, f"group {group.id!r}, candidate {number}")
+        paths = [self.prompt_encoder.token_segments(group.reference, candidate.text) for candidate in group.candidates]
         return sum(map(len, paths[0])) + sum(len(path[-1]) for path in paths[1:])
 
-    def _fit(self, reference: str, candidate: str, where: str) -> tuple[list[list[int]], bool]:
-        cut = self.too_long == "truncate"
+    def _encode_prompt(self, reference: str, candidate: str, label: str) -> tuple[list[list[int]], bool]:
+        cut = self.on_too_long == "truncate"
         try:
-            return self.prompts.fit(reference, candidate, cut)
-        except TooLong as error:
+            return self.prompt_encoder.encode(reference, candidate, cut)
+        except PromptTooLongError as error:
             remedy = "a larger max_length" if cut else "too_long to truncate, or a larger max_length"
-            raise InputError(f"{where}: {error}. Set {remedy}.") from error
+            raise InputError(f"{label}: {error}. Set {remedy}.") from error

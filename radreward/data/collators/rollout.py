@@ -8,23 +8,23 @@ from typing import Literal
 import torch
 
 from radreward.criteria import Criteria
-from radreward.data.chat_encoding import Chat, Questions
-from radreward.data.collators.base import Collator, known_errors
-from radreward.data.collators.reward import TooLong
+from radreward.data.chat_encoding import ChatPromptEncoder, ChatTemplateName
+from radreward.data.collators.base import Collator, error_tensor
+from radreward.data.collators.reward import PromptTooLongError
 from radreward.errors import InputError
-from radreward.prompts.generative_template import AnswerTemplate
+from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.systems.radreason.prompt import RadReasonTemplate
-from radreward.types import PromptBatch, ReportGroup
+from radreward.types import ReportGroup, RolloutPromptBatch
 
 
-class PolicyPrompts(Collator):
+class RolloutCollator(Collator):
     """Groups to prompts with what is known of each candidate.
 
     Args:
         criteria: What is judged; every candidate's errors are stated by it.
         tokenizer: Name of the backbone whose tokenizer to use.
         template: How reports are put before the model, and how its answers are read.
-        chat: Whether to speak as the backbone's chat layout does, see `Questions`.
+        chat: Whether to speak as the backbone's chat layout does, see `ChatPromptEncoder`.
         max_length: Most tokens of a prompt.
         max_answer: Most tokens of an answer; a longer one is cut.
         too_long: What to do with a longer one: stop with an error that names it, or cut reference and candidate,
@@ -35,18 +35,20 @@ class PolicyPrompts(Collator):
         self,
         criteria: Criteria,
         tokenizer: str = "tiny-llama",
-        template: AnswerTemplate | None = None,
-        chat: Chat = "auto",
+        template: GenerativeTemplate | None = None,
+        chat_template: ChatTemplateName = "auto",
         max_length: int = 1024,
-        max_answer: int = 512,
-        too_long: Literal["error", "truncate"] = "error",
+        max_answer_length: int = 512,
+        on_too_long: Literal["error", "truncate"] = "error",
     ) -> None:
         self.criteria = criteria
         self.template = template or RadReasonTemplate()
-        self.questions = Questions(tokenizer, criteria, self.template, max_length, max_answer, chat)
-        self.too_long = too_long
+        self.prompt_encoder = ChatPromptEncoder(
+            tokenizer, criteria, self.template, max_length, max_answer_length, chat_template
+        )
+        self.on_too_long = on_too_long
 
-    def collate(self, groups: Sequence[ReportGroup]) -> PromptBatch:
+    def collate(self, groups: Sequence[ReportGroup]) -> RolloutPromptBatch:
         """The batch, candidates of a group beside one another.
 
         Raises:
@@ -57,14 +59,16 @@ class PolicyPrompts(Collator):
         for place, group in enumerate(groups):
             for number, candidate in enumerate(group.candidates, 1):
                 where = f"group {group.id!r}, candidate {number}"
-                path, was_cut = self._fit(group.reference, candidate.text, where)
+                path, was_cut = self._encode_prompt(group.reference, candidate.text, where)
                 truncated += was_cut
                 prompts.append(tuple(map(tuple, path)))
-                target.append(known_errors(candidate, self.criteria, where))
+                target.append(error_tensor(candidate, self.criteria, where))
                 reports.append((group.reference, candidate.text))
                 places.append(place)
         ids = tuple(group.id for group in groups)
-        return PromptBatch(tuple(prompts), torch.stack(target), tuple(reports), ids, torch.tensor(places), truncated)
+        return RolloutPromptBatch(
+            tuple(prompts), torch.stack(target), tuple(reports), ids, torch.tensor(places), truncated
+        )
 
     def length(self, group: ReportGroup) -> int:
         """Tokens of all prompts of a group.
@@ -73,14 +77,19 @@ class PolicyPrompts(Collator):
             InputError: If a prompt is too long; names the group and the candidate.
         """
         return sum(
-            sum(map(len, self._fit(group.reference, candidate.text, f"group {group.id!r}, candidate {number}")[0]))
+            sum(
+                map(
+                    len,
+                    self._encode_prompt(group.reference, candidate.text, f"group {group.id!r}, candidate {number}")[0],
+                )
+            )
             for number, candidate in enumerate(group.candidates, 1)
         )
 
-    def _fit(self, reference: str, candidate: str, where: str) -> tuple[list[list[int]], bool]:
-        cut = self.too_long == "truncate"
+    def _encode_prompt(self, reference: str, candidate: str, label: str) -> tuple[list[list[int]], bool]:
+        cut = self.on_too_long == "truncate"
         try:
-            return self.questions.fit(reference, candidate, cut)
-        except TooLong as error:
+            return self.prompt_encoder.encode(reference, candidate, cut)
+        except PromptTooLongError as error:
             remedy = "a larger max_length" if cut else "too_long to truncate, or a larger max_length"
-            raise InputError(f"{where}: {error}. Set {remedy}.") from error
+            raise InputError(f"{label}: {error}. Set {remedy}.") from error

@@ -11,16 +11,16 @@ import torch
 from torch import Tensor
 
 from radreward.criteria import Criteria
-from radreward.data.chat_encoding import Chat, Questions
-from radreward.data.collators.base import Collator, known_errors
-from radreward.data.collators.reward import TooLong
-from radreward.data.packing import Packing, as_rows, pack
+from radreward.data.chat_encoding import ChatPromptEncoder, ChatTemplateName
+from radreward.data.collators.base import Collator, error_tensor
+from radreward.data.collators.reward import PromptTooLongError
+from radreward.data.packing import Packing, pack, to_rows
 from radreward.errors import InputError
-from radreward.prompts.generative_template import AnswerTemplate
+from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.systems.radreason.prompt import RadReasonTemplate
-from radreward.types import Analysis, AnswerBatch, PackedBatch, ReportGroup
+from radreward.types import ErrorAnalysis, PackedBatch, ReportGroup, SFTBatch
 
-IGNORED = -100
+IGNORE_INDEX = -100
 """The label of tokens on which there is no loss."""
 
 
@@ -29,25 +29,25 @@ class AnalysisWriter(ABC):
 
     @abstractmethod
     def write(
-        self, reference: str, candidate: str, values: tuple[float, ...], criteria: Criteria, rng: Random
-    ) -> Analysis:
+        self, reference: str, candidate: str, error_counts: tuple[float, ...], criteria: Criteria, rng: Random
+    ) -> ErrorAnalysis:
         """The analysis that a model is to learn; `values` are the errors by the criteria, which it must state.
 
         All chance is to come from `rng`, which is the same for the same reports and epoch.
         """
 
 
-class CountsOnly(AnalysisWriter):
+class CountsOnlyWriter(AnalysisWriter):
     """States the numbers without a word."""
 
     def write(
-        self, reference: str, candidate: str, values: tuple[float, ...], criteria: Criteria, rng: Random
-    ) -> Analysis:
+        self, reference: str, candidate: str, error_counts: tuple[float, ...], criteria: Criteria, rng: Random
+    ) -> ErrorAnalysis:
         """See `AnalysisWriter.write`."""
-        return Analysis(values, "", ((),) * len(criteria), ())
+        return ErrorAnalysis(error_counts, "", ((),) * len(criteria), ())
 
 
-class Responses(Collator):
+class SFTCollator(Collator):
     """Groups to packed prompts with answers; candidates of a reference share what stands before them.
 
     Args:
@@ -55,7 +55,7 @@ class Responses(Collator):
         tokenizer: Name of the backbone whose tokenizer to use.
         template: How is asked and answered.
         writer: Puts the errors in words; numbers alone where nothing is given.
-        chat: Whether to speak as the backbone's chat layout does, see `Questions`.
+        chat: Whether to speak as the backbone's chat layout does, see `ChatPromptEncoder`.
         packing: What candidates share a row; "rows" switches packing off.
         max_length: Most tokens of a prompt.
         max_answer: Most tokens of an answer; a longer one is an error in training, and cut in use.
@@ -66,22 +66,24 @@ class Responses(Collator):
         self,
         criteria: Criteria,
         tokenizer: str = "embedded",
-        template: AnswerTemplate | None = None,
-        writer: AnalysisWriter | None = None,
-        chat: Chat = "auto",
+        template: GenerativeTemplate | None = None,
+        analysis_writer: AnalysisWriter | None = None,
+        chat_template: ChatTemplateName = "auto",
         packing: Packing = "tree",
         max_length: int = 1024,
-        max_answer: int = 1024,
+        max_answer_length: int = 1024,
         seed: int = 0,
     ) -> None:
         self.criteria = criteria
         self.template = template or RadReasonTemplate()
-        self.questions = Questions(tokenizer, criteria, self.template, max_length, max_answer, chat)
-        self.writer = writer or CountsOnly()
+        self.prompt_encoder = ChatPromptEncoder(
+            tokenizer, criteria, self.template, max_length, max_answer_length, chat_template
+        )
+        self.analysis_writer = analysis_writer or CountsOnlyWriter()
         self.packing: Packing = packing
         self.seed = seed
 
-    def collate(self, groups: Sequence[ReportGroup]) -> AnswerBatch:
+    def collate(self, groups: Sequence[ReportGroup]) -> SFTBatch:
         """The batch.
 
         Raises:
@@ -92,9 +94,9 @@ class Responses(Collator):
         for place, group in enumerate(groups):
             for number, candidate in enumerate(group.candidates, 1):
                 where = f"group {group.id!r}, candidate {number}"
-                known = known_errors(candidate, self.criteria, where)
-                text = self.answer(group.reference, candidate.text, known)
-                prompt, tokens = self._tokens(group.reference, candidate.text, text, where)
+                known = error_tensor(candidate, self.criteria, where)
+                text = self.render_target(group.reference, candidate.text, known)
+                prompt, tokens = self._encode_pair(group.reference, candidate.text, text, where)
                 prompts.append(prompt)
                 starts.append(len(prompt[-1]))
                 paths.append([*prompt[:-1], [*prompt[-1], *tokens]])
@@ -103,9 +105,9 @@ class Responses(Collator):
                 reports.append((group.reference, candidate.text))
                 places.append(place)
         packed = pack(paths, self.packing)
-        return AnswerBatch(
+        return SFTBatch(
             packed,
-            labels(packed, starts),
+            next_token_labels(packed, starts),
             torch.stack(errors),
             tuple(prompts),
             tuple(answers),
@@ -114,11 +116,11 @@ class Responses(Collator):
             torch.tensor(places),
         )
 
-    def separate(self, batch: AnswerBatch) -> tuple[PackedBatch, Tensor]:
+    def unpacked(self, batch: SFTBatch) -> tuple[PackedBatch, Tensor]:
         """The same candidates, each in a row of its own, and their labels: what the packed form must agree with."""
         starts = [len(prompt[-1]) for prompt in batch.prompts]
-        apart = as_rows(PackedBatch(*(part.cpu() for part in batch.packed)))
-        return apart, labels(apart, starts)
+        apart = to_rows(PackedBatch(*(part.cpu() for part in batch.packed)))
+        return apart, next_token_labels(apart, starts)
 
     def length(self, group: ReportGroup) -> int:
         """Tokens of the reference, all candidates and their answers.
@@ -129,41 +131,43 @@ class Responses(Collator):
         total = 0
         for number, candidate in enumerate(group.candidates, 1):
             where = f"group {group.id!r}, candidate {number}"
-            text = self.answer(group.reference, candidate.text, known_errors(candidate, self.criteria, where))
-            prompt, tokens = self._tokens(group.reference, candidate.text, text, where)
+            text = self.render_target(group.reference, candidate.text, error_tensor(candidate, self.criteria, where))
+            prompt, tokens = self._encode_pair(group.reference, candidate.text, text, where)
             total += len(prompt[-1]) + len(tokens) + (sum(map(len, prompt[:-1])) if number == 1 else 0)
         return total
 
-    def answer(self, reference: str, candidate: str, known: Tensor) -> str:
+    def render_target(self, reference: str, candidate: str, errors: Tensor) -> str:
         """The answer to learn for a candidate with these (N,) errors."""
         digest = hashlib.sha256(f"{self.seed}\n{reference}\n{candidate}".encode()).hexdigest()
-        values = tuple(known.tolist())
-        analysis = self.writer.write(reference, candidate, values, self.criteria, Random(digest))
+        values = tuple(errors.tolist())
+        analysis = self.analysis_writer.write(reference, candidate, values, self.criteria, Random(digest))
         return self.template.render_answer(analysis, self.criteria)
 
-    def _tokens(self, reference: str, candidate: str, answer: str, where: str) -> tuple[list[list[int]], list[int]]:
+    def _encode_pair(
+        self, reference: str, candidate: str, answer: str, label: str
+    ) -> tuple[list[list[int]], list[int]]:
         try:
-            prompt = self.questions.fit(reference, candidate, cut=False)[0]
-        except TooLong as error:
-            raise InputError(f"{where}: {error}. Set a larger max_length.") from error
-        tokens = self.questions.answer(answer)
-        if len(tokens) > self.questions.max_answer:
+            prompt = self.prompt_encoder.encode(reference, candidate, truncate=False)[0]
+        except PromptTooLongError as error:
+            raise InputError(f"{label}: {error}. Set a larger max_length.") from error
+        tokens = self.prompt_encoder.encode_answer(answer)
+        if len(tokens) > self.prompt_encoder.max_answer_length:
             raise InputError(
-                f"{where}: expected an answer of at most {self.questions.max_answer} tokens but it has {len(tokens)}. "
+                f"{label}: expected an answer of at most {self.prompt_encoder.max_answer_length} tokens but it has {len(tokens)}. "
                 "Set a larger max_answer."
             )
         return prompt, tokens
 
 
-def labels(packed: PackedBatch, starts: Sequence[int]) -> Tensor:
+def next_token_labels(packed: PackedBatch, starts: Sequence[int]) -> Tensor:
     """(R, L) int64: the token that follows each token of an answer, and its prompt's last; `IGNORED` elsewhere.
 
     Args:
         packed: Prompts with answers; an answer is in its candidate's node.
         starts: (C,) where in this node each answer begins.
     """
-    wanted = torch.full_like(packed.input_ids, IGNORED)
-    for (row, leaf), start in zip(packed.leaves.tolist(), starts, strict=True):
-        columns = (packed.nodes[row] == leaf).nonzero().flatten()
+    wanted = torch.full_like(packed.input_ids, IGNORE_INDEX)
+    for (row, leaf), start in zip(packed.candidate_nodes.tolist(), starts, strict=True):
+        columns = (packed.node_ids[row] == leaf).nonzero().flatten()
         wanted[row, columns[start - 1 : -1]] = packed.input_ids[row, columns[start:]]
     return wanted

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from radreward.criteria import ERROR_TYPES, Criteria
+from radreward.criteria import RADCLIQ_ERROR_TYPES, Criteria
 from radreward.data.records import RowError, text_field, write_groups
-from radreward.data.split import held_out
+from radreward.data.split import is_held_out
 from radreward.errors import InputError
 from radreward.io.tables import read_rows
 from radreward.types import Candidate, ReportGroup
@@ -26,13 +26,13 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-DEGREES = frozenset({"mild", "moderate", "severe", "large", "small", "borderline", "prominent", "enlarged"})
+SEVERITY_QUALIFIERS = frozenset({"mild", "moderate", "severe", "large", "small", "borderline", "prominent", "enlarged"})
 """Qualifiers that say how much; every other qualifier is read as saying where."""
 
-NO_FINDING = ("normal", "no indexing", "technical quality")
+NO_FINDING_PREFIXES = ("normal", "no indexing", "technical quality")
 """Beginnings of heads that code no finding."""
 
-BENIGN_HEADS = frozenset(
+BENIGN_HEADINGS = frozenset(
     {
         *("calcinosis", "calcified granuloma", "granuloma", "granulomatous disease", "cicatrix", "atherosclerosis"),
         *("spine", "thoracic vertebrae", "lumbar vertebrae", "cervical vertebrae", "scoliosis", "kyphosis"),
@@ -50,25 +50,27 @@ BENIGN_CODES = frozenset(
 )
 """Heads that are benign with this qualifier only."""
 
-SHARED, NORMAL = 0.6, 0.3
+SHARED_HEADING_FRACTION, NORMAL_FRACTION = 0.6, 0.3
 """Of the candidates, these share a head with the reference; of the others, these are drawn from the normal studies."""
 
 TEST_FRACTION = 0.2
-ATTEMPTS = 100
+MAX_GROUP_ATTEMPTS = 100
 """Draws for one group before the studies are said to be too few."""
 
 
-class Code(NamedTuple):
+class MeSHCode(NamedTuple):
     """One coded finding."""
 
-    head: str
-    places: frozenset[str] = frozenset()
-    degrees: frozenset[str] = frozenset()
+    heading: str
+    locations: frozenset[str] = frozenset()
+    severities: frozenset[str] = frozenset()
 
     @property
-    def significant(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether an error in it matters for the patient's care, by our tables."""
-        return self.head not in BENIGN_HEADS and not any((self.head, place) in BENIGN_CODES for place in self.places)
+        return self.heading not in BENIGN_HEADINGS and not any(
+            (self.heading, place) in BENIGN_CODES for place in self.locations
+        )
 
 
 class Study(NamedTuple):
@@ -76,16 +78,18 @@ class Study(NamedTuple):
 
     id: str
     text: str
-    paths: tuple[tuple[str, ...], ...] = ()
+    code_paths: tuple[tuple[str, ...], ...] = ()
     """Head and qualifiers of each code, lower case."""
 
     @property
-    def codes(self) -> dict[str, list[Code]]:
+    def codes(self) -> dict[str, list[MeSHCode]]:
         """The codes by head."""
-        found: dict[str, list[Code]] = {}
-        for head, *rest in self.paths:
+        found: dict[str, list[MeSHCode]] = {}
+        for head, *rest in self.code_paths:
             qualifiers = frozenset(rest)
-            found.setdefault(head, []).append(Code(head, qualifiers - DEGREES, qualifiers & DEGREES))
+            found.setdefault(head, []).append(
+                MeSHCode(head, qualifiers - SEVERITY_QUALIFIERS, qualifiers & SEVERITY_QUALIFIERS)
+            )
         return found
 
 
@@ -101,9 +105,9 @@ def read_openi(path: str | Path) -> Iterator[Study]:
     for batch in read_rows(path):
         for row in batch:
             try:
-                if row.problem:
-                    raise RowError(row.problem)
-                study = _study(row.values)
+                if row.error:
+                    raise RowError(row.error)
+                study = _parse_study(row.values)
                 if study.id in ids:
                     raise RowError(f"field 'uid': expected a new uid but {study.id!r} was there before")
             except RowError as error:
@@ -117,8 +121,8 @@ def read_openi(path: str | Path) -> Iterator[Study]:
         logger.warning("Skipped %d studies of %s without findings and impression.", skipped, path)
 
 
-def coded_errors(reference: Study, candidate: Study) -> dict[str, float]:
-    """Errors of a candidate by the codes, for the tags of `RadCliQ` and of `RadCliQSignificance`.
+def errors_from_codes(reference: Study, candidate: Study) -> dict[str, float]:
+    """Errors of a candidate by the codes, for the tags of `RadCliQ` and of `RadCliQSignificanceCriteria`.
 
     Codes of one head are matched best first. A code of the candidate that is left is a false prediction, one of the
     reference an omission; a matched pair may differ in place and in degree. The codes know no earlier study, so there
@@ -129,23 +133,23 @@ def coded_errors(reference: Study, candidate: Study) -> dict[str, float]:
     >>> {tag: count for tag, count in errors.items() if count}
     {'incorrect_severity': 1.0, 'significant_incorrect_severity': 1.0}
     """
-    tags = [entry.tag for entry in ERROR_TYPES]
+    tags = [entry.tag for entry in RADCLIQ_ERROR_TYPES]
     errors = {prefix + tag: 0.0 for prefix in ("", "significant_", "insignificant_") for tag in tags}
 
-    def count(tag: str, *codes: Code) -> None:
+    def count(tag: str, *codes: MeSHCode) -> None:
         errors[tag] += 1
-        errors[f"{'significant' if any(code.significant for code in codes) else 'insignificant'}_{tag}"] += 1
+        errors[f"{'significant' if any(code.is_significant for code in codes) else 'insignificant'}_{tag}"] += 1
 
     wanted, given = reference.codes, candidate.codes
     for head in sorted(wanted.keys() | given.keys()):
         omitted, surplus = list(wanted.get(head, [])), list(given.get(head, []))
         while omitted and surplus:
-            ours, theirs = max(product(omitted, surplus), key=lambda pair: _likeness(*pair))
+            ours, theirs = max(product(omitted, surplus), key=lambda pair: _code_similarity(*pair))
             omitted.remove(ours)
             surplus.remove(theirs)
-            if ours.places != theirs.places:
+            if ours.locations != theirs.locations:
                 count("incorrect_location", ours, theirs)
-            if ours.degrees != theirs.degrees:
+            if ours.severities != theirs.severities:
                 count("incorrect_severity", ours, theirs)
         for code in surplus:
             count("false_prediction", code)
@@ -166,12 +170,16 @@ def split_studies(studies: Iterable[Study], fraction: float, seed: int = 0) -> t
     """
     parts: tuple[list[Study], list[Study]] = ([], [])
     for study in studies:
-        parts[held_out(study.text, fraction, f"studies {seed}")].append(study)
+        parts[is_held_out(study.text, fraction, f"studies {seed}")].append(study)
     return parts
 
 
-def coded_groups(
-    studies: Sequence[Study], criteria: Criteria, per_reference: int = 4, groups: int = 1000, seed: int = 0
+def groups_from_codes(
+    studies: Sequence[Study],
+    criteria: Criteria,
+    candidates_per_reference: int = 4,
+    num_groups: int = 1000,
+    seed: int = 0,
 ) -> Iterator[ReportGroup]:
     """Groups whose candidates are other studies: sharing a head with the reference, normal, or any.
 
@@ -188,18 +196,23 @@ def coded_groups(
         ValueError: If `per_reference` is less than 2 or `groups` less than 1.
         InputError: If the codes do not count a criterion, or the studies are too few or too alike.
     """
-    if per_reference < 2:
-        raise ValueError(f"Expected `per_reference` to be >= 2 but got {per_reference}.")
-    if groups < 1:
-        raise ValueError(f"Expected `groups` to be >= 1 but got {groups}.")
-    known = coded_errors(Study("", ""), Study("", ""))
+    if candidates_per_reference < 2:
+        raise ValueError(f"Expected `per_reference` to be >= 2 but got {candidates_per_reference}.")
+    if num_groups < 1:
+        raise ValueError(f"Expected `groups` to be >= 1 but got {num_groups}.")
+    known = errors_from_codes(Study("", ""), Study("", ""))
     if unknown := [tag for tag in criteria.tags if tag not in known]:
         raise InputError(f"Expected criteria that codes can count, {', '.join(known)}, but got {unknown[0]!r}.")
-    return _groups(studies, criteria, per_reference, groups, np.random.default_rng(seed))
+    return _generate_groups(studies, criteria, candidates_per_reference, num_groups, np.random.default_rng(seed))
 
 
-def write_coded(
-    path_csv: str | Path, output_folder: str | Path, criteria: Criteria, groups: int, per_reference: int, seed: int = 0
+def write_coded_groups(
+    csv_path: str | Path,
+    output_folder: str | Path,
+    criteria: Criteria,
+    num_groups: int,
+    candidates_per_reference: int,
+    seed: int = 0,
 ) -> tuple[Path, Path]:
     """Write `train.parquet` (4/5 of the groups) and `test.parquet` (1/5, of studies of its own); returns their paths.
 
@@ -207,60 +220,63 @@ def write_coded(
         ValueError: If there are fewer than 2 groups or candidates.
         InputError: If the file cannot be used, or has too few studies.
     """
-    if groups < 2:
-        raise ValueError(f"Expected `groups` to be >= 2 but got {groups}.")
-    test = max(1, round(groups * TEST_FRACTION))
+    if num_groups < 2:
+        raise ValueError(f"Expected `groups` to be >= 2 but got {num_groups}.")
+    test = max(1, round(num_groups * TEST_FRACTION))
     paths = Path(output_folder) / "train.parquet", Path(output_folder) / "test.parquet"
-    parts = split_studies(read_openi(path_csv), TEST_FRACTION, seed)
-    for path, studies, count in zip(paths, parts, (groups - test, test), strict=True):
-        write_groups(path, coded_groups(studies, criteria, per_reference, count, seed))
+    parts = split_studies(read_openi(csv_path), TEST_FRACTION, seed)
+    for path, studies, count in zip(paths, parts, (num_groups - test, test), strict=True):
+        write_groups(path, groups_from_codes(studies, criteria, candidates_per_reference, count, seed))
     return paths
 
 
-def _study(values: Mapping[str, Any]) -> Study:
+def _parse_study(values: Mapping[str, Any]) -> Study:
     for field in ("MeSH", "findings", "impression"):
         if not isinstance(values.get(field) or "", str) or field not in values:
             raise RowError(f"field {field!r}: expected a column of texts")
     paths = [tuple(part.strip().lower() for part in path.split("/")) for path in (values["MeSH"] or "").split(";")]
     return Study(
-        text_field(values, "uid", number=True),
+        text_field(values, "uid", allow_integer=True),
         " ".join(f"{values['findings'] or ''} {values['impression'] or ''}".split()),
-        tuple(path for path in paths if path[0] and not path[0].startswith(NO_FINDING)),
+        tuple(path for path in paths if path[0] and not path[0].startswith(NO_FINDING_PREFIXES)),
     )
 
 
-def _likeness(ours: Code, theirs: Code) -> int:
-    shared, differing = len(ours.places & theirs.places), len(ours.places ^ theirs.places)
-    return 2 * shared - differing - len(ours.degrees ^ theirs.degrees)
+def _code_similarity(ours: MeSHCode, theirs: MeSHCode) -> int:
+    shared, differing = len(ours.locations & theirs.locations), len(ours.locations ^ theirs.locations)
+    return 2 * shared - differing - len(ours.severities ^ theirs.severities)
 
 
-def _one(pool: Sequence[T], rng: np.random.Generator) -> T:
+def _choose(pool: Sequence[T], rng: np.random.Generator) -> T:
     return pool[int(rng.integers(len(pool)))]
 
 
-def _groups(
-    studies: Sequence[Study], criteria: Criteria, size: int, groups: int, rng: np.random.Generator
+def _generate_groups(
+    studies: Sequence[Study], criteria: Criteria, size: int, num_groups: int, rng: np.random.Generator
 ) -> Iterator[ReportGroup]:
     by_head: dict[str, list[Study]] = {}
     for study in studies:
         for head in study.codes or ("",):  # "": normal
             by_head.setdefault(head, []).append(study)
-    for number in range(groups):
-        for _ in range(ATTEMPTS if studies else 0):
-            reference = _one(studies, rng)
-            candidates = _candidates(reference, studies, by_head, criteria, size, rng)
-            errors = [criteria.vector(entry.errors or {}) for entry in candidates]
-            if len(candidates) == size and len({criteria.total(criteria.quality(row)).item() for row in errors}) > 1:
+    for number in range(num_groups):
+        for _ in range(MAX_GROUP_ATTEMPTS if studies else 0):
+            reference = _choose(studies, rng)
+            candidates = _sample_candidates(reference, studies, by_head, criteria, size, rng)
+            errors = [criteria.to_tensor(entry.errors or {}) for entry in candidates]
+            if (
+                len(candidates) == size
+                and len({criteria.total_quality(criteria.quality(row)).item() for row in errors}) > 1
+            ):
                 yield ReportGroup(f"{reference.id}-{number}", reference.text, candidates)
                 break
         else:
             raise InputError(
                 f"Expected studies that differ enough for groups of {size} candidates, "
-                f"but {ATTEMPTS} draws from {len(studies)} studies gave none."
+                f"but {MAX_GROUP_ATTEMPTS} draws from {len(studies)} studies gave none."
             )
 
 
-def _candidates(
+def _sample_candidates(
     reference: Study,
     studies: Sequence[Study],
     by_head: Mapping[str, Sequence[Study]],
@@ -271,14 +287,14 @@ def _candidates(
     """Up to `size` candidates with texts of their own."""
     heads, chosen = list(reference.codes), dict[str, Candidate]()
     for _ in range(4 * size):  # a draw that is the reference, or was drawn before, is drawn again
-        if heads and rng.random() < SHARED:
-            system, pool = "shared head", by_head[_one(heads, rng)]
-        elif "" in by_head and rng.random() < NORMAL:
+        if heads and rng.random() < SHARED_HEADING_FRACTION:
+            system, pool = "shared head", by_head[_choose(heads, rng)]
+        elif "" in by_head and rng.random() < NORMAL_FRACTION:
             system, pool = "normal", by_head[""]
         else:
             system, pool = "random", studies
-        study = _one(pool, rng)
+        study = _choose(pool, rng)
         if study.text != reference.text and study.text not in chosen and len(chosen) < size:
-            errors = coded_errors(reference, study)
+            errors = errors_from_codes(reference, study)
             chosen[study.text] = Candidate(study.text, {tag: errors[tag] for tag in criteria.tags}, system)
     return tuple(chosen.values())

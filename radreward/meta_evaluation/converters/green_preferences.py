@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from radreward.data.records import RowError, text_field
-from radreward.io.validated_rows import number_field, read_checked, refuse
-from radreward.meta_evaluation.preferences import Choice, Preference
+from radreward.io.validated_rows import number_field, raise_row_errors, read_validated_rows
+from radreward.meta_evaluation.preferences import Preference, PreferredCandidate
 
-_CHOICES: dict[str, Choice] = {"1": "one", "2": "other", "0": "neither"}
+_CHOICES: dict[str, PreferredCandidate] = {"1": "one", "2": "other", "0": "neither"}
 
 
 class _Vote(NamedTuple):
-    name: str
+    case_id: str
     reference: str
     candidates: tuple[str, str]
-    choice: Choice
+    choice: PreferredCandidate
     confidence: float | None
 
 
@@ -35,13 +35,13 @@ def read_green_preferences(source: Path) -> Iterator[Preference]:
     """
     votes: dict[str, list[_Vote]] = {}
     problems = []
-    for number, vote in read_checked(source, _vote):
-        before = votes.setdefault(vote.name or f"row {number}", [])
+    for number, vote in read_validated_rows(source, _parse_vote):
+        before = votes.setdefault(vote.case_id or f"row {number}", [])
         if before and (before[0].reference, before[0].candidates) != (vote.reference, vote.candidates):
-            problems.append(f"row {number}: field 'id': expected the texts of {vote.name!r} as in its first row")
+            problems.append(f"row {number}: field 'id': expected the texts of {vote.case_id!r} as in its first row")
         before.append(vote)
     if problems:
-        refuse(source, problems)
+        raise_row_errors(source, problems)
     for name, cast in votes.items():
         choices = {vote.choice for vote in cast}
         sure = [vote.confidence for vote in cast if vote.confidence is not None]
@@ -55,11 +55,11 @@ def read_green_preferences(source: Path) -> Iterator[Preference]:
         )
 
 
-def _vote(values: Mapping[str, Any]) -> _Vote:
+def _parse_vote(values: Mapping[str, Any]) -> _Vote:
     told = str(values.get("preference")).strip().removesuffix(".0").removeprefix("candidate")
     if told not in _CHOICES:
         raise RowError(f"field 'preference': expected 1 or 2, or 0 for neither, but got {values.get('preference')!r}")
-    name = text_field(values, "id", number=True) if values.get("id") not in (None, "") else ""
+    name = text_field(values, "id", allow_integer=True) if values.get("id") not in (None, "") else ""
     texts = text_field(values, "candidate1"), text_field(values, "candidate2")
     sure = number_field(values, "confidence", 1, 10)
     return _Vote(name, text_field(values, "reference"), texts, _CHOICES[told], sure)

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from radreward.data.records import read_groups
-from radreward.meta_evaluation.rated_pairs_io import MEAN, RatedPair
-from radreward.meta_evaluation.scorer_runner import INSIGNIFICANT, SIGNIFICANT
+from radreward.meta_evaluation.rated_pairs_io import MEAN_RATER, RatedPair
+from radreward.meta_evaluation.scorer_runner import INSIGNIFICANT_PREFIX, SIGNIFICANT_PREFIX
 
 
-def read_as_rated(source: Path) -> Iterator[RatedPair]:
+def read_own_groups(source: Path) -> Iterator[RatedPair]:
     """A pair for each candidate whose errors are known.
 
     Errors that are counted apart as significant and insignificant are added up; the significant ones are told too.
@@ -28,7 +28,7 @@ def read_as_rated(source: Path) -> Iterator[RatedPair]:
     synthetic = card.is_file() and "SYNTHETIC" in json.loads(card.read_text(encoding="utf-8")).get("label", "")
     for group in read_groups(path):
         for place, candidate in enumerate(group.candidates, 1):
-            errors, significant = by_significance(candidate.errors or {})
+            errors, significant = split_by_significance(candidate.errors or {})
             yield RatedPair(
                 f"{group.id}/{place}",
                 group.reference,
@@ -36,13 +36,13 @@ def read_as_rated(source: Path) -> Iterator[RatedPair]:
                 group.id,
                 candidate.system,
                 {},
-                {MEAN: errors} if errors else {},
-                {MEAN: significant} if significant else {},
+                {MEAN_RATER: errors} if errors else {},
+                {MEAN_RATER: significant} if significant else {},
                 synthetic,
             )
 
 
-def by_significance(errors: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+def split_by_significance(errors: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
     """All errors, and the significant ones where these are counted apart.
 
     >>> by_significance({"significant_omission": 1, "insignificant_omission": 2})
@@ -53,8 +53,8 @@ def by_significance(errors: Mapping[str, float]) -> tuple[dict[str, float], dict
     every: dict[str, float] = {}
     significant: dict[str, float] = {}
     for tag, count in errors.items():
-        plain = tag.removeprefix(SIGNIFICANT).removeprefix(INSIGNIFICANT)
+        plain = tag.removeprefix(SIGNIFICANT_PREFIX).removeprefix(INSIGNIFICANT_PREFIX)
         every[plain] = every.get(plain, 0) + count
-        if tag.startswith(SIGNIFICANT):
+        if tag.startswith(SIGNIFICANT_PREFIX):
             significant[plain] = count
     return every, significant

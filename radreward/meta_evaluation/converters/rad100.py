@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from radreward.criteria import MRScore
+from radreward.criteria import MRScoreCriteria
 from radreward.data.records import RowError, text_field
-from radreward.io.validated_rows import number_field, read_checked
-from radreward.meta_evaluation.rated_pairs_io import MEAN, RatedPair
+from radreward.io.validated_rows import number_field, read_validated_rows
+from radreward.meta_evaluation.rated_pairs_io import MEAN_RATER, RatedPair
 
 
 def read_rad100(source: Path) -> Iterator[RatedPair]:
@@ -25,13 +25,13 @@ def read_rad100(source: Path) -> Iterator[RatedPair]:
         InputError: If there are rows that cannot be used.
     """
     own: dict[str, str] = {}
-    for number, row in read_checked(source, _row):
+    for number, row in read_validated_rows(source, _parse_row):
         name = row.id or str(number)
         yield row._replace(id=name, group=own.setdefault(row.reference, name))
 
 
-def _row(values: Mapping[str, Any]) -> RatedPair:
-    criteria = MRScore()
+def _parse_row(values: Mapping[str, Any]) -> RatedPair:
+    criteria = MRScoreCriteria()
     errors = {}
     for tag in criteria.tags:
         if tag not in values:
@@ -40,8 +40,8 @@ def _row(values: Mapping[str, Any]) -> RatedPair:
         if value not in (0, 1):
             raise RowError(f"field {tag!r}: expected 1 for an error or 0 for none but got {values[tag]!r}")
         errors[tag] = value
-    name = text_field(values, "id", number=True) if "id" in values else ""
+    name = text_field(values, "id", allow_integer=True) if "id" in values else ""
     system = text_field(values, "system") if values.get("system") else None
-    total = criteria.offset - criteria.penalty(errors)
+    total = criteria.max_total - criteria.weighted_errors(errors)
     reference, candidate = text_field(values, "reference"), text_field(values, "candidate")
-    return RatedPair(name, reference, candidate, "", system, {MEAN: total}, {MEAN: errors})
+    return RatedPair(name, reference, candidate, "", system, {MEAN_RATER: total}, {MEAN_RATER: errors})

@@ -7,27 +7,27 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from radreward.criteria.presets import ERROR_TYPES
+from radreward.criteria.presets import RADCLIQ_ERROR_TYPES
 from radreward.data.records import RowError, text_field
-from radreward.io.validated_rows import number_field, read_checked, refuse
+from radreward.io.validated_rows import number_field, raise_row_errors, read_validated_rows
 from radreward.meta_evaluation.rated_pairs_io import RatedPair
 
-REPORTS = "50_samples_gt_and_candidates.csv"
-COUNTS = "6_valid_raters_per_rater_error_categories.csv"
+REPORTS_FILE = "50_samples_gt_and_candidates.csv"
+COUNTS_FILE = "6_valid_raters_per_rater_error_categories.csv"
 SYSTEMS = ("radgraph", "bertscore", "s_emb", "bleu")
 """The metric by which a candidate was retrieved: a column of candidates each."""
-TAGS = tuple(criterion.tag for criterion in ERROR_TYPES)
+CATEGORY_TAGS = tuple(criterion.tag for criterion in RADCLIQ_ERROR_TYPES)
 """Error categories 1 to 6."""
-_TRUE, _FALSE = frozenset({"true", "1", "1.0", "yes"}), frozenset({"false", "0", "0.0", "no"})
+_TRUE_VALUES, _FALSE_VALUES = frozenset({"true", "1", "1.0", "yes"}), frozenset({"false", "0", "0.0", "no"})
 
 
 class _Study(NamedTuple):
-    name: str
+    study_id: str
     reference: str
     candidates: dict[str, str]
 
 
-class _Count(NamedTuple):
+class _ErrorCount(NamedTuple):
     study: int
     system: str
     rater: str
@@ -45,12 +45,12 @@ def read_rexval(source: Path) -> Iterator[RatedPair]:
     Raises:
         InputError: If a file is missing or has rows that cannot be used.
     """
-    studies = [study for _, study in read_checked(source / REPORTS, _study)]
+    studies = [study for _, study in read_validated_rows(source / REPORTS_FILE, _parse_study)]
     table: dict[tuple[int, str], dict[str, dict[tuple[str, bool], float]]] = {}
     problems = []
-    for number, count in read_checked(source / COUNTS, _count):
+    for number, count in read_validated_rows(source / COUNTS_FILE, _parse_count):
         if count.study >= len(studies):
-            expected = f"a row of {REPORTS}, 0 to {len(studies) - 1},"
+            expected = f"a row of {REPORTS_FILE}, 0 to {len(studies) - 1},"
             problems.append(f"row {number}: field 'study_number': expected {expected} but got {count.study}")
             continue
         cells = table.setdefault((count.study, count.system), {}).setdefault(count.rater, {})
@@ -58,47 +58,59 @@ def read_rexval(source: Path) -> Iterator[RatedPair]:
             problems.append(f"row {number}: expected no second count of this rater, category and significance")
         cells[count.tag, count.significant] = math.nan if count.errors is None else count.errors
     if problems:
-        refuse(source / COUNTS, problems)
+        raise_row_errors(source / COUNTS_FILE, problems)
     for place, study in enumerate(studies):
         for system, candidate in study.candidates.items():
             raters = table.get((place, system), {})
-            errors = {rater: {tag: _sum(cells, tag) for tag in TAGS} for rater, cells in raters.items()}
+            errors = {
+                rater: {tag: _total_errors(cells, tag) for tag in CATEGORY_TAGS} for rater, cells in raters.items()
+            }
             significant = {
-                rater: {tag: cells.get((tag, True), math.nan) for tag in TAGS} for rater, cells in raters.items()
+                rater: {tag: cells.get((tag, True), math.nan) for tag in CATEGORY_TAGS}
+                for rater, cells in raters.items()
             }
             yield RatedPair(
-                f"{study.name}/{system}", study.reference, candidate, study.name, system, {}, errors, significant
+                f"{study.study_id}/{system}",
+                study.reference,
+                candidate,
+                study.study_id,
+                system,
+                {},
+                errors,
+                significant,
             )
 
 
-def _sum(cells: Mapping[tuple[str, bool], float], tag: str) -> float:
+def _total_errors(cells: Mapping[tuple[str, bool], float], tag: str) -> float:
     return cells.get((tag, True), math.nan) + cells.get((tag, False), math.nan)
 
 
-def _study(values: Mapping[str, Any]) -> _Study:
+def _parse_study(values: Mapping[str, Any]) -> _Study:
     candidates = {system: text_field(values, system) for system in SYSTEMS}
-    return _Study(text_field(values, "study_id", number=True), text_field(values, "gt_report"), candidates)
+    return _Study(text_field(values, "study_id", allow_integer=True), text_field(values, "gt_report"), candidates)
 
 
-def _count(values: Mapping[str, Any]) -> _Count:
+def _parse_count(values: Mapping[str, Any]) -> _ErrorCount:
     system = text_field(values, "candidate_type")
     if system not in SYSTEMS:
         raise RowError(f"field 'candidate_type': expected one of {', '.join(SYSTEMS)} but got {system!r}")
     significant = text_field(values, "clinically_significant").lower()
-    if significant not in _TRUE | _FALSE:
+    if significant not in _TRUE_VALUES | _FALSE_VALUES:
         raise RowError(f"field 'clinically_significant': expected true or false but got {significant!r}")
-    return _Count(
-        _whole(values, "study_number", 0, 10**6),
+    return _ErrorCount(
+        _integer_field(values, "study_number", 0, 10**6),
         system,
         text_field(values, "rater_index"),
-        TAGS[_whole(values, "error_category", 1, len(TAGS)) - 1],
-        significant in _TRUE,
+        CATEGORY_TAGS[_integer_field(values, "error_category", 1, len(CATEGORY_TAGS)) - 1],
+        significant in _TRUE_VALUES,
         number_field(values, "num_errors", 0, 1000),
     )
 
 
-def _whole(values: Mapping[str, Any], name: str, least: int, most: int) -> int:
-    value = number_field(values, name, least, most)
+def _integer_field(values: Mapping[str, Any], name: str, minimum: int, maximum: int) -> int:
+    value = number_field(values, name, minimum, maximum)
     if value is None or value != int(value):
-        raise RowError(f"field {name!r}: expected a whole number from {least} to {most} but got {values.get(name)!r}")
+        raise RowError(
+            f"field {name!r}: expected a whole number from {minimum} to {maximum} but got {values.get(name)!r}"
+        )
     return int(value)

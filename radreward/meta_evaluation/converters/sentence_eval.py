@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from radreward.data.records import RowError, text_field
-from radreward.io.validated_rows import number_field, read_checked, refuse
-from radreward.meta_evaluation.rated_pairs_io import MEAN, RatedPair
+from radreward.io.validated_rows import number_field, raise_row_errors, read_validated_rows
+from radreward.meta_evaluation.rated_pairs_io import MEAN_RATER, RatedPair
 
-_ORIGINAL = frozenset({"original", "reference"})
-_PREDICTED = frozenset({"predicted", "prediction", "candidate"})
+_REFERENCE_TYPES = frozenset({"original", "reference"})
+_CANDIDATE_TYPES = frozenset({"predicted", "prediction", "candidate"})
 
 
-class _Line(NamedTuple):
-    case: str
+class _SentenceRow(NamedTuple):
+    case_id: str
     rater: str
-    predicted: bool
+    is_candidate: bool
     sentence: str
-    overall: float | None
+    overall_score: float | None
 
 
 def read_sentence_evaluation(source: Path) -> Iterator[RatedPair]:
@@ -36,21 +36,21 @@ def read_sentence_evaluation(source: Path) -> Iterator[RatedPair]:
     Raises:
         InputError: If there are rows that cannot be used, or a case lacks a side or the score.
     """
-    cases: dict[str, dict[str, list[_Line]]] = {}
-    for _, line in read_checked(source, _line):
-        cases.setdefault(line.case, {}).setdefault(line.rater, []).append(line)
+    cases: dict[str, dict[str, list[_SentenceRow]]] = {}
+    for _, line in read_validated_rows(source, _parse_row):
+        cases.setdefault(line.case_id, {}).setdefault(line.rater, []).append(line)
     problems, pairs = [], []
     for case, by_rater in cases.items():
         ratings: dict[str, float] = {}
         sides = set()
         for rater, lines in by_rater.items():
-            told = {line.overall for line in lines if line.overall is not None}
+            told = {line.overall_score for line in lines if line.overall_score is not None}
             if len(told) != 1:
                 found = " and ".join(f"{value:g}" for value in sorted(told)) or "none"
                 problems.append(f"case {case!r}, rater {rater!r}: expected one overall score but got {found}")
             ratings[rater] = next(iter(told), 0.0)
             sides.add(
-                tuple(" ".join(line.sentence for line in lines if line.predicted is side) for side in (False, True))
+                tuple(" ".join(line.sentence for line in lines if line.is_candidate is side) for side in (False, True))
             )
         reference, candidate = next(iter(sides))
         if len(sides) > 1:
@@ -59,20 +59,22 @@ def read_sentence_evaluation(source: Path) -> Iterator[RatedPair]:
             problems.append(f"case {case!r}: expected a sentence of the original report")
         pairs.append(RatedPair(case, reference, candidate, case, None, ratings))
     if problems:
-        refuse(source, problems)
+        raise_row_errors(source, problems)
     yield from pairs
 
 
-def _line(values: Mapping[str, Any]) -> _Line:
+def _parse_row(values: Mapping[str, Any]) -> _SentenceRow:
     known = {str(name).strip().lower().replace("_", " "): value for name, value in values.items()}
-    mark = text_field(known, "id", number=True).strip()
+    mark = text_field(known, "id", allow_integer=True).strip()
     kind = text_field(known, "type").strip().lower()
     if mark.isalpha() and (mark.islower() or mark.isupper()):
         predicted = mark.isupper()
-    elif kind in _ORIGINAL | _PREDICTED:
-        predicted = kind in _PREDICTED
+    elif kind in _REFERENCE_TYPES | _CANDIDATE_TYPES:
+        predicted = kind in _CANDIDATE_TYPES
     else:
         raise RowError(f"field 'Type': expected Original or Predicted but got {known['type']!r}")
-    rater = text_field(known, "rater", number=True) if known.get("rater") not in (None, "") else MEAN
+    rater = text_field(known, "rater", allow_integer=True) if known.get("rater") not in (None, "") else MEAN_RATER
     overall = number_field(known, "overall score", 0, 5)
-    return _Line(text_field(known, "case", number=True), rater, predicted, text_field(known, "sentence"), overall)
+    return _SentenceRow(
+        text_field(known, "case", allow_integer=True), rater, predicted, text_field(known, "sentence"), overall
+    )

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 
-def embedded(data: Any) -> str:
+def json_for_script(data: Any) -> str:
     r"""JSON that cannot end the element in which it stands, nor begin another or a comment.
 
     Raises:

@@ -11,26 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from radreward.meta_evaluation.page.json_script import embedded
+from radreward.meta_evaluation.page.json_script import json_for_script
 
 Floats = NDArray[np.float64]
 
-POINTS = 2_000
+MAX_POINTS = 2_000
 """Most points in a scatter plot."""
-WORST = 20
+MAX_DISAGREEMENTS = 20
 """Most pairs of each scorer and target that are shown with their reports."""
-TEXT_BYTES = 2_000_000
+MAX_TEXT_BYTES = 2_000_000
 """Most that such pairs take in the file, all together."""
 
 
-class Names(NamedTuple):
+class PageColumns(NamedTuple):
     """Columns, by name, and by whether more is better."""
 
     scorers: Mapping[str, bool]
     targets: Mapping[str, bool]
 
 
-class Table(NamedTuple):
+class SpooledRows(NamedTuple):
     """All rows: numbers in memory, texts in a file.
 
     Attributes:
@@ -43,25 +43,25 @@ class Table(NamedTuple):
     """
 
     file: IO[bytes]
-    starts: Sequence[int]
+    offsets: Sequence[int]
     ids: Sequence[str]
     systems: Sequence[str | None]
     scores: Floats
     targets: Floats
 
-    def row(self, index: int) -> dict[str, Any]:
+    def read_row(self, index: int) -> dict[str, Any]:
         """A row, whole."""
-        self.file.seek(self.starts[index])
+        self.file.seek(self.offsets[index])
         row: dict[str, Any] = json.loads(self.file.readline())
         return row
 
 
-def choose(
+def select_page_rows(
     rows: Iterable[Mapping[str, Any]],
-    names: Names,
-    points: int = POINTS,
-    worst: int = WORST,
-    text_bytes: int = TEXT_BYTES,
+    columns: PageColumns,
+    max_points: int = MAX_POINTS,
+    max_disagreements: int = MAX_DISAGREEMENTS,
+    max_text_bytes: int = MAX_TEXT_BYTES,
 ) -> dict[str, Any]:
     """Read all rows once and keep what a page shows of them.
 
@@ -87,16 +87,18 @@ def choose(
     [0, 0.1667, 0.8333]
     """
     with TemporaryFile() as file:
-        table = _spool(rows, names, file)
-        by_scorer = _places(table.scores, list(names.scorers.values()))
-        by_people = _places(table.targets, list(names.targets.values()))
+        table = _spool_rows(rows, columns, file)
+        by_scorer = _percentile_ranks(table.scores, list(columns.scorers.values()))
+        by_people = _percentile_ranks(table.targets, list(columns.targets.values()))
         return {
-            "points": _points(table, points),
-            "disagreements": _disagreements(table, names, by_scorer, by_people, worst, text_bytes),
+            "points": _select_points(table, max_points),
+            "disagreements": _select_disagreements(
+                table, columns, by_scorer, by_people, max_disagreements, max_text_bytes
+            ),
         }
 
 
-def _spool(rows: Iterable[Mapping[str, Any]], names: Names, file: IO[bytes]) -> Table:
+def _spool_rows(rows: Iterable[Mapping[str, Any]], columns: PageColumns, file: IO[bytes]) -> SpooledRows:
     starts: list[int] = []
     ids: list[str] = []
     systems: list[str | None] = []
@@ -107,30 +109,30 @@ def _spool(rows: Iterable[Mapping[str, Any]], names: Names, file: IO[bytes]) -> 
         file.write(json.dumps(row).encode() + b"\n")
         ids.append(row["id"])
         systems.append(row.get("system"))
-        scores.append([row["scores"].get(name) for name in names.scorers])
-        targets.append([row["targets"].get(name) for name in names.targets])
+        scores.append([row["scores"].get(name) for name in columns.scorers])
+        targets.append([row["targets"].get(name) for name in columns.targets])
     shape = (len(starts), -1)
-    return Table(
+    return SpooledRows(
         *(file, starts, ids, systems),
-        np.array(scores, dtype=float).reshape(shape) if scores else np.empty((0, len(names.scorers))),
-        np.array(targets, dtype=float).reshape(shape) if targets else np.empty((0, len(names.targets))),
+        np.array(scores, dtype=float).reshape(shape) if scores else np.empty((0, len(columns.scorers))),
+        np.array(targets, dtype=float).reshape(shape) if targets else np.empty((0, len(columns.targets))),
     )
 
 
-def _places(values: Floats, upwards: Sequence[bool]) -> Floats:
+def _percentile_ranks(values: Floats, higher_is_better: Sequence[bool]) -> Floats:
     """(n, M) → (n, M): from 0 for the worst to 1 for the best; NaN stays."""
-    turned = values * np.where(upwards, 1.0, -1.0)
+    turned = values * np.where(higher_is_better, 1.0, -1.0)
     ranks = rankdata(turned, axis=0, nan_policy="omit")
     known = np.maximum(1, np.sum(~np.isnan(values), axis=0))
     places: Floats = (ranks - 0.5) / known
     return places
 
 
-def _points(table: Table, most: int) -> dict[str, Any]:
+def _select_points(table: SpooledRows, max_points: int) -> dict[str, Any]:
     total = len(table.ids)
     chosen = list(range(total))
-    if total > most:  # not every k-th, for systems may take turns
-        chosen = sorted(np.random.default_rng(0).choice(total, most, replace=False).tolist())
+    if total > max_points:  # not every k-th, for systems may take turns
+        chosen = sorted(np.random.default_rng(0).choice(total, max_points, replace=False).tolist())
     systems = sorted({system for system in table.systems if system is not None})
     number = {system: place for place, system in enumerate(systems)}
     return {
@@ -138,43 +140,48 @@ def _points(table: Table, most: int) -> dict[str, Any]:
         "ids": [table.ids[index] for index in chosen],
         "systems": systems,
         "system": [None if system is None else number[system] for system in (table.systems[i] for i in chosen)],
-        "scores": [_listed(column) for column in table.scores[chosen].T],
-        "targets": [_listed(column) for column in table.targets[chosen].T],
+        "scores": [_to_list(column) for column in table.scores[chosen].T],
+        "targets": [_to_list(column) for column in table.targets[chosen].T],
     }
 
 
-def _disagreements(
-    table: Table, names: Names, by_scorer: Floats, by_people: Floats, worst: int, text_bytes: int
+def _select_disagreements(
+    table: SpooledRows,
+    columns: PageColumns,
+    scorer_ranks: Floats,
+    rater_ranks: Floats,
+    max_disagreements: int,
+    max_text_bytes: int,
 ) -> dict[str, Any]:
-    scorers, targets = list(names.scorers), list(names.targets)
+    scorers, targets = list(columns.scorers), list(columns.targets)
     orders = [
-        [_largest(by_scorer[:, one] - by_people[:, other], worst) for other in range(len(targets))]
+        [_top_gaps(scorer_ranks[:, one] - rater_ranks[:, other], max_disagreements) for other in range(len(targets))]
         for one in range(len(scorers))
     ]
     pairs: dict[int, dict[str, Any]] = {}
     shown: list[list[list[tuple[int, float, float]]]] = [[[] for _ in targets] for _ in scorers]
-    left = text_bytes
-    for one, other, level in _turns(len(scorers), len(targets), worst):
+    left = max_text_bytes
+    for one, other, level in _round_robin(len(scorers), len(targets), max_disagreements):
         order = orders[one][other]
         if level >= len(order):
             continue
         index = order[level]
-        row = table.row(index)
+        row = table.read_row(index)
         detail = {
             key: row[key][scorers[one]] for key in ("sub", "counts", "evidence") if scorers[one] in row.get(key, {})
         }
         entry = pairs.get(index) or {
             **{key: row.get(key) for key in ("id", "group", "system", "reference", "candidate")},
-            **{"scores": _listed(table.scores[index]), "targets": _listed(table.targets[index])},
-            **{"by_scorer": _listed(by_scorer[index]), "by_people": _listed(by_people[index]), "details": {}},
+            **{"scores": _to_list(table.scores[index]), "targets": _to_list(table.targets[index])},
+            **{"by_scorer": _to_list(scorer_ranks[index]), "by_people": _to_list(rater_ranks[index]), "details": {}},
         }
-        cost = len(embedded({scorers[one]: detail})) + (0 if index in pairs else len(embedded(entry)))
+        cost = len(json_for_script({scorers[one]: detail})) + (0 if index in pairs else len(json_for_script(entry)))
         if cost > left:
             break
         left -= cost
         pairs[index] = entry
         entry["details"][scorers[one]] = detail
-        shown[one][other].append((index, float(by_scorer[index, one]), float(by_people[index, other])))
+        shown[one][other].append((index, float(scorer_ranks[index, one]), float(rater_ranks[index, other])))
     number = {index: place for place, index in enumerate(pairs)}
     return {
         "pairs": list(pairs.values()),
@@ -183,27 +190,27 @@ def _disagreements(
             for row in shown
         ],
         "compared": [
-            [int(np.sum(~np.isnan(by_scorer[:, one] - by_people[:, other]))) for other in range(len(targets))]
+            [int(np.sum(~np.isnan(scorer_ranks[:, one] - rater_ranks[:, other]))) for other in range(len(targets))]
             for one in range(len(scorers))
         ],
     }
 
 
-def _turns(scorers: int, targets: int, worst: int) -> Iterator[tuple[int, int, int]]:
+def _round_robin(scorers: int, targets: int, max_disagreements: int) -> Iterator[tuple[int, int, int]]:
     """(scorer, target, how-manieth): the first target's before the others', and the worst before the less bad."""
     for part in (range(min(1, targets)), range(1, targets)):
-        for level in range(worst):
+        for level in range(max_disagreements):
             for other in part:
                 for one in range(scorers):
                     yield one, other, level
 
 
-def _largest(gaps: Floats, most: int) -> list[int]:
+def _top_gaps(gaps: Floats, limit: int) -> list[int]:
     """Rows with the largest difference, in descending order; none where there is no difference."""
     size = np.nan_to_num(np.abs(gaps))
-    order = np.argsort(-size, kind="stable")[:most]
+    order = np.argsort(-size, kind="stable")[:limit]
     return [int(index) for index in order if size[index] > 0]
 
 
-def _listed(values: Floats) -> list[float | None]:
+def _to_list(values: Floats) -> list[float | None]:
     return [None if value != value else float(f"{value:.5g}") for value in values.tolist()]

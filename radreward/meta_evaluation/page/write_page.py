@@ -12,10 +12,10 @@ from string import Template
 from typing import Any
 
 from radreward.errors import InputError
-from radreward.meta_evaluation.page.json_script import embedded
-from radreward.meta_evaluation.page.selection import Names, choose
+from radreward.meta_evaluation.page.json_script import json_for_script
+from radreward.meta_evaluation.page.selection import PageColumns, select_page_rows
 
-FORMAT = 1
+PAGE_FORMAT = 1
 SCRIPTS = (
     *("dom", "format", "tooltip", "heatmap", "table", "interval", "chart"),
     *("ranking", "significance", "raters", "scatter", "criteria", "systems", "preferences", "probes"),
@@ -40,23 +40,23 @@ def write_page(results: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], pa
         InputError: If the results have another format, or the file cannot be written.
         ValueError: If there is a number that JSON does not have: NaN or infinite.
     """
-    if results.get("format") != FORMAT:
-        raise InputError(f"{path}: expected results of format {FORMAT} but got {results.get('format')!r}.")
-    names = Names(
+    if results.get("format") != PAGE_FORMAT:
+        raise InputError(f"{path}: expected results of format {PAGE_FORMAT} but got {results.get('format')!r}.")
+    names = PageColumns(
         {entry["name"]: entry["higher_is_better"] for entry in results["scorers"] if entry["status"] == "ok"},
         {entry["name"]: entry["higher_is_better"] for entry in results["targets"]},
     )
-    data = {"results": _rounded(results), **choose(rows, names)}
+    data = {"results": _round_floats(results), **select_page_rows(rows, names)}
     sources = files("radreward.meta_evaluation.page")
     style = sources.joinpath("page.css").read_text(encoding="utf-8")
     parts = [sources.joinpath("js", f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
     script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
     text = Template(sources.joinpath("template.html").read_text(encoding="utf-8")).substitute(
         title=html.escape(results["title"]),
-        policy=f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'; "
+        policy=f"default-src 'none'; style-src '{_csp_hash(style)}'; script-src '{_csp_hash(script)}'; base-uri 'none'; "
         "form-action 'none'",
         style=style,
-        data=embedded(data),
+        data=json_for_script(data),
         script=script,
     )
     try:
@@ -65,13 +65,13 @@ def write_page(results: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], pa
         raise InputError(f"{path}: cannot be written: {error.strerror}.") from error
 
 
-def _digest(source: str) -> str:
+def _csp_hash(source: str) -> str:
     return f"sha256-{b64encode(sha256(source.encode()).digest()).decode()}"
 
 
-def _rounded(value: Any) -> Any:
+def _round_floats(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.5g}")
     if isinstance(value, Mapping):
-        return {key: _rounded(entry) for key, entry in value.items()}
-    return [_rounded(entry) for entry in value] if isinstance(value, list | tuple) else value
+        return {key: _round_floats(entry) for key, entry in value.items()}
+    return [_round_floats(entry) for entry in value] if isinstance(value, list | tuple) else value

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from radreward.meta_evaluation.statistics.correlations import correlations
-from radreward.metrics import class_counts, cohen_kappa
+from radreward.metrics import cohen_kappa, confusion_matrix
 
 Floats = NDArray[np.float64]
-AGAINST_OTHERS, PAIRWISE = "against_others", "pairwise"
-_EXACT = 50
+AGAINST_MEAN, PAIRWISE = "against_others", "pairwise"
+_MAX_EXACT_PAIRS = 50
 """Of so many pairs all signs are gone through."""
-_CLASSES = 11
+_MAX_CLASSES = 11
 """Ratings with more different values are no classes."""
 
 
@@ -27,8 +27,8 @@ class RaterAgreement(NamedTuple):
     """One rater and the mean of the others, or one other."""
 
     kind: str
-    rater: str
-    other: str | None
+    rater_a: str
+    rater_b: str | None
     n: int
     """Rows that both judged."""
     tau_b: float
@@ -45,7 +45,7 @@ class RaterAgreement(NamedTuple):
     """Of the paired signed-rank test that the rater's values are not higher or lower than the others'."""
 
 
-def between_raters(by_rater: Floats, raters: Sequence[str]) -> list[RaterAgreement]:
+def inter_rater_agreement(by_rater: Floats, raters: Sequence[str]) -> list[RaterAgreement]:
     """Each rater against the mean of the others, and every two; empty for one rater.
 
     Args:
@@ -62,15 +62,15 @@ def between_raters(by_rater: Floats, raters: Sequence[str]) -> list[RaterAgreeme
         given = ~np.isnan(others)
         with np.errstate(invalid="ignore"):
             mean = np.where(given, others, 0).sum(0) / given.sum(0)
-        found.append(_of(AGAINST_OTHERS, rater, None, by_rater[place], mean))
+        found.append(_rater_agreement(AGAINST_MEAN, rater, None, by_rater[place], mean))
     found += [
-        _of(PAIRWISE, raters[one], raters[other], by_rater[one], by_rater[other])
+        _rater_agreement(PAIRWISE, raters[one], raters[other], by_rater[one], by_rater[other])
         for one, other in combinations(range(len(raters)), 2)
     ]
     return found
 
 
-def wilcoxon(x: Floats, y: Floats) -> float:
+def wilcoxon_p_value(x: Floats, y: Floats) -> float:
     """Two-sided p of Wilcoxon's signed-rank test of paired values; NaN where no pair differs.
 
     Exact for up to 50 pairs whose differences all differ in size, else by the normal approximation (scipy's).
@@ -81,12 +81,12 @@ def wilcoxon(x: Floats, y: Floats) -> float:
     apart = np.abs(x - y)
     if not apart.any():
         return math.nan
-    exact = len(apart) <= _EXACT and apart.all() and len(np.unique(apart)) == len(apart)
+    exact = len(apart) <= _MAX_EXACT_PAIRS and apart.all() and len(np.unique(apart)) == len(apart)
     method: Literal["exact", "approx"] = "exact" if exact else "approx"
     return float(stats.wilcoxon(x, y, method=method).pvalue)
 
 
-def _of(kind: str, rater: str, other: str | None, one: Floats, two: Floats) -> RaterAgreement:
+def _rater_agreement(kind: str, rater: str, other: str | None, one: Floats, two: Floats) -> RaterAgreement:
     both = ~(np.isnan(one) | np.isnan(two))
     one, two = one[both], two[both]
     values = correlations(one, two)
@@ -105,13 +105,13 @@ def _of(kind: str, rater: str, other: str | None, one: Floats, two: Floats) -> R
         float(apart.mean()) if some else math.nan,
         float(size.mean()) if some else math.nan,
         float(size.std(ddof=1)) if len(apart) > 1 else math.nan,
-        wilcoxon(one, two),
+        wilcoxon_p_value(one, two),
     )
 
 
 def _kappa(one: Floats, two: Floats) -> float:
     classes = np.union1d(one, two)
-    if len(classes) > _CLASSES:
+    if len(classes) > _MAX_CLASSES:
         return math.nan
-    counts = class_counts(torch.from_numpy(one), torch.from_numpy(two), classes.tolist())
+    counts = confusion_matrix(torch.from_numpy(one), torch.from_numpy(two), classes.tolist())
     return float(cohen_kappa(counts))

@@ -10,22 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from radreward.statistics.cluster_bootstrap import drawn_tau, interval, weighed
+from radreward.statistics.cluster_bootstrap import bootstrap_tau, percentile_interval, weighted_sums
 from radreward.statistics.paired_tests import holm
-from radreward.statistics.weighted_concordance import Rows, SignForm, differing
+from radreward.statistics.weighted_concordance import ClusteredRows, ConcordanceForm, untied_pairs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_SLACK = 1e-9
+_TOLERANCE = 1e-9
 """Differences in another order of adding up differ by rounding."""
 
 
-class Contest(NamedTuple):
+class ScorerComparison(NamedTuple):
     """τ-b of one scorer less that of another, against one target."""
 
     target: int
-    one: int
-    other: int
+    scorer_a: int
+    scorer_b: int
     n: int
     """Rows in which all three are known."""
     difference: float = math.nan
@@ -34,7 +34,7 @@ class Contest(NamedTuple):
     high: float = math.nan
     p_bootstrap: float = math.nan
     """Twice the share of draws on the far side of 0, two-sided."""
-    p_randomised: float = math.nan
+    p_permutation: float = math.nan
     """Of approximate randomisation, two-sided; no less than 1 / (R + 1) with R exchanges."""
     p_tail: float = math.nan
     """The same where any exchange reached the difference; else the tail of a normal distribution as wide as theirs.
@@ -45,7 +45,9 @@ class Contest(NamedTuple):
     """`p_tail`, corrected for all contests of the target."""
 
 
-def contests(x: Floats, y: Floats, case: Ints, counts: NDArray[np.integer], seed: int = 0) -> list[Contest]:
+def compare_scorers(
+    x: Floats, y: Floats, cluster_ids: Ints, resample_counts: NDArray[np.integer], seed: int = 0
+) -> list[ScorerComparison]:
     """Every two scorers against every target.
 
     Approximate randomisation (Noreen 1989): if two metrics are worth the same, it does not matter whose score a case
@@ -70,19 +72,19 @@ def contests(x: Floats, y: Floats, case: Ints, counts: NDArray[np.integer], seed
     (True, True, 0.004975124378109453)
     """
     rng = np.random.default_rng(seed)
-    swaps = np.empty(counts.shape, dtype=np.uint8)
+    swaps = np.empty(resample_counts.shape, dtype=np.uint8)
     for draw in swaps:  # one after the other, for what is drawn takes eight times as much
         draw[:] = rng.integers(0, 2, len(draw))
-    met = [Contest(target, *two, 0) for two, target in product(combinations(range(len(x)), 2), range(len(y)))]
+    met = [ScorerComparison(target, *two, 0) for two, target in product(combinations(range(len(x)), 2), range(len(y)))]
     alike: dict[tuple[int, bytes], list[int]] = {}
     for place, entry in enumerate(met):
-        known = ~(np.isnan(x[entry.one]) | np.isnan(x[entry.other]) | np.isnan(y[entry.target]))
+        known = ~(np.isnan(x[entry.scorer_a]) | np.isnan(x[entry.scorer_b]) | np.isnan(y[entry.target]))
         alike.setdefault((entry.target, known.tobytes()), []).append(place)
     for (target, known), places in alike.items():
         rows = np.frombuffer(known, np.bool_)
-        same = _SameRows(x[:, rows], y[target][rows], case[rows], counts, swaps)
+        same = _CommonRows(x[:, rows], y[target][rows], cluster_ids[rows], resample_counts, swaps)
         for place in places:
-            met[place] = _contest(met[place]._replace(n=int(rows.sum())), same)
+            met[place] = _compare_pair(met[place]._replace(n=int(rows.sum())), same)
     for target in range(len(y)):
         places = [place for place, entry in enumerate(met) if entry.target == target]
         for place, p in zip(places, holm([met[place].p_tail for place in places]), strict=True):
@@ -90,59 +92,63 @@ def contests(x: Floats, y: Floats, case: Ints, counts: NDArray[np.integer], seed
     return met
 
 
-def _contest(found: Contest, rows: _SameRows) -> Contest:
-    if rows.constant(found.one) or rows.constant(found.other):
-        return found
-    one, other = rows.own(found.one), rows.own(found.other)
+def _compare_pair(comparison: ScorerComparison, rows: _CommonRows) -> ScorerComparison:
+    if rows.is_constant(comparison.scorer_a) or rows.is_constant(comparison.scorer_b):
+        return comparison
+    one, other = rows.scorer_terms(comparison.scorer_a), rows.scorer_terms(comparison.scorer_b)
     difference = one.tau - other.tau
-    apart = one.drawn - other.drawn
+    apart = one.resampled_tau - other.resampled_tau
     apart = apart[~np.isnan(apart)]
-    low, high = interval(apart) if len(apart) else (np.nan, np.nan)
+    low, high = percentile_interval(apart) if len(apart) else (np.nan, np.nan)
     beyond = int(min((apart <= 0).sum(), (apart >= 0).sum()))
-    exchanged = rows.exchanged(found.one, found.other)
-    reached = int((~(np.abs(exchanged) < abs(difference) - _SLACK)).sum())  # not defined is no evidence either
+    exchanged = rows.permuted_differences(comparison.scorer_a, comparison.scorer_b)
+    reached = int((~(np.abs(exchanged) < abs(difference) - _TOLERANCE)).sum())  # not defined is no evidence either
     p = (reached + 1) / (len(exchanged) + 1)
     tail = 2 * float(stats.norm.sf(abs(difference) / np.nanstd(exchanged))) if reached == 0 else p
-    return found._replace(
+    return comparison._replace(
         difference=difference,
         low=float(low),
         high=float(high),
         p_bootstrap=min(1.0, 2 * (beyond + 1) / (len(apart) + 1)),
-        p_randomised=p,
+        p_permutation=p,
         p_tail=min(p, tail),
     )
 
 
-class _Swapped(NamedTuple):
+class _SwapTerms(NamedTuple):
     """Of a matrix M and every exchange k, with l = 1 - k: (R,) each."""
 
-    kept: Floats
+    kept_kept: Floats
     """kᵀMk."""
-    first: Floats
+    kept_swapped: Floats
     """kᵀMl."""
-    second: Floats
+    swapped_kept: Floats
     """lᵀMk."""
-    taken: Floats
+    swapped_swapped: Floats
     """lᵀMl."""
 
     @classmethod
-    def of(cls, form: SignForm, swaps: NDArray[np.uint8]) -> Self:
+    def from_form(cls, form: ConcordanceForm, swaps: NDArray[np.uint8]) -> Self:
         """Of k as columns of (G, R)."""
-        kept, down, across = form.of(swaps), weighed(form.down, swaps), weighed(form.across, swaps)
-        return cls(kept, down - kept, across - kept, form.down.sum() - down - across + kept)
+        kept, down, across = (
+            form.evaluate(swaps),
+            weighted_sums(form.row_sums, swaps),
+            weighted_sums(form.column_sums, swaps),
+        )
+        return cls(kept, down - kept, across - kept, form.row_sums.sum() - down - across + kept)
 
 
-class _Own(NamedTuple):
+class _ScorerTerms(NamedTuple):
     """What is of one scorer alone."""
 
     tau: float
     """As observed."""
-    drawn: Floats
+    resampled_tau: Floats
     """(B,) in every draw."""
-    swapped: _Swapped
+    swap_terms: _SwapTerms
 
 
-class _SameRows:
+class _CommonRows:
     """Scorers and a target in the rows that contests share: what is of one scorer alone is computed once.
 
     Args:
@@ -159,41 +165,48 @@ class _SameRows:
         self._counts = counts if len(some) == counts.shape[1] else counts[:, some]
         keep = swaps.T[some]
         self._swaps = np.concatenate([keep, 1 - keep])  # (2 G, R)
-        self._differ = float(differing(y, self._case, np.ones((len(some), 1)))[0]) if len(y) else 0.0
-        self._own: dict[int, _Own] = {}
+        self._differ = float(untied_pairs(y, self._case, np.ones((len(some), 1)))[0]) if len(y) else 0.0
+        self._own: dict[int, _ScorerTerms] = {}
 
-    def constant(self, scorer: int) -> bool:
+    def is_constant(self, scorer: int) -> bool:
         """Whether there is no τ-b."""
         return len(self._y) < 2 or any(bool((values == values[0]).all()) for values in (self._x[scorer], self._y))
 
-    def own(self, scorer: int) -> _Own:
+    def scorer_terms(self, scorer: int) -> _ScorerTerms:
         """See `_Own`."""
         if scorer not in self._own:
             x, y, case = self._x[scorer], self._y, self._case
-            self._own[scorer] = _Own(
+            self._own[scorer] = _ScorerTerms(
                 float(stats.kendalltau(x, y).statistic),
-                drawn_tau(x[None], y[None], case, self._counts)[:, 0, 0],
-                self._swapped(x, x),
+                bootstrap_tau(x[None], y[None], case, self._counts)[:, 0, 0],
+                self._swap_terms(x, x),
             )
         return self._own[scorer]
 
-    def exchanged(self, one: int, other: int) -> Floats:
+    def permuted_differences(self, scorer_a: int, scorer_b: int) -> Floats:
         """(R,) difference of the two τ-b after each exchange.
 
         The sum over all pairs of rows of sign(mᵢ - mⱼ) sign(yᵢ - yⱼ), for scores m mixed of a and b, is
         kᵀAk + 2 kᵀXl + lᵀBl, with A, X and B the products of signs between a and a, a and b, b and b, added up by
         cases.
         """
-        ranks = [stats.rankdata(self._x[scorer]) for scorer in (one, other)]
-        a, b, x = self.own(one).swapped, self.own(other).swapped, self._swapped(*ranks)
-        above = a.kept + 2 * x.first + b.taken, b.kept + 2 * x.second + a.taken
+        ranks = [stats.rankdata(self._x[scorer]) for scorer in (scorer_a, scorer_b)]
+        a, b, x = (
+            self.scorer_terms(scorer_a).swap_terms,
+            self.scorer_terms(scorer_b).swap_terms,
+            self._swap_terms(*ranks),
+        )
+        above = (
+            a.kept_kept + 2 * x.kept_swapped + b.swapped_swapped,
+            b.kept_kept + 2 * x.swapped_kept + a.swapped_swapped,
+        )
         apart = self._case + self._cases  # whose weights are those of the other metric's scores
         cases = np.concatenate([self._case, apart]), np.concatenate([apart, self._case])
-        under = [differing(np.concatenate(ranks), of_both, self._swaps) for of_both in cases]
+        under = [untied_pairs(np.concatenate(ranks), of_both, self._swaps) for of_both in cases]
         with np.errstate(invalid="ignore", divide="ignore"):
             tau = [over / np.sqrt(pairs * self._differ) for over, pairs in zip(above, under, strict=True)]
         return tau[0] - tau[1]
 
-    def _swapped(self, left: Floats, right: Floats) -> _Swapped:
-        first, second = (Rows(values, self._y, self._case) for values in (left, right))
-        return _Swapped.of(SignForm(first, second, self._cases), self._swaps[: self._cases])
+    def _swap_terms(self, left: Floats, right: Floats) -> _SwapTerms:
+        first, second = (ClusteredRows(values, self._y, self._case) for values in (left, right))
+        return _SwapTerms.from_form(ConcordanceForm(first, second, self._cases), self._swaps[: self._cases])

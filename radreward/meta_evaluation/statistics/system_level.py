@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from radreward.statistics.cluster_bootstrap import interval, weighed
+from radreward.statistics.cluster_bootstrap import percentile_interval, weighted_sums
 from radreward.statistics.paired_tests import holm, sign_flip_test
 
 Floats = NDArray[np.float64]
@@ -32,9 +32,9 @@ class SystemMean(NamedTuple):
 class SystemDifference(NamedTuple):
     """Two systems in the cases for which both wrote."""
 
-    one: str
-    other: str
-    cases: int
+    system_a: str
+    system_b: str
+    n_clusters: int
     difference: float
     """Mean over cases of the first's mean score less the other's."""
     low: float
@@ -45,7 +45,7 @@ class SystemDifference(NamedTuple):
 
 
 def system_means(
-    scores: Floats, case: Ints, system: Ints, names: Sequence[str], counts: NDArray[np.integer]
+    scores: Floats, cluster_ids: Ints, system_ids: Ints, names: Sequence[str], resample_counts: NDArray[np.integer]
 ) -> list[SystemMean]:
     """Mean score of each system.
 
@@ -62,12 +62,12 @@ def system_means(
     """
     found = []
     for number, name in enumerate(names):
-        rows = (system == number) & ~np.isnan(scores)
-        sums, sizes = _by_case(scores[rows], case[rows], counts.shape[1])
+        rows = (system_ids == number) & ~np.isnan(scores)
+        sums, sizes = _sum_by_cluster(scores[rows], cluster_ids[rows], resample_counts.shape[1])
         with np.errstate(invalid="ignore"):
             low, high = (
-                interval(weighed(sums, counts.T) / weighed(sizes, counts.T))
-                if len(counts) and rows.any()
+                percentile_interval(weighted_sums(sums, resample_counts.T) / weighted_sums(sizes, resample_counts.T))
+                if len(resample_counts) and rows.any()
                 else (np.nan,) * 2
             )
         mean = float(scores[rows].mean()) if rows.any() else math.nan
@@ -76,7 +76,12 @@ def system_means(
 
 
 def system_differences(
-    scores: Floats, case: Ints, system: Ints, names: Sequence[str], counts: NDArray[np.integer], seed: int = 0
+    scores: Floats,
+    cluster_ids: Ints,
+    system_ids: Ints,
+    names: Sequence[str],
+    resample_counts: NDArray[np.integer],
+    seed: int = 0,
 ) -> list[SystemDifference]:
     """Every two systems, paired by cases; arguments as of `system_means`, `seed` of the tests.
 
@@ -87,8 +92,8 @@ def system_differences(
     """
     means = []
     for number in range(len(names)):
-        rows = (system == number) & ~np.isnan(scores)
-        sums, sizes = _by_case(scores[rows], case[rows], counts.shape[1])
+        rows = (system_ids == number) & ~np.isnan(scores)
+        sums, sizes = _sum_by_cluster(scores[rows], cluster_ids[rows], resample_counts.shape[1])
         with np.errstate(invalid="ignore"):
             means.append(sums / sizes)  # (G,), NaN where the system wrote nothing
     found = []
@@ -98,9 +103,13 @@ def system_differences(
         if not both.any():
             found.append(SystemDifference(names[one], names[other], 0, *[math.nan] * 5))
             continue
-        drawn = counts[:, both]
+        drawn = resample_counts[:, both]
         with np.errstate(invalid="ignore"):
-            low, high = interval(weighed(apart[both], drawn.T) / drawn.sum(1)) if len(counts) else (np.nan,) * 2
+            low, high = (
+                percentile_interval(weighted_sums(apart[both], drawn.T) / drawn.sum(1))
+                if len(resample_counts)
+                else (np.nan,) * 2
+            )
         p = float(sign_flip_test(apart[both][:, None], seed)[0])
         mean = float(apart[both].mean())
         found.append(SystemDifference(names[one], names[other], int(both.sum()), mean, float(low), float(high), p, p))
@@ -108,7 +117,7 @@ def system_differences(
     return [entry._replace(p_holm=p) for entry, p in zip(found, corrected, strict=True)]
 
 
-def rank_agreement(means: Floats, by_people: Floats) -> tuple[float, int]:
+def system_rank_agreement(means: Floats, rater_means: Floats) -> tuple[float, int]:
     """τ-b of the systems' means by a metric with those by people, higher is better in both, and of how many systems.
 
     NaN for fewer than two systems or where all are equal.
@@ -116,14 +125,14 @@ def rank_agreement(means: Floats, by_people: Floats) -> tuple[float, int]:
     >>> rank_agreement(np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.3, 0.2]))[1]
     3
     """
-    both = ~(np.isnan(means) | np.isnan(by_people))
-    x, y = means[both], by_people[both]
+    both = ~(np.isnan(means) | np.isnan(rater_means))
+    x, y = means[both], rater_means[both]
     if len(x) < 2 or (x == x[0]).all() or (y == y[0]).all():
         return math.nan, len(x)
     return float(stats.kendalltau(x, y).statistic), len(x)
 
 
-def _by_case(values: Floats, case: Ints, cases: int) -> tuple[Floats, Floats]:
+def _sum_by_cluster(values: Floats, cluster_ids: Ints, n_clusters: int) -> tuple[Floats, Floats]:
     """(G,) sums of values, and how many they are."""
-    sizes = np.bincount(case, minlength=cases).astype(np.float64)
-    return np.bincount(case, values, cases).astype(np.float64), sizes
+    sizes = np.bincount(cluster_ids, minlength=n_clusters).astype(np.float64)
+    return np.bincount(cluster_ids, values, n_clusters).astype(np.float64), sizes

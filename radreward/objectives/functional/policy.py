@@ -33,7 +33,7 @@ def group_advantages(rewards: Tensor, epsilon: float = 1e-4) -> Tensor:
     return (centred / (rewards.std(1, keepdim=True) + epsilon)).masked_fill(same, 0.0)
 
 
-def clipped_surrogate(ratio: Tensor, advantages: Tensor, clip: float) -> Tensor:
+def clipped_surrogate(ratio: Tensor, advantages: Tensor, clip_epsilon: float) -> Tensor:
     """Loss of each token, -min(ρ A, clamp(ρ, 1 - ε, 1 + ε) A) (PPO, Schulman et al. 2017, Eq. 7).
 
     Args:
@@ -44,10 +44,10 @@ def clipped_surrogate(ratio: Tensor, advantages: Tensor, clip: float) -> Tensor:
     >>> clipped_surrogate(torch.tensor([1.0, 1.5, 1.5]), torch.tensor([1.0, 1.0, -1.0]), 0.2)
     tensor([-1.0000, -1.2000,  1.5000])
     """
-    return -torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages)
+    return -torch.minimum(ratio * advantages, ratio.clamp(1 - clip_epsilon, 1 + clip_epsilon) * advantages)
 
 
-def kl_estimate(logps: Tensor, ref_logps: Tensor) -> Tensor:
+def k3_kl(logps: Tensor, ref_logps: Tensor) -> Tensor:
     """Divergence of a policy from its reference at each drawn token: exp(q - p) - (q - p) - 1 >= 0, unbiased.
 
     Schulman (2020), "Approximating KL divergence", k3; GRPO, Eq. 4.
@@ -87,10 +87,10 @@ def binary_accuracy(values: Tensor, target: Tensor) -> Tensor:
     >>> binary_accuracy(torch.tensor([2.4, 1.0, float("nan")]), torch.tensor([2.0, 2.0, 0.0]))
     tensor([1., 0., 0.])
     """
-    return (rounded(values) == rounded(target)).to(values.dtype)
+    return (round_half_up(values) == round_half_up(target)).to(values.dtype)
 
 
-def rounded(values: Tensor) -> Tensor:
+def round_half_up(values: Tensor) -> Tensor:
     """The nearest whole number, halves upwards; NaN stays.
 
     >>> rounded(torch.tensor([0.4, 0.5, 1.5]))
@@ -99,7 +99,7 @@ def rounded(values: Tensor) -> Tensor:
     return (values + 0.5).floor()
 
 
-def majority(values: Tensor) -> Tensor:
+def majority_mask(values: Tensor) -> Tensor:
     """Which completions of a prompt give its most frequent answer.
 
     The answer is the vector of rounded sub-scores. Of answers that are equally frequent, the one nearest to the mean
@@ -116,7 +116,7 @@ def majority(values: Tensor) -> Tensor:
     tensor([[ True, False,  True],
             [False,  True, False]])
     """
-    answers = rounded(values)
+    answers = round_half_up(values)
     votes = answers.isfinite().all(-1)  # (B, G)
     answers = answers.masked_fill(~votes.unsqueeze(-1), 0.0)
     same = (answers.unsqueeze(2) == answers.unsqueeze(1)).all(-1)  # (B, G, G)
@@ -132,8 +132,8 @@ def majority(values: Tensor) -> Tensor:
     return same.gather(1, chosen[:, None, None].expand(-1, 1, same.shape[2])).squeeze(1)
 
 
-def majority_scale(
-    psi: Tensor, beta: float, c: float, low: float = 0.8, high: float = 1.2, printed: bool = False
+def mgas_scale(
+    psi: Tensor, beta: float, c: float, min_scale: float = 0.8, max_scale: float = 1.2, as_published: bool = False
 ) -> Tensor:
     """By how much an advantage is scaled: s(ψ) = φ⁻ + (φ⁺ - φ⁻) / (1 + exp(β (ψ - c))) (RadReason, Eq. 13).
 
@@ -154,5 +154,5 @@ def majority_scale(
     >>> majority_scale(torch.tensor([0.0, 0.5, 1.0]), beta=10, c=0.5, printed=True)
     tensor([1.2000, 1.2000, 0.8069])
     """
-    share = (1 + psi - c).pow(-beta) if printed else (-beta * (psi - c)).sigmoid()
-    return (low + (high - low) * share).clamp(low, high)
+    share = (1 + psi - c).pow(-beta) if as_published else (-beta * (psi - c)).sigmoid()
+    return (min_scale + (max_scale - min_scale) * share).clamp(min_scale, max_scale)

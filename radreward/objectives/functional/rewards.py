@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 
-def margin_individual(difference: Tensor, margin: Tensor, c: float = 0.01) -> Tensor:
+def mre_criterion_loss(difference: Tensor, margin: Tensor, c: float = 0.01) -> Tensor:
     r"""Individual term of Margin Reward Enforcement (ER²Score, Eq. 1), per pair and criterion.
 
     With d the reward of the accepted report minus that of the rejected one, m the margin and t = sign(m):
@@ -27,7 +27,7 @@ def margin_individual(difference: Tensor, margin: Tensor, c: float = 0.01) -> Te
     return torch.where(margin == 0, difference.abs() - c, margin.sign() * (margin - difference)).relu()
 
 
-def margin_total(difference: Tensor, margin: Tensor) -> Tensor:
+def mre_total_loss(difference: Tensor, margin: Tensor) -> Tensor:
     """Total term of Margin Reward Enforcement (ER²Score, Eq. 1): ReLU(-Σ_j d_j + Σ_j m_j).
 
     Args:
@@ -87,7 +87,7 @@ def plackett_luce(scores: Tensor, quality: Tensor, group: Tensor) -> Tensor:
     return scores.new_zeros(len(numbers), scores.shape[1]).index_add(0, index, log_total - scores)
 
 
-def poisson_errors(predicted: Tensor, errors: Tensor) -> Tensor:
+def poisson_nll(predicted: Tensor, errors: Tensor) -> Tensor:
     """Poisson negative log likelihood of error counts, less the constant log(errors!), elementwise.
 
     rate - errors·log(rate) with rate = softplus(predicted), which nears the prediction itself as it grows and
@@ -106,7 +106,7 @@ def poisson_errors(predicted: Tensor, errors: Tensor) -> Tensor:
     return rate - errors * log_rate
 
 
-def order_outcomes(difference: Tensor, margin: Tensor) -> tuple[Tensor, Tensor]:
+def pairwise_order_labels(difference: Tensor, margin: Tensor) -> tuple[Tensor, Tensor]:
     """Which of two reports was predicted, and which is known, to be better by each criterion.
 
     Every pair is read both ways, so that neither order is the favoured one: "the first is better" is the positive

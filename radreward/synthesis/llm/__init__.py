@@ -1,29 +1,42 @@
 """Training data that a language model writes, and what is checked of it before it is kept."""
 
-from radreward.synthesis.llm.generation_job import Job, Outcome, write
-from radreward.synthesis.llm.inputs import read_pairs, read_references
-from radreward.synthesis.llm.review_sheet import Accuracy, read_sheet, write_accuracies, write_sheet
-from radreward.synthesis.llm.tasks import TASKS, Analysis, Ask, Injection, Reasoning, Task, Tiers
-from radreward.synthesis.llm.validation import LEVELS, Report, check
+from radreward.synthesis.llm.generation_job import GenerationJob, JobResult, run_job
+from radreward.synthesis.llm.inputs import read_pair_groups, read_references
+from radreward.synthesis.llm.review_sheet import (
+    ReviewerAgreement,
+    read_review_sheet,
+    write_agreements,
+    write_review_sheet,
+)
+from radreward.synthesis.llm.tasks import (
+    TASKS,
+    ErrorAnalysisTask,
+    ErrorInjection,
+    GenerationRequest,
+    GenerationTask,
+    ReasoningTask,
+    TieredCandidates,
+)
+from radreward.synthesis.llm.validation import CHECK_LEVELS, CheckResult, check_reported_errors
 
 __all__ = [
-    "LEVELS",
+    "CHECK_LEVELS",
     "TASKS",
-    "Accuracy",
-    "Analysis",
-    "Ask",
-    "Injection",
-    "Job",
-    "Outcome",
-    "Reasoning",
-    "Report",
-    "Task",
-    "Tiers",
-    "check",
-    "read_pairs",
+    "ReviewerAgreement",
+    "ErrorAnalysisTask",
+    "GenerationRequest",
+    "ErrorInjection",
+    "GenerationJob",
+    "JobResult",
+    "ReasoningTask",
+    "CheckResult",
+    "GenerationTask",
+    "TieredCandidates",
+    "check_reported_errors",
+    "read_pair_groups",
     "read_references",
-    "read_sheet",
-    "write",
-    "write_accuracies",
-    "write_sheet",
+    "read_review_sheet",
+    "run_job",
+    "write_agreements",
+    "write_review_sheet",
 ]

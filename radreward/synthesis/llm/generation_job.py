@@ -11,40 +11,40 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from radreward.errors import InputError
-from radreward.io.tables import TableWriter
+from radreward.io.tables import AtomicTableWriter
 from radreward.llm import ChatModel
-from radreward.synthesis.llm.parser import Written, read_written
-from radreward.synthesis.llm.review_sheet import write_sheet
-from radreward.synthesis.llm.tasks import Ask, Task
-from radreward.synthesis.llm.validation import LEVELS, check
-from radreward.types import ChatAnswer, ChatRequest, ReportGroup
+from radreward.synthesis.llm.parser import GeneratedReport, parse_generated
+from radreward.synthesis.llm.review_sheet import write_review_sheet
+from radreward.synthesis.llm.tasks import GenerationRequest, GenerationTask
+from radreward.synthesis.llm.validation import CHECK_LEVELS, check_reported_errors
+from radreward.types import ChatRequest, ChatResponse, ReportGroup
 
-KEPT = (
+ACCEPTED_COLUMNS = (
     *("id", "group", "reference", "candidate", "errors", "system", "tier"),
     *("stated", "words", "matched", "check", "written_by"),
 )
 """Columns of what is kept; `read_groups` takes them as flat rows of groups."""
-REJECTED = ("id", "group", "tier", "reason", "reference", "candidate", "answer")
+REJECTED_COLUMNS = ("id", "group", "tier", "reason", "reference", "candidate", "answer")
 
 
-class Job(NamedTuple):
+class GenerationJob(NamedTuple):
     """What is to be asked, before anything is."""
 
-    task: Task
-    asks: list[Ask]
-    requests: list[ChatRequest]
+    task: GenerationTask
+    generation_requests: list[GenerationRequest]
+    chat_requests: list[ChatRequest]
 
     @classmethod
-    def of(
+    def from_groups(
         cls,
-        task: Task,
+        task: GenerationTask,
         groups: Sequence[ReportGroup],
         max_tokens: int = 2048,
         temperature: float = 1.0,
         seed: int = 0,
-    ) -> Job:
+    ) -> GenerationJob:
         """The requests of a task about groups."""
-        asks = task.asks(groups)
+        asks = task.build_requests(groups)
         requests = [
             ChatRequest(ask.messages, temperature=temperature, max_tokens=max_tokens, seed=seed + ask.seed)
             for ask in asks
@@ -52,41 +52,47 @@ class Job(NamedTuple):
         return cls(task, asks, requests)
 
 
-class Sample(NamedTuple):
+class AcceptedSample(NamedTuple):
     """An answer that is kept."""
 
-    ask: Ask
-    written: Written
-    level: str
+    request: GenerationRequest
+    generated: GeneratedReport
+    check_level: str
 
     @property
     def candidate(self) -> str:
         """The report that was written or judged."""
-        return self.written.candidate if self.ask.candidate is None else self.ask.candidate
+        return self.generated.candidate if self.request.candidate is None else self.request.candidate
 
 
-class Reject(NamedTuple):
+class RejectedAnswer(NamedTuple):
     """An answer that is not kept."""
 
-    ask: Ask
+    request: GenerationRequest
     reason: str
     """The kind, a colon and what it is about."""
     answer: str
     candidate: str
 
 
-class Outcome(NamedTuple):
+class JobResult(NamedTuple):
     """What a job came to."""
 
-    samples: list[Sample]
-    rejects: list[Reject]
-    figures: dict[str, Any]
+    samples: list[AcceptedSample]
+    rejected: list[RejectedAnswer]
+    statistics: dict[str, Any]
     folder: Path
 
 
-def write(
-    job: Job, model: ChatModel, folder: Path, writer: str, source: str, sheet: int = 50, seed: int = 0
-) -> Outcome:
+def run_job(
+    job: GenerationJob,
+    model: ChatModel,
+    folder: Path,
+    writer_description: str,
+    source_description: str,
+    review_samples: int = 50,
+    seed: int = 0,
+) -> JobResult:
     """Ask all of a job, check the answers, and write what was kept and what was not.
 
     The folder gets written.jsonl (what was kept: flat rows that `read_groups` reads), rejects.jsonl (with reasons),
@@ -104,113 +110,124 @@ def write(
     Raises:
         InputError: If the files cannot be written, or requests cannot be sent at all.
     """
-    answers = model.complete(job.requests)
-    samples: list[Sample] = []
-    rejects: list[Reject] = []
-    for ask, answer in zip(job.asks, answers, strict=True):
-        kept = judge(job.task, ask, answer)
-        if isinstance(kept, Sample):
+    answers = model.complete(job.chat_requests)
+    samples: list[AcceptedSample] = []
+    rejects: list[RejectedAnswer] = []
+    for ask, answer in zip(job.generation_requests, answers, strict=True):
+        kept = validate_answer(job.task, ask, answer)
+        if isinstance(kept, AcceptedSample):
             samples.append(kept)
         else:
             rejects.append(kept)
     if job.task.name == "tiers":
-        samples, alone = _with_pairs(job.task, samples)
+        samples, alone = _drop_unpaired(job.task, samples)
         rejects += alone
-    outcome = Outcome(samples, rejects, figures(job, samples, rejects, answers), folder)
+    outcome = JobResult(samples, rejects, job_statistics(job, samples, rejects, answers), folder)
     try:
-        _write_files(job, outcome, writer, source, sheet, seed)
+        _write_files(job, outcome, writer_description, source_description, review_samples, seed)
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written ({error.strerror}).") from error
     return outcome
 
 
-def judge(task: Task, ask: Ask, answer: ChatAnswer) -> Sample | Reject:
+def validate_answer(
+    task: GenerationTask, request: GenerationRequest, response: ChatResponse
+) -> AcceptedSample | RejectedAnswer:
     """Read and check one answer."""
-    if answer.status != "ok":
-        return Reject(ask, f"no answer: {answer.status}", answer.text, "")
-    written = read_written(answer.text, task.sections, task.criteria)
-    problem = written.problem
-    if problem and answer.finish == "length":
-        problem = f"cut off: after {answer.completion_tokens} tokens ({problem})"
-    candidate = written.candidate if ask.candidate is None else ask.candidate
+    if response.status != "ok":
+        return RejectedAnswer(request, f"no answer: {response.status}", response.text, "")
+    written = parse_generated(response.text, task.sections, task.criteria)
+    problem = written.error
+    if problem and response.finish_reason == "length":
+        problem = f"cut off: after {response.completion_tokens} tokens ({problem})"
+    candidate = written.candidate if request.candidate is None else request.candidate
     level = ""
     if problem is None:
-        problem = task.problem(ask, written)
+        problem = task.find_mismatch(request, written)
     if problem is None:
-        level, problem = check(task.criteria, ask.reference, candidate, written.counts, written.errors)
+        level, problem = check_reported_errors(
+            task.criteria, request.reference, candidate, written.counts, written.errors
+        )
     if problem is not None:
-        return Reject(ask, problem, answer.text, candidate)
-    return Sample(ask, written, level)
+        return RejectedAnswer(request, problem, response.text, candidate)
+    return AcceptedSample(request, written, level)
 
 
-def _with_pairs(task: Task, samples: list[Sample]) -> tuple[list[Sample], list[Reject]]:
+def _drop_unpaired(
+    task: GenerationTask, samples: list[AcceptedSample]
+) -> tuple[list[AcceptedSample], list[RejectedAnswer]]:
     """Samples of references with two different candidates at least that are not as good; the others apart."""
-    groups: dict[str, list[Sample]] = {}
+    groups: dict[str, list[AcceptedSample]] = {}
     rejects = []
     for sample in samples:
-        own = groups.setdefault(sample.ask.group, [])
+        own = groups.setdefault(sample.request.group, [])
         if any(sample.candidate == other.candidate for other in own):
-            rejects.append(Reject(sample.ask, "a copy: of another candidate", "", sample.candidate))
+            rejects.append(RejectedAnswer(sample.request, "a copy: of another candidate", "", sample.candidate))
         else:
             own.append(sample)
     kept = []
     for own in groups.values():
-        totals = {round(task.criteria.penalty(sample.written.counts), 6) for sample in own}
+        totals = {round(task.criteria.weighted_errors(sample.generated.counts), 6) for sample in own}
         if len(totals) > 1:
             kept += own
         else:
             reason = "alone: no other candidate of its reference was kept that is better or worse"
-            rejects += [Reject(sample.ask, reason, "", sample.candidate) for sample in own]
+            rejects += [RejectedAnswer(sample.request, reason, "", sample.candidate) for sample in own]
     return kept, rejects
 
 
-def figures(
-    job: Job, samples: Sequence[Sample], rejects: Sequence[Reject], answers: Sequence[ChatAnswer]
+def job_statistics(
+    job: GenerationJob,
+    samples: Sequence[AcceptedSample],
+    rejected: Sequence[RejectedAnswer],
+    responses: Sequence[ChatResponse],
 ) -> dict[str, Any]:
     """Acceptance rates, reasons, how far samples were checked, tokens."""
-    asked = Counter(ask.tier for ask in job.asks)
-    kept = Counter(sample.ask.tier for sample in samples)
-    levels = Counter(sample.level for sample in samples)
-    reasons = Counter(reject.reason.split(":")[0] for reject in rejects)
+    asked = Counter(ask.tier for ask in job.generation_requests)
+    kept = Counter(sample.request.tier for sample in samples)
+    levels = Counter(sample.check_level for sample in samples)
+    reasons = Counter(reject.reason.split(":")[0] for reject in rejected)
     return {
-        "asked": len(job.asks),
-        "answered": sum(answer.status == "ok" for answer in answers),
+        "asked": len(job.generation_requests),
+        "answered": sum(answer.status == "ok" for answer in responses),
         "kept": len(samples),
-        "acceptance": len(samples) / len(job.asks) if job.asks else None,
+        "acceptance": len(samples) / len(job.generation_requests) if job.generation_requests else None,
         "tiers": {
             tier: {"asked": count, "kept": kept[tier], "acceptance": kept[tier] / count}
             for tier, count in asked.items()
             if tier
         },
-        "checks": {level: levels[level] for level in LEVELS},
+        "checks": {level: levels[level] for level in CHECK_LEVELS},
         "reasons": dict(reasons.most_common()),
-        "errors": {tag: sum(sample.written.counts[tag] for sample in samples) for tag in job.task.criteria.tags},
+        "errors": {tag: sum(sample.generated.counts[tag] for sample in samples) for tag in job.task.criteria.tags},
         "tokens": {
-            "prompts": sum(answer.prompt_tokens or 0 for answer in answers),
-            "answers": sum(answer.completion_tokens or 0 for answer in answers),
+            "prompts": sum(answer.prompt_tokens or 0 for answer in responses),
+            "answers": sum(answer.completion_tokens or 0 for answer in responses),
         },
     }
 
 
-def _write_files(job: Job, outcome: Outcome, writer: str, source: str, sheet: int, seed: int) -> None:
+def _write_files(job: GenerationJob, outcome: JobResult, writer: str, source: str, sheet: int, seed: int) -> None:
     task, folder = job.task, outcome.folder
     folder.mkdir(parents=True, exist_ok=True)
-    schema = pa.schema({name: pa.string() for name in KEPT})
-    with TableWriter(folder / "written.jsonl", schema) as file:
+    schema = pa.schema({name: pa.string() for name in ACCEPTED_COLUMNS})
+    with AtomicTableWriter(folder / "written.jsonl", schema) as file:
         file.write(list(_rows(task, outcome.samples, writer)))
-    with TableWriter(folder / "rejects.jsonl", pa.schema({name: pa.string() for name in REJECTED})) as file:
+    with AtomicTableWriter(
+        folder / "rejects.jsonl", pa.schema({name: pa.string() for name in REJECTED_COLUMNS})
+    ) as file:
         file.write(
             [
                 {
-                    "id": reject.ask.id,
-                    "group": reject.ask.group,
-                    "tier": reject.ask.tier,
+                    "id": reject.request.id,
+                    "group": reject.request.group,
+                    "tier": reject.request.tier,
                     "reason": reject.reason,
-                    "reference": reject.ask.reference,
+                    "reference": reject.request.reference,
                     "candidate": reject.candidate,
                     "answer": reject.answer,
                 }
-                for reject in outcome.rejects
+                for reject in outcome.rejected
             ]
         )
     card = {
@@ -218,18 +235,18 @@ def _write_files(job: Job, outcome: Outcome, writer: str, source: str, sheet: in
         "written_by": writer,
         "source": source,
         "settings": {
-            name: sorted({getattr(request, name) for request in job.requests})
+            name: sorted({getattr(request, name) for request in job.chat_requests})
             for name in ("temperature", "max_tokens", "seed")
         },
         "task": task.name,
         "criteria": task.criteria.to_dict(),
-        **outcome.figures,
+        **outcome.statistics,
     }
     (folder / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    write_sheet(folder / "sheet.csv", task.criteria, list(_rows(task, outcome.samples, writer)), sheet, seed)
+    write_review_sheet(folder / "sheet.csv", task.criteria, list(_rows(task, outcome.samples, writer)), sheet, seed)
 
 
-def _rows(task: Task, samples: Sequence[Sample], writer: str) -> Iterator[Mapping[str, Any]]:
+def _rows(task: GenerationTask, samples: Sequence[AcceptedSample], writer: str) -> Iterator[Mapping[str, Any]]:
     for ask, written, level in samples:
         yield {
             "id": ask.id,
@@ -240,7 +257,7 @@ def _rows(task: Task, samples: Sequence[Sample], writer: str) -> Iterator[Mappin
             "system": f"language model: {task.name}",
             "tier": ask.tier,
             "stated": [error._asdict() for error in written.errors],
-            "words": written.words,
+            "words": written.explanation,
             "matched": list(written.matched),
             "check": level,
             "written_by": writer,

@@ -11,7 +11,9 @@ from radreward.synthesis.report_reader import report_rows
 from radreward.types import ReportGroup
 
 
-def read_references(path: Path, column: str | None = None, limit: int | None = None) -> tuple[list[ReportGroup], int]:
+def read_references(
+    path: Path, text_column: str | None = None, limit: int | None = None
+) -> tuple[list[ReportGroup], int]:
     """The different reports of a file as groups without candidates, and how many rows had none or one seen before.
 
     Args:
@@ -26,7 +28,7 @@ def read_references(path: Path, column: str | None = None, limit: int | None = N
     found: dict[str, ReportGroup] = {}
     seen: set[str] = set()
     left_out = 0
-    for row, text, where in report_rows(path, column):
+    for row, text, where in report_rows(path, text_column):
         if len(found) == limit:
             break
         if not text or text in seen:
@@ -42,7 +44,7 @@ def read_references(path: Path, column: str | None = None, limit: int | None = N
     return list(found.values()), left_out
 
 
-def read_pairs(path: Path, limit: int | None = None) -> list[ReportGroup]:
+def read_pair_groups(path: Path, limit: int | None = None) -> list[ReportGroup]:
     """Groups of references and candidates, as `read_groups` reads them.
 
     Raises:

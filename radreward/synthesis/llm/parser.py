@@ -7,20 +7,20 @@ from typing import NamedTuple
 
 from radreward.criteria import Criteria
 
-LONGEST = 100_000
+MAX_CHARACTERS = 100_000
 """Characters of an answer that are read; a longer one is none that was asked for."""
 _HEADING = re.compile(
     r"^[^\S\n]{0,8}[*#>]{0,8}[^\S\n]{0,8}\[(candidate|explanation|reasoning|errors|counts|matched)\][*:]{0,4}",
     re.I | re.M,
 )
-_FENCE = re.compile(r"^[^\S\n]*+(?:```|~~~)[^\n]*$", re.M)
-_LEAD = re.compile(r"^(?:[-*•]\s+|\(?\d{1,2}[.)]\s+)?")
+_CODE_FENCE = re.compile(r"^[^\S\n]*+(?:```|~~~)[^\n]*$", re.M)
+_LIST_MARKER = re.compile(r"^(?:[-*•]\s+|\(?\d{1,2}[.)]\s+)?")
 _COUNT = re.compile(r"\d{1,3}(?:\.0{1,3})?")
-_NONE = frozenset({"", "-", "none", "n/a", "no errors", "no error", "nothing"})
+_EMPTY_ANSWERS = frozenset({"", "-", "none", "n/a", "no errors", "no error", "nothing"})
 _QUOTES = str.maketrans({**dict.fromkeys("\u201c\u201d\u201e\u201f", '"'), "\u2019": "'", "\u2018": "'"})
 
 
-class StatedError(NamedTuple):
+class ReportedError(NamedTuple):
     """An error as the writer states it."""
 
     tag: str
@@ -28,26 +28,26 @@ class StatedError(NamedTuple):
     """Words of the reference, or None where it says nothing of it."""
     candidate: str | None
     """Words of the candidate."""
-    what: str
+    description: str
     """What is wrong, in words; may be empty."""
 
 
-class Written(NamedTuple):
+class GeneratedReport(NamedTuple):
     """An answer, read."""
 
     candidate: str
     """The report; empty where none was asked for."""
-    words: str
+    explanation: str
     """The explanation or the reasoning; empty where none was asked for."""
     counts: dict[str, int]
     """Errors by tag, one for each criterion; those that could be read where the status is not "ok"."""
-    errors: tuple[StatedError, ...]
+    errors: tuple[ReportedError, ...]
     matched: tuple[str, ...]
-    problem: str | None
+    error: str | None
     """Why the answer cannot be used: the kind, a colon and what it is about; None where it can."""
 
 
-def read_written(answer: str, sections: tuple[str, ...], criteria: Criteria) -> Written:
+def parse_generated(answer: str, sections: tuple[str, ...], criteria: Criteria) -> GeneratedReport:
     r"""What an answer says, whatever stands before its first heading; never raises, in linear time.
 
     Args:
@@ -65,44 +65,44 @@ def read_written(answer: str, sections: tuple[str, ...], criteria: Criteria) -> 
     >>> read_written("I cannot do that.", ("candidate", "errors"), one).problem
     'no section: candidate'
     """
-    if len(answer) > LONGEST:
-        return _refused(f"too long: {len(answer)} characters")
-    text = _FENCE.sub("", answer.replace("\r\n", "\n").replace("\r", "\n"))
+    if len(answer) > MAX_CHARACTERS:
+        return _rejected(f"too long: {len(answer)} characters")
+    text = _CODE_FENCE.sub("", answer.replace("\r\n", "\n").replace("\r", "\n"))
     starts = list(_HEADING.finditer(text))
     found: dict[str, str] = {}
     for start, end in zip(starts, [*(entry.start() for entry in starts[1:]), len(text)], strict=False):
         name = start[1].lower()
         if name in found:
-            return _refused(f"section twice: {name}")
+            return _rejected(f"section twice: {name}")
         found[name] = text[start.end() : end].strip()
     for name in (*sections, "counts"):
         if name not in found or (name not in ("errors", "matched") and not found[name]):
-            return _refused(f"no section: {name}")
-    counts, problem = _counts(found["counts"], criteria)
-    errors, broken = _errors(found.get("errors", ""), criteria)
-    return Written(
+            return _rejected(f"no section: {name}")
+    counts, problem = _parse_counts(found["counts"], criteria)
+    errors, broken = _parse_errors(found.get("errors", ""), criteria)
+    return GeneratedReport(
         " ".join(found["candidate"].split()) if "candidate" in sections else "",
         found.get("explanation", "") or found.get("reasoning", ""),
         counts,
         errors,
-        _matched(found.get("matched", "")),
-        problem or broken or _disagreement(counts, errors, criteria),
+        _parse_matched(found.get("matched", "")),
+        problem or broken or _find_disagreement(counts, errors, criteria),
     )
 
 
-def _refused(problem: str) -> Written:
-    return Written("", "", {}, (), (), problem)
+def _rejected(error: str) -> GeneratedReport:
+    return GeneratedReport("", "", {}, (), (), error)
 
 
-def _tag(name: str) -> str:
+def _to_tag(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
-def _counts(text: str, criteria: Criteria) -> tuple[dict[str, int], str | None]:
+def _parse_counts(text: str, criteria: Criteria) -> tuple[dict[str, int], str | None]:
     counts: dict[str, int] = {}
     for line in filter(None, map(str.strip, text.split("\n"))):
-        name, _, value = _LEAD.sub("", line).rpartition(":")
-        tag = _tag(name)
+        name, _, value = _LIST_MARKER.sub("", line).rpartition(":")
+        tag = _to_tag(name)
         if tag not in criteria.tags:
             return counts, f"unknown criterion: {line[:80]}"
         if tag in counts:
@@ -118,35 +118,35 @@ def _counts(text: str, criteria: Criteria) -> tuple[dict[str, int], str | None]:
     return counts, None
 
 
-def _errors(text: str, criteria: Criteria) -> tuple[tuple[StatedError, ...], str | None]:
-    errors: list[StatedError] = []
+def _parse_errors(text: str, criteria: Criteria) -> tuple[tuple[ReportedError, ...], str | None]:
+    errors: list[ReportedError] = []
     for line in filter(None, map(str.strip, text.split("\n"))):
-        if line.strip(" .*").lower() in _NONE:
+        if line.strip(" .*").lower() in _EMPTY_ANSWERS:
             continue
-        parts = _LEAD.sub("", line).strip("| ").split("|", 3)
+        parts = _LIST_MARKER.sub("", line).strip("| ").split("|", 3)
         if len(parts) < 3:
             return tuple(errors), f"broken error: {line[:80]}"
-        tag = _tag(parts[0])
+        tag = _to_tag(parts[0])
         if tag not in criteria.tags:
             return tuple(errors), f"unknown criterion: {line[:80]}"
-        errors.append(StatedError(tag, _quoted(parts[1]), _quoted(parts[2]), "".join(parts[3:]).strip()))
+        errors.append(ReportedError(tag, _unquote(parts[1]), _unquote(parts[2]), "".join(parts[3:]).strip()))
     return tuple(errors), None
 
 
-def _quoted(part: str) -> str | None:
+def _unquote(part: str) -> str | None:
     words = part.strip()
     straight = words.translate(_QUOTES)
     if len(words) > 1 and straight[0] == straight[-1] == '"':
         words = words[1:-1].strip()
-    return None if words.lower().strip(".") in _NONE else words
+    return None if words.lower().strip(".") in _EMPTY_ANSWERS else words
 
 
-def _matched(text: str) -> tuple[str, ...]:
-    lines = (_quoted(_LEAD.sub("", line.strip())) for line in text.split("\n"))
+def _parse_matched(text: str) -> tuple[str, ...]:
+    lines = (_unquote(_LIST_MARKER.sub("", line.strip())) for line in text.split("\n"))
     return tuple(line for line in lines if line)
 
 
-def _disagreement(counts: dict[str, int], errors: tuple[StatedError, ...], criteria: Criteria) -> str | None:
+def _find_disagreement(counts: dict[str, int], errors: tuple[ReportedError, ...], criteria: Criteria) -> str | None:
     """Whether there are not as many errors as are counted; of a yes or no there may be several."""
     for criterion in criteria.criteria:
         stated = sum(error.tag == criterion.tag for error in errors)
@@ -156,7 +156,7 @@ def _disagreement(counts: dict[str, int], errors: tuple[StatedError, ...], crite
     return None
 
 
-def same_words(text: str) -> str:
+def normalize_for_comparison(text: str) -> str:
     """A text by which words are compared: without case, white space, kinds of quotes, and stops at its ends.
 
     >>> same_words(" No  Edema. ")

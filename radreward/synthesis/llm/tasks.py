@@ -8,15 +8,23 @@ from random import Random
 from typing import NamedTuple
 
 from radreward.criteria import Criteria
-from radreward.synthesis.llm.parser import Written, same_words
-from radreward.synthesis.llm.prompts import Tier, ask_analysis, ask_errors, ask_reasoning, ask_tier, damage, tiers
+from radreward.synthesis.llm.parser import GeneratedReport, normalize_for_comparison
+from radreward.synthesis.llm.prompts import (
+    Tier,
+    analysis_messages,
+    error_severity,
+    injection_messages,
+    reasoning_messages,
+    severity_tiers,
+    tier_messages,
+)
 from radreward.types import Message, ReportGroup
 
-MOST_INJECTED = 4
+MAX_INJECTED_ERRORS = 4
 """Errors of a candidate whose errors are chosen for the writer."""
 
 
-class Ask(NamedTuple):
+class GenerationRequest(NamedTuple):
     """One thing that is asked for."""
 
     id: str
@@ -25,7 +33,7 @@ class Ask(NamedTuple):
     reference: str
     candidate: str | None
     """The report to be judged, or None where it is to be written."""
-    wanted: dict[str, float] | None
+    required_errors: dict[str, float] | None
     """The errors that it is to have, or is known to have."""
     tier: str
     """The tier that was asked for; empty where none was."""
@@ -33,7 +41,7 @@ class Ask(NamedTuple):
     seed: int = 0
 
 
-class Task(ABC):
+class GenerationTask(ABC):
     """What to ask about groups of reports, and what an answer must be.
 
     Args:
@@ -48,29 +56,31 @@ class Task(ABC):
         self.criteria = criteria
 
     @abstractmethod
-    def asks(self, groups: Sequence[ReportGroup]) -> list[Ask]:
+    def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
         """What is asked about groups, those of a group one after the other."""
 
-    def problem(self, ask: Ask, written: Written) -> str | None:
+    def find_mismatch(self, request: GenerationRequest, generated: GeneratedReport) -> str | None:
         """Why an answer that could be read is not what was asked for: a kind, a colon and what it is about."""
-        if ask.wanted is None:
+        if request.required_errors is None:
             return None
         for tag in self.criteria.tags:
-            if written.counts[tag] != ask.wanted[tag]:
-                return f"other errors than asked for: {tag}: {written.counts[tag]}, not {ask.wanted[tag]:g}"
+            if generated.counts[tag] != request.required_errors[tag]:
+                return (
+                    f"other errors than asked for: {tag}: {generated.counts[tag]}, not {request.required_errors[tag]:g}"
+                )
         return None
 
 
-class _Candidates(Task):
+class _CandidateTask(GenerationTask):
     sections = ("candidate", "errors")
 
-    def problem(self, ask: Ask, written: Written) -> str | None:
-        if same_words(written.candidate) == same_words(ask.reference):
+    def find_mismatch(self, request: GenerationRequest, generated: GeneratedReport) -> str | None:
+        if normalize_for_comparison(generated.candidate) == normalize_for_comparison(request.reference):
             return "a copy: the candidate is the reference"
-        return super().problem(ask, written)
+        return super().find_mismatch(request, generated)
 
 
-class Tiers(_Candidates):
+class TieredCandidates(_CandidateTask):
     """A good, a fair and a bad candidate for each reference, with the errors that the writer chose (ER²Score, 3.1).
 
     Args:
@@ -84,33 +94,33 @@ class Tiers(_Candidates):
 
     def __init__(self, criteria: Criteria) -> None:
         super().__init__(criteria)
-        self.tiers: Mapping[str, Tier] = {tier.name: tier for tier in tiers(criteria)}
+        self.tiers: Mapping[str, Tier] = {tier.name: tier for tier in severity_tiers(criteria)}
 
-    def asks(self, groups: Sequence[ReportGroup]) -> list[Ask]:
+    def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
         """See `Task.asks`."""
         return [
-            Ask(
+            GenerationRequest(
                 f"{group.id}-{tier.name}",
                 group.id,
                 group.reference,
                 None,
                 None,
                 tier.name,
-                ask_tier(self.criteria, group.reference, tier),
+                tier_messages(self.criteria, group.reference, tier),
             )
             for group in groups
             for tier in self.tiers.values()
         ]
 
-    def problem(self, ask: Ask, written: Written) -> str | None:
+    def find_mismatch(self, request: GenerationRequest, generated: GeneratedReport) -> str | None:
         """See `Task.problem`: of its tier too."""
-        found = damage(self.criteria, written.counts)
-        if not self.tiers[ask.tier].holds(found):
-            return f"not of its tier: {found:g} where {self.tiers[ask.tier].told} were asked for"
-        return super().problem(ask, written)
+        found = error_severity(self.criteria, generated.counts)
+        if not self.tiers[request.tier].contains(found):
+            return f"not of its tier: {found:g} where {self.tiers[request.tier].description} were asked for"
+        return super().find_mismatch(request, generated)
 
 
-class Injection(_Candidates):
+class ErrorInjection(_CandidateTask):
     """Candidates with errors that were drawn, or none, half of them subtle (GREEN, A.4).
 
     Args:
@@ -130,67 +140,73 @@ class Injection(_Candidates):
             raise ValueError(f"Expected `per_reference` to be >= 1 but got {per_reference}.")
         self.per_reference, self.seed = per_reference, seed
 
-    def asks(self, groups: Sequence[ReportGroup]) -> list[Ask]:
+    def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
         """See `Task.asks`."""
         asks = []
         for group in groups:
             for number in range(self.per_reference):
                 rng = Random(f"{self.seed}:{group.id}:{number}")
-                wanted = self._drawn(rng)
-                messages = ask_errors(self.criteria, group.reference, wanted, rng.random() < 0.5)
+                wanted = self._sample_errors(rng)
+                messages = injection_messages(self.criteria, group.reference, wanted, rng.random() < 0.5)
                 # Two that ask for the same are two requests.
-                asks.append(Ask(f"{group.id}-{number}", group.id, group.reference, None, wanted, "", messages, number))
+                asks.append(
+                    GenerationRequest(
+                        f"{group.id}-{number}", group.id, group.reference, None, wanted, "", messages, number
+                    )
+                )
         return asks
 
-    def _drawn(self, rng: Random) -> dict[str, float]:
+    def _sample_errors(self, rng: Random) -> dict[str, float]:
         wanted = dict.fromkeys(self.criteria.tags, 0.0)
-        for _ in range(rng.randint(0, MOST_INJECTED)):
+        for _ in range(rng.randint(0, MAX_INJECTED_ERRORS)):
             criterion = rng.choice(self.criteria.criteria)
             if criterion.kind == "count" or not wanted[criterion.tag]:
                 wanted[criterion.tag] += 1
         return wanted
 
 
-class Analysis(Task):
+class ErrorAnalysisTask(GenerationTask):
     """The errors of given candidates, an explanation and the findings that match (GREEN, A.1)."""
 
     name = "analysis"
     sections = ("explanation", "errors", "matched")
 
-    def asks(self, groups: Sequence[ReportGroup]) -> list[Ask]:
+    def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
         """See `Task.asks`."""
         return [
-            ask._replace(messages=ask_analysis(self.criteria, ask.reference, ask.candidate or ""))
-            for ask in _pairs(groups, self.criteria)
+            ask._replace(messages=analysis_messages(self.criteria, ask.reference, ask.candidate or ""))
+            for ask in _pair_requests(groups, self.criteria)
         ]
 
-    def problem(self, ask: Ask, written: Written) -> str | None:
+    def find_mismatch(self, request: GenerationRequest, generated: GeneratedReport) -> str | None:
         """See `Task.problem`: what matches must stand in the reference too."""
-        for finding in written.matched:
-            if same_words(finding) not in same_words(ask.reference):
+        for finding in generated.matched:
+            if normalize_for_comparison(finding) not in normalize_for_comparison(request.reference):
                 return f"matched finding not in the reference: {finding[:80]}"
-        return super().problem(ask, written)
+        return super().find_mismatch(request, generated)
 
 
-class Reasoning(Task):
+class ReasoningTask(GenerationTask):
     """The way from given candidates to the number of every criterion, or to numbers that are known (RadReason)."""
 
     name = "reasoning"
     sections = ("reasoning", "errors")
 
-    def asks(self, groups: Sequence[ReportGroup]) -> list[Ask]:
+    def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
         """See `Task.asks`."""
         return [
-            ask._replace(messages=ask_reasoning(self.criteria, ask.reference, ask.candidate or "", ask.wanted))
-            for ask in _pairs(groups, self.criteria)
+            ask._replace(
+                messages=reasoning_messages(self.criteria, ask.reference, ask.candidate or "", ask.required_errors)
+            )
+            for ask in _pair_requests(groups, self.criteria)
         ]
 
 
-def _pairs(groups: Sequence[ReportGroup], criteria: Criteria) -> list[Ask]:
+def _pair_requests(groups: Sequence[ReportGroup], criteria: Criteria) -> list[GenerationRequest]:
     """The pairs of groups, with their errors where these are known by the same criteria."""
     tags = set(criteria.tags)
     return [
-        Ask(
+        GenerationRequest(
             f"{group.id}-{number}",
             group.id,
             group.reference,
@@ -204,5 +220,7 @@ def _pairs(groups: Sequence[ReportGroup], criteria: Criteria) -> list[Ask]:
     ]
 
 
-TASKS: dict[str, type[Task]] = {task.name: task for task in (Tiers, Injection, Analysis, Reasoning)}
+TASKS: dict[str, type[GenerationTask]] = {
+    task.name: task for task in (TieredCandidates, ErrorInjection, ErrorAnalysisTask, ReasoningTask)
+}
 """By name."""

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from radreward.criteria import ERROR_TYPES, Criteria
-from radreward.synthesis.error_counting import FALSE, MISSING, TYPES, count_errors, radcliq_errors
-from radreward.synthesis.llm.parser import StatedError, same_words
+from radreward.criteria import RADCLIQ_ERROR_TYPES, Criteria
+from radreward.synthesis.error_counting import ERROR_TAGS, FALSE_PREDICTION, OMISSION, count_errors, to_radcliq_counts
+from radreward.synthesis.llm.parser import ReportedError, normalize_for_comparison
 from radreward.systems.ratescore.taggers import RuleTagger
-from radreward.text.report_parser import LONGEST, annotate, wholly_read
+from radreward.text.report_parser import MAX_REPORT_CHARS, is_fully_parsed, parse_report
 
-LEVELS = {
+CHECK_LEVELS = {
     "exact": "both reports were read wholly, and have as many errors of every type",
     "entities": "an error that adds or leaves out a finding has an entity that the other report does not have",
     "quotes": "the quoted words stand where they are said to, and nothing more could be told",
@@ -21,17 +21,17 @@ LEVELS = {
 _SIGNIFICANCE = ("significant_", "insignificant_")
 
 
-class Report(NamedTuple):
+class CheckResult(NamedTuple):
     """What a check found."""
 
     level: str
     """One of `LEVELS`; empty where there is a problem."""
-    problem: str | None
+    error: str | None
 
 
-def check(
-    criteria: Criteria, reference: str, candidate: str, counts: Mapping[str, int], errors: Sequence[StatedError]
-) -> Report:
+def check_reported_errors(
+    criteria: Criteria, reference: str, candidate: str, counts: Mapping[str, int], errors: Sequence[ReportedError]
+) -> CheckResult:
     """Check the errors that are stated of a candidate.
 
     Quoted words must stand in the report they are said to be of; words of one report alone must not stand in the
@@ -48,23 +48,23 @@ def check(
     'not an error by the rules: omission: 1 stated, 0 found'
     """
     for error in errors:
-        if problem := _misquoted(reference, candidate, error):
-            return Report("", problem)
-    if problem := _other_counts(criteria, reference, candidate, counts):
-        return Report("", problem)
-    if _read_by_rules(criteria, reference, candidate):
-        return Report("exact", None)
-    told = [_entity_told(reference, candidate, error) for error in errors]
+        if problem := _find_misquote(reference, candidate, error):
+            return CheckResult("", problem)
+    if problem := _count_mismatch(criteria, reference, candidate, counts):
+        return CheckResult("", problem)
+    if _is_countable(criteria, reference, candidate):
+        return CheckResult("exact", None)
+    told = [_mentions_entity(reference, candidate, error) for error in errors]
     if False in told:
         error = errors[told.index(False)]
         words = error.candidate or error.reference or ""
-        return Report("", f"not an error by its entities: {error.tag}: {words[:80]} is in both reports")
-    return Report("entities" if True in told else "quotes", None)
+        return CheckResult("", f"not an error by its entities: {error.tag}: {words[:80]} is in both reports")
+    return CheckResult("entities" if True in told else "quotes", None)
 
 
-def _misquoted(reference: str, candidate: str, error: StatedError) -> str | None:
-    ours, theirs = same_words(reference), same_words(candidate)
-    one, other = same_words(error.reference or ""), same_words(error.candidate or "")
+def _find_misquote(reference: str, candidate: str, error: ReportedError) -> str | None:
+    ours, theirs = normalize_for_comparison(reference), normalize_for_comparison(candidate)
+    one, other = normalize_for_comparison(error.reference or ""), normalize_for_comparison(error.candidate or "")
     if not one and not other:
         return f"nothing quoted: {error.tag}"
     if one not in ours:
@@ -76,40 +76,40 @@ def _misquoted(reference: str, candidate: str, error: StatedError) -> str | None
     return None
 
 
-def _type(tag: str) -> str | None:
+def _error_type(tag: str) -> str | None:
     """Which of the six types of error a tag is, of whatever significance."""
     for prefix in _SIGNIFICANCE:
         tag = tag.removeprefix(prefix)
-    return tag if tag in TYPES else None
+    return tag if tag in ERROR_TAGS else None
 
 
-def _read_by_rules(criteria: Criteria, reference: str, candidate: str) -> bool:
-    known = {_type(tag) for tag in criteria.tags}
-    return known == set(TYPES) and _facts_known(reference) and _facts_known(candidate)
+def _is_countable(criteria: Criteria, reference: str, candidate: str) -> bool:
+    known = {_error_type(tag) for tag in criteria.tags}
+    return known == set(ERROR_TAGS) and _fully_parsed_facts(reference) and _fully_parsed_facts(candidate)
 
 
-def _facts_known(report: str) -> bool:
-    if len(report) > LONGEST:
+def _fully_parsed_facts(report: str) -> bool:
+    if len(report) > MAX_REPORT_CHARS:
         return False
-    read = annotate(report)
-    return wholly_read(read) and any(entry.section in ("findings", "impression") for entry in read.sentences)
+    read = parse_report(report)
+    return is_fully_parsed(read) and any(entry.section in ("findings", "impression") for entry in read.sentences)
 
 
-def _other_counts(criteria: Criteria, reference: str, candidate: str, counts: Mapping[str, int]) -> str | None:
-    if not _read_by_rules(criteria, reference, candidate):
+def _count_mismatch(criteria: Criteria, reference: str, candidate: str, counts: Mapping[str, int]) -> str | None:
+    if not _is_countable(criteria, reference, candidate):
         return None
-    found = radcliq_errors(count_errors(annotate(reference).facts, annotate(candidate).facts))
-    for entry in ERROR_TYPES:
-        stated = sum(count for tag, count in counts.items() if _type(tag) == entry.tag)
+    found = to_radcliq_counts(count_errors(parse_report(reference).facts, parse_report(candidate).facts))
+    for entry in RADCLIQ_ERROR_TYPES:
+        stated = sum(count for tag, count in counts.items() if _error_type(tag) == entry.tag)
         if stated != found[entry.tag]:
             return f"not an error by the rules: {entry.tag}: {stated} stated, {found[entry.tag]} found"
     return None
 
 
-def _entity_told(reference: str, candidate: str, error: StatedError) -> bool | None:
+def _mentions_entity(reference: str, candidate: str, error: ReportedError) -> bool | None:
     """Whether a finding that is added or left out is not in the other report; None where rules cannot tell."""
-    words, other = {FALSE: (error.candidate, reference), MISSING: (error.reference, candidate)}.get(
-        _type(error.tag) or "", (None, "")
+    words, other = {FALSE_PREDICTION: (error.candidate, reference), OMISSION: (error.reference, candidate)}.get(
+        _error_type(error.tag) or "", (None, "")
     )
     if words is None:
         return None

@@ -3,7 +3,7 @@
 An operator takes an annotated report, generated or real, and returns it edited in every place that states the fact
 (findings and impression alike), or None where it does not apply. What it caused is told by `count_errors` from the
 facts before and after, so that nothing goes uncounted: sentences that were read wholly are said anew, moved or left
-out; in an `Excerpt` a word of the fact is exchanged or nothing.
+out; in an `PartiallyParsedSentence` a word of the fact is exchanged or nothing.
 """
 
 from __future__ import annotations
@@ -14,135 +14,155 @@ from functools import partial
 from itertools import groupby
 from random import Random
 
-from radreward.synthesis.error_counting import COMPARED, DEGREE, FALSE, MISSING, NOT_COMPARED, NOTED, PLACE
-from radreward.synthesis.fact_sampling import sample_fact, sample_keys
-from radreward.synthesis.grammar import restate, sentence
-from radreward.synthesis.perturbations.word_substitution import exchanged, hinted
+from radreward.synthesis.error_counting import (
+    FALSE_COMPARISON,
+    FALSE_PREDICTION,
+    OMISSION,
+    OMITTED_COMPARISON,
+    REPORTABLE_CHANGES,
+    WRONG_LOCATION,
+    WRONG_SEVERITY,
+)
+from radreward.synthesis.fact_sampling import sample_fact, sample_findings
+from radreward.synthesis.grammar import fact_sentence, restate_facts
+from radreward.synthesis.perturbations.word_substitution import possibly_mentioned, substitute_words
 from radreward.text.facts import AnnotatedReport, Change, Fact, Section, Sentence
-from radreward.text.findings import DEGREES, FINDINGS, PLACES, related
-from radreward.text.report_parser import Excerpt, compares, ended, sentence_facts
+from radreward.text.findings import FINDINGS, LOCATIONS, SEVERITY_WORDS, is_related
+from radreward.text.report_parser import PartiallyParsedSentence, mentions_change, sentence_facts, with_full_stop
 
-BODY: tuple[Section, ...] = ("findings", "impression")
-Operator = Callable[[AnnotatedReport, Random], AnnotatedReport | None]
+BODY_SECTIONS: tuple[Section, ...] = ("findings", "impression")
+ErrorOperator = Callable[[AnnotatedReport, Random], AnnotatedReport | None]
 
 
-def false_prediction(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+def add_false_finding(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """State a finding that the report does not have."""
     said = {fact.finding for fact in report.facts if fact.positive or fact.change}
-    unsure = hinted(report)
-    free = [key for key in FINDINGS if key not in unsure and not any(related(key, other) for other in said)]
+    unsure = possibly_mentioned(report)
+    free = [key for key in FINDINGS if key not in unsure and not any(is_related(key, other) for other in said)]
     if not free:
         return None
-    fact = sample_fact(sample_keys(rng, free, 1)[0], rng)._replace(change=None)
-    return insert(report, fact, rng)
+    fact = sample_fact(sample_findings(rng, free, 1)[0], rng)._replace(change=None)
+    return insert_fact(report, fact, rng)
 
 
-def omission(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+def omit_finding(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """Leave a finding out."""
     options = [fact for fact in report.facts if fact.positive and _can_become(report, fact, None)]
-    return replace(report, rng.choice(options), None, rng) if options else None
+    return replace_fact(report, rng.choice(options), None, rng) if options else None
 
 
-def incorrect_location(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+def change_location(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """Put a finding in another place; left and right most often."""
-    options = [fact for fact in report.facts if fact.positive and fact.location and _other_places(report, fact)]
+    options = [fact for fact in report.facts if fact.positive and fact.location and _other_locations(report, fact)]
     if not options:
         return None
     fact = rng.choice(options)
-    mirrored = _mirror(fact.location or "")
-    places = _other_places(report, fact)
+    mirrored = _mirror_location(fact.location or "")
+    places = _other_locations(report, fact)
     place = mirrored if mirrored in places and rng.random() < 0.6 else rng.choice(places)
-    return replace(report, fact, fact._replace(location=place), rng)
+    return replace_fact(report, fact, fact._replace(location=place), rng)
 
 
-def incorrect_severity(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+def change_severity(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """Give a finding another degree."""
-    options = [fact for fact in report.facts if fact.positive and fact.severity and _other_degrees(report, fact)]
+    options = [fact for fact in report.facts if fact.positive and fact.severity and _other_severities(report, fact)]
     if not options:
         return None
     fact = rng.choice(options)
-    return replace(report, fact, fact._replace(severity=rng.choice(_other_degrees(report, fact))), rng)
+    return replace_fact(report, fact, fact._replace(severity=rng.choice(_other_severities(report, fact))), rng)
 
 
-def incorrect_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+def add_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """Compare a finding with an earlier study where the report does not."""
     options = [
         fact
         for fact in report.facts
         if fact.polarity == "present"
         and fact.change is None
-        and FINDINGS[fact.finding].changes
+        and FINDINGS[fact.finding].can_change
         and _can_become(report, fact, fact._replace(change="stable"))
     ]
-    if not options or _compares_unread(report):
+    if not options or _has_unparsed_comparison(report):
         return None
     fact = rng.choice(options)
     device = FINDINGS[fact.finding].region == "devices"
     changes: tuple[Change, ...] = ("new", "stable") if device else ("new", "worse", "better", "stable")
-    return replace(report, fact, fact._replace(change=rng.choice(changes)), rng)
+    return replace_fact(report, fact, fact._replace(change=rng.choice(changes)), rng)
 
 
-def omission_of_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+def omit_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """Leave out that a finding has changed, not the finding."""
     options = [
         fact
         for fact in report.facts
-        if fact.positive and fact.change in NOTED and _can_become(report, fact, fact._replace(change=None))
+        if fact.positive and fact.change in REPORTABLE_CHANGES and _can_become(report, fact, fact._replace(change=None))
     ]
-    if not options or _compares_unread(report):
+    if not options or _has_unparsed_comparison(report):
         return None
     fact = rng.choice(options)
-    return replace(report, fact, fact._replace(change=None), rng)
+    return replace_fact(report, fact, fact._replace(change=None), rng)
 
 
-OPERATORS: dict[str, Operator] = {
-    FALSE: false_prediction,
-    MISSING: omission,
-    PLACE: incorrect_location,
-    DEGREE: incorrect_severity,
-    COMPARED: incorrect_comparison,
-    NOT_COMPARED: omission_of_comparison,
+ERROR_OPERATORS: dict[str, ErrorOperator] = {
+    FALSE_PREDICTION: add_false_finding,
+    OMISSION: omit_finding,
+    WRONG_LOCATION: change_location,
+    WRONG_SEVERITY: change_severity,
+    FALSE_COMPARISON: add_comparison,
+    OMITTED_COMPARISON: omit_comparison,
 }
 """By the tag of the error that they make."""
 
 
-def insert(report: AnnotatedReport, fact: Fact, rng: Random) -> AnnotatedReport | None:
+def insert_fact(report: AnnotatedReport, fact: Fact, rng: Random) -> AnnotatedReport | None:
     """State a fact in one of the report's sections, or in two; None if there is no place for it."""
     sentences = list(report.sentences)
-    sections = [section for section in BODY if _slots(sentences, section)]
+    sections = [section for section in BODY_SECTIONS if _insertion_points(sentences, section)]
     if not sections:
         return None
     for section in rng.sample(sections, k=rng.choice((1, 1, len(sections)))):
-        where = rng.choice(_slots(sentences, section))
-        if where and sentences[where - 1].section == section and not isinstance(sentences[where - 1], Excerpt):
-            sentences[where - 1] = ended(sentences[where - 1])
-        sentences.insert(where, sentence(fact, rng, section))
-    return report._replace(sentences=tuple(_consistent(sentences, fact, rng)))
+        where = rng.choice(_insertion_points(sentences, section))
+        if (
+            where
+            and sentences[where - 1].section == section
+            and not isinstance(sentences[where - 1], PartiallyParsedSentence)
+        ):
+            sentences[where - 1] = with_full_stop(sentences[where - 1])
+        sentences.insert(where, fact_sentence(fact, rng, section))
+    return report._replace(sentences=tuple(_without_contradictions(sentences, fact, rng)))
 
 
-def _slots(sentences: Sequence[Sentence], section: Section) -> list[int]:
+def _insertion_points(sentences: Sequence[Sentence], section: Section) -> list[int]:
     """Where a sentence of a section can be put: not before a heading or a sentence that speaks of the one before it."""
     own = [i for i, entry in enumerate(sentences) if entry.section == section]
-    slots = [i for i in own if not (isinstance(entry := sentences[i], Excerpt) and (entry.heads or entry.leans))]
-    if own and not (isinstance(last := sentences[own[-1]], Excerpt) and ended(last) != last and not last.heads):
+    slots = [
+        i
+        for i in own
+        if not (isinstance(entry := sentences[i], PartiallyParsedSentence) and (entry.is_heading or entry.refers_back))
+    ]
+    if own and not (
+        isinstance(last := sentences[own[-1]], PartiallyParsedSentence)
+        and with_full_stop(last) != last
+        and not last.is_heading
+    ):
         slots.append(own[-1] + 1)
     return slots
 
 
-def _consistent(sentences: list[Sentence], fact: Fact, rng: Random) -> list[Sentence]:
+def _without_contradictions(sentences: list[Sentence], fact: Fact, rng: Random) -> list[Sentence]:
     """Without the denials that the new fact contradicts; a sentence that denied nothing else is dropped."""
     kept = []
     for entry in sentences:
-        clash = tuple(f for f in entry.facts if not f.positive and not f.change and related(f.finding, fact.finding))
+        clash = tuple(f for f in entry.facts if not f.positive and not f.change and is_related(f.finding, fact.finding))
         if not clash:
             kept.append(entry)
         elif len(clash) < len(entry.facts):
             rest = tuple(f for f in entry.facts if f not in clash)
-            kept += restate(rest, rng, entry.section)
+            kept += restate_facts(rest, rng, entry.section)
     return kept
 
 
-def replace(report: AnnotatedReport, old: Fact, new: Fact | None, rng: Random) -> AnnotatedReport | None:
+def replace_fact(report: AnnotatedReport, old: Fact, new: Fact | None, rng: Random) -> AnnotatedReport | None:
     """Change a fact wherever the report states it, more or less fully; None if some place could not be changed."""
     changed = False
     sentences: list[Sentence] = []
@@ -154,18 +174,18 @@ def replace(report: AnnotatedReport, old: Fact, new: Fact | None, rng: Random) -
         facts = _facts_after(entry, old, new)
         if facts == entry.facts:
             sentences.append(entry)
-        elif isinstance(entry, Excerpt):
-            if (text := exchanged(entry, facts)) is None:
+        elif isinstance(entry, PartiallyParsedSentence):
+            if (text := substitute_words(entry, facts)) is None:
                 return None
             sentences.append(entry._replace(text=text, facts=facts))
-        elif facts and (text := _in_place(entry, facts)) is not None:
+        elif facts and (text := _substitute_word(entry, facts)) is not None:
             sentences.append(entry._replace(text=text, facts=facts))
         else:
-            sentences += restate(facts, rng, entry.section) if facts else []
+            sentences += restate_facts(facts, rng, entry.section) if facts else []
     return report._replace(sentences=tuple(sentences)) if changed and sentences else None
 
 
-def _covers(full: Fact, fact: Fact) -> bool:
+def _states_no_more(full: Fact, fact: Fact) -> bool:
     """Whether `fact` states nothing that `full` does not."""
     return fact.positive == full.positive and all(
         said is None or said == known for known, said in zip(full[2:], fact[2:], strict=True)
@@ -174,30 +194,34 @@ def _covers(full: Fact, fact: Fact) -> bool:
 
 def _states(fact: Fact, old: Fact) -> bool:
     """Whether `fact` is a statement of `old`, maybe less fully."""
-    return fact.finding == old.finding and (fact.positive or fact.change is not None) and _covers(old, fact)
+    return fact.finding == old.finding and (fact.positive or fact.change is not None) and _states_no_more(old, fact)
 
 
 def _facts_after(entry: Sentence, old: Fact, new: Fact | None) -> tuple[Fact, ...]:
     """What a sentence states if `new` is true instead of `old`."""
-    edited = [_edited(fact, old, new) if _states(fact, old) else fact for fact in entry.facts]
+    edited = [_edit_fact(fact, old, new) if _states(fact, old) else fact for fact in entry.facts]
     return tuple(fact for fact in edited if fact is not None)
 
 
 def _can_become(report: AnnotatedReport, old: Fact, new: Fact | None) -> bool:
     """Whether the sentences that were not wholly read let a fact be changed, or do not state it."""
-    excerpts = [entry for entry in report.sentences if isinstance(entry, Excerpt)]
+    excerpts = [entry for entry in report.sentences if isinstance(entry, PartiallyParsedSentence)]
     after = [(entry, _facts_after(entry, old, new)) for entry in excerpts]
-    return all(facts == entry.facts or exchanged(entry, facts) is not None for entry, facts in after)
+    return all(facts == entry.facts or substitute_words(entry, facts) is not None for entry, facts in after)
 
 
-def _compares_unread(report: AnnotatedReport) -> bool:
+def _has_unparsed_comparison(report: AnnotatedReport) -> bool:
     """Whether an earlier study is spoken of in words that were not read as the change of a finding."""
     return any(
-        isinstance(e, Excerpt) and e.section in BODY and not e.facts and compares(e.text) for e in report.sentences
+        isinstance(e, PartiallyParsedSentence)
+        and e.section in BODY_SECTIONS
+        and not e.facts
+        and mentions_change(e.text)
+        for e in report.sentences
     )
 
 
-def _edited(fact: Fact, old: Fact, new: Fact | None) -> Fact | None:
+def _edit_fact(fact: Fact, old: Fact, new: Fact | None) -> Fact | None:
     """What becomes of a statement of `old` if `new` is true: it says what it said, as it now is."""
     if new is None:
         return None
@@ -209,28 +233,30 @@ def _edited(fact: Fact, old: Fact, new: Fact | None) -> Fact | None:
     return fact._replace(**fields)
 
 
-def _in_place(entry: Sentence, facts: tuple[Fact, ...]) -> str | None:
+def _substitute_word(entry: Sentence, facts: tuple[Fact, ...]) -> str | None:
     """The sentence with one word exchanged, if that makes it state just the facts."""
     swaps = [{"left": "right", "right": "left", "Left": "Right", "Right": "Left"}]
-    for one, words in DEGREES.items():
-        swaps += [{word: other[i]} for d, other in DEGREES.items() if d != one for i, word in enumerate(words[:2])]
+    for one, words in SEVERITY_WORDS.items():
+        swaps += [
+            {word: other[i]} for d, other in SEVERITY_WORDS.items() if d != one for i, word in enumerate(words[:2])
+        ]
     for swap in swaps:
         pattern = r"\b(?:" + "|".join(map(re.escape, swap)) + r")\b"
-        text, count = re.subn(pattern, partial(_swapped, swap), entry.text)
+        text, count = re.subn(pattern, partial(_substitution, swap), entry.text)
         if count and set(sentence_facts(text)) == set(facts):
             return text
     return None
 
 
-def _swapped(swap: dict[str, str], match: re.Match[str]) -> str:
+def _substitution(swap: dict[str, str], match: re.Match[str]) -> str:
     return swap[match[0]]
 
 
-def _other_places(report: AnnotatedReport, fact: Fact) -> list[str]:
+def _other_locations(report: AnnotatedReport, fact: Fact) -> list[str]:
     side = (fact.location or "").split(" ")
     return [
         place
-        for place in PLACES[FINDINGS[fact.finding].places]
+        for place in LOCATIONS[FINDINGS[fact.finding].location_group]
         if place
         and place != fact.location
         and not (place.split(" ")[0] == side[0] and (" " not in place or len(side) == 1))
@@ -238,12 +264,12 @@ def _other_places(report: AnnotatedReport, fact: Fact) -> list[str]:
     ]
 
 
-def _other_degrees(report: AnnotatedReport, fact: Fact) -> list[str]:
-    others = [degree for degree in DEGREES if degree != fact.severity]
+def _other_severities(report: AnnotatedReport, fact: Fact) -> list[str]:
+    others = [degree for degree in SEVERITY_WORDS if degree != fact.severity]
     return [degree for degree in others if _can_become(report, fact, fact._replace(severity=degree))]
 
 
-def _mirror(place: str) -> str:
+def _mirror_location(place: str) -> str:
     swap = {"left": "right", "right": "left"}
     return " ".join(swap.get(word, word) for word in place.split(" "))
 
@@ -252,10 +278,10 @@ def paraphrase(report: AnnotatedReport, rng: Random, share: float = 1.0) -> Anno
     """Say a share of the sentences in other words, and others in another order, section by section; causes no error."""
     sentences: list[Sentence] = []
     for entry in report.sentences:
-        if isinstance(entry, Excerpt):
+        if isinstance(entry, PartiallyParsedSentence):
             sentences.append(entry)
         elif entry.facts and rng.random() < share:
-            sentences += restate(entry.facts, rng, entry.section)
+            sentences += restate_facts(entry.facts, rng, entry.section)
         elif entry.facts or rng.random() > share / 2:
             sentences.append(entry)
     return reorder(report._replace(sentences=tuple(sentences or report.sentences)), rng, share)
@@ -266,9 +292,11 @@ def reorder(report: AnnotatedReport, rng: Random, share: float = 1.0) -> Annotat
     sentences: list[Sentence] = []
     for _, entries in groupby(report.sentences, key=lambda entry: entry.section):
         own = list(entries)
-        free = [entry for entry in own if not isinstance(entry, Excerpt)]
+        free = [entry for entry in own if not isinstance(entry, PartiallyParsedSentence)]
         if rng.random() < share:
             rng.shuffle(free)
         moved = iter(free)
-        sentences += [entry if isinstance(entry, Excerpt) else ended(next(moved)) for entry in own]
+        sentences += [
+            entry if isinstance(entry, PartiallyParsedSentence) else with_full_stop(next(moved)) for entry in own
+        ]
     return report._replace(sentences=tuple(sentences))

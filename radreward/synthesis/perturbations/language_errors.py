@@ -6,17 +6,24 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from radreward.synthesis.error_counting import DEGREE, MISSING, PLACE, TYPES, count_errors, radcliq_errors
-from radreward.synthesis.perturbations.error_operators import BODY
+from radreward.synthesis.error_counting import (
+    ERROR_TAGS,
+    OMISSION,
+    WRONG_LOCATION,
+    WRONG_SEVERITY,
+    count_errors,
+    to_radcliq_counts,
+)
+from radreward.synthesis.perturbations.error_operators import BODY_SECTIONS
 from radreward.text.facts import AnnotatedReport, Section, Sentence
 from radreward.text.findings import FINDINGS
-from radreward.text.report_parser import Excerpt
-from radreward.text.sentence_templates import HISTORY
+from radreward.text.report_parser import PartiallyParsedSentence
+from radreward.text.sentence_templates import CLINICAL_HISTORIES
 
-MEDICAL = frozenset(
-    word.lower() for entry in FINDINGS.values() for noun in entry.nouns for word in re.findall(r"[A-Za-z]{6,}", noun)
+MEDICAL_TERMS = frozenset(
+    word.lower() for entry in FINDINGS.values() for noun in entry.names for word in re.findall(r"[A-Za-z]{6,}", noun)
 )
-LAY = {
+LAY_TERMS = {
     "pneumothorax": "popped lung",
     "effusion": "water pocket",
     "effusions": "water pockets",
@@ -30,53 +37,53 @@ LAY = {
     "opacities": "white stuff",
     "catheter": "hose",
 }
-NEAR = {"a": "s", "e": "r", "i": "o", "o": "p", "n": "m", "t": "y", "s": "d", "r": "t", "l": "k", "h": "j"}
+NEIGHBORING_KEYS = {"a": "s", "e": "r", "i": "o", "o": "p", "n": "m", "t": "y", "s": "d", "r": "t", "l": "k", "h": "j"}
 
 
-def bad_grammar(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+def inject_grammar_errors(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """Break the grammar or spelling of words that are not medical, in up to three sentences."""
-    return _some_sentences(report, rng, _break_grammar)
+    return _edit_some_sentences(report, rng, _break_grammar)
 
 
-def bad_terminology(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+def inject_terminology_errors(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """Misspell medical terms or put lay words for them, in up to three sentences."""
-    return _some_sentences(report, rng, _break_term)
+    return _edit_some_sentences(report, rng, _break_term)
 
 
-def other_history(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+def replace_history(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """State another clinical history."""
     sentences = list(report.sentences)
     places = [i for i, entry in enumerate(sentences) if entry.section == "indication" and not _heads(entry)]
     if not places:
         return None
     entry = sentences[places[0]]
-    sentences[places[0]] = entry._replace(text=rng.choice([text for text in HISTORY if text != entry.text]))
+    sentences[places[0]] = entry._replace(text=rng.choice([text for text in CLINICAL_HISTORIES if text != entry.text]))
     return report._replace(sentences=tuple(sentences))
 
 
 def mrscore_errors(
     reference: AnnotatedReport, candidate: AnnotatedReport, grammar: bool, terminology: bool
 ) -> dict[str, int]:
-    """The seven yes/no errors of `MRScore`.
+    """The seven yes/no errors of `MRScoreCriteria`.
 
     Impression, organs, lesions and completeness follow from the facts of both reports; whether grammar and
     terminology were broken is known to whoever broke them.
     """
-    errors = radcliq_errors(count_errors(reference.facts, candidate.facts))
-    ours, theirs = _conclusion(reference), _conclusion(candidate)
-    conclusion = radcliq_errors(count_errors(ours.facts, theirs.facts))
+    errors = to_radcliq_counts(count_errors(reference.facts, candidate.facts))
+    ours, theirs = _impression(reference), _impression(candidate)
+    conclusion = to_radcliq_counts(count_errors(ours.facts, theirs.facts))
     return {
-        "impression_consistency": int(any(conclusion[tag] for tag in TYPES)),
+        "impression_consistency": int(any(conclusion[tag] for tag in ERROR_TAGS)),
         "impression_organs": int(_organs(ours) != _organs(theirs)),
-        "description_of_lesions": int(errors[PLACE] + errors[DEGREE] > 0),
+        "description_of_lesions": int(errors[WRONG_LOCATION] + errors[WRONG_SEVERITY] > 0),
         "clinical_history": int(_words(reference, "indication") != _words(candidate, "indication")),
-        "completeness": int(errors[MISSING] > 0),
+        "completeness": int(errors[OMISSION] > 0),
         "grammar": int(grammar),
         "medical_terminology": int(terminology),
     }
 
 
-def _conclusion(report: AnnotatedReport) -> AnnotatedReport:
+def _impression(report: AnnotatedReport) -> AnnotatedReport:
     """The impression, or the whole report where it has none."""
     own = tuple(entry for entry in report.sentences if entry.section == "impression")
     return AnnotatedReport(own or report.sentences)
@@ -91,12 +98,14 @@ def _words(report: AnnotatedReport, section: Section) -> str:
 
 
 def _heads(entry: Sentence) -> bool:
-    return isinstance(entry, Excerpt) and entry.heads
+    return isinstance(entry, PartiallyParsedSentence) and entry.is_heading
 
 
-def _some_sentences(report: AnnotatedReport, rng: Random, edit: Callable[[str, Random], str]) -> AnnotatedReport | None:
+def _edit_some_sentences(
+    report: AnnotatedReport, rng: Random, edit: Callable[[str, Random], str]
+) -> AnnotatedReport | None:
     sentences = list(report.sentences)
-    order = [i for i, entry in enumerate(sentences) if entry.section in BODY and not _heads(entry)]
+    order = [i for i, entry in enumerate(sentences) if entry.section in BODY_SECTIONS and not _heads(entry)]
     rng.shuffle(order)
     done, wanted = 0, rng.choice((1, 2, 2, 3))
     for i in order:
@@ -121,15 +130,15 @@ def _break_grammar(text: str, rng: Random) -> str:
 
 
 def _break_term(text: str, rng: Random) -> str:
-    lay = [word for word in LAY if re.search(rf"\b{word}\b", text, re.IGNORECASE)]
+    lay = [word for word in LAY_TERMS if re.search(rf"\b{word}\b", text, re.IGNORECASE)]
     if lay and rng.random() < 0.4:
         word = rng.choice(lay)
-        return re.sub(rf"\b{word}\b", LAY[word], text, count=1, flags=re.IGNORECASE)
+        return re.sub(rf"\b{word}\b", LAY_TERMS[word], text, count=1, flags=re.IGNORECASE)
     return _misspell(text, rng, medical=True)
 
 
 def _misspell(text: str, rng: Random, medical: bool) -> str:
-    words = [match for match in re.finditer(r"[A-Za-z]{5,}", text) if (match[0].lower() in MEDICAL) == medical]
+    words = [match for match in re.finditer(r"[A-Za-z]{5,}", text) if (match[0].lower() in MEDICAL_TERMS) == medical]
     if not words:
         return text
     match = rng.choice(words)
@@ -141,5 +150,5 @@ def _misspell(text: str, rng: Random, medical: bool) -> str:
     elif kind == 1:
         word = word[: place - 1] + word[place] + word[place - 1] + word[place + 1 :]
     else:
-        word = word[:place] + NEAR.get(word[place].lower(), word[place] * 2) + word[place + 1 :]
+        word = word[:place] + NEIGHBORING_KEYS.get(word[place].lower(), word[place] * 2) + word[place + 1 :]
     return text[: match.start()] + word + text[match.end() :]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from radreward.criteria import Criteria
 from radreward.prompts.template import PromptTemplate
-from radreward.types import Segments
+from radreward.types import PromptSegments
 
 
 class InstructionTemplate(PromptTemplate):
@@ -15,10 +15,10 @@ class InstructionTemplate(PromptTemplate):
     Compare a candidate radiology report with its refere
     """
 
-    def render(self, reference: str, candidate: str, criteria: Criteria) -> Segments:
+    def render(self, reference: str, candidate: str, criteria: Criteria) -> PromptSegments:
         """See `PromptTemplate.render`."""
         items = "\n".join(f"- {criterion.name}: {criterion.description}" for criterion in criteria.criteria)
-        return Segments(
+        return PromptSegments(
             "Compare a candidate radiology report with its reference. Judge the candidate by these criteria:\n"
             f"{items}\n\nReference report:\n",
             f"{reference}\n\nCandidate report:\n",

@@ -13,18 +13,18 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from radreward.data.collators.reward import Prompts, TooLong
+from radreward.data.collators.reward import PromptEncoder, PromptTooLongError
 from radreward.data.packing import pack
 from radreward.errors import InputError
-from radreward.models import RewardModel, SavedModel, load_model, save_model
+from radreward.models import RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
 from radreward.models import node_attention as nodewise
-from radreward.models.int8 import quantize
-from radreward.scorers.base import OK, TRUNCATED, Scorer
+from radreward.models.int8 import quantize_linear_layers
+from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
 from radreward.types import PackedBatch, Scores
 
-Path_ = tuple[tuple[int, ...], ...]  # token pieces of one candidate, from the root to its own
+TokenPath = tuple[tuple[int, ...], ...]  # token pieces of one candidate, from the root to its own
 Precision = Literal["fp32", "int8"]
-WINDOW = 4096
+SORT_WINDOW = 4096
 
 
 class RewardModelScorer(Scorer):
@@ -50,91 +50,98 @@ class RewardModelScorer(Scorer):
 
     def __init__(
         self,
-        saved: SavedModel,
+        artifact: RewardModelArtifact,
         precision: Precision = "fp32",
-        too_long: Literal["reject", "truncate"] = "reject",
+        on_too_long: Literal["reject", "truncate"] = "reject",
         packing: Literal["tree", "rows"] = "tree",
-        batch_tokens: int | None = None,
+        max_batch_tokens: int | None = None,
     ) -> None:
-        if batch_tokens is not None and batch_tokens < 1:
-            raise ValueError(f"Expected `batch_tokens` to be >= 1 but got {batch_tokens}.")
+        if max_batch_tokens is not None and max_batch_tokens < 1:
+            raise ValueError(f"Expected `batch_tokens` to be >= 1 but got {max_batch_tokens}.")
         if precision not in ("fp32", "int8"):
             raise ValueError(f"Expected `precision` to be fp32 or int8 but got {precision!r}.")
-        if too_long not in ("reject", "truncate"):
-            raise ValueError(f"Expected `too_long` to be reject or truncate but got {too_long!r}.")
-        self.saved = saved
-        self.criteria = saved.model.criteria
-        self.precision, self.too_long, self.packing = precision, too_long, packing
-        self._prompts = Prompts(saved.model.backbone.name, self.criteria, saved.template, saved.max_length)
-        self._model = for_inference(saved.model, precision)
+        if on_too_long not in ("reject", "truncate"):
+            raise ValueError(f"Expected `too_long` to be reject or truncate but got {on_too_long!r}.")
+        self.artifact = artifact
+        self.criteria = artifact.model.criteria
+        self.precision, self.on_too_long, self.packing = precision, on_too_long, packing
+        self._prompt_encoder = PromptEncoder(
+            artifact.model.backbone.name, self.criteria, artifact.template, artifact.max_length
+        )
+        self._model = for_inference(artifact.model, precision)
         self._device = next(self._model.parameters()).device
-        self.batch_tokens = batch_tokens or (1024 if self._device.type == "cpu" else 16_384)
-        self._encoder = nodewise.prepare(self._model.encoder)
+        self.max_batch_tokens = max_batch_tokens or (1024 if self._device.type == "cpu" else 16_384)
+        self._encoder = nodewise.enable_node_attention(self._model.encoder)
 
     @classmethod
     def from_pretrained(
         cls,
         folder: str | Path,
         precision: Precision = "fp32",
-        too_long: Literal["reject", "truncate"] = "reject",
+        on_too_long: Literal["reject", "truncate"] = "reject",
         device: str = "cpu",
-        download: bool = False,
+        allow_download: bool = False,
     ) -> RewardModelScorer:
         """The scorer of a saved model; `download` allows a missing backbone to be fetched from the hub."""
-        return cls(load_model(folder, device, download, merged=True), precision, too_long)
+        return cls(load_reward_model(folder, device, allow_download, merge_adapters=True), precision, on_too_long)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`; weights are written in full precision."""
-        save_model(self.saved, folder)
+        save_reward_model(self.artifact, folder)
 
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
-        saved = self.saved
+        saved = self.artifact
         calibration = saved.calibration.to_dict() if saved.calibration else None
-        settings = (saved.max_length, type(saved.template).__name__, self.precision, self.too_long, calibration)
+        settings = (saved.max_length, type(saved.template).__name__, self.precision, self.on_too_long, calibration)
         digest = hashlib.sha256(json.dumps([*settings, self.criteria and self.criteria.to_dict()]).encode())
         digest.update(f"{saved.model.backbone.name} {saved.model.pooling_name}".encode())
-        for name, value in sorted(saved.state().items()):
+        for name, value in sorted(saved.weights_to_save().items()):
             digest.update(name.encode())
             digest.update(value.detach().cpu().float().contiguous().numpy().tobytes())
         return digest.hexdigest()
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer.score_texts`."""
-        criteria, calibration = self.saved.model.criteria, self.saved.calibration
+        criteria, calibration = self.artifact.model.criteria, self.artifact.calibration
         rewards = torch.full((len(references), len(criteria)), torch.nan)
         status: list[str] = []
-        for begin in range(0, len(references), WINDOW):  # as many as are held as tokens and sorted by length
-            window = slice(begin, begin + WINDOW)
-            paths, told = self._paths(references[window], candidates[window])
-            known = self._rewards(list(dict.fromkeys(path for path in paths if path)))
+        for begin in range(0, len(references), SORT_WINDOW):  # as many as are held as tokens and sorted by length
+            window = slice(begin, begin + SORT_WINDOW)
+            paths, told = self._encode_pairs(references[window], candidates[window])
+            known = self._compute_rewards(list(dict.fromkeys(path for path in paths if path)))
             for row, path in enumerate(paths, begin):
                 if path:
                     rewards[row] = known[path]
             status += told
         return Scores(
-            criteria.total(rewards), rewards, calibration.counts(rewards) if calibration else None, tuple(status)
+            criteria.total_quality(rewards),
+            rewards,
+            calibration.predict_counts(rewards) if calibration else None,
+            tuple(status),
         )
 
-    def _paths(self, references: Sequence[str], candidates: Sequence[str]) -> tuple[list[Path_ | None], list[str]]:
-        paths: list[Path_ | None] = []
+    def _encode_pairs(
+        self, references: Sequence[str], candidates: Sequence[str]
+    ) -> tuple[list[TokenPath | None], list[str]]:
+        paths: list[TokenPath | None] = []
         status = []
         for reference, candidate in zip(references, candidates, strict=True):
             try:
-                pieces, cut = self._prompts.fit(reference, candidate, self.too_long == "truncate")
-            except TooLong as error:
+                pieces, cut = self._prompt_encoder.encode(reference, candidate, self.on_too_long == "truncate")
+            except PromptTooLongError as error:
                 paths.append(None)
                 status.append(f"over the limit: {error}")
                 continue
             paths.append(tuple(map(tuple, pieces)))
-            status.append(TRUNCATED if cut else OK)
+            status.append(STATUS_TRUNCATED if cut else STATUS_OK)
         return paths, status
 
     @torch.inference_mode()
-    def _rewards(self, paths: list[Path_]) -> dict[Path_, Tensor]:
+    def _compute_rewards(self, paths: list[TokenPath]) -> dict[TokenPath, Tensor]:
         """(N,) rewards of each path."""
-        known: dict[Path_, Tensor] = {}
-        for batch in _batches(paths, self.packing, self.batch_tokens):
+        known: dict[TokenPath, Tensor] = {}
+        for batch in _length_batches(paths, self.packing, self.max_batch_tokens):
             packed = pack(batch, self.packing)
             rewards = self._forward(type(packed)(*(value.to(self._device) for value in packed)))
             known.update(zip(batch, rewards.float().cpu(), strict=True))
@@ -146,7 +153,7 @@ class RewardModelScorer(Scorer):
         if self._encoder is None:
             rewards: Tensor = model(packed)
         else:
-            states = nodewise.states(self._encoder, packed)
+            states = nodewise.encode_packed(self._encoder, packed)
             rewards = model.head(model.pooling(states.to(model.head.scale.dtype), packed))
         return rewards
 
@@ -162,17 +169,17 @@ def for_inference(model: RewardModel, precision: Precision) -> RewardModel:
     if precision == "int8":
         model.encoder.float()
         model.mask_dtype = torch.float32
-        quantize(model.encoder)
+        quantize_linear_layers(model.encoder)
     return model
 
 
-def _batches(paths: list[Path_], packing: str, budget: int) -> Iterator[list[Path_]]:
+def _length_batches(paths: list[TokenPath], packing: str, max_tokens: int) -> Iterator[list[TokenPath]]:
     """Rows of like length together, at most `budget` tokens with padding (a single row may have more)."""
-    rows = sorted(_rows(paths, packing, budget), key=lambda row: row[0])
-    batch: list[Path_] = []
+    rows = sorted(_build_rows(paths, packing, max_tokens), key=lambda row: row[0])
+    batch: list[TokenPath] = []
     count = 0
     for length, members in rows:  # rising: the newest row is the longest
-        if batch and length * (count + 1) > budget:
+        if batch and length * (count + 1) > max_tokens:
             yield batch
             batch, count = [], 0
         batch += members
@@ -181,17 +188,17 @@ def _batches(paths: list[Path_], packing: str, budget: int) -> Iterator[list[Pat
         yield batch
 
 
-def _rows(paths: list[Path_], packing: str, budget: int) -> Iterator[tuple[int, list[Path_]]]:
+def _build_rows(paths: list[TokenPath], packing: str, max_tokens: int) -> Iterator[tuple[int, list[TokenPath]]]:
     """Length and candidates of each row; a reference with very many candidates gets several rows, in batches apart."""
-    groups: dict[object, list[Path_]] = {}
+    groups: dict[object, list[TokenPath]] = {}
     for path in paths:
         groups.setdefault(path[:-1] if packing == "tree" else path, []).append(path)
     for members in groups.values():
         prefix = sum(map(len, members[0][:-1]))
-        row: list[Path_] = []
+        row: list[TokenPath] = []
         length = prefix
         for path in members:
-            if row and length + len(path[-1]) > budget:
+            if row and length + len(path[-1]) > max_tokens:
                 yield length, row
                 row, length = [], prefix
             row.append(path)

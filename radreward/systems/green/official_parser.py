@@ -11,23 +11,23 @@ from typing import NamedTuple
 
 from radreward.systems.green.score import green_score
 
-CATEGORIES = 6
+NUM_CATEGORIES = 6
 _COUNT = re.compile(r"(?<=: )(\d{1,18})\.")
-_FIRST = re.compile(r"(\d{1,18})\.")
+_LEADING_COUNT = re.compile(r"(\d{1,18})\.")
 
 
-class ReferenceCounts(NamedTuple):
+class OfficialCounts(NamedTuple):
     """What the reference implementation makes of an answer."""
 
     significant: tuple[int, ...]
     """(6,)"""
     insignificant: tuple[int, ...]
     """(6,)"""
-    matched: int
+    num_matched: int
     green: float
 
 
-def read_as_reference(text: str) -> ReferenceCounts:
+def parse_like_official(text: str) -> OfficialCounts:
     r"""Counts and score of an answer with GREEN's six categories; never raises.
 
     >>> answer = "[Clinically Significant Errors]:\n(a) False: 2. X; Y\n(b) Missing: 1\n\n[Matched Findings]:\n2. A; B"
@@ -36,9 +36,9 @@ def read_as_reference(text: str) -> ReferenceCounts:
     """
     significant = _counts(_section(text, "Clinically Significant Errors"))
     insignificant = _counts(_section(text, "Clinically Insignificant Errors"))
-    first = _FIRST.match(_section(text, "Matched Findings"))
+    first = _LEADING_COUNT.match(_section(text, "Matched Findings"))
     matched = int(first[1]) if first else 0
-    return ReferenceCounts(significant, insignificant, matched, green_score(matched, significant))
+    return OfficialCounts(significant, insignificant, matched, green_score(matched, significant))
 
 
 def _section(text: str, name: str) -> str:
@@ -53,11 +53,11 @@ def _section(text: str, name: str) -> str:
 
 
 def _counts(section: str) -> tuple[int, ...]:
-    counts = [0] * CATEGORIES
+    counts = [0] * NUM_CATEGORIES
     if section.startswith("No"):
         return tuple(counts)
     for markers in ("abcdef", "123456"):
-        lines = sorted(part for line in section.split("\n") if (part := _marked(line, markers)))
+        lines = sorted(part for line in section.split("\n") if (part := _from_label(line, markers)))
         for line in lines:  # in the order of their texts, so that the last of a category counts
             if found := _COUNT.search(line):
                 counts[markers.index(line[1])] = int(found[1])
@@ -66,8 +66,8 @@ def _counts(section: str) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _marked(line: str, markers: str) -> str:
+def _from_label(line: str, labels: str) -> str:
     """The line from its first marker such as "(a) "; empty where it has none."""
-    places = (line.find(f"({marker}) ") for marker in markers)
+    places = (line.find(f"({marker}) ") for marker in labels)
     found = [place for place in places if place >= 0]
     return line[min(found) :] if found else ""

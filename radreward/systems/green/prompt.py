@@ -9,26 +9,26 @@ from typing import Any, NamedTuple
 
 from radreward.criteria import Criteria, Criterion
 from radreward.errors import InputError
-from radreward.prompts.generative_template import AnswerTemplate, one_line, written_number
-from radreward.prompts.parsing import LONGEST, Parsed, read_number
-from radreward.synthesis.llm.prompts import fenced
-from radreward.systems.green.official_parser import CATEGORIES, read_as_reference
+from radreward.prompts.generative_template import GenerativeTemplate, format_count, one_line
+from radreward.prompts.parsing import MAX_CHARACTERS, ParsedAnswer, parse_count
+from radreward.synthesis.llm.prompts import wrap_in_tags
+from radreward.systems.green.official_parser import NUM_CATEGORIES, parse_like_official
 from radreward.systems.green.score import green_score
-from radreward.types import Analysis, Segments
+from radreward.types import ErrorAnalysis, PromptSegments
 
 SIGNIFICANT, INSIGNIFICANT = "significant ", "insignificant "
-EXPLANATION, ERRORS, OTHER_ERRORS, MATCHED = HEADINGS = (
+EXPLANATION, SIGNIFICANT_ERRORS, INSIGNIFICANT_ERRORS, MATCHED_FINDINGS = HEADINGS = (
     *("explanation", "clinically significant errors", "clinically insignificant errors"),
     "matched findings",
 )
-_FINDINGS = Criterion("matched findings", "Findings that both reports have.")
-_MARKS = " \t*#>_-•"
+_MATCHED_CRITERION = Criterion("matched findings", "Findings that both reports have.")
+_BULLETS = " \t*#>_-•"
 _MARKER = re.compile(r"[\s*_•-]{0,8}(?:\(([a-z]|\d{1,3})\)|([a-z]|\d{1,3})[.)](?=\s))[*_]{0,4}\s*", re.I | re.ASCII)
-_AMOUNT = re.compile(r"\s*[*_]{0,4}([+-]?[A-Za-z0-9.+-]{1,24})")
-_SECOND = re.compile(r"\n[\s*_•-]{0,8}\(?2[.)]\s")
+_LEADING_COUNT = re.compile(r"\s*[*_]{0,4}([+-]?[A-Za-z0-9.+-]{1,24})")
+_SECOND_LIST_ITEM = re.compile(r"\n[\s*_•-]{0,8}\(?2[.)]\s")
 """Of a list with numbers: the 1 before it is the first of these and no count."""
-_NOTHING = frozenset({"no", "none", "n/a", "nothing"})
-_OF_NOTHING = _NOTHING | frozenset(
+_NONE_WORDS = frozenset({"no", "none", "n/a", "nothing"})
+_NO_ERROR_WORDS = _NONE_WORDS | frozenset(
     (
         "applicable",
         "are",
@@ -48,16 +48,16 @@ _OF_NOTHING = _NOTHING | frozenset(
 """Words of which a line is made that says there are no errors; of others, "no" may begin an error: no effusion seen."""
 
 
-class Types(NamedTuple):
+class ErrorCategories(NamedTuple):
     """The categories of errors, K of them, and which criteria they are."""
 
-    entries: tuple[Criterion, ...]
+    categories: tuple[Criterion, ...]
     """(K,) named without their significance."""
-    paired: bool
+    split_by_significance: bool
     """Whether the criteria are these twice: the significant ones, then the insignificant ones."""
 
 
-def error_types(criteria: Criteria) -> Types:
+def error_categories(criteria: Criteria) -> ErrorCategories:
     """The categories of an answer: criteria, or each two that differ in significance only.
 
     >>> from radreward.criteria import RadCliQ, RadCliQSignificance
@@ -69,8 +69,8 @@ def error_types(criteria: Criteria) -> Types:
     names = [entry.name.removeprefix(SIGNIFICANT) for entry in first]
     expected = [*(SIGNIFICANT + name for name in names), *(INSIGNIFICANT + name for name in names)]
     if half and [entry.name for entry in (*first, *second)] == expected:
-        return Types(tuple(entry._replace(name=name) for entry, name in zip(first, names, strict=True)), True)
-    return Types(criteria.criteria, False)
+        return ErrorCategories(tuple(entry._replace(name=name) for entry, name in zip(first, names, strict=True)), True)
+    return ErrorCategories(criteria.criteria, False)
 
 
 class GreenAnswer(NamedTuple):
@@ -80,27 +80,27 @@ class GreenAnswer(NamedTuple):
     """(K,) errors that matter for the patient's care."""
     insignificant: tuple[float | None, ...]
     """(K,) those that do not."""
-    matched: float | None
+    num_matched: float | None
     """Findings that both reports have."""
     explanation: str | None
-    errors: tuple[tuple[str, ...], ...]
+    error_texts: tuple[tuple[str, ...], ...]
     """(2 K) the errors in words, first the significant ones."""
-    findings: tuple[str, ...]
+    matched_findings: tuple[str, ...]
     """The findings that match, in words."""
-    reasons: tuple[str | None, ...]
+    parse_errors: tuple[str | None, ...]
     """(2 K + 1) why a number is None: significant, insignificant, matched."""
-    problem: str | None
+    format_error: str | None
     """The first thing that is not as it was asked for."""
 
     @property
     def green(self) -> float | None:
         """The score, or None where a count that it is made of is."""
-        if self.matched is None or any(count is None for count in self.significant):
+        if self.num_matched is None or any(count is None for count in self.significant):
             return None
-        return green_score(self.matched, [count for count in self.significant if count is not None])
+        return green_score(self.num_matched, [count for count in self.significant if count is not None])
 
 
-class GreenTemplate(AnswerTemplate):
+class GreenTemplate(GenerativeTemplate):
     """Asks for the errors of each category, those that matter apart, and for the findings that match (GREEN, A.1).
 
     Where criteria come twice, as significant and as insignificant, both sections hold them; other criteria are stated
@@ -116,78 +116,84 @@ class GreenTemplate(AnswerTemplate):
         InputError: If a file cannot be read, or the text does not have each place once, the reference first.
     """
 
-    def __init__(self, instructed: bool = True, question: str | None = None) -> None:
-        self.instructed = instructed
-        self.question = _question(question) if question else None
-        self._pieces = _split(self.question) if self.question else None
+    def __init__(self, include_instruction: bool = True, question: str | None = None) -> None:
+        self.include_instruction = include_instruction
+        self.question = _load_question(question) if question else None
+        self._pieces = _split_question(self.question) if self.question else None
 
-    def render(self, reference: str, candidate: str, criteria: Criteria) -> Segments:
+    def render(self, reference: str, candidate: str, criteria: Criteria) -> PromptSegments:
         """See `PromptTemplate.render`."""
         if self._pieces:
             before, between, after = self._pieces
-            return Segments(before, reference + between, candidate + after)
-        if not self.instructed:
-            return Segments("", f"{reference}\n", f"{candidate}\n")
-        instruction = _instruction(error_types(criteria).entries)
-        return Segments(instruction, f"{fenced('reference', reference)}\n", f"{fenced('candidate', candidate)}\n")
+            return PromptSegments(before, reference + between, candidate + after)
+        if not self.include_instruction:
+            return PromptSegments("", f"{reference}\n", f"{candidate}\n")
+        instruction = _instruction(error_categories(criteria).categories)
+        return PromptSegments(
+            instruction, f"{wrap_in_tags('reference', reference)}\n", f"{wrap_in_tags('candidate', candidate)}\n"
+        )
 
-    def render_answer(self, analysis: Analysis, criteria: Criteria) -> str:
-        """See `AnswerTemplate.render_answer`."""
-        types, paired = error_types(criteria)
+    def render_answer(self, analysis: ErrorAnalysis, criteria: Criteria) -> str:
+        """See `GenerativeTemplate.render_answer`."""
+        types, paired = error_categories(criteria)
         cut = len(types) if paired else len(criteria)
         pad: tuple[tuple[str, ...], ...] = ((),) * len(types)
-        values = (*analysis.values, *(() if paired else (0.0,) * len(types)))
-        words = (*analysis.errors, *(() if paired else pad))
-        return render_green(
+        values = (*analysis.error_counts, *(() if paired else (0.0,) * len(types)))
+        words = (*analysis.error_texts, *(() if paired else pad))
+        return format_green(
             types,
             one_line(analysis.explanation),
             (values[:cut], values[cut:]),
             (words[:cut], words[cut:]),
-            analysis.matched,
+            analysis.matched_findings,
         )
 
-    def parse(self, text: str, criteria: Criteria) -> Parsed:
+    def parse(self, text: str, criteria: Criteria) -> ParsedAnswer:
         """See `parse`."""
-        return parse(text, criteria)
+        return parse_green_by_criteria(text, criteria)
 
-    def settings(self) -> dict[str, Any]:
-        """See `AnswerTemplate.settings`; the question is kept, not its file."""
-        return {"instructed": self.instructed, "question": self.question}
+    def to_dict(self) -> dict[str, Any]:
+        """See `GenerativeTemplate.settings`; the question is kept, not its file."""
+        return {"instructed": self.include_instruction, "question": self.question}
 
-    def ends(self, criteria: Criteria) -> str:
+    def stop_string(self, criteria: Criteria) -> str:
         """Nothing: an answer ends with a list."""
         return ""
 
 
-def marker(place: int) -> str:
+def category_label(index: int) -> str:
     """The letter of a category; numbers where there are more categories than letters."""
-    return f"({chr(ord('a') + place)})" if place < 26 else f"({place + 1})"
+    return f"({chr(ord('a') + index)})" if index < 26 else f"({index + 1})"
 
 
-def render_green(
-    types: Sequence[Criterion],
+def format_green(
+    categories: Sequence[Criterion],
     explanation: str,
-    values: tuple[Sequence[float], Sequence[float]],
-    words: tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]],
+    counts: tuple[Sequence[float], Sequence[float]],
+    error_texts: tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]],
     matched: Sequence[str],
 ) -> str:
     """An answer: counts of significant and insignificant errors with their words, and the findings that match."""
     parts = [f"[Explanation]:\n{explanation}" if explanation else "[Explanation]:\nNone."]
-    for heading, numbers, texts in zip((ERRORS, OTHER_ERRORS), values, words, strict=True):
+    for heading, numbers, texts in zip((SIGNIFICANT_ERRORS, INSIGNIFICANT_ERRORS), counts, error_texts, strict=True):
         rows = [
-            " ".join(filter(None, [f"{marker(place)} {entry.name}: {written_number(number)}.", _listed(text)]))
-            for place, (entry, number, text) in enumerate(zip(types, numbers, texts, strict=True))
+            " ".join(
+                filter(None, [f"{category_label(place)} {entry.name}: {format_count(number)}.", _join_items(text)])
+            )
+            for place, (entry, number, text) in enumerate(zip(categories, numbers, texts, strict=True))
         ]
         parts.append("\n".join([f"[{heading.title()}]:", *rows]))
-    parts.append(f"[{MATCHED.title()}]:\n" + " ".join(filter(None, [f"{len(matched)}.", _listed(matched)])))
+    parts.append(
+        f"[{MATCHED_FINDINGS.title()}]:\n" + " ".join(filter(None, [f"{len(matched)}.", _join_items(matched)]))
+    )
     return "\n\n".join(parts)
 
 
-def _listed(texts: Sequence[str]) -> str:
+def _join_items(texts: Sequence[str]) -> str:
     return "; ".join(one_line(text).replace(";", ",") for text in texts)
 
 
-def parse(text: str, criteria: Criteria, strict_reference: bool = False) -> Parsed:
+def parse_green_by_criteria(text: str, criteria: Criteria, official_parser: bool = False) -> ParsedAnswer:
     r"""What an answer says, by criteria: see `read_green`.
 
     >>> from radreward.criteria import RadCliQ
@@ -195,17 +201,17 @@ def parse(text: str, criteria: Criteria, strict_reference: bool = False) -> Pars
     >>> parse(answer + "\n\n[Matched Findings]:\n1. A", RadCliQ()).values
     (0.0, 3.0, 0.0, 0.0, 0.0, 0.0)
     """
-    types = error_types(criteria)
-    found = read_green(text, types.entries, strict_reference)
-    count = len(types.entries)
-    reasons = found.reasons[:count], found.reasons[count : 2 * count]
-    if types.paired:
+    types = error_categories(criteria)
+    found = parse_green(text, types.categories, official_parser)
+    count = len(types.categories)
+    reasons = found.parse_errors[:count], found.parse_errors[count : 2 * count]
+    if types.split_by_significance:
         values = (*found.significant, *found.insignificant)
-        return Parsed(values, (*reasons[0], *reasons[1]), found.explanation, found.problem)
+        return ParsedAnswer(values, (*reasons[0], *reasons[1]), found.explanation, found.format_error)
     sums: list[float | None] = []
     why: list[str | None] = []
     for entry, one, other, *problems in zip(
-        types.entries, found.significant, found.insignificant, *reasons, strict=True
+        types.categories, found.significant, found.insignificant, *reasons, strict=True
     ):
         value = None if one is None or other is None else one + other
         problem = next(filter(None, problems), None)
@@ -213,11 +219,11 @@ def parse(text: str, criteria: Criteria, strict_reference: bool = False) -> Pars
             value, problem = None, f"too large: {value:g}"
         sums.append(value)
         why.append(problem)
-    named = (f"{entry.tag}: {reason}" for entry, reason in zip(types.entries, why, strict=True) if reason)
-    return Parsed(tuple(sums), tuple(why), found.explanation, found.problem or next(named, None))
+    named = (f"{entry.tag}: {reason}" for entry, reason in zip(types.categories, why, strict=True) if reason)
+    return ParsedAnswer(tuple(sums), tuple(why), found.explanation, found.format_error or next(named, None))
 
 
-def read_green(text: str, types: Sequence[Criterion], strict_reference: bool = False) -> GreenAnswer:
+def parse_green(text: str, categories: Sequence[Criterion], official_parser: bool = False) -> GreenAnswer:
     """An answer in GREEN's layout, read; linear in its length, and it never raises over what is in it.
 
     Headings stand at the beginning of a line. In a section each category has a line with its marker, in letters of any
@@ -234,65 +240,76 @@ def read_green(text: str, types: Sequence[Criterion], strict_reference: bool = F
     Raises:
         ValueError: If `strict_reference` is asked for other than six categories.
     """
-    if strict_reference:
-        return _as_reference(text, len(types))
-    width = 2 * len(types) + 1
-    if len(text) > LONGEST or not text.strip():
+    if official_parser:
+        return _parse_official(text, len(categories))
+    width = 2 * len(categories) + 1
+    if len(text) > MAX_CHARACTERS or not text.strip():
         problem = f"too long: {len(text)} characters" if text.strip() else "empty"
-        nothing = (None,) * len(types)
+        nothing = (None,) * len(categories)
         return GreenAnswer(nothing, nothing, None, None, ((),) * (width - 1), (), (problem,) * width, problem)
-    sections, twice = _sections(text)
+    sections, twice = _split_sections(text)
     read = []
-    for heading in (ERRORS, OTHER_ERRORS):
+    for heading in (SIGNIFICANT_ERRORS, INSIGNIFICANT_ERRORS):
         if heading in twice or heading not in sections:
-            read.append(_Counts.none(len(types), f"section {'twice' if heading in twice else 'missing'}: {heading}"))
+            read.append(
+                _SectionCounts.unparsed(
+                    len(categories), f"section {'twice' if heading in twice else 'missing'}: {heading}"
+                )
+            )
         else:
-            read.append(_counts(sections[heading], types))
-    matched, reason, findings = _matched(sections, twice)
-    reasons = (*read[0].reasons, *read[1].reasons, reason)
-    unknown = read[0].unknown or read[1].unknown
+            read.append(_parse_section(sections[heading], categories))
+    matched, reason, findings = _parse_matched(sections, twice)
+    reasons = (*read[0].parse_errors, *read[1].parse_errors, reason)
+    unknown = read[0].unknown_category or read[1].unknown_category
     lacking = None if EXPLANATION in sections else f"section missing: {EXPLANATION}"
     return GreenAnswer(
-        read[0].values,
-        read[1].values,
+        read[0].counts,
+        read[1].counts,
         matched,
         one_line(" ".join(sections[EXPLANATION])) if EXPLANATION in sections else None,
-        (*read[0].words, *read[1].words),
+        (*read[0].error_texts, *read[1].error_texts),
         findings,
         reasons,
         unknown or next(filter(None, reasons), None) or lacking,
     )
 
 
-def _as_reference(text: str, types: int) -> GreenAnswer:
-    if types != CATEGORIES:
-        raise ValueError(f"Expected {CATEGORIES} categories with `strict_reference` but got {types}.")
-    found = read_as_reference(text)
-    nothing: tuple[tuple[str, ...], ...] = ((),) * (2 * types)
+def _parse_official(text: str, num_categories: int) -> GreenAnswer:
+    if num_categories != NUM_CATEGORIES:
+        raise ValueError(f"Expected {NUM_CATEGORIES} categories with `strict_reference` but got {num_categories}.")
+    found = parse_like_official(text)
+    nothing: tuple[tuple[str, ...], ...] = ((),) * (2 * num_categories)
     return GreenAnswer(
-        found.significant, found.insignificant, found.matched, None, nothing, (), (None,) * (2 * types + 1), None
+        found.significant,
+        found.insignificant,
+        found.num_matched,
+        None,
+        nothing,
+        (),
+        (None,) * (2 * num_categories + 1),
+        None,
     )
 
 
-class _Counts(NamedTuple):
-    values: tuple[float | None, ...]
-    reasons: tuple[str | None, ...]
-    words: tuple[tuple[str, ...], ...]
-    unknown: str | None = None
+class _SectionCounts(NamedTuple):
+    counts: tuple[float | None, ...]
+    parse_errors: tuple[str | None, ...]
+    error_texts: tuple[tuple[str, ...], ...]
+    unknown_category: str | None = None
 
     @classmethod
-    def none(cls, count: int, reason: str) -> _Counts:
+    def unparsed(cls, count: int, reason: str) -> _SectionCounts:
         empty: tuple[tuple[str, ...], ...] = ((),) * count
         return cls((None,) * count, (reason,) * count, empty)
 
 
-def _sections(text: str) -> tuple[dict[str, list[str]], set[str]]:
+def _split_sections(text: str) -> tuple[dict[str, list[str]], set[str]]:
     """Lines of each section, and the sections that are there twice."""
     found: dict[str, list[str]] = {}
     twice: set[str] = set()
     lines: list[str] = []
     for line in text.splitlines():
-        heading, rest = _heading(line)
+        heading, rest = _match_heading(line)
         if heading:
             twice |= {heading} & set(found)
             found[heading] = lines = [rest] if rest else []
@@ -301,9 +318,9 @@ def _sections(text: str) -> tuple[dict[str, list[str]], set[str]]:
     return found, twice
 
 
-def _heading(line: str) -> tuple[str, str]:
+def _match_heading(line: str) -> tuple[str, str]:
     """The section that a line begins, and what else it says."""
-    bare = line.lstrip(_MARKS)
+    bare = line.lstrip(_BULLETS)
     low = bare[:60].lower()
     for name in HEADINGS:
         if low.startswith(f"[{name}]"):
@@ -313,19 +330,19 @@ def _heading(line: str) -> tuple[str, str]:
     return "", ""
 
 
-def _entries(lines: list[str], types: Sequence[Criterion]) -> Iterator[tuple[int | str, str]]:
+def _split_entries(lines: list[str], categories: Sequence[Criterion]) -> Iterator[tuple[int | str, str]]:
     """Category and text of each entry; a text for a category that is none; lines of an entry are put together."""
-    names = {name: place for place, entry in enumerate(types) for name in (entry.name.lower(), entry.tag)}
+    names = {name: place for place, entry in enumerate(categories) for name in (entry.name.lower(), entry.tag)}
     key: int | str = -1
     parts: list[str] = []
     for line in lines:
         found = _MARKER.match(line)
-        name = line.lstrip(_MARKS).partition(":")[0].strip(" *_").lower() if ":" in line[:120] else ""
+        name = line.lstrip(_BULLETS).partition(":")[0].strip(" *_").lower() if ":" in line[:120] else ""
         if found and ":" in line:
             yield key, "\n".join(parts)
             label = (found[1] or found[2]).lower()
             place = int(label) - 1 if label.isdigit() else ord(label) - ord("a")
-            key, parts = (place if 0 <= place < len(types) else f"({label})"), [line[found.end() :]]
+            key, parts = (place if 0 <= place < len(categories) else f"({label})"), [line[found.end() :]]
         elif name in names:
             yield key, "\n".join(parts)
             key, parts = names[name], [line]
@@ -334,77 +351,85 @@ def _entries(lines: list[str], types: Sequence[Criterion]) -> Iterator[tuple[int
     yield key, "\n".join(parts)
 
 
-def _counts(lines: list[str], types: Sequence[Criterion]) -> _Counts:
-    entries = list(_entries(lines, types))
+def _parse_section(lines: list[str], categories: Sequence[Criterion]) -> _SectionCounts:
+    entries = list(_split_entries(lines, categories))
     before = entries[0][1].strip()
     listed = entries[1:]
-    if not listed and not _is_none(before):
-        return _Counts.none(len(types), "no counts in the section" if before else "empty section")
-    values: list[float | None] = [0.0] * len(types)
-    reasons: list[str | None] = [None] * len(types)
-    words: list[tuple[str, ...]] = [()] * len(types)
+    if not listed and not _states_none(before):
+        return _SectionCounts.unparsed(len(categories), "no counts in the section" if before else "empty section")
+    values: list[float | None] = [0.0] * len(categories)
+    reasons: list[str | None] = [None] * len(categories)
+    words: list[tuple[str, ...]] = [()] * len(categories)
     seen: set[int] = set()
     for key, text in listed:
         if isinstance(key, str):
-            return _Counts.none(len(types), f"unknown category: {key}")._replace(unknown=f"unknown category: {key}")
+            return _SectionCounts.unparsed(len(categories), f"unknown category: {key}")._replace(
+                unknown_category=f"unknown category: {key}"
+            )
         if key in seen:
             values[key], reasons[key] = None, "twice"
             continue
         seen.add(key)
-        values[key], reasons[key], words[key] = _amount(text, types[key])
-    return _Counts(tuple(values), tuple(reasons), tuple(words))
+        values[key], reasons[key], words[key] = _parse_count_line(text, categories[key])
+    return _SectionCounts(tuple(values), tuple(reasons), tuple(words))
 
 
-def _amount(text: str, entry: Criterion) -> tuple[float | None, str | None, tuple[str, ...]]:
+def _parse_count_line(text: str, criterion: Criterion) -> tuple[float | None, str | None, tuple[str, ...]]:
     """The count of a line after its label, and what is listed behind it."""
-    start = len(entry.name) if text.lower().startswith(f"{entry.name.lower()}:") else 0
+    start = len(criterion.name) if text.lower().startswith(f"{criterion.name.lower()}:") else 0
     place = text.find(":", start)
     while place >= 0:
-        value, reason, words = _number_first(text[place + 1 :], entry)
+        value, reason, words = _parse_leading_count(text[place + 1 :], criterion)
         if value is not None or text.find(":", place + 1) < 0 or text.find(":", place + 1) > 120:
             return value, reason, words
         place = text.find(":", place + 1)
     return None, "no count", ()
 
 
-def _number_first(text: str, entry: Criterion) -> tuple[float | None, str | None, tuple[str, ...]]:
-    if _is_none(text):
+def _parse_leading_count(text: str, criterion: Criterion) -> tuple[float | None, str | None, tuple[str, ...]]:
+    if _states_none(text):
         return 0.0, None, ()
-    found = _AMOUNT.match(text)
+    found = _LEADING_COUNT.match(text)
     if not found:
         return None, "no count", ()
-    value, reason = read_number(found[1].rstrip("."), entry)
+    value, reason = parse_count(found[1].rstrip("."), criterion)
     if value is not None and value != int(value):
         value, reason = None, f"no whole number: {found[1].rstrip('.')!r}"
-    if value == 1 and _SECOND.search(text, found.end()):
+    if value == 1 and _SECOND_LIST_ITEM.search(text, found.end()):
         value, reason = None, "a numbered list and no count"
     words = text[found.end() :].lstrip(" *_.:\n") if value else ""
-    return value, reason, _items(words)
+    return value, reason, _split_items(words)
 
 
-def _is_none(text: str) -> bool:
+def _states_none(text: str) -> bool:
     words = text[:200].lower().replace(",", " ").strip(" *_.").split()
-    return bool(words) and words[0] in _NOTHING and _OF_NOTHING.issuperset(words) and len(text) <= 200
+    return bool(words) and words[0] in _NONE_WORDS and _NO_ERROR_WORDS.issuperset(words) and len(text) <= 200
 
 
-def _items(text: str) -> tuple[str, ...]:
+def _split_items(text: str) -> tuple[str, ...]:
     parts = (one_line(part).removesuffix(".").strip() for part in text.split(";"))
     return tuple(part for part in parts if part)
 
 
-def _matched(sections: dict[str, list[str]], twice: set[str]) -> tuple[float | None, str | None, tuple[str, ...]]:
-    if MATCHED in twice or MATCHED not in sections:
-        return None, f"section {'twice' if MATCHED in twice else 'missing'}: {MATCHED}", ()
-    text = "\n".join(line.strip() for line in sections[MATCHED]).strip()
+def _parse_matched(
+    sections: dict[str, list[str]], duplicates: set[str]
+) -> tuple[float | None, str | None, tuple[str, ...]]:
+    if MATCHED_FINDINGS in duplicates or MATCHED_FINDINGS not in sections:
+        return None, f"section {'twice' if MATCHED_FINDINGS in duplicates else 'missing'}: {MATCHED_FINDINGS}", ()
+    text = "\n".join(line.strip() for line in sections[MATCHED_FINDINGS]).strip()
     if not text:
         return None, "empty section", ()
-    value, reason, words = _number_first(text, _FINDINGS)
+    value, reason, words = _parse_leading_count(text, _MATCHED_CRITERION)
     return value, reason and f"matched findings: {reason}", words
 
 
-def _instruction(types: Sequence[Criterion]) -> str:
-    kinds = "\n".join(f"{marker(place)} {entry.name}: {entry.description}" for place, entry in enumerate(types))
-    rows = "\n".join(f"{marker(place)} {entry.name}: <count>. <error>; <error>" for place, entry in enumerate(types))
+def _instruction(categories: Sequence[Criterion]) -> str:
+    kinds = "\n".join(
+        f"{category_label(place)} {entry.name}: {entry.description}" for place, entry in enumerate(categories)
+    )
+    rows = "\n".join(
+        f"{category_label(place)} {entry.name}: <count>. <error>; <error>" for place, entry in enumerate(categories)
+    )
     return (
         "You compare radiology reports. A candidate report is to be judged against a reference report on the same "
         "images. Find its errors, which are of these kinds:\n"
@@ -419,7 +444,7 @@ def _instruction(types: Sequence[Criterion]) -> str:
     )
 
 
-def _question(text_or_path: str) -> str:
+def _load_question(text_or_path: str) -> str:
     if "{reference}" in text_or_path:
         return text_or_path
     try:
@@ -428,7 +453,7 @@ def _question(text_or_path: str) -> str:
         raise InputError(f"{text_or_path}: cannot be read as text ({error}).") from error
 
 
-def _split(text: str) -> tuple[str, str, str]:
+def _split_question(text: str) -> tuple[str, str, str]:
     before, first, rest = text.partition("{reference}")
     between, second, after = rest.partition("{candidate}")
     if not (first and second) or text.count("{reference}") != 1 or text.count("{candidate}") != 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def green_score(matched: float, significant: Sequence[float]) -> float:
+def green_score(num_matched: float, significant: Sequence[float]) -> float:
     """M / (M + Σ significant errors), and 0 where nothing matches (GREEN, Eq. 1).
 
     Args:
@@ -18,6 +18,6 @@ def green_score(matched: float, significant: Sequence[float]) -> float:
     >>> green_score(3, [0, 0, 1, 0, 0, 0]), green_score(0, [0, 0])
     (0.75, 0.0)
     """
-    if min((matched, *significant)) < 0:
-        raise ValueError(f"Expected counts >= 0 but got {matched} and {list(significant)}.")
-    return matched / (matched + sum(significant)) if matched > 0 else 0.0
+    if min((num_matched, *significant)) < 0:
+        raise ValueError(f"Expected counts >= 0 but got {num_matched} and {list(significant)}.")
+    return num_matched / (num_matched + sum(significant)) if num_matched > 0 else 0.0

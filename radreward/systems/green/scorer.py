@@ -6,19 +6,18 @@ from typing import Self
 
 import torch
 
-from radreward.criteria import RadCliQSignificance
-from radreward.data.chat_encoding import Questions
-from radreward.generative.evaluator import Answer, Explainer
-from radreward.generative.scorer import UNREADABLE, ExplainingScorer, Reading, parsed_counts
+from radreward.criteria import RadCliQSignificanceCriteria
+from radreward.data.chat_encoding import ChatPromptEncoder
+from radreward.generative.evaluator import GeneratedAnswer, GenerativeEvaluator
+from radreward.generative.scorer import UNPARSABLE_ANSWER, GenerativeScorer, ParsedScore, parsed_counts
 from radreward.models import Backbone
-from radreward.models.backbone import DType
-from radreward.scorers.base import OK
-from radreward.systems.green.prompt import GreenTemplate, error_types, read_green
-from radreward.systems.green.prompt import parse as parse_green
+from radreward.models.backbone import DTypeName
+from radreward.scorers.base import STATUS_OK
+from radreward.systems.green.prompt import GreenTemplate, error_categories, parse_green, parse_green_by_criteria
 from radreward.types import Explanation
 
 
-class GreenScorer(ExplainingScorer):
+class GreenScorer(GenerativeScorer):
     """GREEN, M / (M + Σ significant errors), of the answers of a model that was trained to write analyses (Eq. 1).
 
     As published there are twelve counts, significant and insignificant ones of six categories; a model of other
@@ -26,17 +25,17 @@ class GreenScorer(ExplainingScorer):
     """
 
     title = "GREEN"
-    range = (0.0, 1.0)
-    layout = GreenTemplate
+    total_range = (0.0, 1.0)
+    template_class = GreenTemplate
 
     @classmethod
-    def of_published(
+    def from_published_weights(
         cls,
         backbone: str,
         question: str,
-        dtype: DType = "float16",
+        dtype: DTypeName = "float16",
         device: str = "cpu",
-        download: bool = False,
+        allow_download: bool = False,
         max_length: int = 1536,
         max_answer: int = 512,
     ) -> Self:
@@ -55,37 +54,37 @@ class GreenScorer(ExplainingScorer):
         Raises:
             InputError: If the file or the weights cannot be read.
         """
-        made = Backbone(backbone, lora=None, dtype=dtype, local_files_only=not download)
-        model = made.build(writes=True).requires_grad_(False).to(device).eval()
-        criteria, template = RadCliQSignificance(), GreenTemplate(question=question)
-        questions = Questions(backbone, criteria, template, max_length, max_answer, chat="green")
-        return cls(Explainer(made, model, questions))
+        made = Backbone(backbone, lora=None, dtype=dtype, local_files_only=not allow_download)
+        model = made.build(causal_lm=True).requires_grad_(False).to(device).eval()
+        criteria, template = RadCliQSignificanceCriteria(), GreenTemplate(question=question)
+        questions = ChatPromptEncoder(backbone, criteria, template, max_length, max_answer, chat_template="green")
+        return cls(GenerativeEvaluator(made, model, questions))
 
-    def read(self, answer: Answer) -> Reading:
-        """See `ExplainingScorer.read`."""
+    def parse_answer(self, answer: GeneratedAnswer) -> ParsedScore:
+        """See `GenerativeScorer.read`."""
         text = answer.text or ""
-        types = error_types(self.judged).entries
-        found, parsed = read_green(text, types), parse_green(text, self.judged)
+        types = error_categories(self.judged).categories
+        found, parsed = parse_green(text, types), parse_green_by_criteria(text, self.judged)
         tags = [entry.tag for entry in types]
         half = len(types)
         errors = {
             f"{kind}{tag}": words
-            for kind, part in (("", found.errors[:half]), ("insignificant_", found.errors[half:]))
+            for kind, part in (("", found.error_texts[:half]), ("insignificant_", found.error_texts[half:]))
             for tag, words in zip(tags, part, strict=True)
             if words
         }
         evidence = Explanation(
             text,
-            answer.finish,
-            found.problem,
+            answer.finish_reason,
+            found.format_error,
             found.explanation,
             dict(zip(tags, found.significant, strict=True)),
             dict(zip(tags, found.insignificant, strict=True)),
             errors,
-            found.matched,
-            found.findings,
+            found.num_matched,
+            found.matched_findings,
         )
         score = found.green
-        lacking = next(filter(None, (*found.reasons[:half], found.reasons[-1])), found.problem)
-        status = OK if score is not None else f"{UNREADABLE}: {lacking}"
-        return Reading(torch.nan if score is None else score, parsed_counts(parsed.values), status, evidence)
+        lacking = next(filter(None, (*found.parse_errors[:half], found.parse_errors[-1])), found.format_error)
+        status = STATUS_OK if score is not None else f"{UNPARSABLE_ANSWER}: {lacking}"
+        return ParsedScore(torch.nan if score is None else score, parsed_counts(parsed.values), status, evidence)

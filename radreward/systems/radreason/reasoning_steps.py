@@ -8,10 +8,10 @@ from radreward.criteria import Criteria
 from radreward.prompts.generative_template import one_line
 
 _STEP = re.compile(r"[\W_]{0,8}(?:step\s{0,3}\d{1,3}[\W_]{1,8})?", re.IGNORECASE)
-_NOTHING = frozenset({"", "no", "none", "n/a", "nothing", "no error", "no errors"})
+_NO_ERROR = frozenset({"", "no", "none", "n/a", "nothing", "no error", "no errors"})
 
 
-def errors_in_steps(reasoning: str | None, criteria: Criteria) -> tuple[tuple[str, ...], ...]:
+def errors_per_step(reasoning: str | None, criteria: Criteria) -> tuple[tuple[str, ...], ...]:
     r"""(N,) the errors in words of each criterion: what stands behind its name and a colon, parted by semicolons.
 
     A line names a criterion where it begins with it, after "Step 3:" or not. Reasons of another form name none. Linear
@@ -30,5 +30,5 @@ def errors_in_steps(reasoning: str | None, criteria: Criteria) -> tuple[tuple[st
         place = places.get(name.strip(" \t*_").lower())
         if colon and place is not None:
             parts = (one_line(part).strip("*_ ").removesuffix(".") for part in words.split(";"))
-            found[place] += [part for part in parts if part.lower() not in _NOTHING]
+            found[place] += [part for part in parts if part.lower() not in _NO_ERROR]
     return tuple(map(tuple, found))

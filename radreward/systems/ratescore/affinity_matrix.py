@@ -13,8 +13,14 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from radreward.errors import InputError
-from radreward.systems.ratescore.functional import Explained, PenaltyRule, affinity_score, explain, penalised
-from radreward.systems.ratescore.matching import TYPES, Matches, TypeSums
+from radreward.systems.ratescore.functional import (
+    EntityContributions,
+    PenaltyRule,
+    entity_contributions,
+    penalty_mask,
+    ratescore,
+)
+from radreward.systems.ratescore.matching import NUM_TYPES, Matches, TypePairSums
 
 CONFIG, WEIGHTS = "affinity.json", "affinity.safetensors"
 FORMAT = 1
@@ -44,7 +50,7 @@ PRESETS: dict[str, tuple[float, list[list[float]]]] = {
 """p and W as published for long and for short reports; rows are the entity's type, columns its match's."""
 
 
-class AffinityWeights(nn.Module):
+class AffinityMatrix(nn.Module):
     """W and p, and how they are used.
 
     Args:
@@ -66,18 +72,18 @@ class AffinityWeights(nn.Module):
         self,
         weight: Tensor | list[list[float]],
         penalty: Tensor | float,
-        rule: PenaltyRule = "opposed",
-        clamp: bool = True,
+        penalty_rule: PenaltyRule = "opposed",
+        clamp_cosines: bool = True,
     ) -> None:
         super().__init__()
-        penalised(rule)
-        self.weight = nn.Parameter(_matrix(weight))
-        self.penalty = nn.Parameter(_share(penalty))
-        self.rule: PenaltyRule = rule
-        self.clamp = clamp
+        penalty_mask(penalty_rule)
+        self.weight = nn.Parameter(_validate_matrix(weight))
+        self.penalty = nn.Parameter(_validate_penalty(penalty))
+        self.penalty_rule: PenaltyRule = penalty_rule
+        self.clamp_cosines = clamp_cosines
 
     @classmethod
-    def from_preset(cls, name: str, rule: PenaltyRule = "opposed", clamp: bool = True) -> Self:
+    def from_preset(cls, name: str, penalty_rule: PenaltyRule = "opposed", clamp_cosines: bool = True) -> Self:
         """The published weights for "long" or "short" reports.
 
         Raises:
@@ -86,31 +92,33 @@ class AffinityWeights(nn.Module):
         if name not in PRESETS:
             raise InputError(f"Expected weights of {', '.join(PRESETS)} but got {name!r}.")
         penalty, weight = PRESETS[name]
-        return cls(weight, penalty, rule, clamp)
+        return cls(weight, penalty, penalty_rule, clamp_cosines)
 
-    def forward(self, matches: Matches, undefined: float = math.nan) -> Tensor:
+    def forward(self, matches: Matches, undefined_score: float = math.nan) -> Tensor:
         """(n,) float64 scores of n pairs; `undefined` where a report has no entity."""
-        return self.score(self.sums(matches), undefined)
+        return self.score(self.type_pair_sums(matches), undefined_score)
 
-    def sums(self, matches: Matches) -> TypeSums:
+    def type_pair_sums(self, matches: Matches) -> TypePairSums:
         """What stays the same whatever W and p are."""
-        return matches.sums(self.clamp)
+        return matches.type_pair_sums(self.clamp_cosines)
 
-    def score(self, sums: TypeSums, undefined: float = math.nan) -> Tensor:
+    def score(self, sums: TypePairSums, undefined_score: float = math.nan) -> Tensor:
         """(n,) float64 scores, see `affinity_score`."""
-        return affinity_score(sums, self.weight, self.penalty, self.rule, undefined)
+        return ratescore(sums, self.weight, self.penalty, self.penalty_rule, undefined_score)
 
-    def explain(self, matches: Matches) -> Explained:
-        """Evidence for each entity, see `radreward.systems.ratescore.functional.explain`."""
-        return explain(matches, self.weight.detach(), self.penalty.detach(), self.rule, self.clamp)
+    def entity_contributions(self, matches: Matches) -> EntityContributions:
+        """Evidence for each entity, see `radreward.systems.ratescore.functional.entity_contributions`."""
+        return entity_contributions(
+            matches, self.weight.detach(), self.penalty.detach(), self.penalty_rule, self.clamp_cosines
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON can hold it; `AffinityWeights(**of_this)` is the same again."""
+        """All of it as JSON can hold it; `AffinityMatrix(**of_this)` is the same again."""
         return {
             "weight": self.weight.tolist(),
             "penalty": self.penalty.item(),
-            "rule": self.rule,
-            "clamp": self.clamp,
+            "rule": self.penalty_rule,
+            "clamp": self.clamp_cosines,
         }
 
     def save(self, folder: str | Path) -> None:
@@ -118,7 +126,7 @@ class AffinityWeights(nn.Module):
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         save_file({name: value.detach().contiguous() for name, value in self.state_dict().items()}, folder / WEIGHTS)
-        config = {"format": FORMAT, "rule": self.rule, "clamp": self.clamp}
+        config = {"format": FORMAT, "rule": self.penalty_rule, "clamp": self.clamp_cosines}
         (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
@@ -144,13 +152,13 @@ class AffinityWeights(nn.Module):
             raise InputError(f"{path}: {error}") from error
 
 
-def _matrix(weight: Tensor | list[list[float]]) -> Tensor:
+def _validate_matrix(weight: Tensor | list[list[float]]) -> Tensor:
     try:
         matrix = torch.as_tensor(weight, dtype=torch.float64).detach().clone()
     except (TypeError, ValueError) as error:
-        raise InputError(f"Expected `weight` to be {TYPES} rows of {TYPES} numbers.") from error
-    if matrix.shape != (TYPES, TYPES):
-        raise InputError(f"Expected `weight` to be ({TYPES}, {TYPES}) but got {tuple(matrix.shape)}.")
+        raise InputError(f"Expected `weight` to be {NUM_TYPES} rows of {NUM_TYPES} numbers.") from error
+    if matrix.shape != (NUM_TYPES, NUM_TYPES):
+        raise InputError(f"Expected `weight` to be ({NUM_TYPES}, {NUM_TYPES}) but got {tuple(matrix.shape)}.")
     if not torch.isfinite(matrix).all() or (matrix < 0).any():
         at = (~torch.isfinite(matrix) | (matrix < 0)).nonzero()[0].tolist()
         raise InputError(
@@ -161,7 +169,7 @@ def _matrix(weight: Tensor | list[list[float]]) -> Tensor:
     return matrix
 
 
-def _share(penalty: Tensor | float) -> Tensor:
+def _validate_penalty(penalty: Tensor | float) -> Tensor:
     value = torch.as_tensor(penalty, dtype=torch.float64).detach().clone()
     if value.shape != () or not 0 <= value <= 1:
         raise InputError(f"Expected `penalty` to be in [0, 1] but got {value.tolist()}.")

@@ -18,7 +18,7 @@ from radreward.types import ENTITY_TYPES, Entity
 Chat = Callable[[str], str]
 """A prompt in, an answer out."""
 SIMILARITY, DENSITY = 0.83, 0.7
-POLAR = {
+POLARITY_TYPES = {
     "Abnormality": "Non-Abnormality",
     "Disease": "Non-Disease",
     "Non-Abnormality": "Abnormality",
@@ -40,22 +40,22 @@ STOP_WORDS = frozenset(
 _WORD = re.compile(r"[^\W_]+")
 
 
-class Annotated(NamedTuple):
+class AnnotatedSentence(NamedTuple):
     """A sentence with its entities, by offsets in it."""
 
     sentence: str
     entities: tuple[Entity, ...]
 
 
-class Proposal(NamedTuple):
+class EntityProposal(NamedTuple):
     """What a chat model made of a sentence."""
 
-    annotated: Annotated
+    annotated: AnnotatedSentence
     problems: tuple[str, ...]
     """What of the answer could not be used, and why."""
 
 
-def prompt(sentence: str) -> str:
+def annotation_prompt(sentence: str) -> str:
     """What the chat model is asked.
 
     >>> prompt("No edema.").splitlines()[-1]
@@ -74,16 +74,16 @@ def prompt(sentence: str) -> str:
     )
 
 
-def propose(chat: Chat, sentence: str) -> Proposal:
+def propose_entities(chat: Chat, sentence: str) -> EntityProposal:
     """First stage: entities by a chat model.
 
     >>> propose(lambda _: '[{"name": "edema", "type": "Disease"}]', "No edema.").annotated.entities
     (Entity(name='edema', type='Disease', start=3, end=8),)
     """
-    return parse(chat(prompt(sentence)), sentence)
+    return parse_proposal(chat(annotation_prompt(sentence)), sentence)
 
 
-def parse(answer: str, sentence: str) -> Proposal:
+def parse_proposal(answer: str, sentence: str) -> EntityProposal:
     """The entities of an answer, in the order of the sentence; what cannot be used is told.
 
     A name must stand in the sentence, letter case aside, and not inside another entity; a name that stands there twice
@@ -99,7 +99,7 @@ def parse(answer: str, sentence: str) -> Proposal:
         else:
             found.append(outcome)
     entities = tuple(sorted(found, key=lambda entity: entity.start))
-    return Proposal(Annotated(sentence, entities), tuple(problems))
+    return EntityProposal(AnnotatedSentence(sentence, entities), tuple(problems))
 
 
 def _entries(answer: str) -> tuple[list[object], str | None]:
@@ -127,9 +127,12 @@ def _entity(entry: object, sentence: str, taken: Sequence[Entity]) -> Entity | s
     return f"expected words of the sentence that no other entity has but got {name!r}"
 
 
-def known_terms(
-    annotated: Iterable[Annotated], knowledge: Sequence[str], encoder: EntityEncoder, threshold: float = SIMILARITY
-) -> Iterator[Annotated]:
+def filter_by_knowledge(
+    annotated: Iterable[AnnotatedSentence],
+    knowledge: Sequence[str],
+    encoder: EntityEncoder,
+    threshold: float = SIMILARITY,
+) -> Iterator[AnnotatedSentence]:
     """Second stage: entities whose name is like a known term, by the highest cosine, are kept.
 
     Args:
@@ -150,8 +153,8 @@ def known_terms(
 
 
 def _known(
-    annotated: Iterable[Annotated], knowledge: Sequence[str], encoder: EntityEncoder, threshold: float
-) -> Iterator[Annotated]:
+    annotated: Iterable[AnnotatedSentence], knowledge: Sequence[str], encoder: EntityEncoder, threshold: float
+) -> Iterator[AnnotatedSentence]:
     terms = encoder.encode(list(dict.fromkeys(knowledge)))  # (K, width)
     for entry in annotated:
         near = (encoder.encode([entity.name for entity in entry.entities]) @ terms.T).amax(1).tolist()
@@ -159,7 +162,7 @@ def _known(
         yield entry._replace(entities=kept)
 
 
-def density(annotated: Annotated) -> float:
+def entity_density(annotated: AnnotatedSentence) -> float:
     """Share of a sentence's words that stand in entities; words such as "of" and "is" do not count.
 
     >>> density(Annotated("The heart is enlarged today.", (Entity("heart", "Anatomy", 4, 9),)))
@@ -170,7 +173,9 @@ def density(annotated: Annotated) -> float:
     return inside / len(words) if words else 0.0
 
 
-def dense(annotated: Iterable[Annotated], threshold: float = DENSITY) -> Iterator[Annotated]:
+def filter_by_density(
+    annotated: Iterable[AnnotatedSentence], threshold: float = DENSITY
+) -> Iterator[AnnotatedSentence]:
     """Third stage: sentences whose density reaches the threshold.
 
     Raises:
@@ -178,10 +183,10 @@ def dense(annotated: Iterable[Annotated], threshold: float = DENSITY) -> Iterato
     """
     if not 0 <= threshold <= 1:
         raise ValueError(f"Expected `threshold` to be in [0, 1] but got {threshold}.")
-    return (entry for entry in annotated if density(entry) >= threshold)
+    return (entry for entry in annotated if entity_density(entry) >= threshold)
 
 
-def with_polarity(annotated: Iterable[Annotated], tagger: Tagger) -> Iterator[Annotated]:
+def assign_polarity(annotated: Iterable[AnnotatedSentence], tagger: Tagger) -> Iterator[AnnotatedSentence]:
     """Fourth stage: whether an abnormality or a disease is there or denied is what rules say of the same words.
 
     Where the rules know none of the words, the proposal stands; Anatomy always does.
@@ -192,21 +197,21 @@ def with_polarity(annotated: Iterable[Annotated], tagger: Tagger) -> Iterator[An
     'Non-Disease'
     """
     for entry in annotated:
-        ruled = [entity for entity in tagger.tag([entry.sentence])[0] if entity.type in POLAR]
+        ruled = [entity for entity in tagger.tag([entry.sentence])[0] if entity.type in POLARITY_TYPES]
         yield entry._replace(entities=tuple(_turned(entity, ruled) for entity in entry.entities))
 
 
 def _turned(entity: Entity, ruled: Sequence[Entity]) -> Entity:
     over = [other for other in ruled if other.start < entity.end and entity.start < other.end]
-    if entity.type not in POLAR or not over:
+    if entity.type not in POLARITY_TYPES or not over:
         return entity
     denied = over[0].type.startswith("Non-")
-    return entity if denied == entity.type.startswith("Non-") else entity._replace(type=POLAR[entity.type])
+    return entity if denied == entity.type.startswith("Non-") else entity._replace(type=POLARITY_TYPES[entity.type])
 
 
 def annotate_sentences(
     sentences: Iterable[str], chat: Chat, knowledge: Sequence[str], encoder: EntityEncoder, tagger: Tagger
-) -> Iterator[Annotated]:
+) -> Iterator[AnnotatedSentence]:
     """All four stages, sentence by sentence, with the thresholds of the paper."""
-    proposals = (propose(chat, sentence).annotated for sentence in sentences)
-    return with_polarity(dense(known_terms(proposals, knowledge, encoder)), tagger)
+    proposals = (propose_entities(chat, sentence).annotated for sentence in sentences)
+    return assign_polarity(filter_by_density(filter_by_knowledge(proposals, knowledge, encoder)), tagger)

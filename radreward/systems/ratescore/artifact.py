@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from radreward.errors import InputError
-from radreward.systems.ratescore.affinity_matrix import AffinityWeights
+from radreward.systems.ratescore.affinity_matrix import AffinityMatrix
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.taggers import Tagger
 
@@ -19,8 +19,8 @@ def save_ratescore(
     folder: str | Path,
     tagger: Tagger,
     encoder: EntityEncoder,
-    weights: AffinityWeights,
-    no_entities: float | None = None,
+    affinity: AffinityMatrix,
+    no_entity_score: float | None = None,
 ) -> None:
     """Write what the scorer reads; of the encoder its name and settings, not its weights.
 
@@ -37,7 +37,7 @@ def save_ratescore(
     folder = Path(folder)
     if folder.exists() and not (folder / CONFIG).is_file() and (folder.is_file() or any(folder.iterdir())):
         raise InputError(f"{folder}: Expected a folder that is new, empty or holds a RaTEScore.")
-    weights.save(folder)
+    affinity.save(folder)
     tagger.save_pretrained(folder / TAGGER)
-    config = {"format": FORMAT, "encoder": encoder.settings(), "no_entities": no_entities}
+    config = {"format": FORMAT, "encoder": encoder.settings(), "no_entities": no_entity_score}
     (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")

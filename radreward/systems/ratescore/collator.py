@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 
 from radreward.criteria import Criteria
-from radreward.data.collators.base import Collator, known_errors
+from radreward.data.collators.base import Collator, error_tensor
 from radreward.errors import InputError
-from radreward.systems.ratescore.encoder import ENTITIES, EntityEncoder
-from radreward.systems.ratescore.matching import EntitySets, Matches, match
+from radreward.systems.ratescore.encoder import EMBEDDED_ENTITY_ENCODER, EntityEncoder
+from radreward.systems.ratescore.matching import Matches, PackedEntities, match_entities
 from radreward.systems.ratescore.taggers import Tagger, load_tagger
-from radreward.systems.ratescore.taggers.caching_tagger import RememberedTagger
+from radreward.systems.ratescore.taggers.caching_tagger import CachingTagger
 from radreward.types import Entity, ReportGroup
 
-MAX_LENGTH = 64
+EMBEDDED_MAX_LENGTH = 64
 """Tokens of an entity in the embedded scorer: words for its type take up to twenty of them."""
 
 
@@ -26,7 +26,7 @@ class MatchedReports(NamedTuple):
 
     entities: dict[str, tuple[Entity, ...]]
     """Of each distinct report."""
-    cut: dict[str, str]
+    truncated: dict[str, str]
     """Of reports with entities over the encoder's limit, what was to be read of the first; only its beginning was."""
     matches: Matches
 
@@ -41,20 +41,20 @@ def match_reports(
     """
     texts = list(dict.fromkeys((*references, *candidates)))
     found = tagger.tag_reports(texts)
-    read = [encoder.read(text, entities) for text, entities in zip(texts, found, strict=True)]
-    names, sets = EntitySets.of(found, read)
+    read = [encoder.contextualize(text, entities) for text, entities in zip(texts, found, strict=True)]
+    names, sets = PackedEntities.from_reports(found, read)
     embedded = encoder.embed(names)
     row = {text: index for index, text in enumerate(texts)}
     first, second = (torch.tensor([row[text] for text in side], dtype=torch.int64) for side in (references, candidates))
-    matches = match(embedded.vectors, sets.take(first), sets.take(second))
-    over = {name for name, is_cut in zip(names, embedded.cut, strict=True) if is_cut}
+    matches = match_entities(embedded.vectors, sets.select(first), sets.select(second))
+    over = {name for name, is_cut in zip(names, embedded.truncated, strict=True) if is_cut}
     cut = {
         text: next(filter(over.__contains__, said)) for text, said in zip(texts, read, strict=True) if over & {*said}
     }
     return MatchedReports(dict(zip(texts, found, strict=True)), cut, matches)
 
 
-class EntityBatch(NamedTuple):
+class EntityMatchBatch(NamedTuple):
     """What the data module hands to an `AffinityModule`."""
 
     matches: Matches
@@ -67,7 +67,7 @@ class EntityBatch(NamedTuple):
     """Ids of the groups, for messages."""
 
 
-class Entities(Collator):
+class EntityMatchCollator(Collator):
     """Groups to matches of entities, with the known quality of the candidates.
 
     Args:
@@ -83,14 +83,16 @@ class Entities(Collator):
         criteria: Criteria,
         tagger: str = "rules",
         encoder: EntityEncoder | None = None,
-        too_long: Literal["error", "truncate"] = "error",
+        on_too_long: Literal["error", "truncate"] = "error",
     ) -> None:
-        self.criteria, self.too_long = criteria, too_long
+        self.criteria, self.on_too_long = criteria, on_too_long
         self.tagger = load_tagger(tagger)
-        self.encoder = encoder or EntityEncoder(ENTITIES, context="phrase", max_length=MAX_LENGTH)
-        self._remembered = RememberedTagger(self.tagger)
+        self.encoder = encoder or EntityEncoder(
+            EMBEDDED_ENTITY_ENCODER, context="phrase", max_length=EMBEDDED_MAX_LENGTH
+        )
+        self._caching_tagger = CachingTagger(self.tagger)
 
-    def collate(self, groups: Sequence[ReportGroup]) -> EntityBatch:
+    def collate(self, groups: Sequence[ReportGroup]) -> EntityMatchBatch:
         """The batch.
 
         Raises:
@@ -99,11 +101,13 @@ class Entities(Collator):
         candidates = [candidate for group in groups for candidate in group.candidates]
         index = torch.arange(len(groups)).repeat_interleave(torch.tensor([len(group.candidates) for group in groups]))
         references = [groups[at].reference for at in index.tolist()]
-        found = match_reports(self._remembered, self.encoder, references, [candidate.text for candidate in candidates])
-        if found.cut and self.too_long == "error":
-            self._refuse(groups, found)
-        quality = torch.cat([self._quality(group) for group in groups])
-        return EntityBatch(found.matches, quality, index, tuple(group.id for group in groups))
+        found = match_reports(
+            self._caching_tagger, self.encoder, references, [candidate.text for candidate in candidates]
+        )
+        if found.truncated and self.on_too_long == "error":
+            self._raise_too_long(groups, found)
+        quality = torch.cat([self._group_quality(group) for group in groups])
+        return EntityMatchBatch(found.matches, quality, index, tuple(group.id for group in groups))
 
     def length(self, group: ReportGroup) -> int:
         """Characters, as of any collator.
@@ -111,21 +115,21 @@ class Entities(Collator):
         Raises:
             InputError: If a candidate's errors are not stated by the criteria; names the group and the candidate.
         """
-        self._quality(group)
+        self._group_quality(group)
         return super().length(group)
 
-    def _quality(self, group: ReportGroup) -> Tensor:
+    def _group_quality(self, group: ReportGroup) -> Tensor:
         errors = [
-            known_errors(candidate, self.criteria, f"group {group.id!r}, candidate {number}")
+            error_tensor(candidate, self.criteria, f"group {group.id!r}, candidate {number}")
             for number, candidate in enumerate(group.candidates, 1)
         ]
-        return self.criteria.total(self.criteria.quality(torch.stack(errors).double()))
+        return self.criteria.total_quality(self.criteria.quality(torch.stack(errors).double()))
 
-    def _refuse(self, groups: Sequence[ReportGroup], found: MatchedReports) -> None:
+    def _raise_too_long(self, groups: Sequence[ReportGroup], matched: MatchedReports) -> None:
         for group in groups:
             for text in (group.reference, *(candidate.text for candidate in group.candidates)):
-                if text in found.cut:
+                if text in matched.truncated:
                     raise InputError(
-                        f"group {group.id!r}: {self.encoder.too_long(found.cut[text])} Set too_long to truncate, or a "
+                        f"group {group.id!r}: {self.encoder.too_long_message(matched.truncated[text])} Set too_long to truncate, or a "
                         "larger max_length of the encoder."
                     )

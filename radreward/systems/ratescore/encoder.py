@@ -15,24 +15,24 @@ from torch.nn import functional as F
 from transformers import AutoModel
 from transformers.utils import logging as transformers_logging
 
-from radreward.data.tokenizer import EMBEDDED, TINY, load_tokenizer, resolve_backbone
+from radreward.data.tokenizer import EMBEDDED_BACKBONE, TINY_PREFIX, load_tokenizer, resolve_backbone
 from radreward.errors import InputError
 from radreward.models.tiny_backbones import tiny_model
-from radreward.systems.ratescore.embedding_cache import EmbeddingStore
-from radreward.systems.ratescore.entity_context import Context, readings
+from radreward.systems.ratescore.embedding_cache import EmbeddingCache
+from radreward.systems.ratescore.entity_context import ContextMode, contextualize
 from radreward.systems.ratescore.entity_head import EntityHead
 from radreward.types import Entity
 
-ENTITIES = "embedded-entities"
+EMBEDDED_ENTITY_ENCODER = "embedded-entities"
 Pooling = Literal["mean", "first"]
 
 
-class Embedded(NamedTuple):
+class NameEmbeddings(NamedTuple):
     """Embeddings of n names."""
 
     vectors: Tensor
     """(n, width) float32, each of length 1."""
-    cut: tuple[bool, ...]
+    truncated: tuple[bool, ...]
     """Which names have more tokens than the limit, so that only their beginning was read."""
 
 
@@ -70,22 +70,22 @@ class EntityEncoder:
 
     def __init__(
         self,
-        name: str = EMBEDDED,
+        name: str = EMBEDDED_BACKBONE,
         pooling: Pooling = "mean",
         max_length: int = 30,
-        cache: int = 20_000,
-        store: str | Path | None = None,
-        store_size: int = 1_000_000,
-        batch_tokens: int = 4096,
+        cache_size: int = 20_000,
+        cache_path: str | Path | None = None,
+        max_cached: int = 1_000_000,
+        max_batch_tokens: int = 4096,
         device: str = "cpu",
-        download: bool = False,
-        context: Context = "name",
+        allow_download: bool = False,
+        context: ContextMode = "name",
     ) -> None:
         for field, value, least in (
             ("max_length", max_length, 3),
-            ("cache", cache, 1),
-            ("store_size", store_size, 1),
-            ("batch_tokens", batch_tokens, 1),
+            ("cache", cache_size, 1),
+            ("store_size", max_cached, 1),
+            ("batch_tokens", max_batch_tokens, 1),
         ):
             if value < least:
                 raise ValueError(f"Expected `{field}` to be >= {least} but got {value}.")
@@ -94,17 +94,19 @@ class EntityEncoder:
         if context not in ("name", "type", "phrase"):
             raise ValueError(f"Expected `context` to be name, type or phrase but got {context!r}.")
         self.name, self.pooling, self.max_length, self.context = name, pooling, max_length, context
-        self.batch_tokens, self.device = batch_tokens, torch.device(device)
-        backbone = EMBEDDED if name == ENTITIES else name
+        self.max_batch_tokens, self.device = max_batch_tokens, torch.device(device)
+        backbone = EMBEDDED_BACKBONE if name == EMBEDDED_ENTITY_ENCODER else name
         self._tokenizer = load_tokenizer(backbone)
-        self._model: Any = _load(backbone, download).eval().requires_grad_(False).to(self.device)
-        self._head = EntityHead.load().to(self.device) if name == ENTITIES else None
+        self._model: Any = _load_encoder(backbone, allow_download).eval().requires_grad_(False).to(self.device)
+        self._head = EntityHead.load().to(self.device) if name == EMBEDDED_ENTITY_ENCODER else None
         self._cache: OrderedDict[str, tuple[Tensor, bool]] = OrderedDict()
-        self._size = cache
-        self._store = EmbeddingStore(store, self.fingerprint, self.width, store_size) if store else None
+        self._cache_size = cache_size
+        self._disk_cache = (
+            EmbeddingCache(cache_path, self.fingerprint, self.embedding_dim, max_cached) if cache_path else None
+        )
 
     @property
-    def width(self) -> int:
+    def embedding_dim(self) -> int:
         """Numbers of an embedding."""
         return int(self._model.config.hidden_size)
 
@@ -128,9 +130,9 @@ class EntityEncoder:
             "context": self.context,
         }
 
-    def read(self, text: str, entities: Sequence[Entity]) -> list[str]:
+    def contextualize(self, text: str, entities: Sequence[Entity]) -> list[str]:
         """What is read of each entity of a report, to be given to `embed`; see `readings`."""
-        return readings(self.context, text, entities)
+        return contextualize(self.context, text, entities)
 
     def encode(self, names: Sequence[str]) -> Tensor:
         """(n, width) unit vectors of n names.
@@ -139,15 +141,15 @@ class EntityEncoder:
             InputError: If a name has more tokens than the limit.
         """
         embedded = self.embed(names)
-        if any(embedded.cut):
-            raise InputError(self.too_long(names[embedded.cut.index(True)]))
+        if any(embedded.truncated):
+            raise InputError(self.too_long_message(names[embedded.truncated.index(True)]))
         return embedded.vectors
 
-    def too_long(self, name: str) -> str:
+    def too_long_message(self, name: str) -> str:
         """What is told of a name over the limit."""
         return f"Expected an entity of at most {self.max_length} tokens but got {name!r}."
 
-    def embed(self, names: Sequence[str]) -> Embedded:
+    def embed(self, names: Sequence[str]) -> NameEmbeddings:
         """Embeddings of n names; of a name over the limit, that of its beginning, and told."""
         found: dict[str, tuple[Tensor, bool]] = {}
         for name in dict.fromkeys(names):
@@ -155,33 +157,33 @@ class EntityEncoder:
                 self._cache.move_to_end(name)
                 found[name] = known
         missing = [name for name in dict.fromkeys(names) if name not in found]
-        if self._store is not None and missing:
-            found |= (stored := self._store.get(missing))
-            self._keep(stored)
+        if self._disk_cache is not None and missing:
+            found |= (stored := self._disk_cache.get(missing))
+            self._add_to_cache(stored)
             missing = [name for name in missing if name not in stored]
         if missing:
-            fresh = self._run(missing)
+            fresh = self._forward(missing)
             found |= fresh
-            self._keep(fresh)
-            if self._store is not None:
-                self._store.put(fresh)
-        vectors = torch.stack([found[name][0] for name in names]) if names else torch.empty(0, self.width)
-        return Embedded(vectors, tuple(found[name][1] for name in names))
+            self._add_to_cache(fresh)
+            if self._disk_cache is not None:
+                self._disk_cache.put(fresh)
+        vectors = torch.stack([found[name][0] for name in names]) if names else torch.empty(0, self.embedding_dim)
+        return NameEmbeddings(vectors, tuple(found[name][1] for name in names))
 
-    def _keep(self, fresh: dict[str, tuple[Tensor, bool]]) -> None:
-        self._cache.update(fresh)
-        while len(self._cache) > self._size:
+    def _add_to_cache(self, embeddings: dict[str, tuple[Tensor, bool]]) -> None:
+        self._cache.update(embeddings)
+        while len(self._cache) > self._cache_size:
             self._cache.popitem(last=False)
 
     @torch.inference_mode()
-    def _run(self, names: Sequence[str]) -> dict[str, tuple[Tensor, bool]]:
+    def _forward(self, names: Sequence[str]) -> dict[str, tuple[Tensor, bool]]:
         # split_special_tokens: an entity "[SEP]" is five characters, it does not end anything.
         tokens: list[list[int]] = self._tokenizer(list(names), split_special_tokens=True, verbose=False)["input_ids"]
         short: list[list[int]] = self._tokenizer(
             list(names), split_special_tokens=True, verbose=False, truncation=True, max_length=self.max_length
         )["input_ids"]
         found: dict[str, tuple[Tensor, bool]] = {}
-        for batch in self._batches([len(entry) for entry in short]):
+        for batch in self._length_batches([len(entry) for entry in short]):
             states = self._model(torch.tensor([short[i] for i in batch], device=self.device)).last_hidden_state
             pooled = states.mean(1) if self.pooling == "mean" else states[:, 0]
             vectors = F.normalize(pooled.float(), dim=1)
@@ -191,22 +193,22 @@ class EntityEncoder:
                 found[names[index]] = (vector.clone(), len(tokens[index]) > self.max_length)
         return found
 
-    def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
+    def _length_batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
         """Indices of names with equally many tokens, at most `batch_tokens` together."""
         by_length: dict[int, list[int]] = {}
         for index, length in enumerate(lengths):
             by_length.setdefault(length, []).append(index)
         for length, indices in sorted(by_length.items()):
-            size = max(1, self.batch_tokens // length)
+            size = max(1, self.max_batch_tokens // length)
             yield from (indices[start : start + size] for start in range(0, len(indices), size))
 
 
-def _load(name: str, download: bool) -> Any:
+def _load_encoder(name: str, allow_download: bool) -> Any:
     """An encoder without its pooler; adapters and masks are no matter here, so any architecture will do."""
-    if name.startswith(TINY):
-        return tiny_model(name.removeprefix(TINY))
+    if name.startswith(TINY_PREFIX):
+        return tiny_model(name.removeprefix(TINY_PREFIX))
     bar = transformers_logging.is_progress_bar_enabled()
-    if name == EMBEDDED:  # it is there at once: nothing to show
+    if name == EMBEDDED_BACKBONE:  # it is there at once: nothing to show
         transformers_logging.disable_progress_bar()
     model: Any
     try:
@@ -214,7 +216,7 @@ def _load(name: str, download: bool) -> Any:
             resolve_backbone(name),
             use_safetensors=True,
             trust_remote_code=False,
-            local_files_only=not download,
+            local_files_only=not allow_download,
             dtype=torch.float32,
             output_loading_info=True,
         )

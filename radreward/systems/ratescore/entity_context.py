@@ -8,9 +8,9 @@ from typing import Literal
 
 from radreward.types import Entity
 
-Context = Literal["name", "type", "phrase"]
+ContextMode = Literal["name", "type", "phrase"]
 
-TYPES = {
+TYPE_PREFIXES = {
     "Anatomy": "anatomical structure of the chest on a chest x-ray, a normal part of the body: ",
     "Non-Abnormality": "normal, no acute abnormality: ",
     "Non-Disease": "normal, no acute disease: ",
@@ -18,12 +18,12 @@ TYPES = {
 """What stands before names by type. A general encoder takes "heart" and "cardiac silhouette", or "clear" and
 "unremarkable", for different things; said to be anatomy, or normal, they are alike. Findings that are there have no
 such words, so that they stay apart from each other and from what is denied."""
-NEAR, WIDEST = 25, 120
+MAX_GAP, MAX_PHRASE = 25, 120
 """Most characters between a finding and a body part of its phrase, and of the phrase."""
 _END = re.compile(r"[.;:\n]")
 
 
-def readings(context: Context, text: str, entities: Sequence[Entity]) -> list[str]:
+def contextualize(context: ContextMode, text: str, entities: Sequence[Entity]) -> list[str]:
     """What is read of each entity of a report.
 
     - name: its name, as published.
@@ -43,11 +43,11 @@ def readings(context: Context, text: str, entities: Sequence[Entity]) -> list[st
     """
     if context == "name":
         return [entity.name for entity in entities]
-    joined = _phrases(text, entities) if context == "phrase" else {}
-    return [joined.get(at) or TYPES.get(entity.type, "") + entity.name for at, entity in enumerate(entities)]
+    joined = _finding_phrases(text, entities) if context == "phrase" else {}
+    return [joined.get(at) or TYPE_PREFIXES.get(entity.type, "") + entity.name for at, entity in enumerate(entities)]
 
 
-def _phrases(text: str, entities: Sequence[Entity]) -> dict[int, str]:
+def _finding_phrases(text: str, entities: Sequence[Entity]) -> dict[int, str]:
     """The phrases of findings that are there and body parts, by the place of either."""
     findings = [at for at, entity in enumerate(entities) if entity.type in ("Abnormality", "Disease")]
     if not findings:
@@ -56,12 +56,12 @@ def _phrases(text: str, entities: Sequence[Entity]) -> dict[int, str]:
     for at, entity in enumerate(entities):
         if entity.type == "Anatomy":
             gap, nearest = min((_gap(text, entity, entities[finding]), finding) for finding in findings)
-            if gap <= NEAR:
+            if gap <= MAX_GAP:
                 parts.setdefault(nearest, [nearest]).append(at)
     said: dict[int, str] = {}
     for members in parts.values():
         start, end = min(entities[at].start for at in members), max(entities[at].end for at in members)
-        if end - start <= WIDEST:
+        if end - start <= MAX_PHRASE:
             said |= dict.fromkeys(members, text[start:end])
     return said
 

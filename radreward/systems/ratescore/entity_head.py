@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from radreward.errors import InputError
-from radreward.systems.ratescore.role_similarity import ANATOMY, DENIED, Known, likeness_by_role
-from radreward.systems.ratescore.target_similarity import KEYS, findings_alike
+from radreward.systems.ratescore.role_similarity import ANATOMY, NEGATED, EntityAttributes, role_target_similarity
+from radreward.systems.ratescore.target_similarity import FINDING_KEYS, finding_similarity
 
-EMBEDDED = Path(__file__).with_name("embedded") / "head.safetensors"
-WIDTH = 512
-BATCH, NEAR, OF_EACH, OF_ROLE = 384, 12, 16, 48
+EMBEDDED_HEAD = Path(__file__).with_name("embedded") / "head.safetensors"
+HIDDEN_SIZE = 512
+BATCH_SIZE, FINDINGS_PER_BATCH, ENTITIES_PER_FINDING, ENTITIES_PER_ROLE = 384, 12, 16, 48
 """Entities of a step: at random, so many of each of a few findings, for near ones are hard to tell apart, and so many
 of each of the rarer roles."""
 
@@ -33,9 +33,9 @@ class EntityHead(nn.Module):
     True
     """
 
-    def __init__(self, width: int, hidden: int = WIDTH) -> None:
+    def __init__(self, embedding_dim: int, hidden_size: int = HIDDEN_SIZE) -> None:
         super().__init__()
-        self.inner, self.outer = nn.Linear(width, hidden), nn.Linear(hidden, width)
+        self.inner, self.outer = nn.Linear(embedding_dim, hidden_size), nn.Linear(hidden_size, embedding_dim)
         nn.init.zeros_(self.outer.weight)
         nn.init.zeros_(self.outer.bias)
 
@@ -49,7 +49,7 @@ class EntityHead(nn.Module):
         save_file({name: value.detach().half().contiguous() for name, value in self.state_dict().items()}, path)
 
     @classmethod
-    def load(cls, path: str | Path = EMBEDDED) -> EntityHead:
+    def load(cls, path: str | Path = EMBEDDED_HEAD) -> EntityHead:
         """Read what `save` wrote.
 
         Raises:
@@ -64,7 +64,9 @@ class EntityHead(nn.Module):
         return head.eval().requires_grad_(False)
 
 
-def fit_head(known: Known, vectors: Tensor, steps: int = 1200, seed: int = 0, lr: float = 3e-3) -> EntityHead:
+def fit_head(
+    attributes: EntityAttributes, vectors: Tensor, steps: int = 1200, seed: int = 0, lr: float = 3e-3
+) -> EntityHead:
     """A head whose cosines are those of `likeness_by_role`, by squared errors.
 
     Errors weigh more where entities shall be alike, and where the encoder takes what contradicts itself for the same.
@@ -80,18 +82,20 @@ def fit_head(known: Known, vectors: Tensor, steps: int = 1200, seed: int = 0, lr
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         head = EntityHead(vectors.shape[1])
-    alike, finding = findings_alike(), known.features.finding
-    groups = [rows for key in range(len(KEYS)) if len(rows := (finding == key).nonzero().flatten())]
-    roles = [rows for role in (ANATOMY, DENIED) if len(rows := (known.role == role).nonzero().flatten())]
+    alike, finding = finding_similarity(), attributes.name_attributes.finding
+    groups = [rows for key in range(len(FINDING_KEYS)) if len(rows := (finding == key).nonzero().flatten())]
+    roles = [rows for role in (ANATOMY, NEGATED) if len(rows := (attributes.role == role).nonzero().flatten())]
     optimizer = torch.optim.AdamW(head.parameters(), lr=lr, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, steps)
     for _ in range(steps):
-        chosen = torch.randint(len(groups), (NEAR,), generator=draw).tolist() if groups else []
-        near = [_some(groups[key], OF_EACH, draw) for key in chosen] + [_some(rows, OF_ROLE, draw) for rows in roles]
-        rows = torch.cat([torch.randint(len(vectors), (BATCH - sum(map(len, near)),), generator=draw), *near])
+        chosen = torch.randint(len(groups), (FINDINGS_PER_BATCH,), generator=draw).tolist() if groups else []
+        near = [_sample_rows(groups[key], ENTITIES_PER_FINDING, draw) for key in chosen] + [
+            _sample_rows(rows, ENTITIES_PER_ROLE, draw) for rows in roles
+        ]
+        rows = torch.cat([torch.randint(len(vectors), (BATCH_SIZE - sum(map(len, near)),), generator=draw), *near])
         x = vectors[rows]
         base = (x @ x.T).clamp_min(0)
-        wanted = likeness_by_role(known.take(rows), base, alike)
+        wanted = role_target_similarity(attributes.select(rows), base, alike)
         y = head(x)
         weight = 1 + 4 * (wanted > 0.3).float() + 8 * ((base > 0.55) & (wanted < base - 0.2)).float()
         loss = (weight * (y @ y.T - wanted) ** 2).mean()
@@ -102,5 +106,5 @@ def fit_head(known: Known, vectors: Tensor, steps: int = 1200, seed: int = 0, lr
     return head.eval().requires_grad_(False)
 
 
-def _some(rows: Tensor, count: int, draw: torch.Generator) -> Tensor:
-    return rows[torch.randint(len(rows), (count,), generator=draw)]
+def _sample_rows(rows: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    return rows[torch.randint(len(rows), (count,), generator=generator)]

@@ -9,27 +9,27 @@ import matplotlib.figure
 from torch import Tensor
 
 from radreward.modules.run_folder import write_json
-from radreward.systems.ratescore.affinity_matrix import AffinityWeights
-from radreward.systems.ratescore.fitting.optimizers import CrossValidated, Fitted, Intervals
+from radreward.systems.ratescore.affinity_matrix import AffinityMatrix
+from radreward.systems.ratescore.fitting.optimizers import ConfidenceIntervals, CrossValidation, FitResult
 from radreward.types import ENTITY_TYPES
 
 
-class FittedReport(NamedTuple):
+class FitReport(NamedTuple):
     """A fit and what is known of it."""
 
-    weights: AffinityWeights
-    start: AffinityWeights
-    counts: Tensor
+    affinity: AffinityMatrix
+    initial: AffinityMatrix
+    type_pair_counts: Tensor
     """(5, 5): how often each type met each among the pairs that were fitted to."""
-    intervals: Intervals | None
-    folds: CrossValidated
-    fitted: Fitted | None
+    intervals: ConfidenceIntervals | None
+    cross_validation: CrossValidation
+    fit: FitResult | None
     """None in a run that was continued after its fit."""
 
 
-def heat_map(weights: AffinityWeights, counts: Tensor) -> matplotlib.figure.Figure:
+def plot_affinity(affinity: AffinityMatrix, type_pair_counts: Tensor) -> matplotlib.figure.Figure:
     """W by type of the entity (rows) and of its match (columns); in brackets how often the two met."""
-    table = weights.weight.detach()
+    table = affinity.weight.detach()
     figure = matplotlib.figure.Figure(figsize=(7.5, 5.5), layout="constrained")
     axis = figure.subplots()
     image = axis.imshow(table.numpy(), cmap="viridis", vmin=0.0)
@@ -38,36 +38,36 @@ def heat_map(weights: AffinityWeights, counts: Tensor) -> matplotlib.figure.Figu
     axis.set_yticks(places, ENTITY_TYPES)
     axis.set_xlabel("type of its match")
     axis.set_ylabel("type of the entity")
-    axis.set_title(f"W; p = {weights.penalty.item():.2f}")
+    axis.set_title(f"W; p = {affinity.penalty.item():.2f}")
     half = table.max().item() / 2
     for row in places:
         for column in places:
             value = table[row, column].item()
             color = "black" if value > half else "white"
-            text = f"{value:.2f}\n({int(counts[row, column])})"
+            text = f"{value:.2f}\n({int(type_pair_counts[row, column])})"
             axis.text(column, row, text, ha="center", va="center", color=color, fontsize=8)
     figure.colorbar(image)
     return figure
 
 
-def write_report(folder: Path, report: FittedReport) -> None:
+def write_fit_report(folder: Path, report: FitReport) -> None:
     """Write `affinity.png`, `affinity.md` and `affinity.json` into the folder of a run."""
-    heat_map(report.weights, report.counts).savefig(folder / "affinity.png", dpi=150)
-    (folder / "affinity.md").write_text(markdown(report), encoding="utf-8")
-    write_json(folder / "affinity.json", numbers(report))
+    plot_affinity(report.affinity, report.type_pair_counts).savefig(folder / "affinity.png", dpi=150)
+    (folder / "affinity.md").write_text(fit_report_markdown(report), encoding="utf-8")
+    write_json(folder / "affinity.json", fit_report_dict(report))
 
 
-def numbers(report: FittedReport) -> dict[str, Any]:
+def fit_report_dict(report: FitReport) -> dict[str, Any]:
     """All of it, for JSON."""
-    intervals, fitted = report.intervals, report.fitted
+    intervals, fitted = report.intervals, report.fit
     return {
         "types": list(ENTITY_TYPES),
-        "fitted": report.weights.to_dict(),
-        "start": report.start.to_dict(),
-        "matches": report.counts.int().tolist(),
+        "fitted": report.affinity.to_dict(),
+        "start": report.initial.to_dict(),
+        "matches": report.type_pair_counts.int().tolist(),
         "intervals": intervals
-        and {"low": intervals.low.to_dict(), "high": intervals.high.to_dict(), "samples": intervals.samples},
-        "cross_validation": {"start": report.folds.start, "fitted": report.folds.fitted},
+        and {"low": intervals.low.to_dict(), "high": intervals.high.to_dict(), "samples": intervals.n_resamples},
+        "cross_validation": {"start": report.cross_validation.initial, "fitted": report.cross_validation.fitted},
         "fit": fitted
         and {
             "evaluations": fitted.evaluations,
@@ -78,22 +78,22 @@ def numbers(report: FittedReport) -> dict[str, Any]:
     }
 
 
-def markdown(report: FittedReport) -> str:
+def fit_report_markdown(report: FitReport) -> str:
     """W with intervals as a table, p, and what the fit took."""
     lines = [f"| entity \\ match | {' | '.join(ENTITY_TYPES)} |", "| --- " * (len(ENTITY_TYPES) + 1) + "|"]
     for row, name in enumerate(ENTITY_TYPES):
-        cells = [_cell(report, row, column) for column in range(len(ENTITY_TYPES))]
+        cells = [_format_cell(report, row, column) for column in range(len(ENTITY_TYPES))]
         lines.append(f"| {name} | {' | '.join(cells)} |")
-    penalty = f"p = {report.weights.penalty.item():.2f}"
+    penalty = f"p = {report.affinity.penalty.item():.2f}"
     if report.intervals is not None:
         low, high = report.intervals.low.penalty.item(), report.intervals.high.penalty.item()
         penalty += f" [{low:.2f}, {high:.2f}]"
-        lines += ["", f"In brackets 95 % of {report.intervals.samples} fits to references drawn with replacement."]
+        lines += ["", f"In brackets 95 % of {report.intervals.n_resamples} fits to references drawn with replacement."]
     lines += ["", f"{penalty}. W has 1 as its largest entry; a dash marks types that never met."]
-    start, fitted = (", ".join(f"{value:.3f}" for value in values) for values in report.folds)
+    start, fitted = (", ".join(f"{value:.3f}" for value in values) for values in report.cross_validation)
     lines += ["", f"Kendall's τ-b of folds left out: {fitted}; with the weights of the start {start}."]
-    if report.fitted is not None:
-        fit = report.fitted
+    if report.fit is not None:
+        fit = report.fit
         lines += [
             "",
             f"{fit.evaluations} evaluations in {fit.seconds:.2f} s, of which {fit.search_seconds:.2f} s were the "
@@ -102,10 +102,10 @@ def markdown(report: FittedReport) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cell(report: FittedReport, row: int, column: int) -> str:
-    if not report.counts[row, column]:
+def _format_cell(report: FitReport, row: int, column: int) -> str:
+    if not report.type_pair_counts[row, column]:
         return "–"
-    value = f"{report.weights.weight[row, column].item():.2f}"
+    value = f"{report.affinity.weight[row, column].item():.2f}"
     if report.intervals is None:
         return value
     low, high = (side.weight[row, column].item() for side in (report.intervals.low, report.intervals.high))

@@ -8,12 +8,12 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from radreward.systems.ratescore.matching import TYPES, Matches, TypeSums
+from radreward.systems.ratescore.matching import NUM_TYPES, Matches, TypePairSums
 
 PenaltyRule = Literal["opposed", "mismatch"]
 
 
-def penalised(rule: PenaltyRule) -> Tensor:
+def penalty_mask(penalty_rule: PenaltyRule) -> Tensor:
     """(5, 5) bool, which types of entity and match are penalised.
 
     "mismatch": all that differ (RaTEScore, section 2.4). "opposed": the eight with one of Abnormality and Disease on
@@ -26,15 +26,17 @@ def penalised(rule: PenaltyRule) -> Tensor:
     >>> int(penalised("opposed").sum()), int(penalised("mismatch").sum())
     (8, 20)
     """
-    if rule == "mismatch":
-        return ~torch.eye(TYPES, dtype=torch.bool)
-    if rule == "opposed":
+    if penalty_rule == "mismatch":
+        return ~torch.eye(NUM_TYPES, dtype=torch.bool)
+    if penalty_rule == "opposed":
         sign = torch.tensor([1, 0, 1, -1, -1])  # of ENTITY_TYPES
         return sign[:, None] * sign == -1
-    raise ValueError(f"Expected `rule` to be 'opposed' or 'mismatch' but got {rule!r}.")
+    raise ValueError(f"Expected `rule` to be 'opposed' or 'mismatch' but got {penalty_rule!r}.")
 
 
-def direction_scores(sums: TypeSums, weight: Tensor, penalty: Tensor, rule: PenaltyRule = "opposed") -> Tensor:
+def precision_recall(
+    sums: TypePairSums, weight: Tensor, penalty: Tensor, penalty_rule: PenaltyRule = "opposed"
+) -> Tensor:
     r"""Score of each direction: Σ W·cos·(p where penalised) / Σ W over the entities of one side.
 
     As in RaTEScore, section 2.4, with each direction's own side as the query. W is looked up at
@@ -50,14 +52,18 @@ def direction_scores(sums: TypeSums, weight: Tensor, penalty: Tensor, rule: Pena
         (n, 2) float64, the reference's entities first; 0 where the weights of all its entities are 0.
     """
     weight, penalty = weight.double(), penalty.double()
-    factor = torch.where(penalised(rule).to(weight.device), penalty, 1.0)
-    top = sums.cosines.flatten(2) @ (weight * factor).flatten()
+    factor = torch.where(penalty_mask(penalty_rule).to(weight.device), penalty, 1.0)
+    top = sums.cosine_sums.flatten(2) @ (weight * factor).flatten()
     bottom = sums.counts.flatten(2) @ weight.flatten()
     return torch.where(bottom > 0, top / torch.where(bottom > 0, bottom, 1.0), 0.0)
 
 
-def affinity_score(
-    sums: TypeSums, weight: Tensor, penalty: Tensor, rule: PenaltyRule = "opposed", undefined: float = math.nan
+def ratescore(
+    sums: TypePairSums,
+    weight: Tensor,
+    penalty: Tensor,
+    penalty_rule: PenaltyRule = "opposed",
+    undefined_score: float = math.nan,
 ) -> Tensor:
     """RaTEScore: the harmonic mean 2PR / (P + R) of both directions; differentiable in W and p.
 
@@ -82,26 +88,26 @@ def affinity_score(
     >>> affinity_score(sums, weight, torch.tensor(0.36))
     tensor([0.6544], dtype=torch.float64)
     """
-    first, second = direction_scores(sums, weight, penalty, rule).unbind(1)
+    first, second = precision_recall(sums, weight, penalty, penalty_rule).unbind(1)
     total = first + second
     score = torch.where(total != 0, 2 * first * second / torch.where(total != 0, total, 1.0), 0.0)
-    return torch.where(sums.defined, score, undefined)
+    return torch.where(sums.defined, score, undefined_score)
 
 
-class Explained(NamedTuple):
+class EntityContributions(NamedTuple):
     """What each of the m entities does to the score of its pair."""
 
     weight: Tensor
     """(m,) float64: W of its type and that of its match."""
     penalty: Tensor
     """(m,) float64: p where it is penalised, else 1."""
-    loss: Tensor
+    score_loss: Tensor
     """(m,) float64: what it takes off the score; those of a pair add up to 1 - score."""
 
 
-def explain(
-    matches: Matches, weight: Tensor, penalty: Tensor, rule: PenaltyRule = "opposed", clamp: bool = True
-) -> Explained:
+def entity_contributions(
+    matches: Matches, weight: Tensor, penalty: Tensor, penalty_rule: PenaltyRule = "opposed", clamp_cosines: bool = True
+) -> EntityContributions:
     r"""Evidence: weight and penalty of each entity, and its share of what the pair's score lacks to 1.
 
     The harmonic mean is αP + βR with α = R / (P + R) and β = P / (P + R) (½ each where P + R = 0), and 1 - P is the sum
@@ -116,29 +122,31 @@ def explain(
         rule: What is penalised, see `penalised`.
         clamp: Whether negative cosines are taken as 0.
     """
-    sums, weight, penalty = matches.sums(clamp), weight.double(), penalty.double()
-    scores = direction_scores(sums, weight, penalty, rule)  # (n, 2)
+    sums, weight, penalty = matches.type_pair_sums(clamp_cosines), weight.double(), penalty.double()
+    scores = precision_recall(sums, weight, penalty, penalty_rule)  # (n, 2)
     total = scores.sum(1, keepdim=True)
     share = torch.where(total != 0, scores.flip(1) / torch.where(total != 0, total, 1.0), 0.5)  # (n, 2) α, β
-    own = weight[matches.query, matches.match]
-    factor = torch.where(penalised(rule)[matches.query, matches.match], penalty, 1.0)
-    at = matches.row, matches.direction
+    own = weight[matches.query_type, matches.match_type]
+    factor = torch.where(penalty_mask(penalty_rule)[matches.query_type, matches.match_type], penalty, 1.0)
+    at = matches.pair_index, matches.direction
     bottom = (sums.counts.flatten(2) @ weight.flatten())[at]
     cosine = matches.cosine.double()
-    cosine = cosine.clamp_min(0) if clamp else cosine
+    cosine = cosine.clamp_min(0) if clamp_cosines else cosine
     lost = own * (1 - factor * cosine) / torch.where(bottom > 0, bottom, 1.0)
     even = 1 / sums.counts.sum((2, 3))[at]
-    return Explained(own, factor, share[at] * torch.where(bottom > 0, lost, even))
+    return EntityContributions(own, factor, share[at] * torch.where(bottom > 0, lost, even))
 
 
-def losses_by_type(matches: Matches, explained: Explained) -> Tensor:
+def score_loss_by_type(matches: Matches, contributions: EntityContributions) -> Tensor:
     """(n, 5) float64: which type of entity takes how much off the score.
 
     An entity counts for its own type, whatever it matched. The five of a pair add up to 1 - score; NaN where a report
     has no entity.
     """
-    cell = matches.row * TYPES + matches.query
-    losses = explained.loss.new_zeros(matches.pairs * TYPES).index_add(0, cell, explained.loss)
-    matched = torch.zeros(matches.pairs, dtype=torch.bool, device=cell.device)
-    matched[matches.row] = True
-    return torch.where(matched[:, None], losses.view(-1, TYPES), math.nan)
+    cell = matches.pair_index * NUM_TYPES + matches.query_type
+    losses = contributions.score_loss.new_zeros(matches.num_pairs * NUM_TYPES).index_add(
+        0, cell, contributions.score_loss
+    )
+    matched = torch.zeros(matches.num_pairs, dtype=torch.bool, device=cell.device)
+    matched[matches.pair_index] = True
+    return torch.where(matched[:, None], losses.view(-1, NUM_TYPES), math.nan)

@@ -11,24 +11,24 @@ from torch.nn import functional as F
 
 from radreward.types import ENTITY_TYPES, Entity
 
-TYPES = len(ENTITY_TYPES)
-BUDGET = 2**22
+NUM_TYPES = len(ENTITY_TYPES)
+MAX_ELEMENTS = 2**22
 """Numbers that are held at a time while entities are compared."""
 
 
-class EntitySets(NamedTuple):
+class PackedEntities(NamedTuple):
     """Entities of n reports, one report after the other; m in all."""
 
-    name: Tensor
+    name_index: Tensor
     """(m,) int64: row of a table of embeddings."""
-    type: Tensor
+    type_index: Tensor
     """(m,) int64: position in `ENTITY_TYPES`."""
     counts: Tensor
     """(n,) int64: entities of each report."""
 
     @classmethod
-    def of(
-        cls, reports: Sequence[Sequence[Entity]], read: Sequence[Sequence[str]] | None = None
+    def from_reports(
+        cls, reports: Sequence[Sequence[Entity]], texts: Sequence[Sequence[str]] | None = None
     ) -> tuple[list[str], Self]:
         """The distinct names in order of appearance, to be encoded once, and the entities by these names.
 
@@ -48,19 +48,19 @@ class EntitySets(NamedTuple):
         entities = [entity for report in reports for entity in report]
         if unknown := next((entity for entity in entities if entity.type not in ENTITY_TYPES), None):
             raise ValueError(f"Expected a type of {', '.join(ENTITY_TYPES)} but {unknown.name!r} has {unknown.type!r}.")
-        words = [entity.name for entity in entities] if read is None else [said for report in read for said in report]
+        words = [entity.name for entity in entities] if texts is None else [said for report in texts for said in report]
         name = [row.setdefault(said, len(row)) for said in words]
         kind = [ENTITY_TYPES.index(entity.type) for entity in entities]
         counts = [len(report) for report in reports]
         return list(row), cls(*(torch.tensor(values, dtype=torch.int64) for values in (name, kind, counts)))
 
-    def take(self, reports: Tensor) -> Self:
+    def select(self, reports: Tensor) -> Self:
         """The sets of these reports (k,) int64, in this order; a report may be taken more than once."""
         counts = self.counts[reports]
         begin = (self.counts.cumsum(0) - self.counts)[reports]
         within = torch.arange(int(counts.sum())) - (counts.cumsum(0) - counts).repeat_interleave(counts)
         at = begin.repeat_interleave(counts) + within
-        return type(self)(self.name[at], self.type[at], counts)
+        return type(self)(self.name_index[at], self.type_index[at], counts)
 
 
 class Matches(NamedTuple):
@@ -72,11 +72,11 @@ class Matches(NamedTuple):
 
     cosine: Tensor
     """(m,) cosine of the entity and its match, in [-1, 1]."""
-    query: Tensor
+    query_type: Tensor
     """(m,) int64 type of the entity."""
-    match: Tensor
+    match_type: Tensor
     """(m,) int64 type of its match."""
-    row: Tensor
+    pair_index: Tensor
     """(m,) int64: which pair."""
     direction: Tensor
     """(m,) int64: 0 for an entity of the reference, 1 for one of the candidate."""
@@ -84,32 +84,32 @@ class Matches(NamedTuple):
     """(m,) int64: which entity of its report."""
     match_index: Tensor
     """(m,) int64: which entity of the other report."""
-    pairs: int
+    num_pairs: int
     """n, with those that have no matches."""
 
-    def sums(self, clamp: bool = True) -> TypeSums:
-        """What a score depends on, see `TypeSums`; `clamp` takes negative cosines as 0."""
-        cell = ((self.row * 2 + self.direction) * TYPES + self.query) * TYPES + self.match
+    def type_pair_sums(self, clamp_cosines: bool = True) -> TypePairSums:
+        """What a score depends on, see `TypePairSums`; `clamp` takes negative cosines as 0."""
+        cell = ((self.pair_index * 2 + self.direction) * NUM_TYPES + self.query_type) * NUM_TYPES + self.match_type
         cosine = self.cosine.double()
-        cosine = cosine.clamp_min(0) if clamp else cosine
-        size, shape = self.pairs * 2 * TYPES * TYPES, (self.pairs, 2, TYPES, TYPES)
-        return TypeSums(
+        cosine = cosine.clamp_min(0) if clamp_cosines else cosine
+        size, shape = self.num_pairs * 2 * NUM_TYPES * NUM_TYPES, (self.num_pairs, 2, NUM_TYPES, NUM_TYPES)
+        return TypePairSums(
             cosine.new_zeros(size).index_add(0, cell, cosine).view(shape),
             torch.bincount(cell, minlength=size).double().view(shape),
         )
 
 
-class TypeSums(NamedTuple):
+class TypePairSums(NamedTuple):
     """Matches of n pairs, added up by the types of both sides: enough to score them by any weights."""
 
-    cosines: Tensor
+    cosine_sums: Tensor
     """(n, 2, 5, 5) float64: sum of the cosines by direction, type of the entity, type of its match."""
     counts: Tensor
     """(n, 2, 5, 5) float64: how many."""
 
-    def take(self, rows: Tensor) -> TypeSums:
+    def select(self, rows: Tensor) -> TypePairSums:
         """Those of some pairs: (k,) int64, or (n,) bool."""
-        return TypeSums(self.cosines[rows], self.counts[rows])
+        return TypePairSums(self.cosine_sums[rows], self.counts[rows])
 
     @property
     def defined(self) -> Tensor:
@@ -117,7 +117,9 @@ class TypeSums(NamedTuple):
         return self.counts.sum((1, 2, 3)) > 0
 
 
-def match(embeddings: Tensor, references: EntitySets, candidates: EntitySets, budget: int = BUDGET) -> Matches:
+def match_entities(
+    embeddings: Tensor, references: PackedEntities, candidates: PackedEntities, max_elements: int = MAX_ELEMENTS
+) -> Matches:
     """For each entity the one of the other report with the highest cosine (RaTEScore, section 2.4); both directions.
 
     Names that are equal have the same cosine to the last digit. Of matches with the same cosine one of the entity's
@@ -156,52 +158,52 @@ def match(embeddings: Tensor, references: EntitySets, candidates: EntitySets, bu
     query_index = torch.arange(size) - begin.flatten().repeat_interleave(flat)
     query, other, match_index = (torch.zeros(size, dtype=torch.int64) for _ in range(3))
     cosine = table.new_zeros(size)
-    for chunk in _chunks(counts, table.shape[1], budget):
-        padded = [_padded(side, chunk) for side in sides]
-        near = _cosines(table, *padded)
+    for chunk in _pair_chunks(counts, table.shape[1], max_elements):
+        padded = [_pad_entities(side, chunk) for side in sides]
+        near = _pairwise_cosines(table, *padded)
         for side, (at, across) in enumerate((padded, padded[::-1])):
-            best, index = _best(near if side == 0 else near.transpose(1, 2), at.type, across.type)
-            kind = across.type.gather(1, index)
-            places = (begin[chunk, side][:, None] + torch.arange(at.name.shape[1]))[at.real]
-            cosine[places], match_index[places] = best[at.real], index[at.real]
-            query[places], other[places] = at.type[at.real], kind[at.real]
+            best, index = _best_matches(near if side == 0 else near.transpose(1, 2), at.type_index, across.type_index)
+            kind = across.type_index.gather(1, index)
+            places = (begin[chunk, side][:, None] + torch.arange(at.name_index.shape[1]))[at.mask]
+            cosine[places], match_index[places] = best[at.mask], index[at.mask]
+            query[places], other[places] = at.type_index[at.mask], kind[at.mask]
     return Matches(cosine, query, other, pair, direction, query_index, match_index, len(counts))
 
 
-class _Padded(NamedTuple):
+class _PaddedEntities(NamedTuple):
     """Entities of b reports as rows of one length."""
 
-    name: Tensor  # (b, L)
-    type: Tensor  # (b, L)
-    real: Tensor  # (b, L) bool
+    name_index: Tensor  # (b, L)
+    type_index: Tensor  # (b, L)
+    mask: Tensor  # (b, L) bool
 
 
-def _padded(sets: EntitySets, reports: Tensor) -> _Padded:
-    counts = sets.counts[reports]
-    begin = (sets.counts.cumsum(0) - sets.counts)[reports]
+def _pad_entities(entities: PackedEntities, reports: Tensor) -> _PaddedEntities:
+    counts = entities.counts[reports]
+    begin = (entities.counts.cumsum(0) - entities.counts)[reports]
     place = torch.arange(int(counts.max()))
     real = place < counts[:, None]
     at = torch.where(real, begin[:, None] + place, begin[:, None])
-    return _Padded(sets.name[at], sets.type[at], real)
+    return _PaddedEntities(entities.name_index[at], entities.type_index[at], real)
 
 
-def _cosines(table: Tensor, rows: _Padded, columns: _Padded) -> Tensor:
+def _pairwise_cosines(table: Tensor, rows: _PaddedEntities, columns: _PaddedEntities) -> Tensor:
     """(b, R, C) cosines, -inf where there is no entity."""
-    near = (table[rows.name] @ table[columns.name].transpose(1, 2)).clamp(-1, 1)
+    near = (table[rows.name_index] @ table[columns.name_index].transpose(1, 2)).clamp(-1, 1)
     # A product may round otherwise at another place: equal names take the value of the first, so that ties are ties.
-    first = [(at.name[:, :, None] == at.name[:, None]).int().argmax(2) for at in (rows, columns)]
+    first = [(at.name_index[:, :, None] == at.name_index[:, None]).int().argmax(2) for at in (rows, columns)]
     near = near.gather(1, first[0][:, :, None].expand_as(near)).gather(2, first[1][:, None].expand_as(near))
-    return near.masked_fill(~(rows.real[:, :, None] & columns.real[:, None]), float("-inf"))
+    return near.masked_fill(~(rows.mask[:, :, None] & columns.mask[:, None]), float("-inf"))
 
 
-def _best(near: Tensor, query: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+def _best_matches(cosines: Tensor, query_type: Tensor, match_type: Tensor) -> tuple[Tensor, Tensor]:
     """Highest cosine and its place, (b, Q) each, of (b, Q, M) cosines and the types of both sides."""
-    best = near.amax(2, keepdim=True)
-    order = torch.where(query[:, :, None] == other[:, None], -1, other[:, None])
-    return best.squeeze(2), order.masked_fill(near != best, TYPES).argmin(2)
+    best = cosines.amax(2, keepdim=True)
+    order = torch.where(query_type[:, :, None] == match_type[:, None], -1, match_type[:, None])
+    return best.squeeze(2), order.masked_fill(cosines != best, NUM_TYPES).argmin(2)
 
 
-def _chunks(counts: Tensor, width: int, budget: int) -> Iterator[Tensor]:
+def _pair_chunks(counts: Tensor, embedding_dim: int, max_elements: int) -> Iterator[Tensor]:
     """Pairs of like size, as many at a time as the budget allows, at least one; none without matches."""
     longest = counts.max(1).values
     order = longest.argsort(stable=True)
@@ -209,6 +211,6 @@ def _chunks(counts: Tensor, width: int, budget: int) -> Iterator[Tensor]:
     while len(order):
         # The largest that could be taken decides how many: sizes rise, so this errs on the safe side.
         size, taken = longest[order], torch.arange(1, len(order) + 1)
-        fits = int((taken * size * (2 * size + 2 * width) <= budget).sum())
+        fits = int((taken * size * (2 * size + 2 * embedding_dim) <= max_elements).sum())
         yield order[: max(1, fits)]
         order = order[max(1, fits) :]

@@ -48,9 +48,9 @@ class RaTEScoreMetric(Metric):
             ValueError: If there are not as many of one as of the other.
         """
         scores = self.scorer.score(references, candidates)
-        if scores.sub is None:
+        if scores.sub_scores is None:
             raise TypeError("Expected sub-scores from the scorer but got None.")
-        rows = torch.cat([scores.total[:, None], scores.sub], 1).to(self.sums)
+        rows = torch.cat([scores.total[:, None], scores.sub_scores], 1).to(self.sums)
         known = rows[:, 0].isfinite()
         self.sums += rows[known].nan_to_num(0.0).sum(0)
         self.scored += known.sum()

@@ -13,19 +13,19 @@ import torch
 from torch import Tensor
 
 from radreward.errors import InputError
-from radreward.scorers.base import NO_ENTITIES, OK, TRUNCATED, Scorer
-from radreward.systems.ratescore import AffinityWeights, Explained, Matches, losses_by_type
+from radreward.scorers.base import STATUS_NO_ENTITIES, STATUS_OK, STATUS_TRUNCATED, Scorer
+from radreward.systems.ratescore import AffinityMatrix, EntityContributions, Matches, score_loss_by_type
 from radreward.systems.ratescore.artifact import CONFIG, FORMAT, TAGGER, save_ratescore
-from radreward.systems.ratescore.collator import MAX_LENGTH, match_reports
-from radreward.systems.ratescore.encoder import ENTITIES, EntityEncoder
+from radreward.systems.ratescore.collator import EMBEDDED_MAX_LENGTH, match_reports
+from radreward.systems.ratescore.encoder import EMBEDDED_ENTITY_ENCODER, EntityEncoder
 from radreward.systems.ratescore.taggers import Tagger, load_tagger
-from radreward.systems.ratescore.taggers.caching_tagger import RememberedTagger
+from radreward.systems.ratescore.taggers.caching_tagger import CachingTagger
 from radreward.types import ENTITY_TYPES, Entity, Scores
 
-DEFAULT = "rules"
+DEFAULT_TAGGER = "rules"
 """The tagger where none is named."""
 _KEYS = frozenset({"format", "encoder", "no_entities"})
-WINDOW = 512
+CHUNK_SIZE = 512
 """Pairs that are held at a time."""
 Side = Literal["reference", "candidate"]
 SIDES: tuple[Side, Side] = ("reference", "candidate")
@@ -43,15 +43,15 @@ class EntityMatch(NamedTuple):
     """W of the two types."""
     penalty: float
     """p where the types are penalised, else 1."""
-    loss: float
+    score_loss: float
     """What it takes off the score; those of a pair add up to 1 - score."""
 
 
-class _Part(NamedTuple):
+class _ChunkScores(NamedTuple):
     """Scores of some rows."""
 
     total: Tensor
-    sub: Tensor
+    sub_scores: Tensor
     status: tuple[str, ...]
     evidence: tuple[tuple[EntityMatch, ...], ...]
 
@@ -82,18 +82,18 @@ class RaTEScore(Scorer):
         self,
         tagger: Tagger,
         encoder: EntityEncoder,
-        weights: AffinityWeights,
-        no_entities: float | None = None,
-        too_long: Literal["reject", "truncate"] = "reject",
+        affinity: AffinityMatrix,
+        no_entity_score: float | None = None,
+        on_too_long: Literal["reject", "truncate"] = "reject",
     ) -> None:
-        if no_entities is not None and not 0 <= no_entities <= 1:
-            raise ValueError(f"Expected `no_entities` to be null or in [0, 1] but got {no_entities}.")
-        if too_long not in ("reject", "truncate"):
-            raise ValueError(f"Expected `too_long` to be reject or truncate but got {too_long!r}.")
-        self.tagger, self.encoder, self.weights = tagger, encoder, weights
-        self.no_entities, self.too_long = no_entities, too_long
-        self.range = (0.0 if weights.clamp else None, 1.0)
-        self.remembered = RememberedTagger(tagger)
+        if no_entity_score is not None and not 0 <= no_entity_score <= 1:
+            raise ValueError(f"Expected `no_entities` to be null or in [0, 1] but got {no_entity_score}.")
+        if on_too_long not in ("reject", "truncate"):
+            raise ValueError(f"Expected `too_long` to be reject or truncate but got {on_too_long!r}.")
+        self.tagger, self.encoder, self.affinity = tagger, encoder, affinity
+        self.no_entity_score, self.on_too_long = no_entity_score, on_too_long
+        self.total_range = (0.0 if affinity.clamp_cosines else None, 1.0)
+        self.caching_tagger = CachingTagger(tagger)
 
     title = "RaTEScore"
 
@@ -102,68 +102,74 @@ class RaTEScore(Scorer):
         """The types of entities, as columns."""
         return tuple(kind.lower().replace("-", "_") for kind in ENTITY_TYPES)
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer.score_texts`."""
         parts = [
-            self._window(references[begin : begin + WINDOW], candidates[begin : begin + WINDOW])
-            for begin in range(0, len(references), WINDOW)
+            self._score_chunk(references[begin : begin + CHUNK_SIZE], candidates[begin : begin + CHUNK_SIZE])
+            for begin in range(0, len(references), CHUNK_SIZE)
         ]
         return Scores(
             torch.cat([torch.empty(0), *(part.total for part in parts)]),
-            torch.cat([torch.empty(0, len(ENTITY_TYPES)), *(part.sub for part in parts)]),
+            torch.cat([torch.empty(0, len(ENTITY_TYPES)), *(part.sub_scores for part in parts)]),
             None,
             tuple(status for part in parts for status in part.status),
             tuple(shown for part in parts for shown in part.evidence),
         )
 
     @torch.no_grad()
-    def _window(self, references: Sequence[str], candidates: Sequence[str]) -> _Part:
-        entities, cut, matches = match_reports(self.remembered, self.encoder, references, candidates)
-        explained = self.weights.explain(matches)
-        total = self.weights(matches, math.nan if self.no_entities is None else self.no_entities)
-        sub = 0.0 - losses_by_type(matches, explained)  # of no loss 0, not -0
+    def _score_chunk(self, references: Sequence[str], candidates: Sequence[str]) -> _ChunkScores:
+        entities, cut, matches = match_reports(self.caching_tagger, self.encoder, references, candidates)
+        explained = self.affinity.entity_contributions(matches)
+        total = self.affinity(matches, math.nan if self.no_entity_score is None else self.no_entity_score)
+        sub = 0.0 - score_loss_by_type(matches, explained)  # of no loss 0, not -0
         pairs = [(entities[a], entities[b]) for a, b in zip(references, candidates, strict=True)]
         over = [
             cut.get(reference) or cut.get(candidate)
             for reference, candidate in zip(references, candidates, strict=True)
         ]
         status = tuple(self._status(*pair, read) for pair, read in zip(pairs, over, strict=True))
-        rejected = torch.tensor([value not in (OK, TRUNCATED, NO_ENTITIES) for value in status], dtype=torch.bool)
+        rejected = torch.tensor(
+            [value not in (STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES) for value in status], dtype=torch.bool
+        )
         total[rejected], sub[rejected] = math.nan, math.nan
-        return _Part(total.float(), sub.float(), status, _evidence(pairs, matches, explained))
+        return _ChunkScores(total.float(), sub.float(), status, _evidence(pairs, matches, explained))
 
-    def _status(self, reference: Sequence[Entity], candidate: Sequence[Entity], over: str | None) -> str:
+    def _status(self, reference: Sequence[Entity], candidate: Sequence[Entity], too_long_text: str | None) -> str:
         """What became of a pair, of which `over` is read of an entity over the limit."""
-        if over is not None:
-            return f"over the limit: {self.encoder.too_long(over)}" if self.too_long == "reject" else TRUNCATED
+        if too_long_text is not None:
+            return (
+                f"over the limit: {self.encoder.too_long_message(too_long_text)}"
+                if self.on_too_long == "reject"
+                else STATUS_TRUNCATED
+            )
         for side, found in zip(SIDES, (reference, candidate), strict=True):
             if not found:
-                return f"no entity in the {side}" if self.no_entities is None else NO_ENTITIES
-        return OK
+                return f"no entity in the {side}" if self.no_entity_score is None else STATUS_NO_ENTITIES
+        return STATUS_OK
 
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
         parts = [
             self.tagger.fingerprint(),
             self.encoder.fingerprint,
-            self.weights.to_dict(),
-            self.no_entities,
-            self.too_long,
+            self.affinity.to_dict(),
+            self.no_entity_score,
+            self.on_too_long,
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`; of the encoder its name is kept, not its weights."""
-        save_ratescore(folder, self.tagger, self.encoder, self.weights, self.no_entities)
+        save_ratescore(folder, self.tagger, self.encoder, self.affinity, self.no_entity_score)
 
     @classmethod
     def from_pretrained(
         cls,
         folder: str | Path | None = None,
         precision: Literal["fp32"] = "fp32",
-        too_long: Literal["reject", "truncate"] = "reject",
+        on_too_long: Literal["reject", "truncate"] = "reject",
         device: str = "cpu",
-        download: bool = False,
+        allow_download: bool = False,
     ) -> RaTEScore:
         """What `save_pretrained` wrote; without a folder the embedded tagger and encoder and the published weights.
 
@@ -180,9 +186,11 @@ class RaTEScore(Scorer):
         if precision != "fp32":
             raise InputError(f"precision: Expected fp32 for RaTEScore but got {precision}.")
         if folder is None:
-            weights = AffinityWeights.from_preset("long")
-            encoder = EntityEncoder(ENTITIES, max_length=MAX_LENGTH, device=device, context="phrase")
-            return cls(load_tagger(DEFAULT), encoder, weights, too_long=too_long)
+            weights = AffinityMatrix.from_preset("long")
+            encoder = EntityEncoder(
+                EMBEDDED_ENTITY_ENCODER, max_length=EMBEDDED_MAX_LENGTH, device=device, context="phrase"
+            )
+            return cls(load_tagger(DEFAULT_TAGGER), encoder, weights, on_too_long=on_too_long)
         path = Path(folder, CONFIG)
         try:
             config = json.loads(path.read_text(encoding="utf-8"))
@@ -191,19 +199,26 @@ class RaTEScore(Scorer):
         if not isinstance(config, dict) or set(config) != _KEYS or config["format"] != FORMAT:
             raise InputError(f"{path}: Expected `format` {FORMAT}, `encoder` and `no_entities`.")
         try:
-            encoder = EntityEncoder(**config["encoder"], device=device, download=download)
-            tagger, weights = load_tagger(Path(folder, TAGGER)), AffinityWeights.load(folder)
-            return cls(tagger, encoder, weights, config["no_entities"], too_long)
+            encoder = EntityEncoder(**config["encoder"], device=device, allow_download=allow_download)
+            tagger, weights = load_tagger(Path(folder, TAGGER)), AffinityMatrix.load(folder)
+            return cls(tagger, encoder, weights, config["no_entities"], on_too_long)
         except (TypeError, ValueError) as error:
             raise InputError(f"{path}: {error}") from error
 
 
 def _evidence(
-    pairs: Sequence[tuple[Sequence[Entity], Sequence[Entity]]], matches: Matches, explained: Explained
+    pairs: Sequence[tuple[Sequence[Entity], Sequence[Entity]]], matches: Matches, contributions: EntityContributions
 ) -> tuple[tuple[EntityMatch, ...], ...]:
     """Of each pair, its matches; the reference's entities first."""
     shown: list[list[EntityMatch]] = [[] for _ in pairs]
-    columns = (matches.row, matches.direction, matches.query_index, matches.match_index, matches.cosine, *explained)
+    columns = (
+        matches.pair_index,
+        matches.direction,
+        matches.query_index,
+        matches.match_index,
+        matches.cosine,
+        *contributions,
+    )
     for row, direction, query, other, *numbers in zip(*(column.tolist() for column in columns), strict=True):
         own, across = pairs[row][direction], pairs[row][1 - direction]
         shown[row].append(EntityMatch(SIDES[direction], own[query], across[other], *numbers))

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from radreward.metrics import class_counts
+from radreward.metrics import confusion_matrix
 from radreward.systems.sentence_eval.few_shot import SCORES
-from radreward.systems.sentence_eval.judges.base import nearest_score
+from radreward.systems.sentence_eval.judges.base import round_to_score
 from radreward.types import SentenceJudgement
 
 
-def score_counts(judgements: Sequence[SentenceJudgement], truth: Sequence[SentenceJudgement]) -> Tensor:
+def score_confusion_matrix(predicted: Sequence[SentenceJudgement], target: Sequence[SentenceJudgement]) -> Tensor:
     """How often each score of one meets each of the other: the table of which `cohen_kappa` is taken.
 
     Averages of repetitions count as the nearest score. A sentence that one of them gives no score counts for nothing.
@@ -34,14 +34,20 @@ def score_counts(judgements: Sequence[SentenceJudgement], truth: Sequence[Senten
     >>> score_counts([one], [other])[2].tolist()
     [0, 0, 0, 1]
     """
-    shapes = [[(len(entry.original), len(entry.predicted)) for entry in side] for side in (judgements, truth)]
+    shapes = [
+        [(len(entry.reference_scores), len(entry.candidate_scores)) for entry in side] for side in (predicted, target)
+    ]
     if shapes[0] != shapes[1]:
         raise ValueError("Expected judgements of the same pairs, sentence by sentence.")
     pairs = [
-        (nearest_score(ours.score), nearest_score(theirs.score))
-        for one, other in zip(judgements, truth, strict=True)
-        for ours, theirs in zip((*one.original, *one.predicted), (*other.original, *other.predicted), strict=True)
+        (round_to_score(ours.score), round_to_score(theirs.score))
+        for one, other in zip(predicted, target, strict=True)
+        for ours, theirs in zip(
+            (*one.reference_scores, *one.candidate_scores),
+            (*other.reference_scores, *other.candidate_scores),
+            strict=True,
+        )
         if ours is not None and theirs is not None
     ]
     table = torch.tensor(pairs, dtype=torch.float64).reshape(-1, 2)
-    return class_counts(table[:, 0], table[:, 1], SCORES)
+    return confusion_matrix(table[:, 0], table[:, 1], SCORES)

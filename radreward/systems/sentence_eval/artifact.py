@@ -15,24 +15,24 @@ from torch import Tensor
 
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
-from radreward.io.atomic import new_folder
+from radreward.io.atomic import atomic_folder
 from radreward.models.backbone import Backbone
-from radreward.models.lora import LoRA, merge
-from radreward.systems.sentence_eval.model import RelationModel, Relations
+from radreward.models.lora import LoRA, merge_lora
+from radreward.systems.sentence_eval.model import RelationModel, RelationPredictor
 
 CONFIG, WEIGHTS = "judge.json", "model.safetensors"
 FORMAT = 1
-SHIPPED = Path(__file__).with_name("embedded") / "judge"
+EMBEDDED_DIR = Path(__file__).with_name("embedded") / "judge"
 """The judge that comes with the package."""
-_BACKBONE = ("name", "quantization", "dtype", "attention")
-_KEYS = {"format", "backbone", "lora", "width", "hidden", "training"}
-_ENCODER = "encoder."
+_BACKBONE_FIELDS = ("name", "quantization", "dtype", "attention")
+_CONFIG_KEYS = {"format", "backbone", "lora", "width", "hidden", "training"}
+_ENCODER_PREFIX = "encoder."
 
 
-class SavedRelations(NamedTuple):
+class RelationArtifact(NamedTuple):
     """A model of relations, and what is written of it."""
 
-    relations: Relations
+    predictor: RelationPredictor
     config: Mapping[str, Any]
     state: Mapping[str, Tensor]
     """What training changed, by name."""
@@ -45,9 +45,9 @@ class SavedRelations(NamedTuple):
         return digest.hexdigest()
 
 
-def saved_relations(
-    relations: Relations, training: Mapping[str, Any] | None = None, half: bool = False
-) -> SavedRelations:
+def make_relation_artifact(
+    predictor: RelationPredictor, training_info: Mapping[str, Any] | None = None, as_float16: bool = False
+) -> RelationArtifact:
     """What is to be written of a model that was trained.
 
     Args:
@@ -55,21 +55,21 @@ def saved_relations(
         training: What is told of the training; nothing depends on it.
         half: Hold the weights as float16.
     """
-    model = relations.model
-    backbone, names = model.backbone, model.trained_names()
+    model = predictor.model
+    backbone, names = model.backbone, model.trainable_keys()
     state = {key: value.detach().cpu().contiguous() for key, value in model.state_dict().items() if key in names}
     config = {
         "format": FORMAT,
-        "backbone": {key: getattr(backbone, key) for key in _BACKBONE},
+        "backbone": {key: getattr(backbone, key) for key in _BACKBONE_FIELDS},
         "lora": backbone.lora and {key: getattr(backbone.lora, key) for key in ("r", "alpha", "targets")},
-        "width": model.width,
-        "hidden": model.hidden,
-        "training": dict(training or {}),
+        "width": model.projection_size,
+        "hidden": model.comparison_size,
+        "training": dict(training_info or {}),
     }
-    return SavedRelations(relations, config, {k: v.half() for k, v in state.items()} if half else state)
+    return RelationArtifact(predictor, config, {k: v.half() for k, v in state.items()} if as_float16 else state)
 
 
-def save_relations(saved: SavedRelations, folder: str | Path) -> None:
+def save_relation_artifact(artifact: RelationArtifact, folder: str | Path) -> None:
     """Write a model of relations; the folder appears whole or not at all.
 
     Of the backbone its name is kept, not its weights.
@@ -77,14 +77,16 @@ def save_relations(saved: SavedRelations, folder: str | Path) -> None:
     Raises:
         InputError: If the folder holds something else, or a weight is not finite.
     """
-    if broken := next((key for key, value in saved.state.items() if not torch.isfinite(value).all()), None):
+    if broken := next((key for key, value in artifact.state.items() if not torch.isfinite(value).all()), None):
         raise InputError(f"{folder}: Expected {broken!r} to hold finite numbers only.")
-    with new_folder(folder, {CONFIG}, "a judge") as new:
-        save_file(dict(saved.state), new / WEIGHTS)
-        (new / CONFIG).write_text(json.dumps(dict(saved.config), indent=2) + "\n", encoding="utf-8")
+    with atomic_folder(folder, {CONFIG}, "a judge") as new:
+        save_file(dict(artifact.state), new / WEIGHTS)
+        (new / CONFIG).write_text(json.dumps(dict(artifact.config), indent=2) + "\n", encoding="utf-8")
 
 
-def load_relations(folder: str | Path = SHIPPED, device: str = "cpu", download: bool = False) -> SavedRelations:
+def load_relation_artifact(
+    folder: str | Path = EMBEDDED_DIR, device: str = "cpu", allow_download: bool = False
+) -> RelationArtifact:
     """Read what `save_relations` wrote, its adapters merged into the weights where that needs no peft.
 
     Args:
@@ -96,14 +98,14 @@ def load_relations(folder: str | Path = SHIPPED, device: str = "cpu", download: 
         InputError: If a file is missing or broken, or a field is not what it should be; names file and field.
     """
     path = Path(folder, CONFIG)
-    config = _config(path)
+    config = _read_config(path)
     try:
         lora = config["lora"] and LoRA(**config["lora"])
         merged = lora and lora.targets != "all-linear"
-        backbone = Backbone(lora=None if merged else lora, local_files_only=not download, **config["backbone"])
+        backbone = Backbone(lora=None if merged else lora, local_files_only=not allow_download, **config["backbone"])
         model = RelationModel(backbone, config["width"], config["hidden"])
-        state = _state(Path(folder, WEIGHTS))
-        _load(model, state, lora if merged else None)
+        state = _read_weights(Path(folder, WEIGHTS))
+        _load_weights(model, state, lora if merged else None)
         backbone.lora = lora or None
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
@@ -111,10 +113,10 @@ def load_relations(folder: str | Path = SHIPPED, device: str = "cpu", download: 
         raise InputError(f"{path}: settings or weights are wrong ({error}).") from error
     tokenizer = load_tokenizer(backbone.name)
     model = model.to(device).eval().requires_grad_(False)
-    return SavedRelations(Relations(model, tokenizer), config, state)
+    return RelationArtifact(RelationPredictor(model, tokenizer), config, state)
 
 
-def _config(path: Path) -> dict[str, Any]:
+def _read_config(path: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -123,12 +125,12 @@ def _config(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: Expected JSON ({error}).") from error
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise InputError(f"{path}: Expected `format` to be {FORMAT}.")
-    if wrong := sorted(set(config) ^ _KEYS):
+    if wrong := sorted(set(config) ^ _CONFIG_KEYS):
         raise InputError(f"{path}: the field {wrong[0]!r} is missing or unknown.")
     return config
 
 
-def _state(path: Path) -> dict[str, Tensor]:
+def _read_weights(path: Path) -> dict[str, Tensor]:
     try:
         state = load_file(path)
     except (OSError, SafetensorError) as error:
@@ -138,21 +140,21 @@ def _state(path: Path) -> dict[str, Tensor]:
     return state
 
 
-def _load(model: RelationModel, state: Mapping[str, Tensor], lora: LoRA | None) -> None:
+def _load_weights(model: RelationModel, state: Mapping[str, Tensor], lora: LoRA | None) -> None:
     """Give a model what was trained; with `lora`, adapters go into the weights that they adapt."""
     rest = dict(state)
     if lora is not None:
-        layers = lora.layers(model.encoder, model.config.model_type)
+        layers = lora.target_layers(model.encoder, model.config.model_type)
         if layers is None:
             raise ValueError(f"no layers of this backbone are called {lora.targets}")
-        merge(
+        merge_lora(
             layers,
             lora.alpha / lora.r,
-            {k.removeprefix(_ENCODER): rest.pop(k) for k in state if k.startswith(_ENCODER)},
+            {k.removeprefix(_ENCODER_PREFIX): rest.pop(k) for k in state if k.startswith(_ENCODER_PREFIX)},
         )
-        own = {name: value for name, value in model.state_dict().items() if not name.startswith(_ENCODER)}
+        own = {name: value for name, value in model.state_dict().items() if not name.startswith(_ENCODER_PREFIX)}
     else:
-        names = model.trained_names()
+        names = model.trainable_keys()
         own = {name: value for name, value in model.state_dict().items() if name in names}
     if wrong := sorted(set(rest) ^ set(own)):
         raise ValueError(f"{wrong[0]!r} is missing or unknown")

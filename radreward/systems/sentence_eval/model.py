@@ -12,14 +12,20 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerBase
 
 from radreward.models.backbone import Backbone
-from radreward.models.sentence_tokenizer import Piece, SentenceTokens, TokenBatch, by_length, positions
+from radreward.models.sentence_tokenizer import (
+    SentenceTokenizer,
+    TokenBatch,
+    TokenizedChunk,
+    length_batches,
+    max_chunk_tokens,
+)
 from radreward.systems.sentence_eval.few_shot import SCORES
 
-CELLS = 200_000
+MAX_BATCH_CELLS = 200_000
 """Cells of a batch of comparisons: tokens of one sentence by tokens of the other, padding included."""
 
 
-class States(NamedTuple):
+class TokenStates(NamedTuple):
     """Tokens of sentences, padded."""
 
     values: Tensor
@@ -45,50 +51,52 @@ class RelationModel(nn.Module):
         ValueError: If `width` or `hidden` is less than 1.
     """
 
-    def __init__(self, backbone: Backbone, width: int = 96, hidden: int = 128) -> None:
+    def __init__(self, backbone: Backbone, projection_size: int = 96, comparison_size: int = 128) -> None:
         super().__init__()
-        for field, value in (("width", width), ("hidden", hidden)):
+        for field, value in (("width", projection_size), ("hidden", comparison_size)):
             if value < 1:
                 raise ValueError(f"Expected `{field}` to be >= 1 but got {value}.")
-        self.backbone, self.width, self.hidden = backbone, width, hidden
+        self.backbone, self.projection_size, self.comparison_size = backbone, projection_size, comparison_size
         self.encoder = backbone.build(packed=False)
         self.config = backbone.config(packed=False)
-        self.project = nn.Linear(self.config.hidden_size, width)
-        self.compare = nn.Sequential(nn.Linear(4 * width, hidden))
-        self.decide = nn.Sequential(nn.Linear(2 * hidden, hidden), nn.GELU(), nn.Linear(hidden, len(SCORES)))
+        self.project = nn.Linear(self.config.hidden_size, projection_size)
+        self.compare = nn.Sequential(nn.Linear(4 * projection_size, comparison_size))
+        self.decide = nn.Sequential(
+            nn.Linear(2 * comparison_size, comparison_size), nn.GELU(), nn.Linear(comparison_size, len(SCORES))
+        )
 
-    def states(self, batch: TokenBatch) -> Tensor:
+    def token_states(self, batch: TokenBatch) -> Tensor:
         """(R, L, width) float32: what is compared of each token."""
         states: Tensor = self.encoder(**batch._asdict()).last_hidden_state
         projected: Tensor = self.project(states)
         return projected.float()
 
-    def forward(self, one: States, other: States) -> Tensor:
+    def forward(self, first: TokenStates, second: TokenStates) -> Tensor:
         """(P, 4) logits of the scores of P pairs, in the order of `SCORES`."""
-        likeness = one.values @ other.values.transpose(1, 2) / self.width**0.5  # (P, L, M)
+        likeness = first.values @ second.values.transpose(1, 2) / self.projection_size**0.5  # (P, L, M)
         means, tops = [], []
-        for own, across, weight in ((one, other, likeness), (other, one, likeness.transpose(1, 2))):
+        for own, across, weight in ((first, second, likeness), (second, first, likeness.transpose(1, 2))):
             weight = weight.masked_fill(~across.mask[:, None], -torch.inf).softmax(2)
-            compared = self._compared(own.values, weight @ across.values)  # (P, L, hidden)
+            compared = self._compare(own.values, weight @ across.values)  # (P, L, hidden)
             tokens = own.mask[..., None]
             means.append((compared * tokens).sum(1) / tokens.sum(1))
             tops.append(compared.masked_fill(~tokens, -torch.inf).amax(1))
         logits: Tensor = self.decide(torch.cat([means[0] + means[1], torch.maximum(*tops)], 1))
         return logits.float()
 
-    def _compared(self, own: Tensor, found: Tensor) -> Tensor:
+    def _compare(self, states: Tensor, attended: Tensor) -> Tensor:
         """gelu(W [h, a, h - a, h ∘ a]), (P, L, hidden): W [h, a, h - a] is (W₁ + W₃) h + (W₂ - W₃) a."""
         linear: Any = self.compare[0]
-        first, second, third, fourth = linear.weight.split(self.width, 1)
-        summed = own @ (first + third).T + found @ (second - third).T + (own * found) @ fourth.T
+        first, second, third, fourth = linear.weight.split(self.projection_size, 1)
+        summed = states @ (first + third).T + attended @ (second - third).T + (states * attended) @ fourth.T
         return F.gelu(summed + linear.bias)
 
-    def trained_names(self) -> set[str]:
+    def trainable_keys(self) -> set[str]:
         """The entries of the state dict that training changes."""
         return {name for name, parameter in self.named_parameters() if parameter.requires_grad}
 
 
-class Relations:
+class RelationPredictor:
     """Chances of the relations of sentences, by a model and its tokenizer.
 
     A sentence of more tokens than the model has positions is read in parts, and compared as a whole.
@@ -100,7 +108,7 @@ class Relations:
 
     def __init__(self, model: RelationModel, tokenizer: PreTrainedTokenizerBase) -> None:
         self.model = model
-        self.tokens = SentenceTokens(tokenizer, positions(model.config))
+        self.sentence_tokenizer = SentenceTokenizer(tokenizer, max_chunk_tokens(model.config))
 
     def encode(self, sentences: Sequence[str]) -> list[Tensor]:
         """(L, width) states of each sentence.
@@ -108,45 +116,47 @@ class Relations:
         Raises:
             ValueError: If a sentence has no token.
         """
-        pieces = [self.tokens.pieces(row, text) for row, text in enumerate(sentences)]
+        pieces = [self.sentence_tokenizer.chunks(row, text) for row, text in enumerate(sentences)]
         if not all(pieces):
             raise ValueError(f"Expected sentences that are not empty but got {sentences[pieces.index([])]!r}.")
-        places = {(piece.row, piece.begin): place for own in pieces for place, piece in enumerate(own)}
+        places = {(piece.sentence_index, piece.start): place for own in pieces for place, piece in enumerate(own)}
         found: list[list[Tensor]] = [[torch.empty(0)] * len(own) for own in pieces]
-        for batch in by_length([piece for own in pieces for piece in own]):
-            for piece, states in zip(batch, self._states(batch), strict=True):
-                found[piece.row][places[piece.row, piece.begin]] = states[: len(piece.ids)]
+        for batch in length_batches([piece for own in pieces for piece in own]):
+            for piece, states in zip(batch, self._chunk_states(batch), strict=True):
+                found[piece.sentence_index][places[piece.sentence_index, piece.start]] = states[: len(piece.input_ids)]
         return [own[0] if len(own) == 1 else torch.cat(own) for own in found]
 
-    def _states(self, pieces: list[Piece]) -> Tensor:
+    def _chunk_states(self, chunks: list[TokenizedChunk]) -> Tensor:
         device = next(self.model.parameters()).device
-        return self.model.states(TokenBatch(*(part.to(device) for part in self.tokens.batch(pieces))))
+        return self.model.token_states(
+            TokenBatch(*(part.to(device) for part in self.sentence_tokenizer.collate(chunks)))
+        )
 
     def logits(self, states: Sequence[Tensor], pairs: Sequence[tuple[int, int]]) -> Tensor:
         """(P, 4) logits of the scores of pairs of encoded sentences, in the order of `SCORES`."""
         lengths = [len(entry) for entry in states]
         found = torch.empty(len(pairs), len(SCORES))
-        for rows in _batches([(lengths[one], lengths[other]) for one, other in pairs]):
-            sides = (_padded([states[pairs[row][side]] for row in rows]) for side in (0, 1))
+        for rows in _pair_batches([(lengths[one], lengths[other]) for one, other in pairs]):
+            sides = (_pad_states([states[pairs[row][side]] for row in rows]) for side in (0, 1))
             found[rows] = self.model(*sides).cpu()
         return found
 
 
-def _padded(states: Sequence[Tensor]) -> States:
+def _pad_states(states: Sequence[Tensor]) -> TokenStates:
     lengths = torch.tensor([len(entry) for entry in states], device=states[0].device)
     values = pad_sequence(list(states), batch_first=True)
-    return States(values, torch.arange(values.shape[1], device=lengths.device) < lengths[:, None])
+    return TokenStates(values, torch.arange(values.shape[1], device=lengths.device) < lengths[:, None])
 
 
-def _batches(sizes: Sequence[tuple[int, int]], cells: int = CELLS) -> Iterator[list[int]]:
+def _pair_batches(lengths: Sequence[tuple[int, int]], max_cells: int = MAX_BATCH_CELLS) -> Iterator[list[int]]:
     """Places of pairs in batches of like lengths, each of so many cells at most, or of one pair."""
     batch: list[int] = []
     widest = (0, 0)
-    for place in sorted(range(len(sizes)), key=lambda place: (max(sizes[place]), sum(sizes[place]))):
-        wider = max(widest[0], sizes[place][0]), max(widest[1], sizes[place][1])
-        if batch and wider[0] * wider[1] * (len(batch) + 1) > cells:
+    for place in sorted(range(len(lengths)), key=lambda place: (max(lengths[place]), sum(lengths[place]))):
+        wider = max(widest[0], lengths[place][0]), max(widest[1], lengths[place][1])
+        if batch and wider[0] * wider[1] * (len(batch) + 1) > max_cells:
             yield batch
-            batch, wider = [], sizes[place]
+            batch, wider = [], lengths[place]
         batch.append(place)
         widest = wider
     if batch:

@@ -9,21 +9,21 @@ from lightning.pytorch import Trainer
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from radreward.data.datamodule import TrainingData
+from radreward.data.datamodule import BaseDataModule
 from radreward.data.relation_datamodule import RelationDataModule
-from radreward.data.relation_io import RelatedSentences
+from radreward.data.relation_io import SentenceRelations
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
-from radreward.metrics import class_counts, cohen_kappa
+from radreward.metrics import cohen_kappa, confusion_matrix
 from radreward.models import Backbone
-from radreward.modules.base import BaseModule, Figures, OptimizerSettings
+from radreward.modules.base import AdamWConfig, BaseModule, MetricTable
 from radreward.modules.export import best_checkpoint
 from radreward.modules.run_folder import RunFolder, write_json
-from radreward.systems.sentence_eval.artifact import save_relations, saved_relations
+from radreward.systems.sentence_eval.artifact import make_relation_artifact, save_relation_artifact
 from radreward.systems.sentence_eval.few_shot import SCORES
-from radreward.systems.sentence_eval.model import RelationModel, Relations
+from radreward.systems.sentence_eval.model import RelationModel, RelationPredictor
 
-NAMES = {1.0: "same", 0.5: "partly", -1.0: "contrary", 0.0: "unrelated"}
+RELATION_NAMES = {1.0: "same", 0.5: "partly", -1.0: "contrary", 0.0: "unrelated"}
 
 
 class RelationModule(BaseModule):
@@ -37,24 +37,24 @@ class RelationModule(BaseModule):
     """
 
     monitor: ClassVar[str] = "val_kappa"
-    rows: ClassVar[str] = "relation"
-    shown: ClassVar[tuple[str, ...]] = ("val/kappa", "final/kappa", "final/accuracy")
+    row_label: ClassVar[str] = "relation"
+    hparam_metrics: ClassVar[tuple[str, ...]] = ("val/kappa", "final/kappa", "final/accuracy")
 
     def __init__(
         self,
         backbone: Backbone | None = None,
-        width: int = 96,
-        compared: int = 128,
-        optimizer: OptimizerSettings | None = None,
+        projection_size: int = 96,
+        comparison_size: int = 128,
+        optimizer: AdamWConfig | None = None,
     ) -> None:
         super().__init__(optimizer)
         backbone = backbone or Backbone()
-        self.model = RelationModel(backbone, width, compared)
-        self.relations = Relations(self.model, load_tokenizer(backbone.name))
-        self.counts = torch.zeros(len(SCORES), len(SCORES), dtype=torch.int64)
-        self.figures: dict[str, dict[str, float | None]] = {}
+        self.model = RelationModel(backbone, projection_size, comparison_size)
+        self.predictor = RelationPredictor(self.model, load_tokenizer(backbone.name))
+        self.confusion = torch.zeros(len(SCORES), len(SCORES), dtype=torch.int64)
+        self.metrics: dict[str, dict[str, float | None]] = {}
 
-    def check(self, data: TrainingData) -> None:
+    def validate_setup(self, data: BaseDataModule) -> None:
         """Whether the data are related sentences.
 
         Raises:
@@ -63,17 +63,17 @@ class RelationModule(BaseModule):
         if not isinstance(data, RelationDataModule):
             raise InputError(f"data: Expected RelationDataModule for relations but got {type(data).__name__}.")
 
-    def fresh_modules(self) -> list[nn.Module]:
+    def new_modules(self) -> list[nn.Module]:
         """All but the encoder."""
         return [part for name, part in self.model.named_children() if name != "encoder"]
 
-    def training_step(self, batch: list[RelatedSentences], batch_index: int) -> Tensor | None:
+    def training_step(self, batch: list[SentenceRelations], batch_idx: int) -> Tensor | None:
         """The mean loss of the pairs of a batch; none where it has no pairs.
 
         Raises:
             FloatingPointError: If it is not finite.
         """
-        logits, wanted = self._related(batch)
+        logits, wanted = self._pair_logits(batch)
         if not len(wanted):
             return None
         loss = F.cross_entropy(logits, wanted)
@@ -84,25 +84,25 @@ class RelationModule(BaseModule):
         self.log("train/loss", loss, prog_bar=True, batch_size=len(wanted))
         return loss
 
-    def validation_step(self, batch: list[RelatedSentences], batch_index: int) -> None:
+    def validation_step(self, batch: list[SentenceRelations], batch_idx: int) -> None:
         """Count predicted against known relations."""
-        logits, wanted = self._related(batch)
+        logits, wanted = self._pair_logits(batch)
         order = torch.tensor(SCORES)
-        self.counts += class_counts(order[logits.argmax(1).cpu()], order[wanted.cpu()], SCORES)
+        self.confusion += confusion_matrix(order[logits.argmax(1).cpu()], order[wanted.cpu()], SCORES)
 
     def on_validation_epoch_end(self) -> None:
         """Log κ and accuracy."""
-        self.figures = relation_figures(self.counts)
-        self.counts.zero_()
-        total = {name: value for name, value in self.figures["total"].items() if value is not None}
+        self.metrics = relation_metrics(self.confusion)
+        self.confusion.zero_()
+        total = {name: value for name, value in self.metrics["total"].items() if value is not None}
         self.log_dict({f"val/{name}": value for name, value in total.items()}, sync_dist=False)
         self.log("val_kappa", total.get("kappa", 0.0), prog_bar=True, logger=False, sync_dist=False)
 
-    def predict_step(self, batch: list[RelatedSentences], batch_index: int) -> tuple[Tensor, Tensor]:
+    def predict_step(self, batch: list[SentenceRelations], batch_idx: int) -> tuple[Tensor, Tensor]:
         """Logits of the pairs, and the places of their known scores in `SCORES`."""
-        return self._related(batch)
+        return self._pair_logits(batch)
 
-    def finish(self, trainer: Trainer, data: TrainingData, run: RunFolder) -> Figures:
+    def export(self, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
         """Save the best model, and its figures on the validation part.
 
         Trained weights are saved as float16; they are rounded first, so that what is measured is what is saved.
@@ -112,52 +112,57 @@ class RelationModule(BaseModule):
             self.load_state_dict(self.read_checkpoint(best)["state_dict"])
         half = self.model.backbone.lora is not None
         if half:
-            self._round()
+            self._round_to_float16()
         trainer.validate(self, data.val_dataloader(), verbose=False)
         training = {
             "steps": trainer.global_step,
             "weights": "last" if best is None else "best",
-            "data": data.fingerprint(),
+            "data": data.file_fingerprints(),
         }
         if trainer.is_global_zero:
-            save_relations(saved_relations(self.relations, training, half), run.model)
-            write_json(run.metrics, {"relations": self.figures, **training})
-        return self.figures
+            save_relation_artifact(make_relation_artifact(self.predictor, training, half), run.model)
+            write_json(run.metrics, {"relations": self.metrics, **training})
+        return self.metrics
 
     @torch.no_grad()
-    def _round(self) -> None:
+    def _round_to_float16(self) -> None:
         for parameter in self.model.parameters():
             if parameter.requires_grad:
                 parameter.copy_(parameter.half())
 
-    def _related(self, batch: list[RelatedSentences]) -> tuple[Tensor, Tensor]:
+    def _pair_logits(self, batch: list[SentenceRelations]) -> tuple[Tensor, Tensor]:
         """(P, 4) logits and (P,) int64 known relations of the pairs of a batch."""
         distinct = {text: row for row, text in enumerate(dict.fromkeys(text for texts, _ in batch for text in texts))}
         known = [(distinct[texts[i]], distinct[texts[j]], score) for texts, pairs in batch for i, j, score in pairs]
-        logits = self.relations.logits(self.relations.encode(list(distinct)), [(i, j) for i, j, _ in known])
+        logits = self.predictor.logits(self.predictor.encode(list(distinct)), [(i, j) for i, j, _ in known])
         return logits, torch.tensor([SCORES.index(score) for *_, score in known], dtype=torch.int64)
 
 
-def relation_figures(counts: Tensor) -> dict[str, dict[str, float | None]]:
+def relation_metrics(confusion: Tensor) -> dict[str, dict[str, float | None]]:
     """Precision and recall of each relation, and in the last row κ and accuracy of all; None where not defined.
 
     Args:
         counts: (4, 4) known (rows) by predicted relations, in the order of `SCORES`.
     """
-    table = counts.double()
+    table = confusion.double()
     rows: dict[str, dict[str, float | None]] = {}
-    for score, name in NAMES.items():
+    for score, name in RELATION_NAMES.items():
         place = SCORES.index(score)
         rows[name] = {
-            "precision": _number(table[place, place] / table[:, place].sum()),
-            "recall": _number(table[place, place] / table[place].sum()),
+            "precision": _metric_value(table[place, place] / table[:, place].sum()),
+            "recall": _metric_value(table[place, place] / table[place].sum()),
             "kappa": None,
             "accuracy": None,
         }
     accuracy = table.diagonal().sum() / table.sum()
-    total = {"precision": None, "recall": None, "kappa": _number(cohen_kappa(counts)), "accuracy": _number(accuracy)}
+    total = {
+        "precision": None,
+        "recall": None,
+        "kappa": _metric_value(cohen_kappa(confusion)),
+        "accuracy": _metric_value(accuracy),
+    }
     return rows | {"total": total}
 
 
-def _number(value: Tensor) -> float | None:
+def _metric_value(value: Tensor) -> float | None:
     return None if value.isnan() else round(float(value), 6)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from radreward.systems.sentence_eval.few_shot import SCORES
 from radreward.types import SentenceJudgement, SentenceScore
 
-PROBLEMS = {
+FORMAT_ERRORS = {
     "prose": "lines that are no part of the table",
     "broken row": "a row without an id, a sentence and a score; left out",
     "unknown id": "a row for a sentence that was not sent; left out",
@@ -26,15 +26,15 @@ PROBLEMS = {
 }
 """What can be wrong with an answer."""
 
-_STRAIGHT = str.maketrans(
+_NORMALIZED_PUNCTUATION = str.maketrans(
     {**dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb", '"'), **dict.fromkeys("\u2212\u2012\u2013", "-")}
 )
-_FENCE = re.compile(r"^[^\S\n]*+(?:```|~~~)[^\n]*$", re.M)
-_TYPE = r"(?:original|orig|reference|predicted|prediction|pred|candidate)"
+_CODE_FENCE = re.compile(r"^[^\S\n]*+(?:```|~~~)[^\n]*$", re.M)
+_ROW_TYPE = r"(?:original|orig|reference|predicted|prediction|pred|candidate)"
 _NUMBER = r"[-+]?(?:\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})"
-_START = re.compile(
+_ROW_START = re.compile(
     rf"""^[^\S\n]*+\|?[^\S\n]*+(?:
-      (?:\d{{1,4}}[^\S\n]*+[,|][^\S\n]*+)?["'*]*+(?P<row>{_TYPE})["'*]*+[^\S\n]*+[,|]
+      (?:\d{{1,4}}[^\S\n]*+[,|][^\S\n]*+)?["'*]*+(?P<row>{_ROW_TYPE})["'*]*+[^\S\n]*+[,|]
     | ["'*\#]*+[^\S\n]*+overall\b(?:[^\S\n]++(?:score|rating|impression|evaluation)\b)*+[^\S\n]*+
       (?:\([^)\n]{{0,40}}\))?[^\w\n.+-]{{0,12}}
       (?P<value>{_NUMBER})(?:[^\S\n]*+(?:/|out[^\S\n]++of)[^\S\n]*+5)?["'*]*+[^\S\n]*+(?=[,|.;]|$)
@@ -47,12 +47,12 @@ _START = re.compile(
 """Where a row begins: a sentence's, the overall score, a row of dashes with that score, or the explanation."""
 _QUOTED = r'"((?:[^"]|""){0,20000}+)"'
 _CELL = re.compile(rf"[^\S\n]*+(?:{_QUOTED}[^\S\n]*+(?=[,\n]|\Z)|([^,\n]*+))(,|\n|\Z)")
-_TOKENS = re.compile(r"(?:\band\b|[\s,;&/+\[\]()])+")
-_NONE = frozenset({"", "-", "--", "none", "n/a", "na", "null", "nil"})
+_ID_SEPARATORS = re.compile(r"(?:\band\b|[\s,;&/+\[\]()])+")
+_NO_COUNTERPART = frozenset({"", "-", "--", "none", "n/a", "na", "null", "nil"})
 _HEADER = re.compile(r"\W*(?:(?:case\W+)?type\W+id\b|$)", re.I)
 
 
-def read_answer(answer: str, original: Mapping[str, str], predicted: Mapping[str, str]) -> SentenceJudgement:
+def parse_sentence_answer(answer: str, reference: Mapping[str, str], candidate: Mapping[str, str]) -> SentenceJudgement:
     r"""The judgement in an answer, whatever stands around it.
 
     Rows are found by their type, so that prose and code fences around them, or an open quote, spoil no other row. Ids
@@ -74,7 +74,7 @@ def read_answer(answer: str, original: Mapping[str, str], predicted: Mapping[str
     >>> found.problems, found.status
     ({'prose': 1, 'no number': 1, 'missing row': 1}, 'partial: 1 of 3 sentences without a score')
     """
-    return _Reading(original, predicted).read(answer)
+    return _AnswerParser(reference, candidate).parse(answer)
 
 
 class _Cell(NamedTuple):
@@ -82,56 +82,56 @@ class _Cell(NamedTuple):
     quoted: bool
 
 
-class _Reading:
+class _AnswerParser:
     """One answer being read."""
 
-    def __init__(self, original: Mapping[str, str], predicted: Mapping[str, str]) -> None:
-        self.sides = (original, predicted)
-        self.texts = {name: _plain(text) for side in self.sides for name, text in side.items()}
-        self.known = set(self.texts.values())
-        self.problems: Counter[str] = Counter()
+    def __init__(self, reference: Mapping[str, str], candidate: Mapping[str, str]) -> None:
+        self.sides = (reference, candidate)
+        self.sentences = {name: _normalize(text) for side in self.sides for name, text in side.items()}
+        self.normalized_sentences = set(self.sentences.values())
+        self.format_errors: Counter[str] = Counter()
         self.scores: dict[str, SentenceScore] = {}
         self.overall: float | None = None
         self.explanation = ""
 
-    def read(self, answer: str) -> SentenceJudgement:
-        text = _FENCE.sub("", answer.replace("\r\n", "\n").replace("\r", "\n").translate(_STRAIGHT))
-        starts = list(_START.finditer(text))
-        self._prose(text[: starts[0].start()] if starts else text)
+    def parse(self, answer: str) -> SentenceJudgement:
+        text = _CODE_FENCE.sub("", answer.replace("\r\n", "\n").replace("\r", "\n").translate(_NORMALIZED_PUNCTUATION))
+        starts = list(_ROW_START.finditer(text))
+        self._count_prose(text[: starts[0].start()] if starts else text)
         ends = [start.start() for start in starts[1:]] + [len(text)]
         for start, end in zip(starts, ends, strict=False):
             if start["row"]:
-                self._rows(text[start.start() : end])
+                self._parse_rows(text[start.start() : end])
             elif start["why"]:
-                self.explanation = self.explanation or _unquoted(text[start.end() : end])
+                self.explanation = self.explanation or _unquote(text[start.end() : end])
             else:
-                self._overall(float(start["value"] or start["graded"]), text[start.end() : end])
-        return self._judgement()
+                self._parse_overall(float(start["value"] or start["graded"]), text[start.end() : end])
+        return self._to_judgement()
 
-    def _overall(self, value: float, rest: str) -> None:
+    def _parse_overall(self, value: float, rest: str) -> None:
         if not 0 <= value <= 5:
-            self.problems["overall outside"] += 1
+            self.format_errors["overall outside"] += 1
         elif self.overall is None:
             self.overall = value
         if rest.startswith((",", "|")):  # the explanation may stand in the same row
-            self.explanation = self.explanation or _unquoted(rest[1:])
+            self.explanation = self.explanation or _unquote(rest[1:])
         else:
-            self._prose(rest)
+            self._count_prose(rest)
 
-    def _rows(self, chunk: str) -> None:
+    def _parse_rows(self, chunk: str) -> None:
         """The rows at the beginning of a chunk: one, or several on a line; what follows them is prose."""
         line, _, rest = chunk.partition("\n")
         if line.lstrip().startswith("|"):
             cells = [_Cell(cell.strip().strip("*"), quoted=False) for cell in line.strip().strip("|").split("|")]
         else:
-            cells, rest = _cells(chunk)
-        self._prose(rest)
-        for place, row in enumerate(_several(cells)):
-            problem = self._row([cell.text for cell in row], exact=place > 0)
+            cells, rest = _split_cells(chunk)
+        self._count_prose(rest)
+        for place, row in enumerate(_split_rows(cells)):
+            problem = self._parse_row([cell.text for cell in row], require_exact=place > 0)
             if problem:
-                self.problems[problem] += 1
+                self.format_errors[problem] += 1
 
-    def _row(self, values: list[str], exact: bool) -> str | None:
+    def _parse_row(self, values: list[str], require_exact: bool) -> str | None:
         """Take the cells of a row; returns the problem that keeps it out.
 
         A row within a line has to give its sentence exactly: an unquoted sentence could hold what looks like a row.
@@ -144,14 +144,14 @@ class _Reading:
             return "broken row"
         name, *middle, score = values[1:]
         name = name.strip(" .()[]:*")
-        if name not in self.texts:
+        if name not in self.sentences:
             return "unknown id"
         # A sentence without quotes may have commas; ids after it may have them too. A lone cell may be either.
         first = len(middle)
         while first > (len(middle) > 1) and _looks_like_ids(middle[first - 1]):
             first -= 1
-        said = _plain(",".join(middle[:first]))
-        if said != self.texts[name] and (exact or (said and said in self.known)):
+        said = _normalize(",".join(middle[:first]))
+        if said != self.sentences[name] and (require_exact or (said and said in self.normalized_sentences)):
             return "other sentence"
         if not re.fullmatch(_NUMBER, score.strip("*")):
             return "no number"
@@ -160,26 +160,26 @@ class _Reading:
             return "outside the set"
         if name in self.scores:
             return "repeated id"
-        self.scores[name] = SentenceScore(number, self._matches(name, number, " ".join(middle[first:])))
+        self.scores[name] = SentenceScore(number, self._parse_counterparts(name, number, " ".join(middle[first:])))
         return None
 
-    def _matches(self, name: str, score: float, said: str) -> tuple[int, ...]:
-        others = list(self.sides[name in self.sides[0]])  # those of the other report
-        names = [token for token in _TOKENS.split(said) if token.lower() not in _NONE]
-        self.problems["unknown match"] += sum(token not in others for token in names)
+    def _parse_counterparts(self, sentence_id: str, score: float, cell: str) -> tuple[int, ...]:
+        others = list(self.sides[sentence_id in self.sides[0]])  # those of the other report
+        names = [token for token in _ID_SEPARATORS.split(cell) if token.lower() not in _NO_COUNTERPART]
+        self.format_errors["unknown match"] += sum(token not in others for token in names)
         matches = tuple(sorted({others.index(token) for token in names if token in others}))
-        self.problems["match without score"] += bool(matches) != (score != 0)
+        self.format_errors["match without score"] += bool(matches) != (score != 0)
         return matches
 
-    def _prose(self, text: str) -> None:
-        self.problems["prose"] += sum(not _HEADER.match(line) for line in text.split("\n") if line.strip())
+    def _count_prose(self, text: str) -> None:
+        self.format_errors["prose"] += sum(not _HEADER.match(line) for line in text.split("\n") if line.strip())
 
-    def _judgement(self) -> SentenceJudgement:
+    def _to_judgement(self) -> SentenceJudgement:
         original, predicted = (tuple(self.scores.get(name) for name in side) for side in self.sides)
-        missing = len(self.texts) - len(self.scores)
-        self.problems["missing row"] += missing
-        self.problems["no overall"] += self.overall is None
-        lacks = [f"{missing} of {len(self.texts)} sentences without a score"] if missing else []
+        missing = len(self.sentences) - len(self.scores)
+        self.format_errors["missing row"] += missing
+        self.format_errors["no overall"] += self.overall is None
+        lacks = [f"{missing} of {len(self.sentences)} sentences without a score"] if missing else []
         lacks += ["no overall score"] if self.overall is None else []
         status = f"partial: {', '.join(lacks)}" if lacks else "ok"
         if not self.scores and self.overall is None:
@@ -189,12 +189,12 @@ class _Reading:
             predicted,
             self.overall,
             self.explanation,
-            {name: count for name, count in self.problems.items() if count},
+            {name: count for name, count in self.format_errors.items() if count},
             status,
         )
 
 
-def _cells(chunk: str) -> tuple[list[_Cell], str]:
+def _split_cells(chunk: str) -> tuple[list[_Cell], str]:
     """The cells of the first record of a text, and what follows it."""
     cells = []
     for found in _CELL.finditer(chunk):  # one after the other: a cell may be anything
@@ -206,11 +206,11 @@ def _cells(chunk: str) -> tuple[list[_Cell], str]:
     return cells, ""
 
 
-def _several(cells: Sequence[_Cell]) -> Iterator[list[_Cell]]:
+def _split_rows(cells: Sequence[_Cell]) -> Iterator[list[_Cell]]:
     """The rows on one line: another begins where a type stands unquoted after a whole row."""
     row: list[_Cell] = []
     for cell in cells:
-        if len(row) >= 4 and not cell.quoted and re.fullmatch(_TYPE, cell.text, re.I):
+        if len(row) >= 4 and not cell.quoted and re.fullmatch(_ROW_TYPE, cell.text, re.I):
             yield row
             row = []
         row.append(cell)
@@ -218,15 +218,15 @@ def _several(cells: Sequence[_Cell]) -> Iterator[list[_Cell]]:
 
 
 def _looks_like_ids(cell: str) -> bool:
-    tokens = [token for token in _TOKENS.split(cell) if token]
-    return cell.lower() in _NONE or all(re.fullmatch(r"[a-z]{1,2}|[A-Z]{1,2}|-", token) for token in tokens)
+    tokens = [token for token in _ID_SEPARATORS.split(cell) if token]
+    return cell.lower() in _NO_COUNTERPART or all(re.fullmatch(r"[a-z]{1,2}|[A-Z]{1,2}|-", token) for token in tokens)
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     text = text.strip().strip("*|").strip()
     quoted = re.match(_QUOTED, text)
     return quoted[1].replace('""', '"').strip() if quoted else text.strip('"').strip()

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from radreward.llm import ChatModel
-from radreward.systems.sentence_eval.judges.base import nearest_score
-from radreward.systems.sentence_eval.refinement_prompt import ask_refined, read_refined
+from radreward.systems.sentence_eval.judges.base import round_to_score
+from radreward.systems.sentence_eval.refinement_prompt import parse_refined_report, refinement_messages
 from radreward.types import ChatRequest, SentenceJudgement, SentenceScore
 
 
@@ -17,11 +17,11 @@ class Correction(NamedTuple):
 
     action: Literal["drop", "add"]
     sentence: str
-    score: float
+    judged_score: float
     """By which it is judged: -1 for a contradiction, 0 for what has no counterpart."""
 
 
-class Revision(NamedTuple):
+class RefinedReport(NamedTuple):
     """A corrected report."""
 
     text: str
@@ -32,23 +32,23 @@ class Revision(NamedTuple):
     """"ok", "unchanged" where there was nothing to correct, or why there is no report."""
 
 
-class Reviser(ABC):
+class ReportRefiner(ABC):
     """Corrects candidates; one abstract method."""
 
     @abstractmethod
-    def revise(
+    def refine(
         self,
         references: Sequence[Sequence[str]],
         candidates: Sequence[Sequence[str]],
         judgements: Sequence[SentenceJudgement],
-    ) -> list[Revision]:
+    ) -> list[RefinedReport]:
         """Corrected reports in the order and length of the input, all given as sentences.
 
         Called with judgements that have a score at least, or an explanation.
         """
 
 
-class RuleReviser(Reviser):
+class RuleRefiner(ReportRefiner):
     """Applies the corrections that a judge's scores list, without a language model.
 
     A sentence of the candidate that is judged a contradiction or without a counterpart is dropped; one of the reference
@@ -66,46 +66,50 @@ class RuleReviser(Reviser):
     ('No edema. Clear.', ['drop', 'add'])
     """
 
-    def revise(
+    def refine(
         self,
         references: Sequence[Sequence[str]],
         candidates: Sequence[Sequence[str]],
         judgements: Sequence[SentenceJudgement],
-    ) -> list[Revision]:
-        """See `Reviser.revise`."""
-        return [_corrected(*entry) for entry in zip(references, candidates, judgements, strict=True)]
+    ) -> list[RefinedReport]:
+        """See `ReportRefiner.revise`."""
+        return [_apply_corrections(*entry) for entry in zip(references, candidates, judgements, strict=True)]
 
 
-def _corrected(reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement) -> Revision:
-    wrong = [place for place, score in enumerate(judgement.predicted) if _is_wrong(score)]
+def _apply_corrections(
+    reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement
+) -> RefinedReport:
+    wrong = [place for place, score in enumerate(judgement.candidate_scores) if _is_wrong(score)]
     placed = {(place, -1): text for place, text in enumerate(candidate) if place not in wrong}
-    corrections = [Correction("drop", candidate[place], _category(judgement.predicted[place])) for place in wrong]
+    corrections = [
+        Correction("drop", candidate[place], _rounded_score(judgement.candidate_scores[place])) for place in wrong
+    ]
     behind = -1
-    for place, (text, score) in enumerate(zip(reference, judgement.original, strict=True)):
+    for place, (text, score) in enumerate(zip(reference, judgement.reference_scores, strict=True)):
         if _is_wrong(score):
             placed[behind, place] = text
-            corrections.append(Correction("add", text, _category(score)))
+            corrections.append(Correction("add", text, _rounded_score(score)))
         elif score is not None:
             behind = max((match for match in score.matches if match not in wrong), default=behind)
-    text = " ".join(_ended(placed[key]) for key in sorted(placed)) if corrections else " ".join(candidate)
+    text = " ".join(_with_full_stop(placed[key]) for key in sorted(placed)) if corrections else " ".join(candidate)
     status = "ok" if corrections else "unchanged"
-    return Revision(text, tuple(corrections), status if text.strip() else "not revised: nothing would be left")
+    return RefinedReport(text, tuple(corrections), status if text.strip() else "not revised: nothing would be left")
 
 
-def _category(score: SentenceScore | None) -> float:
-    return 1.0 if score is None else nearest_score(score.score)
+def _rounded_score(score: SentenceScore | None) -> float:
+    return 1.0 if score is None else round_to_score(score.score)
 
 
 def _is_wrong(score: SentenceScore | None) -> bool:
-    return _category(score) <= 0
+    return _rounded_score(score) <= 0
 
 
-def _ended(sentence: str) -> str:
+def _with_full_stop(sentence: str) -> str:
     """With a stop, so that the next sentence is another."""
     return sentence if sentence.endswith((".", "!", "?", ":")) else f"{sentence}."
 
 
-class ChatReviser(Reviser):
+class ChatRefiner(ReportRefiner):
     """Lets a chat model work the judge's explanation into the candidate; it does not see the reference.
 
     Args:
@@ -116,18 +120,20 @@ class ChatReviser(Reviser):
     def __init__(self, model: ChatModel, max_tokens: int = 2048) -> None:
         self.model, self.max_tokens = model, max_tokens
 
-    def revise(
+    def refine(
         self,
         references: Sequence[Sequence[str]],
         candidates: Sequence[Sequence[str]],
         judgements: Sequence[SentenceJudgement],
-    ) -> list[Revision]:
-        """See `Reviser.revise`."""
+    ) -> list[RefinedReport]:
+        """See `ReportRefiner.revise`."""
         texts = [" ".join(sentences) for sentences in candidates]
         said = [place for place, judgement in enumerate(judgements) if judgement.explanation.strip()]
         answers = self.model.complete(
             [
-                ChatRequest(ask_refined(texts[place], judgements[place].explanation), max_tokens=self.max_tokens)
+                ChatRequest(
+                    refinement_messages(texts[place], judgements[place].explanation), max_tokens=self.max_tokens
+                )
                 for place in said
             ]
         )
@@ -135,12 +141,12 @@ class ChatReviser(Reviser):
         revisions = []
         for place, text in enumerate(texts):
             if place not in found:
-                revisions.append(Revision("", (), "not revised: no explanation"))
+                revisions.append(RefinedReport("", (), "not revised: no explanation"))
                 continue
             answer = found[place]
-            report, problem = read_refined(answer.text) if answer.status == "ok" else ("", answer.status)
-            if problem is None and answer.finish == "length":
+            report, problem = parse_refined_report(answer.text) if answer.status == "ok" else ("", answer.status)
+            if problem is None and answer.finish_reason == "length":
                 report, problem = "", "cut off"
             status = f"not revised: {problem}" if problem else "unchanged" if report == text else "ok"
-            revisions.append(Revision(report, (), status))
+            revisions.append(RefinedReport(report, (), status))
         return revisions

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from radreward.errors import InputError
-from radreward.scorers.base import OK, Scorer
+from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.systems.sentence_eval.judges import RelationJudge, SentenceJudge
 from radreward.systems.sentence_eval.regressors import Regressor
 from radreward.systems.sentence_eval.score_features import FEATURE_SETS, FeatureSet, feature_names, feature_values
@@ -21,12 +21,12 @@ from radreward.text.sentence_splitter import split_sentences
 from radreward.types import Scores, SentenceJudgement
 
 CONFIG, REGRESSOR, JUDGE = "sentences.json", "regressor.safetensors", "judge"
-SHIPPED = Path(__file__).with_name("embedded") / "scorer"
+EMBEDDED_DIR = Path(__file__).with_name("embedded") / "scorer"
 """The scorer that comes with the package."""
 FORMAT = 1
-WINDOW = 512
+PAIRS_PER_BATCH = 512
 """Pairs that are held at a time."""
-_KEYS = frozenset({"format", "judge", "features", "regressor", "training"})
+_CONFIG_KEYS = frozenset({"format", "judge", "features", "regressor", "training"})
 
 
 class JudgedSentence(NamedTuple):
@@ -63,33 +63,38 @@ class SentenceScorer(Scorer):
         self,
         judge: SentenceJudge,
         regressor: Regressor | None = None,
-        features: FeatureSet = "findings",
-        training: dict[str, Any] | None = None,
+        feature_set: FeatureSet = "findings",
+        training_info: dict[str, Any] | None = None,
     ) -> None:
-        self.names = feature_names(features)
-        self.judge, self.regressor, self.features, self.training = judge, regressor, features, dict(training or {})
+        self.feature_names = feature_names(feature_set)
+        self.judge, self.regressor, self.feature_set, self.training_info = (
+            judge,
+            regressor,
+            feature_set,
+            dict(training_info or {}),
+        )
 
     @property
     def sub_names(self) -> tuple[str, ...]:
         """The features, as columns."""
-        return self.names
+        return self.feature_names
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer.score_texts`."""
         rows: list[tuple[float, ...]] = []
         status: list[str] = []
         evidence: list[tuple[JudgedSentence, ...] | None] = []
-        for begin in range(0, len(references), WINDOW):
-            pair = references[begin : begin + WINDOW], candidates[begin : begin + WINDOW]
+        for begin in range(0, len(references), PAIRS_PER_BATCH):
+            pair = references[begin : begin + PAIRS_PER_BATCH], candidates[begin : begin + PAIRS_PER_BATCH]
             sides = [[split_sentences(text) for text in texts] for texts in pair]
             for ours, theirs, judgement in zip(*sides, self.judge.judge(*sides), strict=True):
-                found = _status(ours, theirs, judgement)
-                own = feature_values(self.features, judgement, ours, theirs) if found == OK else None
+                found = _pair_status(ours, theirs, judgement)
+                own = feature_values(self.feature_set, judgement, ours, theirs) if found == STATUS_OK else None
                 overall = math.nan if judgement.overall is None else judgement.overall
-                rows.append((overall, *(own or (math.nan,) * len(self.names))))
+                rows.append((overall, *(own or (math.nan,) * len(self.feature_names))))
                 status.append(found)
                 evidence.append(_evidence(ours, theirs, judgement) if own else None)
-        table = np.array(rows, dtype=np.float64).reshape(-1, 1 + len(self.names))
+        table = np.array(rows, dtype=np.float64).reshape(-1, 1 + len(self.feature_names))
         known = np.isfinite(table[:, 1:]).all(1)
         total = np.where(known, table[:, 0], np.nan)
         if self.regressor is not None:
@@ -104,7 +109,7 @@ class SentenceScorer(Scorer):
 
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
-        digest = hashlib.sha256(f"{self.features} {self.judge.fingerprint()}".encode())
+        digest = hashlib.sha256(f"{self.feature_set} {self.judge.fingerprint()}".encode())
         if self.regressor is not None:
             digest.update(self.regressor.fingerprint().encode())
         return digest.hexdigest()
@@ -129,9 +134,9 @@ class SentenceScorer(Scorer):
         config = {
             "format": FORMAT,
             "judge": judge,
-            "features": self.features,
+            "features": self.feature_set,
             "regressor": None if self.regressor is None else REGRESSOR,
-            "training": self.training,
+            "training": self.training_info,
         }
         (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
 
@@ -140,9 +145,9 @@ class SentenceScorer(Scorer):
         cls,
         folder: str | Path | None = None,
         precision: Literal["fp32"] = "fp32",
-        too_long: Literal["reject", "truncate"] = "reject",
+        on_too_long: Literal["reject", "truncate"] = "reject",
         device: str = "cpu",
-        download: bool = False,
+        allow_download: bool = False,
         judge: SentenceJudge | None = None,
     ) -> SentenceScorer:
         """What `save_pretrained` wrote; without a folder the judge and the regressor of the package.
@@ -160,8 +165,8 @@ class SentenceScorer(Scorer):
         """
         if precision != "fp32":
             raise InputError(f"precision: Expected fp32 for scores of sentences but got {precision}.")
-        path = Path(folder or SHIPPED, CONFIG)
-        config = _config(path)
+        path = Path(folder or EMBEDDED_DIR, CONFIG)
+        config = _read_config(path)
         if judge is None:
             if config["judge"] == "given":
                 raise InputError(
@@ -169,28 +174,30 @@ class SentenceScorer(Scorer):
                     "`SentenceScorer.from_pretrained(folder, judge=ChatJudge(...))`."
                 )
             name = config["judge"] if config["judge"] != JUDGE else path.with_name(JUDGE)
-            judge = RelationJudge.from_pretrained(name, device, download)
+            judge = RelationJudge.from_pretrained(name, device, allow_download)
         regressor = Regressor.load(path.with_name(REGRESSOR)) if config["regressor"] else None
         if regressor is not None:
-            _check_features(regressor, len(feature_names(config["features"])), path.with_name(REGRESSOR))
+            _check_feature_count(regressor, len(feature_names(config["features"])), path.with_name(REGRESSOR))
         return cls(judge, regressor, config["features"], config["training"])
 
 
-def _status(ours: Sequence[str], theirs: Sequence[str], judgement: SentenceJudgement) -> str:
+def _pair_status(reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement) -> str:
     """Whether the pair has a score: every sentence of both reports has one."""
-    for side, texts in (("reference", ours), ("candidate", theirs)):
+    for side, texts in (("reference", reference), ("candidate", candidate)):
         if not texts:
             return f"no sentence in the {side}"
     if any(entry is None for side in judgement[:2] for entry in side):
         return judgement.status
-    return OK
+    return STATUS_OK
 
 
-def _evidence(ours: Sequence[str], theirs: Sequence[str], judgement: SentenceJudgement) -> tuple[JudgedSentence, ...]:
+def _evidence(
+    reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement
+) -> tuple[JudgedSentence, ...]:
     shown = []
     sides: tuple[tuple[Literal["reference", "candidate"], Sequence[str], Sequence[str], Any], ...] = (
-        ("reference", ours, theirs, judgement.original),
-        ("candidate", theirs, ours, judgement.predicted),
+        ("reference", reference, candidate, judgement.reference_scores),
+        ("candidate", candidate, reference, judgement.candidate_scores),
     )
     for side, texts, others, entries in sides:
         for text, entry in zip(texts, entries, strict=True):
@@ -198,12 +205,12 @@ def _evidence(ours: Sequence[str], theirs: Sequence[str], judgement: SentenceJud
     return tuple(shown)
 
 
-def _config(path: Path) -> dict[str, Any]:
+def _read_config(path: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: Expected the settings of a scorer of sentences ({error}).") from error
-    if not isinstance(config, dict) or set(config) != _KEYS or config["format"] != FORMAT:
+    if not isinstance(config, dict) or set(config) != _CONFIG_KEYS or config["format"] != FORMAT:
         raise InputError(f"{path}: Expected `format` {FORMAT}, `judge`, `features`, `regressor` and `training`.")
     if config["judge"] not in ("embedded", JUDGE, "given"):
         raise InputError(f"{path}: Expected `judge` to be embedded, judge or given but got {config['judge']!r}.")
@@ -216,7 +223,7 @@ def _config(path: Path) -> dict[str, Any]:
     return config
 
 
-def _check_features(regressor: Regressor, count: int, path: Path) -> None:
+def _check_feature_count(regressor: Regressor, count: int, path: Path) -> None:
     try:
         regressor.predict(np.zeros((1, count)))
     except (IndexError, ValueError) as error:

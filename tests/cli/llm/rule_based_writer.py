@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 
 REFERENCE = (
     "There is a small left pleural effusion. Mild cardiomegaly is seen. There is a right rib fracture. "
@@ -16,7 +16,7 @@ LOST = {"good": 1, "fair": 3, "bad": 5}
 
 def counted(**counts: int) -> str:
     """Counts of RadCliQ as an answer has them."""
-    found = dict.fromkeys(RadCliQ().tags, 0) | counts
+    found = dict.fromkeys(RadCliQCriteria().tags, 0) | counts
     return "[Counts]\n" + "\n".join(f"{tag}: {count}" for tag, count in found.items())
 
 

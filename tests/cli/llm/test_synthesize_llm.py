@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from radreward.cli import main
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.data.records import read_groups
 
 
@@ -56,7 +56,7 @@ def test_tiers_are_groups_that_fit_takes(
     assert not out.exists()
     assert main(command) == 0
     assert len(server.asked) == 6
-    groups = list(read_groups(out / "written.jsonl", RadCliQ()))
+    groups = list(read_groups(out / "written.jsonl", RadCliQCriteria()))
     assert [group.id for group in groups] == ["a", "b"]
     assert [[c.errors["omission"] for c in group.candidates if c.errors] for group in groups] == [[1, 3, 5], [1, 3, 5]]
     assert rows(out / "rejects.jsonl") == []
@@ -155,7 +155,7 @@ def test_injection_asks_for_errors_that_are_drawn(talk: Callable[..., Any], repo
 def pairs(tmp_path: Path) -> Path:
     path = tmp_path / "pairs.jsonl"
     candidate = " ".join(writer.SENTENCES[2:])
-    known = dict.fromkeys(RadCliQ().tags, 0) | {"omission": 2}
+    known = dict.fromkeys(RadCliQCriteria().tags, 0) | {"omission": 2}
     entries = [
         {"id": "known", "reference": writer.REFERENCE, "candidate": candidate, "errors": known},
         {"id": "open", "reference": f"{writer.REFERENCE} No edema.", "candidate": candidate},
@@ -275,7 +275,7 @@ def test_answers_that_are_missing_are_counted_and_asked_again(
     reason: str,
 ) -> None:
     server = talk(writer.honest)
-    monkeypatch.setattr("radreward.llm.openai_server.LONGEST_WAIT", 0.0)
+    monkeypatch.setattr("radreward.llm.openai_server.MAX_BACKOFF", 0.0)
     out = tmp_path / "written"
     command = ["write", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}"]
     assert main([*command, *arguments]) == 1

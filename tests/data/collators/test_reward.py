@@ -1,14 +1,14 @@
 import pytest
 import torch
 
-from radreward.criteria import RadCliQ
-from radreward.data.collators.reward import PackedGroups, Prompts, TooLong
+from radreward.criteria import RadCliQCriteria
+from radreward.data.collators.reward import PromptEncoder, PromptTooLongError, RewardCollator
 from radreward.errors import InputError
-from radreward.prompts import PairTemplate, PromptTemplate
+from radreward.prompts import PlainPairTemplate, PromptTemplate
 from radreward.systems.er2score.prompt import InstructionTemplate
 from radreward.types import Candidate, ReportGroup
 
-NONE = dict.fromkeys(RadCliQ().tags, 0.0)
+NONE = dict.fromkeys(RadCliQCriteria().tags, 0.0)
 
 
 def _group(*omissions: float, text: str = "No effusion.") -> ReportGroup:
@@ -16,49 +16,51 @@ def _group(*omissions: float, text: str = "No effusion.") -> ReportGroup:
 
 
 def test_a_batch_has_targets_and_pairs_within_groups_only() -> None:
-    batch = PackedGroups(RadCliQ(), "tiny-bert").collate([_group(0, 2), _group(1, 1, 0)])
+    batch = RewardCollator(RadCliQCriteria(), "tiny-bert").collate([_group(0, 2), _group(1, 1, 0)])
     assert batch.targets.group.tolist() == [0, 0, 1, 1, 1]
     assert batch.targets.pairs.tolist() == [[0, 1], [4, 2], [4, 3]]
     assert torch.equal(batch.targets.quality[:, 1], torch.tensor([0.0, -2, -1, -1, 0]))
-    assert (batch.ids, batch.truncated) == (("a", "a"), 0)
+    assert (batch.ids, batch.num_truncated) == (("a", "a"), 0)
 
 
 def test_too_long_is_an_error_that_names_group_candidate_and_lengths() -> None:
-    collator = PackedGroups(RadCliQ(), "tiny-bert", max_length=20)
+    collator = RewardCollator(RadCliQCriteria(), "tiny-bert", max_length=20)
     with pytest.raises(InputError, match=r"group 'a', candidate 1: .* at most 20 tokens but the prompt has"):
         collator.collate([_group(0, 1)])
 
 
 @pytest.mark.parametrize("name", ["tiny-bert", "tiny-llama", "embedded"])
-@pytest.mark.parametrize("template", [PairTemplate(), InstructionTemplate()])
+@pytest.mark.parametrize("template", [PlainPairTemplate(), InstructionTemplate()])
 @pytest.mark.parametrize("short", range(0, 24, 3))
 def test_truncation_keeps_beginnings_and_what_the_template_puts_around(
     name: str, template: PromptTemplate, short: int
 ) -> None:
-    whole = Prompts(name, RadCliQ(), template, 10_000)
+    whole = PromptEncoder(name, RadCliQCriteria(), template, 10_000)
     texts = "Small left effusion, no pneumothorax.", "Unremarkable cardiac silhouette."
-    path = whole.path(*texts)
-    room = whole.tokens.count(texts[0]) + whole.tokens.count(texts[1])
+    path = whole.token_segments(*texts)
+    room = whole.segment_tokenizer.length(texts[0]) + whole.segment_tokenizer.length(texts[1])
     limit = sum(map(len, path)) - min(short, room - 2)
-    cut, was_cut = Prompts(name, RadCliQ(), template, limit).fit(*texts, cut=True)
+    cut, was_cut = PromptEncoder(name, RadCliQCriteria(), template, limit).encode(*texts, truncate=True)
     assert limit - 2 <= sum(map(len, cut)) <= limit
     assert was_cut == (limit < sum(map(len, path)))
     assert [piece[:3] for piece in cut] == [piece[:3] for piece in path] or short > 8
-    assert [piece[-1] for piece in cut][-1] == path[-1][-1] or isinstance(template, PairTemplate)
+    assert [piece[-1] for piece in cut][-1] == path[-1][-1] or isinstance(template, PlainPairTemplate)
 
 
 def test_truncation_is_counted_in_the_batch() -> None:
-    batch = PackedGroups(RadCliQ(), "tiny-bert", max_length=20, too_long="truncate").collate([_group(0, 1)])
-    assert batch.truncated == 2
+    batch = RewardCollator(RadCliQCriteria(), "tiny-bert", max_length=20, on_too_long="truncate").collate(
+        [_group(0, 1)]
+    )
+    assert batch.num_truncated == 2
 
 
 def test_no_room_is_an_error() -> None:
-    with pytest.raises(TooLong, match="leaves none"):
-        Prompts("tiny-llama", RadCliQ(), InstructionTemplate(), 100).fit("a", "b", cut=True)
+    with pytest.raises(PromptTooLongError, match="leaves none"):
+        PromptEncoder("tiny-llama", RadCliQCriteria(), InstructionTemplate(), 100).encode("a", "b", truncate=True)
 
 
 def test_missing_and_unknown_errors_name_group_and_candidate() -> None:
-    collator = PackedGroups(RadCliQ(), "tiny-bert")
+    collator = RewardCollator(RadCliQCriteria(), "tiny-bert")
     with pytest.raises(InputError, match="group 'a', candidate 1: Expected errors by criterion"):
         collator.collate([ReportGroup("a", "x", (Candidate("y"),))])
     with pytest.raises(InputError, match="group 'a', candidate 1: unknown criterion 'noise'"):
@@ -68,13 +70,13 @@ def test_missing_and_unknown_errors_name_group_and_candidate() -> None:
 @pytest.mark.parametrize("text", ["[SEP] [CLS]", "</s><s>", "<|eot_id|>", "<pad>"])
 @pytest.mark.parametrize("name", ["embedded", "tiny-bert", "tiny-llama"])
 def test_report_text_never_becomes_a_special_token(name: str, text: str) -> None:
-    prompts = Prompts(name, RadCliQ(), PairTemplate(), 512)
-    clean, tried = prompts.path("a", "b"), prompts.path("a", f"b{text}")
-    special = set(prompts.tokens.tokenizer.all_special_ids)
+    prompts = PromptEncoder(name, RadCliQCriteria(), PlainPairTemplate(), 512)
+    clean, tried = prompts.token_segments("a", "b"), prompts.token_segments("a", f"b{text}")
+    special = set(prompts.segment_tokenizer.tokenizer.all_special_ids)
     count = [sum(token in special for piece in path for token in piece) for path in (clean, tried)]
     assert count[0] == count[1]
 
 
 def test_equal_pieces_are_equal_tokens_whatever_follows() -> None:
-    prompts = Prompts("embedded", RadCliQ(), InstructionTemplate(), 512)
-    assert prompts.path("one", "effusion")[:2] == prompts.path("one", "s are clear")[:2]
+    prompts = PromptEncoder("embedded", RadCliQCriteria(), InstructionTemplate(), 512)
+    assert prompts.token_segments("one", "effusion")[:2] == prompts.token_segments("one", "s are clear")[:2]

@@ -3,41 +3,47 @@
 import pytest
 import torch
 
-from radreward.criteria import RadCliQ
-from radreward.data.collators.sft import IGNORED, CountsOnly, Responses
+from radreward.criteria import RadCliQCriteria
+from radreward.data.collators.sft import IGNORE_INDEX, CountsOnlyWriter, SFTCollator
 from radreward.data.packing import unpack
 from radreward.errors import InputError
-from radreward.synthesis.fact_analysis_writer import FactAnalyses
+from radreward.synthesis.fact_analysis_writer import FactAnalysisWriter
 from radreward.synthesis.pipeline import synthesize
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.types import Candidate, ReportGroup
 
-GROUPS = list(synthesize(RadCliQ(), 4, seed=3, length="plain"))
+GROUPS = list(synthesize(RadCliQCriteria(), 4, seed=3, granularity="plain"))
 
 
-def collator(**settings: object) -> Responses:
-    given = {"template": RadReasonTemplate(instructed=False), "writer": FactAnalyses(varied=False), **settings}
-    return Responses(RadCliQ(), "tiny-generator", **given)  # type: ignore[arg-type]
+def collator(**settings: object) -> SFTCollator:
+    given = {
+        "template": RadReasonTemplate(include_instruction=False),
+        "writer": FactAnalysisWriter(vary_wording=False),
+        **settings,
+    }
+    return SFTCollator(RadCliQCriteria(), "tiny-generator", **given)  # type: ignore[arg-type]
 
 
 def test_labels_are_the_answers_and_nothing_else() -> None:
     made = collator()
     batch = made.collate(GROUPS)
-    wanted = {tuple(made.questions.answer(answer)) for answer in batch.answers}
+    wanted = {tuple(made.prompt_encoder.encode_answer(answer)) for answer in batch.answers}
     found = set()
-    for row, leaf in batch.packed.leaves.tolist():
-        own = batch.labels[row][batch.packed.nodes[row] == leaf]
-        found.add(tuple(own[own != IGNORED].tolist()))
+    for row, leaf in batch.packed.candidate_nodes.tolist():
+        own = batch.labels[row][batch.packed.node_ids[row] == leaf]
+        found.add(tuple(own[own != IGNORE_INDEX].tolist()))
     assert found == wanted
-    assert int((batch.labels != IGNORED).sum()) == sum(len(made.questions.answer(answer)) for answer in batch.answers)
+    assert int((batch.labels != IGNORE_INDEX).sum()) == sum(
+        len(made.prompt_encoder.encode_answer(answer)) for answer in batch.answers
+    )
 
 
 def test_a_label_is_the_token_behind() -> None:
     batch = collator().collate(GROUPS[:1])
-    for row, leaf in batch.packed.leaves.tolist():
-        columns = (batch.packed.nodes[row] == leaf).nonzero().flatten()
+    for row, leaf in batch.packed.candidate_nodes.tolist():
+        columns = (batch.packed.node_ids[row] == leaf).nonzero().flatten()
         tokens, labels = batch.packed.input_ids[row, columns], batch.labels[row, columns]
-        at = (labels != IGNORED).nonzero().flatten()
+        at = (labels != IGNORE_INDEX).nonzero().flatten()
         assert labels[at].tolist() == tokens[at + 1].tolist()
         assert int(at[-1]) == len(columns) - 2
 
@@ -45,30 +51,32 @@ def test_a_label_is_the_token_behind() -> None:
 def test_separate_rows_hold_the_same_tokens_and_labels() -> None:
     made = collator()
     batch = made.collate(GROUPS)
-    apart, labels = made.separate(batch)
+    apart, labels = made.unpacked(batch)
     assert len(apart.input_ids) == len(batch.prompts)
     assert len(batch.packed.input_ids) == len(GROUPS)
     assert unpack(apart) == unpack(batch.packed)
-    assert torch.equal(labels[labels != IGNORED].sort().values, batch.labels[batch.labels != IGNORED].sort().values)
+    assert torch.equal(
+        labels[labels != IGNORE_INDEX].sort().values, batch.labels[batch.labels != IGNORE_INDEX].sort().values
+    )
 
 
 def test_answers_state_the_known_errors() -> None:
     made = collator()
     batch = made.collate(GROUPS)
-    for answer, errors in zip(batch.answers, batch.errors.tolist(), strict=True):
-        assert made.template.parse(answer, RadCliQ()).values == tuple(errors)
+    for answer, errors in zip(batch.answers, batch.error_counts.tolist(), strict=True):
+        assert made.template.parse(answer, RadCliQCriteria()).values == tuple(errors)
 
 
 def test_the_same_reports_have_the_same_answer() -> None:
-    varied = collator(writer=FactAnalyses())
-    assert varied.collate(GROUPS).answers == collator(writer=FactAnalyses()).collate(GROUPS).answers
-    assert varied.collate(GROUPS).answers != collator(writer=FactAnalyses(), seed=1).collate(GROUPS).answers
+    varied = collator(writer=FactAnalysisWriter())
+    assert varied.collate(GROUPS).answers == collator(writer=FactAnalysisWriter()).collate(GROUPS).answers
+    assert varied.collate(GROUPS).answers != collator(writer=FactAnalysisWriter(), seed=1).collate(GROUPS).answers
 
 
 def test_numbers_alone_are_an_answer_too() -> None:
-    group = ReportGroup("g", "a", (Candidate("b", dict.fromkeys(RadCliQ().tags, 1.0)),))
-    batch = collator(writer=CountsOnly()).collate([group])
-    assert RadReasonTemplate().parse(batch.answers[0], RadCliQ()).values == (1.0,) * 6
+    group = ReportGroup("g", "a", (Candidate("b", dict.fromkeys(RadCliQCriteria().tags, 1.0)),))
+    batch = collator(writer=CountsOnlyWriter()).collate([group])
+    assert RadReasonTemplate().parse(batch.answers[0], RadCliQCriteria()).values == (1.0,) * 6
 
 
 @pytest.mark.parametrize(
@@ -93,5 +101,5 @@ def test_unknown_errors_are_refused() -> None:
 def test_the_length_is_what_a_row_holds() -> None:
     made = collator()
     assert [made.length(group) for group in GROUPS] == [
-        int((made.collate([group]).packed.nodes >= 0).sum()) for group in GROUPS
+        int((made.collate([group]).packed.node_ids >= 0).sum()) for group in GROUPS
     ]

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.criteria import Criteria, Criterion, RadCliQ, RadCliQSignificance
+from radreward.criteria import Criteria, Criterion, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.data.readers.openi import (
-    Code,
+    MeSHCode,
     Study,
-    coded_errors,
-    coded_groups,
+    errors_from_codes,
+    groups_from_codes,
     read_openi,
     split_studies,
-    write_coded,
+    write_coded_groups,
 )
 from radreward.data.records import read_groups
-from radreward.data.split import held_out
+from radreward.data.split import is_held_out
 from radreward.errors import InputError
 
 HEADER = "uid,MeSH,Problems,findings,impression\n"
@@ -93,7 +93,7 @@ def test_a_row_that_cannot_be_used_is_named(tmp_path: Path, text: str, problem: 
     ],
 )
 def test_counts(reference: list[tuple[str, ...]], candidate: list[tuple[str, ...]], expected: dict[str, float]) -> None:
-    assert made(coded_errors(study(*reference), study(*candidate))) == expected
+    assert made(errors_from_codes(study(*reference), study(*candidate))) == expected
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_counts(reference: list[tuple[str, ...]], candidate: list[tuple[str, ...
     ],
 )
 def test_significance(path: tuple[str, ...], significant: bool) -> None:
-    errors = coded_errors(study(path), study())
+    errors = errors_from_codes(study(path), study())
     assert errors["significant_omission"] == significant
     assert errors["insignificant_omission"] == (not significant)
 
@@ -124,29 +124,29 @@ PATHS = st.lists(
 
 @given(PATHS, PATHS)
 def test_counts_hold_together(first: list[tuple[str, ...]], second: list[tuple[str, ...]]) -> None:
-    there, back = (coded_errors(study(*a), study(*b)) for a, b in ((first, second), (second, first)))
+    there, back = (errors_from_codes(study(*a), study(*b)) for a, b in ((first, second), (second, first)))
     assert there["false_prediction"] - there["omission"] == len(second) - len(first)
     assert (there["false_prediction"], there["omission"]) == (back["omission"], back["false_prediction"])
-    for tag in RadCliQ().tags:
+    for tag in RadCliQCriteria().tags:
         assert there[tag] == there[f"significant_{tag}"] + there[f"insignificant_{tag}"]
     assert there["incorrect_comparison"] == there["omission_of_comparison"] == 0
-    assert not any(coded_errors(study(*first), study(*first)).values())
+    assert not any(errors_from_codes(study(*first), study(*first)).values())
     heads, others = (Counter(head for head, *_ in paths) for paths in (first, second))
     assert there["omission"] == (heads - others).total()
 
 
 def test_codes_tell_place_from_degree() -> None:
     assert study(EFFUSION).codes == {
-        "pleural effusion": [Code("pleural effusion", frozenset({"left"}), frozenset({"small"}))]
+        "pleural effusion": [MeSHCode("pleural effusion", frozenset({"left"}), frozenset({"small"}))]
     }
 
 
-@pytest.mark.parametrize("criteria", [RadCliQ(), RadCliQSignificance()])
+@pytest.mark.parametrize("criteria", [RadCliQCriteria(), RadCliQSignificanceCriteria()])
 def test_groups(criteria: Criteria) -> None:
     studies = many()
-    groups = list(coded_groups(studies, criteria, 4, 50, seed=3))
-    assert groups == list(coded_groups(studies, criteria, 4, 50, seed=3))
-    assert groups != list(coded_groups(studies, criteria, 4, 50, seed=4))
+    groups = list(groups_from_codes(studies, criteria, 4, 50, seed=3))
+    assert groups == list(groups_from_codes(studies, criteria, 4, 50, seed=3))
+    assert groups != list(groups_from_codes(studies, criteria, 4, 50, seed=4))
     assert len({group.id for group in groups}) == 50
     by_text = {entry.text: entry for entry in studies}
     systems = set()
@@ -156,9 +156,9 @@ def test_groups(criteria: Criteria) -> None:
         totals = set()
         for entry in group.candidates:
             assert entry.errors is not None
-            known = coded_errors(by_text[group.reference], by_text[entry.text])
+            known = errors_from_codes(by_text[group.reference], by_text[entry.text])
             assert entry.errors == {tag: known[tag] for tag in criteria.tags}
-            totals.add(criteria.total(criteria.quality(criteria.vector(entry.errors))).item())
+            totals.add(criteria.total_quality(criteria.quality(criteria.to_tensor(entry.errors))).item())
             if entry.system == "shared head":
                 assert by_text[group.reference].codes.keys() & by_text[entry.text].codes.keys()
             if entry.system == "normal":
@@ -170,15 +170,15 @@ def test_groups(criteria: Criteria) -> None:
 
 def test_studies_too_alike_or_criteria_that_codes_cannot_count() -> None:
     with pytest.raises(InputError, match="studies that differ enough"):
-        list(coded_groups([study(name=str(index)) for index in range(20)], RadCliQ()))
+        list(groups_from_codes([study(name=str(index)) for index in range(20)], RadCliQCriteria()))
     with pytest.raises(InputError, match="0 studies gave none"):
-        list(coded_groups([], RadCliQ()))
+        list(groups_from_codes([], RadCliQCriteria()))
     with pytest.raises(InputError, match="but got 'grammar'"):
-        coded_groups(many(), Criteria("own", [Criterion("grammar", "Bad.")]))
+        groups_from_codes(many(), Criteria("own", [Criterion("grammar", "Bad.")]))
     with pytest.raises(ValueError, match="`per_reference` to be >= 2"):
-        coded_groups(many(), RadCliQ(), 1)
+        groups_from_codes(many(), RadCliQCriteria(), 1)
     with pytest.raises(ValueError, match="`groups` to be >= 1"):
-        coded_groups(many(), RadCliQ(), groups=0)
+        groups_from_codes(many(), RadCliQCriteria(), num_groups=0)
 
 
 def test_split_keeps_equal_texts_together_whatever_the_order() -> None:
@@ -191,20 +191,20 @@ def test_split_keeps_equal_texts_together_whatever_the_order() -> None:
 
 
 def write_csv(path: Path, studies: list[Study]) -> None:
-    rows = (f"{s.id},{';'.join('/'.join(p) for p in s.paths)},,{s.text},\n" for s in studies)
+    rows = (f"{s.id},{';'.join('/'.join(p) for p in s.code_paths)},,{s.text},\n" for s in studies)
     path.write_text(HEADER + "".join(rows))
 
 
 def test_written_files_share_no_text(tmp_path: Path) -> None:
     write_csv(tmp_path / "reports.csv", many(200))
-    paths = write_coded(tmp_path / "reports.csv", tmp_path / "out", RadCliQ(), 50, 3)
-    train, test = ([*read_groups(path, RadCliQ())] for path in paths)
+    paths = write_coded_groups(tmp_path / "reports.csv", tmp_path / "out", RadCliQCriteria(), 50, 3)
+    train, test = ([*read_groups(path, RadCliQCriteria())] for path in paths)
     assert [path.name for path in paths] == ["train.parquet", "test.parquet"]
     assert (len(train), len(test)) == (40, 10)
     texts = [{text for g in part for text in (g.reference, *(c.text for c in g.candidates))} for part in (train, test)]
     assert not texts[0] & texts[1]
     with pytest.raises(ValueError, match="`groups` to be >= 2"):
-        write_coded(tmp_path / "reports.csv", tmp_path / "out", RadCliQ(), 1, 3)
+        write_coded_groups(tmp_path / "reports.csv", tmp_path / "out", RadCliQCriteria(), 1, 3)
 
 
 @pytest.mark.data
@@ -215,9 +215,9 @@ def test_the_real_reports(openi_csv: Path) -> None:
     assert not any(head.startswith(("normal", "technical", "no ind")) for entry in studies for head in entry.codes)
     train, test = split_studies(studies, 0.2)
     for part in (train, test):
-        assert len(list(coded_groups(part, RadCliQSignificance(), 4, 100))) == 100
+        assert len(list(groups_from_codes(part, RadCliQSignificanceCriteria(), 4, 100))) == 100
 
 
 def test_the_train_part_can_be_split_again_with_the_same_seed() -> None:
     train, _ = split_studies([Study(str(n), f"Report {n}.") for n in range(400)], 0.2, 0)
-    assert sum(held_out(study.text, 0.1, 0) for study in train) > 10
+    assert sum(is_held_out(study.text, 0.1, 0) for study in train) > 10

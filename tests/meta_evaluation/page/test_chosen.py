@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.meta_evaluation.page.selection import Names, choose
+from radreward.meta_evaluation.page.selection import PageColumns, select_page_rows
 from tests.meta_evaluation.page.conftest import Found
 
-NAMES = Names({"up": True, "down": False}, {"errors": False, "rating": True})
+NAMES = PageColumns({"up": True, "down": False}, {"errors": False, "rating": True})
 Value = float | None
 
 
@@ -37,7 +37,7 @@ values = st.none() | st.integers(0, 4).map(float)
 @given(st.lists(st.tuples(values, values, values, values), min_size=1, max_size=12))
 def test_places_and_order_are_those_of_the_definition(given_values: list[tuple[Value, Value, Value, Value]]) -> None:
     rows = [row(place, *each) for place, each in enumerate(given_values)]
-    found = choose(rows, NAMES)["disagreements"]
+    found = select_page_rows(rows, NAMES)["disagreements"]
     for one, (scorer, up) in enumerate(NAMES.scorers.items()):
         for other, (target, better) in enumerate(NAMES.targets.items()):
             expected = {}
@@ -59,16 +59,16 @@ def test_places_and_order_are_those_of_the_definition(given_values: list[tuple[V
 
 def test_of_many_points_some_are_drawn_and_the_number_is_told() -> None:
     rows = [row(place, up=float(place)) for place in range(50)]
-    found = choose(rows, NAMES, points=20)["points"]
+    found = select_page_rows(rows, NAMES, max_points=20)["points"]
     assert found["total"] == 50
     assert found["ids"] == [f"p{int(score)}" for score in found["scores"][0]]
     assert len(set(found["ids"])) == 20
-    assert found == choose(iter(rows), NAMES, points=20)["points"]
+    assert found == select_page_rows(iter(rows), NAMES, max_points=20)["points"]
 
 
 def test_few_points_are_all_there_with_their_systems() -> None:
     rows = [{**row(0), "system": "b"}, row(1, up=None), {**row(2), "system": "a"}]
-    found = choose(rows, NAMES)["points"]
+    found = select_page_rows(rows, NAMES)["points"]
     assert (found["ids"], found["systems"], found["system"]) == (["p0", "p1", "p2"], ["a", "b"], [1, None, 0])
     assert found["scores"] == [[0, None, 0], [0, 0, 0]]
 
@@ -76,8 +76,10 @@ def test_few_points_are_all_there_with_their_systems() -> None:
 @pytest.mark.parametrize("bound", [0, 2_000, 20_000])
 def test_texts_take_no_more_than_allowed_and_the_first_target_comes_first(found: Found, bound: int) -> None:
     results, rows = found
-    names = Names({s["name"]: True for s in results["scorers"][:3]}, {t["name"]: True for t in results["targets"][:3]})
-    held = choose(rows, names, text_bytes=bound)["disagreements"]
+    names = PageColumns(
+        {s["name"]: True for s in results["scorers"][:3]}, {t["name"]: True for t in results["targets"][:3]}
+    )
+    held = select_page_rows(rows, names, max_text_bytes=bound)["disagreements"]
     assert len(json.dumps(held["pairs"], separators=(",", ":"))) <= bound + len(held["pairs"]) + 2  # and the commas
     assert bool(held["pairs"]) == (bound > 0)
     depth = [[len(entries) for entries in of] for of in zip(*held["worst"], strict=True)]
@@ -87,8 +89,8 @@ def test_texts_take_no_more_than_allowed_and_the_first_target_comes_first(found:
 
 def test_what_a_scorer_said_is_there_for_the_pairs_it_is_shown_for(found: Found) -> None:
     results, rows = found
-    names = Names({"green": True}, {"errors": False})
-    held = choose(rows, names, worst=3)["disagreements"]
+    names = PageColumns({"green": True}, {"errors": False})
+    held = select_page_rows(rows, names, max_disagreements=3)["disagreements"]
     by_id = {entry["id"]: entry for entry in rows}
     assert len(held["pairs"]) == 3
     for pair in held["pairs"]:
@@ -98,6 +100,6 @@ def test_what_a_scorer_said_is_there_for_the_pairs_it_is_shown_for(found: Found)
 
 
 def test_no_rows_at_all() -> None:
-    found = choose([], NAMES)
+    found = select_page_rows([], NAMES)
     assert found["points"]["total"] == 0
     assert found["disagreements"] == {"pairs": [], "worst": [[[], []], [[], []]], "compared": [[0, 0], [0, 0]]}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import radreward.meta_evaluation.page as package
 from radreward.errors import InputError
 from radreward.meta_evaluation.page import write_page
-from radreward.meta_evaluation.page.json_script import embedded
+from radreward.meta_evaluation.page.json_script import json_for_script
 from tests.meta_evaluation.page.conftest import Found
 
 SOURCES = sorted((Path(package.__file__).parent / "js").glob("*.js"))
@@ -33,7 +33,7 @@ def data_of(page: Path) -> Any:
     )
 )
 def test_embedded_json_is_the_same_value_and_cannot_break_out(value: Any) -> None:
-    text = embedded(value)
+    text = json_for_script(value)
     assert json.loads(text) == value
     assert text.isascii()
     assert not set(text) & set("<>&")

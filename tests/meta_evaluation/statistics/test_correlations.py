@@ -3,8 +3,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from radreward.meta_evaluation.statistics.correlations import NAMES, agreements, agreements_within, correlations
-from radreward.statistics.cluster_bootstrap import draw_cases
+from radreward.meta_evaluation.statistics.correlations import (
+    CORRELATIONS,
+    correlate_all,
+    correlate_within_systems,
+    correlations,
+)
+from radreward.statistics.cluster_bootstrap import resample_clusters
 
 NONE = np.ones((0, 1), dtype=np.int64)
 
@@ -21,17 +26,19 @@ def test_correlations_are_scipys_over_the_rows_in_which_both_are_known(begin: in
         rng = np.random.default_rng(seed)
         size = int(rng.integers(2, 40))
         x, y = with_holes(rng, size), with_holes(rng, size)
-        [[found]] = agreements(x[None], y[None], np.arange(size), np.ones((0, size), dtype=np.int64))
+        [[found]] = correlate_all(x[None], y[None], np.arange(size), np.ones((0, size), dtype=np.int64))
         rows = [row for row in range(size) if x[row] == x[row] and y[row] == y[row]]
         one, other = x[rows], y[rows]
         assert found.n == len(rows)
         if len(set(one)) < 2 or len(set(other)) < 2:
             assert found.note
-            assert np.isnan([getattr(found, name).value for name in NAMES]).all()
+            assert np.isnan([getattr(found, name).value for name in CORRELATIONS]).all()
             continue
         defined += 1
         for name, expected in zip(
-            NAMES, (stats.kendalltau(one, other), stats.spearmanr(one, other), stats.pearsonr(one, other)), strict=True
+            CORRELATIONS,
+            (stats.kendalltau(one, other), stats.spearmanr(one, other), stats.pearsonr(one, other)),
+            strict=True,
         ):
             estimate = getattr(found, name)
             values = [expected.statistic, expected.pvalue]  # p of ρ is NaN for two rows
@@ -46,11 +53,11 @@ def test_intervals_are_those_of_each_pair_alone() -> None:
     x, y = np.stack([with_holes(rng, 40) for _ in range(3)]), np.stack([with_holes(rng, 40) for _ in range(2)])
     x[1] = np.where(np.isnan(x[0]), np.nan, rng.normal(size=40))
     case = np.arange(40) // 2
-    counts = draw_cases(20, 200, 0)
-    found = agreements(x, y, case, counts)
+    counts = resample_clusters(20, 200, 0)
+    found = correlate_all(x, y, case, counts)
     for one, other in np.ndindex(3, 2):
-        [[alone]] = agreements(x[[one]], y[[other]], case, counts)
-        for name in NAMES:
+        [[alone]] = correlate_all(x[[one]], y[[other]], case, counts)
+        for name in CORRELATIONS:
             np.testing.assert_allclose(getattr(found[one][other], name), getattr(alone, name), rtol=0, atol=1e-12)
 
 
@@ -60,8 +67,8 @@ def test_an_interval_holds_the_value_and_narrows_with_cases() -> None:
         rng = np.random.default_rng(1)
         y = rng.normal(size=size)
         x = y + rng.normal(size=size)
-        [[found]] = agreements(x[None], y[None], np.arange(size), draw_cases(size, 500, 0))
-        for name in NAMES:
+        [[found]] = correlate_all(x[None], y[None], np.arange(size), resample_clusters(size, 500, 0))
+        for name in CORRELATIONS:
             estimate = getattr(found, name)
             assert estimate.low < estimate.value < estimate.high
         widths.append(found.tau_b.high - found.tau_b.low)
@@ -72,7 +79,7 @@ def test_an_interval_covers_as_often_as_it_says() -> None:
     truth, hits = 2 / np.pi * np.arcsin(0.6), 0  # Kendall's tau of a normal pair with r = 0.6
     for seed in range(100):
         x, y = np.random.default_rng(seed).multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 60).T
-        [[found]] = agreements(x[None], y[None], np.arange(60), draw_cases(60, 200, seed))
+        [[found]] = correlate_all(x[None], y[None], np.arange(60), resample_clusters(60, 200, seed))
         hits += found.tau_b.low <= truth <= found.tau_b.high
     assert 88 <= hits <= 99
 
@@ -87,15 +94,15 @@ def test_an_interval_covers_as_often_as_it_says() -> None:
     ],
 )
 def test_what_is_not_defined_is_told(x: list[float], y: list[float], note: str) -> None:
-    [[found]] = agreements(np.array([x]), np.array([y]), np.arange(3), draw_cases(3, 20, 0))
+    [[found]] = correlate_all(np.array([x]), np.array([y]), np.arange(3), resample_clusters(3, 20, 0))
     assert found.note == note
     assert np.isnan(found.tau_b).all()
 
 
 def test_one_case_gives_no_interval() -> None:
-    [[found]] = agreements(np.array([[1.0, 2, 3]]), np.array([[1.0, 2, 4]]), np.zeros(3, dtype=np.int64), NONE)
+    [[found]] = correlate_all(np.array([[1.0, 2, 3]]), np.array([[1.0, 2, 4]]), np.zeros(3, dtype=np.int64), NONE)
     assert found.tau_b.value == 1
-    assert (found.cases, found.note) == (1, "one case only: no interval")
+    assert (found.n_clusters, found.note) == (1, "one case only: no interval")
 
 
 def test_nearly_constant_scores_raise_no_warning() -> None:
@@ -109,10 +116,10 @@ def test_within_systems_style_tells_nothing() -> None:
     quality = 3.0 * system + rng.normal(size=200)
     style, real = system + rng.normal(0, 0.01, 200), quality + rng.normal(0, 0.3, 200)
     x, case = np.stack([style, real]), np.arange(200) // 2
-    counts = draw_cases(100, 300, 0)
+    counts = resample_clusters(100, 300, 0)
     pooled, within = (
-        agreements(x, quality[None], case, counts),
-        agreements_within(x, quality[None], case, system, counts),
+        correlate_all(x, quality[None], case, counts),
+        correlate_within_systems(x, quality[None], case, system, counts),
     )
     assert pooled[0][0].tau_b.value > 0.4
     assert abs(within[0][0].tau_b.value) < 0.15
@@ -125,7 +132,7 @@ def test_within_systems_is_the_mean_by_their_rows() -> None:
     x, y = rng.normal(size=30), rng.normal(size=30)
     x[3] = np.nan
     system = np.r_[np.zeros(10), np.ones(15), [-1] * 5].astype(np.int64)
-    [[found]] = agreements_within(x[None], y[None], np.arange(30), system, np.ones((0, 30), dtype=np.int64))
+    [[found]] = correlate_within_systems(x[None], y[None], np.arange(30), system, np.ones((0, 30), dtype=np.int64))
     parts = [[0, 1, 2, *range(4, 10)], list(range(10, 25))]
     expected = [len(rows) * float(stats.spearmanr(x[rows], y[rows]).statistic) for rows in parts]
     assert abs(found.spearman.value - sum(expected) / 24) < 1e-12
@@ -135,6 +142,6 @@ def test_within_systems_is_the_mean_by_their_rows() -> None:
 
 def test_systems_in_which_nothing_is_defined_are_told() -> None:
     x, y, system = np.array([1.0, 2, 3, 1]), np.array([1.0, 2, 3, 1]), np.array([0, 0, 0, 1])
-    [[found]] = agreements_within(x[None], y[None], np.arange(4), system, draw_cases(4, 20, 0))
+    [[found]] = correlate_within_systems(x[None], y[None], np.arange(4), system, resample_clusters(4, 20, 0))
     assert found.tau_b.value == 1
     assert found.note == "defined in 1 of 2 systems"

@@ -3,10 +3,10 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from radreward.meta_evaluation.statistics.count_agreement import calibration, count_agreement
-from radreward.meta_evaluation.statistics.inter_rater import between_raters, wilcoxon
-from radreward.meta_evaluation.statistics.system_level import rank_agreement, system_differences, system_means
-from radreward.statistics.cluster_bootstrap import draw_cases
+from radreward.meta_evaluation.statistics.count_agreement import calibration_bins, count_agreement
+from radreward.meta_evaluation.statistics.inter_rater import inter_rater_agreement, wilcoxon_p_value
+from radreward.meta_evaluation.statistics.system_level import system_differences, system_means, system_rank_agreement
+from radreward.statistics.cluster_bootstrap import resample_clusters
 from radreward.statistics.paired_tests import holm
 
 
@@ -14,7 +14,7 @@ def test_raters_against_the_others_and_every_two() -> None:
     rng = np.random.default_rng(0)
     by_rater = rng.integers(0, 4, (3, 25)).astype(float)
     by_rater[1, :5] = np.nan
-    found = {(one.kind, one.rater, one.other): one for one in between_raters(by_rater, ["x", "y", "z"])}
+    found = {(one.kind, one.rater_a, one.rater_b): one for one in inter_rater_agreement(by_rater, ["x", "y", "z"])}
     assert len(found) == 6
     two = found["pairwise", "x", "y"]
     left, right = by_rater[0, 5:], by_rater[1, 5:]
@@ -32,22 +32,22 @@ def test_raters_against_the_others_and_every_two() -> None:
 
 
 def test_one_rater_has_nobody_to_agree_with() -> None:
-    assert between_raters(np.ones((1, 5)), ["x"]) == []
+    assert inter_rater_agreement(np.ones((1, 5)), ["x"]) == []
 
 
 def test_raters_without_a_pair_in_common() -> None:
-    *_, two = between_raters(np.array([[1.0, np.nan], [np.nan, 2.0]]), ["x", "y"])
+    *_, two = inter_rater_agreement(np.array([[1.0, np.nan], [np.nan, 2.0]]), ["x", "y"])
     assert two.n == 0
     assert np.isnan([two.tau_b, two.kappa, two.mae, two.sd, two.p_wilcoxon]).all()
 
 
 def test_values_that_are_no_classes_have_no_kappa() -> None:
-    *_, two = between_raters(np.random.default_rng(0).normal(size=(2, 30)), ["x", "y"])
+    *_, two = inter_rater_agreement(np.random.default_rng(0).normal(size=(2, 30)), ["x", "y"])
     assert np.isnan(two.kappa)
 
 
 def test_equal_values_have_no_wilcoxon() -> None:
-    assert np.isnan(wilcoxon(np.ones(4), np.ones(4)))
+    assert np.isnan(wilcoxon_p_value(np.ones(4), np.ones(4)))
 
 
 def test_counts_against_the_mean_rater() -> None:
@@ -63,13 +63,13 @@ def test_counts_against_the_mean_rater() -> None:
 def test_calibration_bins_hold_every_pair_once() -> None:
     rng = np.random.default_rng(0)
     counted, known = rng.integers(0, 5, 200) / 2, rng.integers(0, 4, 200).astype(float)
-    bins = calibration(counted, known)
+    bins = calibration_bins(counted, known)
     sizes = [size for *_, size in bins]
     assert sum(sizes) == 200
     assert sum(mean * size for mean, _, size in bins) == pytest.approx(counted.sum())
     assert sum(mean * size for _, mean, size in bins) == pytest.approx(known.sum())
     assert [entry[0] for entry in bins] == sorted(entry[0] for entry in bins)
-    assert calibration(np.zeros(3), np.ones(3)) == [[0.0, 1.0, 3]]
+    assert calibration_bins(np.zeros(3), np.ones(3)) == [[0.0, 1.0, 3]]
 
 
 def test_systems_by_their_means_and_against_each_other() -> None:
@@ -77,7 +77,7 @@ def test_systems_by_their_means_and_against_each_other() -> None:
     case, system = np.repeat(np.arange(40), 3), np.tile([0, 1, 2], 40)
     scores = rng.normal(size=120) + np.array([0.0, 2.0, 2.0])[system]
     scores[0] = np.nan
-    counts = draw_cases(40, 400, 0)
+    counts = resample_clusters(40, 400, 0)
     means = system_means(scores, case, system, ["a", "b", "c"], counts)
     for number, found in enumerate(means):
         values = scores[(system == number) & ~np.isnan(scores)]
@@ -99,17 +99,17 @@ def test_systems_by_their_means_and_against_each_other() -> None:
 
 
 def test_systems_without_a_case_in_common() -> None:
-    [found] = system_differences(np.ones(2), np.array([0, 1]), np.array([0, 1]), ["a", "b"], draw_cases(2, 5, 0))
-    assert found.cases == 0
+    [found] = system_differences(np.ones(2), np.array([0, 1]), np.array([0, 1]), ["a", "b"], resample_clusters(2, 5, 0))
+    assert found.n_clusters == 0
     assert np.isnan([found.difference, found.p, found.p_holm]).all()
 
 
 def test_a_system_without_scores_has_no_mean() -> None:
-    [found] = system_means(np.array([np.nan]), np.array([0]), np.array([0]), ["a"], draw_cases(1, 5, 0))
+    [found] = system_means(np.array([np.nan]), np.array([0]), np.array([0]), ["a"], resample_clusters(1, 5, 0))
     assert found.n == 0
     assert np.isnan([found.mean, found.low]).all()
 
 
 def test_rank_agreement() -> None:
-    assert rank_agreement(np.array([1.0, 2, 3, np.nan]), np.array([2.0, 4, 9, 1])) == (1.0, 3)
-    assert np.isnan(rank_agreement(np.array([1.0, 1.0]), np.array([1.0, 2.0]))[0])
+    assert system_rank_agreement(np.array([1.0, 2, 3, np.nan]), np.array([2.0, 4, 9, 1])) == (1.0, 3)
+    assert np.isnan(system_rank_agreement(np.array([1.0, 1.0]), np.array([1.0, 2.0]))[0])

@@ -61,7 +61,7 @@ def test_beyond_the_clip_there_is_no_gradient() -> None:
 def test_the_estimate_of_the_divergence_has_its_expectation() -> None:
     policy, reference = (torch.randn(2, 6, generator=torch.Generator().manual_seed(0)).double()).log_softmax(-1)
     exact = (policy.exp() * (policy - reference)).sum()
-    estimates = functional.kl_estimate(policy, reference)
+    estimates = functional.k3_kl(policy, reference)
     assert (estimates >= 0).all()
     torch.testing.assert_close((policy.exp() * estimates).sum(), exact)
 
@@ -97,19 +97,19 @@ def vote(answers: list[list[float]]) -> list[bool]:
 
 @given(ANSWERS)
 def test_the_majority_is_counted_by_hand(answers: list[list[float]]) -> None:
-    assert functional.majority(torch.tensor([answers], dtype=torch.float64))[0].tolist() == vote(answers)
+    assert functional.majority_mask(torch.tensor([answers], dtype=torch.float64))[0].tolist() == vote(answers)
 
 
 def test_a_tie_goes_to_the_vector_nearest_to_the_mean() -> None:
     values = torch.tensor([[[0.0], [0.0], [4.0], [4.0], [5.0]]])  # mean 2.6
-    assert functional.majority(values)[0].tolist() == [False, False, True, True, False]
+    assert functional.majority_mask(values)[0].tolist() == [False, False, True, True, False]
 
 
 def test_rounding_breaks_no_tie() -> None:
     # Three vectors as far from their mean, in thirds: the least in its first number.
     values = torch.tensor([[[0.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]]])
     for order in permutations(range(3)):
-        found = functional.majority(values[:, list(order)])[0].tolist()
+        found = functional.majority_mask(values[:, list(order)])[0].tolist()
         assert found == [place == 0 for place in order]
 
 
@@ -120,13 +120,13 @@ def test_the_scale_is_its_formula(psi: float, beta: float, c: float) -> None:
     base = 1 + (psi - c)
     printed = min(1.2, 0.8 + 0.4 * (base**-beta if base or not beta else math.inf))
     given = torch.tensor(psi, dtype=torch.float64)
-    assert functional.majority_scale(given, beta, c).item() == pytest.approx(logistic)
-    assert functional.majority_scale(given, beta, c, printed=True).item() == pytest.approx(printed)
+    assert functional.mgas_scale(given, beta, c).item() == pytest.approx(logistic)
+    assert functional.mgas_scale(given, beta, c, as_published=True).item() == pytest.approx(printed)
 
 
 def test_the_printed_scale_is_cut_off_where_it_has_no_bound() -> None:
     psi = torch.linspace(0, 1, 101)
     for c in (0.0, 0.5, 1.0):
-        scale = functional.majority_scale(psi, 10.0, c, printed=True)
+        scale = functional.mgas_scale(psi, 10.0, c, as_published=True)
         assert scale.isfinite().all()
         assert ((scale >= 0.8) & (scale <= 1.2)).all()

@@ -39,8 +39,8 @@ def equation_1(difference: list[float], margin: list[float], c: float) -> tuple[
 @given(st.integers(0, 2**31), st.sampled_from([0.0, 0.01, 0.5]))
 def test_margin_is_equation_1(seed: int, c: float) -> None:
     difference, margin = pairs(seed)
-    individual = functional.margin_individual(difference, margin, c)
-    total = functional.margin_total(difference, margin)
+    individual = functional.mre_criterion_loss(difference, margin, c)
+    total = functional.mre_total_loss(difference, margin)
     for p in range(len(margin)):
         expected, expected_total = equation_1(difference[p].tolist(), margin[p].tolist(), c)
         assert individual[p].tolist() == pytest.approx(expected, abs=1e-12)
@@ -51,8 +51,10 @@ def test_margin_known_answers() -> None:
     difference = torch.tensor([[0.0, 0.0, 0.0], [3.0, -2.0, 0.005], [1.0, 1.0, -0.51]], dtype=DOUBLE)
     margin = torch.tensor([[2.0, -1.0, 0.0], [2.0, -1.0, 0.0], [2.0, -1.0, 0.0]], dtype=DOUBLE)
     expected = torch.tensor([[2.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 2.0, 0.5]], dtype=DOUBLE)
-    torch.testing.assert_close(functional.margin_individual(difference, margin, 0.01), expected)
-    torch.testing.assert_close(functional.margin_total(difference, margin), torch.tensor([1.0, 0.0, 0.0], dtype=DOUBLE))
+    torch.testing.assert_close(functional.mre_criterion_loss(difference, margin, 0.01), expected)
+    torch.testing.assert_close(
+        functional.mre_total_loss(difference, margin), torch.tensor([1.0, 0.0, 0.0], dtype=DOUBLE)
+    )
 
 
 @given(st.floats(-30, 30), st.sampled_from([-1, 0, 1]), st.floats(-5, 5))
@@ -111,7 +113,7 @@ def test_plackett_luce_draws_a_tie_together() -> None:
 @given(st.floats(-25, 60), st.integers(0, 8))
 def test_poisson_is_the_log_likelihood(predicted: float, errors: int) -> None:
     rate = float(np.logaddexp(0, predicted))
-    loss = functional.poisson_errors(torch.tensor(predicted, dtype=DOUBLE), torch.tensor(errors, dtype=DOUBLE))
+    loss = functional.poisson_nll(torch.tensor(predicted, dtype=DOUBLE), torch.tensor(errors, dtype=DOUBLE))
     expected = -float(stats.poisson.logpmf(errors, rate)) - math.lgamma(errors + 1)
     assert loss.item() == pytest.approx(expected, rel=1e-7, abs=1e-7)
 
@@ -119,7 +121,7 @@ def test_poisson_is_the_log_likelihood(predicted: float, errors: int) -> None:
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 def test_poisson_does_not_underflow(dtype: torch.dtype) -> None:
     predicted = torch.tensor([-1000.0, -40.0, -29.0, 1000.0], dtype=dtype, requires_grad=True)
-    loss = functional.poisson_errors(predicted, torch.ones(4, dtype=dtype))
+    loss = functional.poisson_nll(predicted, torch.ones(4, dtype=dtype))
     (gradient,) = torch.autograd.grad(loss.sum(), predicted)
     assert bool(loss.isfinite().all())
     assert bool(gradient.isfinite().all())
@@ -129,7 +131,7 @@ def test_poisson_does_not_underflow(dtype: torch.dtype) -> None:
 @given(st.integers(0, 2**31))
 def test_order_outcomes_give_the_share_of_right_order(seed: int) -> None:
     difference, margin = pairs(seed, pairs=11, criteria=1)
-    predicted, actual = functional.order_outcomes(difference, margin)
+    predicted, actual = functional.pairwise_order_labels(difference, margin)
     hits, false, missed = (
         (a & b).sum().item() for a, b in ((predicted, actual), (predicted, ~actual), (~predicted, actual))
     )
@@ -145,10 +147,10 @@ def test_gradients_are_those_of_finite_differences(seed: int) -> None:
     difference.requires_grad_()
     group = torch.tensor([0, 1, 0, 1])
     for function in (
-        lambda x: functional.margin_individual(x, margin),
-        lambda x: functional.margin_total(x, margin),
+        lambda x: functional.mre_criterion_loss(x, margin),
+        lambda x: functional.mre_total_loss(x, margin),
         lambda x: functional.bradley_terry(x, margin.sign(), margin),
         lambda x: functional.plackett_luce(x, margin, group),
-        lambda x: functional.poisson_errors(x, margin.abs()),
+        lambda x: functional.poisson_nll(x, margin.abs()),
     ):
         assert torch.autograd.gradcheck(function, (difference,))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from radreward.criteria import Criteria, Criterion, MRScore, RadCliQ
-from radreward.synthesis.llm.parser import LONGEST, Written, read_written, same_words
+from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria
+from radreward.synthesis.llm.parser import MAX_CHARACTERS, GeneratedReport, normalize_for_comparison, parse_generated
 
 TWO = Criteria("two", [Criterion("omission", "Missing."), Criterion("bad grammar", "Bad.", "binary", 5)])
 SECTIONS = ("candidate", "errors")
@@ -25,12 +25,12 @@ bad grammar: 1
 
 
 def problem(answer: str, sections: tuple[str, ...] = SECTIONS) -> str | None:
-    return read_written(answer, sections, TWO).problem
+    return parse_generated(answer, sections, TWO).error
 
 
 def test_what_was_asked_for() -> None:
-    found = read_written(GOOD, SECTIONS, TWO)
-    assert found.problem is None
+    found = parse_generated(GOOD, SECTIONS, TWO)
+    assert found.error is None
     assert found.candidate == "Clear lungs."
     assert found.counts == {"omission": 1, "bad_grammar": 1}
     assert found.errors[0] == ("omission", "No edema.", None, "left out")
@@ -52,8 +52,8 @@ def test_what_was_asked_for() -> None:
 )
 def test_other_ways_to_say_it(change: object) -> None:
     assert callable(change)
-    found = read_written(change(GOOD), SECTIONS, TWO)
-    assert found.problem is None
+    found = parse_generated(change(GOOD), SECTIONS, TWO)
+    assert found.error is None
     assert found.candidate == "Clear lungs."
     assert found.counts == {"omission": 1, "bad_grammar": 1}
     assert [error[:3] for error in found.errors] == [
@@ -103,12 +103,12 @@ def test_no_errors() -> None:
 def test_what_matches() -> None:
     answer = '[Explanation]\nAll well.\n[Errors]\n[Matched]\n- "No edema."\n2. Clear lungs\nnone\n[Counts]\n'
     answer += "omission: 0\nbad grammar: 0"
-    found = read_written(answer, ("explanation", "errors", "matched"), TWO)
-    assert (found.words, found.matched, found.problem) == ("All well.", ("No edema.", "Clear lungs"), None)
+    found = parse_generated(answer, ("explanation", "errors", "matched"), TWO)
+    assert (found.explanation, found.matched, found.error) == ("All well.", ("No edema.", "Clear lungs"), None)
 
 
 def test_an_answer_without_end() -> None:
-    assert problem("a" * (LONGEST + 1)) == f"too long: {LONGEST + 1} characters"
+    assert problem("a" * (MAX_CHARACTERS + 1)) == f"too long: {MAX_CHARACTERS + 1} characters"
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,13 @@ def test_an_answer_without_end() -> None:
     ["[", "[Errors]", "* > # ", "|", '"', "\n", " ", "omission: 1\n", "omission | ", "```", "- ", "1) ", "\u2028"],
 )
 def test_stuffed_answers_take_linear_time(piece: str) -> None:
-    stuffed = (piece * (LONGEST // len(piece)))[:LONGEST]
-    for answer in (stuffed, f"[Candidate]\nA.\n[Errors]\n{stuffed}"[:LONGEST], f"[Counts]\n{stuffed}"[:LONGEST]):
-        assert isinstance(read_written(answer, SECTIONS, TWO), Written)
+    stuffed = (piece * (MAX_CHARACTERS // len(piece)))[:MAX_CHARACTERS]
+    for answer in (
+        stuffed,
+        f"[Candidate]\nA.\n[Errors]\n{stuffed}"[:MAX_CHARACTERS],
+        f"[Counts]\n{stuffed}"[:MAX_CHARACTERS],
+    ):
+        assert isinstance(parse_generated(answer, SECTIONS, TWO), GeneratedReport)
 
 
 def test_ten_thousand_answers_of_any_kind() -> None:
@@ -130,15 +134,15 @@ def test_ten_thousand_answers_of_any_kind() -> None:
         if rng.random() < 0.5:  # nearly right
             place = rng.randrange(len(GOOD))
             answer = GOOD[:place] + rng.choice(pieces) * rng.randint(0, 2) + GOOD[place + rng.randint(0, 3) :]
-        found = read_written(answer, SECTIONS, TWO)
+        found = parse_generated(answer, SECTIONS, TWO)
         _consistent(found, TWO)
-        seen.add((found.problem or "right").split(":")[0])
+        seen.add((found.error or "right").split(":")[0])
     assert {"right", "no section", "no count", "missing count", "unknown criterion", "counts and errors differ"} <= seen
 
 
-def _consistent(found: Written, criteria: Criteria) -> None:
+def _consistent(found: GeneratedReport, criteria: Criteria) -> None:
     """What is said to be right has a candidate, a count for every criterion, and errors that fit."""
-    if found.problem is not None:
+    if found.error is not None:
         return
     assert found.candidate.strip()
     assert list(found.counts) == [tag for tag in found.counts if tag in criteria.tags]
@@ -149,23 +153,25 @@ def _consistent(found: Written, criteria: Criteria) -> None:
         assert criterion.kind == "binary" or stated == found.counts[criterion.tag]
 
 
-@given(st.text(max_size=400), st.sampled_from([RadCliQ(), MRScore(), TWO]))
+@given(st.text(max_size=400), st.sampled_from([RadCliQCriteria(), MRScoreCriteria(), TWO]))
 @settings(max_examples=300)
 def test_any_text(answer: str, criteria: Criteria) -> None:
-    _consistent(read_written(answer, SECTIONS, criteria), criteria)
+    _consistent(parse_generated(answer, SECTIONS, criteria), criteria)
 
 
 @given(
-    st.dictionaries(st.sampled_from(RadCliQ().tags), st.integers(0, 5)),
+    st.dictionaries(st.sampled_from(RadCliQCriteria().tags), st.integers(0, 5)),
     st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters='|"[]`~'), min_size=1, max_size=30),
 )
 @settings(max_examples=200)
 def test_what_is_written_is_read(counts: dict[str, int], words: str) -> None:
-    full = dict.fromkeys(RadCliQ().tags, 0) | counts
+    full = dict.fromkeys(RadCliQCriteria().tags, 0) | counts
     errors = [f'{tag} | "w{words}" | none | {words}' for tag, count in full.items() for _ in range(count)]
     answer = "\n".join(["[Candidate]", f"r {words}", "[Errors]", *errors, "[Counts]"])
-    found = read_written(answer + "".join(f"\n{tag}: {count}" for tag, count in full.items()), SECTIONS, RadCliQ())
-    assert found.problem is None
+    found = parse_generated(
+        answer + "".join(f"\n{tag}: {count}" for tag, count in full.items()), SECTIONS, RadCliQCriteria()
+    )
+    assert found.error is None
     assert found.counts == full
     assert [(error.tag, error.reference, error.candidate) for error in found.errors] == [
         (tag, f"w{words}", None) for tag, count in full.items() for _ in range(count)
@@ -173,4 +179,4 @@ def test_what_is_written_is_read(counts: dict[str, int], words: str) -> None:
 
 
 def test_words_are_compared_without_case_and_space() -> None:
-    assert same_words(" \u201cNo\n EDEMA\u201d ") == '"no edema"'
+    assert normalize_for_comparison(" \u201cNo\n EDEMA\u201d ") == '"no edema"'

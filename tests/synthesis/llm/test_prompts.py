@@ -6,23 +6,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.criteria import Criteria, Criterion, MRScore, RadCliQ, RadCliQSignificance
+from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.errors import InputError
-from radreward.synthesis.llm.prompts import ask_analysis, ask_errors, ask_reasoning, ask_tier, damage, fenced, tiers
+from radreward.synthesis.llm.prompts import (
+    analysis_messages,
+    error_severity,
+    injection_messages,
+    reasoning_messages,
+    severity_tiers,
+    tier_messages,
+    wrap_in_tags,
+)
 
-ALL = [RadCliQ(), RadCliQSignificance(), MRScore(), Criteria("own", [Criterion("tone", "Rude.")])]
+ALL = [
+    RadCliQCriteria(),
+    RadCliQSignificanceCriteria(),
+    MRScoreCriteria(),
+    Criteria("own", [Criterion("tone", "Rude.")]),
+]
 
 
 @pytest.mark.parametrize("criteria", ALL, ids=lambda criteria: str(criteria.name))
 def test_every_criterion_is_told_with_its_tag(criteria: Criteria) -> None:
     none = dict.fromkeys(criteria.tags, 0.0)
     for messages in (
-        ask_tier(criteria, "Clear lungs.", tiers(criteria)[0]),
-        ask_errors(criteria, "Clear lungs.", none | {criteria.tags[0]: 1.0}, subtle=True),
-        ask_errors(criteria, "Clear lungs.", none),
-        ask_analysis(criteria, "Clear lungs.", "Edema."),
-        ask_reasoning(criteria, "Clear lungs.", "Edema."),
-        ask_reasoning(criteria, "Clear lungs.", "Edema.", none),
+        tier_messages(criteria, "Clear lungs.", severity_tiers(criteria)[0]),
+        injection_messages(criteria, "Clear lungs.", none | {criteria.tags[0]: 1.0}, subtle=True),
+        injection_messages(criteria, "Clear lungs.", none),
+        analysis_messages(criteria, "Clear lungs.", "Edema."),
+        reasoning_messages(criteria, "Clear lungs.", "Edema."),
+        reasoning_messages(criteria, "Clear lungs.", "Edema.", none),
     ):
         assert [message.role for message in messages] == ["system", "user"]
         for criterion in criteria.criteria:
@@ -31,47 +44,58 @@ def test_every_criterion_is_told_with_its_tag(criteria: Criteria) -> None:
 
 
 def test_what_is_wanted_is_told() -> None:
-    wanted = dict.fromkeys(RadCliQ().tags, 0.0) | {"omission": 2.0}
-    assert "exactly these errors: omission: 2." in ask_errors(RadCliQ(), "A.", wanted)[1].content
-    assert "omission: 2" in ask_reasoning(RadCliQ(), "A.", "B.", wanted)[1].content
-    assert "without errors" in ask_errors(RadCliQ(), "A.", dict.fromkeys(RadCliQ().tags, 0.0))[1].content
+    wanted = dict.fromkeys(RadCliQCriteria().tags, 0.0) | {"omission": 2.0}
+    assert "exactly these errors: omission: 2." in injection_messages(RadCliQCriteria(), "A.", wanted)[1].content
+    assert "omission: 2" in reasoning_messages(RadCliQCriteria(), "A.", "B.", wanted)[1].content
+    assert (
+        "without errors"
+        in injection_messages(RadCliQCriteria(), "A.", dict.fromkeys(RadCliQCriteria().tags, 0.0))[1].content
+    )
 
 
 def test_tiers_of_counts_and_of_points() -> None:
-    counts = {tier.name: tier for tier in tiers(RadCliQSignificance())}
-    assert [[name for name, tier in counts.items() if tier.holds(errors)] for errors in range(8)] == [
+    counts = {tier.name: tier for tier in severity_tiers(RadCliQSignificanceCriteria())}
+    assert [[name for name, tier in counts.items() if tier.contains(errors)] for errors in range(8)] == [
         *[["good"]] * 3,
         *[["fair"]] * 2,
         *[["bad"]] * 2,
         [],
     ]
-    points = {tier.name: tier for tier in tiers(MRScore())}  # 100 points; 70, 40 and 0 are left at the least
+    points = {
+        tier.name: tier for tier in severity_tiers(MRScoreCriteria())
+    }  # 100 points; 70, 40 and 0 are left at the least
     for lost in range(0, 101, 5):
         expected = "good" if 100 - lost >= 70 else "fair" if 100 - lost >= 40 else "bad"
-        assert [name for name, tier in points.items() if tier.holds(lost)] == [expected]
+        assert [name for name, tier in points.items() if tier.contains(lost)] == [expected]
 
 
 def test_a_tier_that_cannot_be_is_left_out() -> None:
     one = Criteria("one", [Criterion("grammar", "Bad.", "binary", 5)])
-    assert [tier.name for tier in tiers(one)] == ["good", "bad"]
+    assert [tier.name for tier in severity_tiers(one)] == ["good", "bad"]
     with pytest.raises(InputError, match="weights that tell"):
-        tiers(Criteria("none", [Criterion("grammar", "Bad.", "binary", 0)]))
+        severity_tiers(Criteria("none", [Criterion("grammar", "Bad.", "binary", 0)]))
 
 
 def test_many_criteria_have_all_tiers() -> None:
     many = Criteria("many", [Criterion(f"c{place}", "Bad.", "binary", 1 + place / 7) for place in range(40)])
-    assert [tier.name for tier in tiers(many)] == ["good", "fair", "bad"]
+    assert [tier.name for tier in severity_tiers(many)] == ["good", "fair", "bad"]
 
 
 def test_damage() -> None:
-    none = dict.fromkeys(RadCliQSignificance().tags, 0.0)
-    assert damage(RadCliQSignificance(), none | {"insignificant_omission": 2, "significant_omission": 1}) == 3
-    assert damage(MRScore(), dict.fromkeys(MRScore().tags, 0) | {"grammar": 1, "completeness": 1}) == 15
+    none = dict.fromkeys(RadCliQSignificanceCriteria().tags, 0.0)
+    assert (
+        error_severity(RadCliQSignificanceCriteria(), none | {"insignificant_omission": 2, "significant_omission": 1})
+        == 3
+    )
+    assert (
+        error_severity(MRScoreCriteria(), dict.fromkeys(MRScoreCriteria().tags, 0) | {"grammar": 1, "completeness": 1})
+        == 15
+    )
 
 
 @given(st.text(st.sampled_from("<>/reference-2 \n"), max_size=60))
 def test_nothing_in_a_report_ends_it(text: str) -> None:
-    shown = fenced("reference", text)
+    shown = wrap_in_tags("reference", text)
     first, last = shown.split("\n", 1)[0], shown.rsplit("\n", 1)[1]
     assert last == first.replace("<", "</", 1)
     assert text.lower().count(last) == 0

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
-from radreward.synthesis.llm import read_sheet, write_accuracies, write_sheet
+from radreward.synthesis.llm import read_review_sheet, write_agreements, write_review_sheet
 
-TAGS = RadCliQ().tags
+TAGS = RadCliQCriteria().tags
 
 
 def sample(number: int, text: str = 'Clear, "quoted"\nlungs.') -> dict[str, Any]:
@@ -38,7 +38,7 @@ def test_samples_are_drawn_by_seed(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
     drawn = []
     for seed in (0, 0, 1):
-        write_sheet(path, RadCliQ(), [sample(number) for number in range(200)], 50, seed)
+        write_review_sheet(path, RadCliQCriteria(), [sample(number) for number in range(200)], 50, seed)
         with path.open(newline="") as file:
             drawn.append([row["id"] for row in csv.DictReader(file)])
     assert len(set(drawn[0])) == 50
@@ -47,22 +47,22 @@ def test_samples_are_drawn_by_seed(tmp_path: Path) -> None:
 
 def test_accuracies(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
-    write_sheet(path, RadCliQ(), [sample(number) for number in range(4)], 50)
+    write_review_sheet(path, RadCliQCriteria(), [sample(number) for number in range(4)], 50)
     # Written: 0, 1, 2, 0.
     filled(path, omission=["0", "1.0", " 1 ", ""], incorrect_location=["0", "0", "0", "0"])
-    found = {entry.tag: (entry.checked, entry.equal, entry.share) for entry in read_sheet(path)}
+    found = {entry.tag: (entry.num_checked, entry.num_equal, entry.accuracy) for entry in read_review_sheet(path)}
     assert found["omission"] == (3, 2, 2 / 3)
     assert found["incorrect_location"] == (4, 4, 1.0)
     assert found["false_prediction"] == (0, 0, None)
     assert list(found) == list(TAGS)
-    write_accuracies(tmp_path / "table.csv", read_sheet(path))
+    write_agreements(tmp_path / "table.csv", read_review_sheet(path))
     assert (tmp_path / "table.csv").read_text().splitlines()[2] == "omission,3,2,0.6666666666666666"
 
 
 @pytest.mark.parametrize("start", ["=1+1", "+1", "-1 cm", "@x"])
 def test_no_cell_is_a_formula(tmp_path: Path, start: str) -> None:
     path = tmp_path / "sheet.csv"
-    write_sheet(path, RadCliQ(), [sample(0, start)], 50)
+    write_review_sheet(path, RadCliQCriteria(), [sample(0, start)], 50)
     with path.open(newline="") as file:
         [row] = csv.DictReader(file)
     assert (row["reference"], row["candidate"]) == (f"'{start}", f"'{start}")
@@ -71,24 +71,24 @@ def test_no_cell_is_a_formula(tmp_path: Path, start: str) -> None:
 @pytest.mark.parametrize("value", ["one", "-1", "0.5", "inf", "nan", "1e9"])
 def test_a_cell_that_is_no_count(tmp_path: Path, value: str) -> None:
     path = tmp_path / "sheet.csv"
-    write_sheet(path, RadCliQ(), [sample(number) for number in range(2)], 50)
+    write_review_sheet(path, RadCliQCriteria(), [sample(number) for number in range(2)], 50)
     filled(path, omission=["1", value])
     with pytest.raises(InputError, match="row 2, column 'checked: omission': Expected a count"):
-        read_sheet(path)
+        read_review_sheet(path)
 
 
 def test_a_sheet_that_is_none(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
     path.write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match="Expected a sheet"):
-        read_sheet(path)
+        read_review_sheet(path)
     path.write_text("")
     with pytest.raises(InputError, match="Expected a sheet"):
-        read_sheet(path)
-    write_sheet(path, RadCliQ(), [sample(0)], 50)
+        read_review_sheet(path)
+    write_review_sheet(path, RadCliQCriteria(), [sample(0)], 50)
     with pytest.raises(InputError, match="all are empty"):
-        read_sheet(path)
+        read_review_sheet(path)
     with pytest.raises(InputError, match="cannot be read"):
-        read_sheet(tmp_path / "gone.csv")
+        read_review_sheet(tmp_path / "gone.csv")
     with pytest.raises(ValueError, match="`count` to be >= 0"):
-        write_sheet(path, RadCliQ(), [], -1)
+        write_review_sheet(path, RadCliQCriteria(), [], -1)

@@ -8,91 +8,91 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.criteria import Criteria, Criterion, MRScore, RadCliQ, RadCliQSignificance
+from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.synthesis import synthesize
-from radreward.synthesis.llm import LEVELS, check
-from radreward.synthesis.llm.parser import StatedError
+from radreward.synthesis.llm import CHECK_LEVELS, check_reported_errors
+from radreward.synthesis.llm.parser import ReportedError
 
-NONE = dict.fromkeys(RadCliQ().tags, 0)
+NONE = dict.fromkeys(RadCliQCriteria().tags, 0)
 SMALL, NO_EDEMA = "There is a small left pleural effusion.", "There is no pulmonary edema."
 OWN = "The gadget shows a zig of the zag."
 
 
-def found(reference: str, candidate: str, *errors: StatedError, criteria: Criteria | None = None) -> tuple[str, str]:
-    judged = criteria or RadCliQ()
+def found(reference: str, candidate: str, *errors: ReportedError, criteria: Criteria | None = None) -> tuple[str, str]:
+    judged = criteria or RadCliQCriteria()
     counts = dict.fromkeys(judged.tags, 0)
     for error in errors:
         counts[error.tag] += 1
-    level, problem = check(judged, reference, candidate, counts, errors)
-    assert (problem is None) == (level in LEVELS)
+    level, problem = check_reported_errors(judged, reference, candidate, counts, errors)
+    assert (problem is None) == (level in CHECK_LEVELS)
     return level, (problem or "").split(":")[0]
 
 
 def test_known_wordings_are_counted_exactly() -> None:
-    error = StatedError("omission", SMALL, None, "")
+    error = ReportedError("omission", SMALL, None, "")
     assert found(f"{SMALL} {NO_EDEMA}", NO_EDEMA, error) == ("exact", "")
     assert found(f"{SMALL} {NO_EDEMA}", f"{NO_EDEMA} Pleural effusion.") == ("exact", "")
-    wrong = StatedError("false_prediction", None, "is no pulmonary", "")
+    wrong = ReportedError("false_prediction", None, "is no pulmonary", "")
     assert found(SMALL, NO_EDEMA, wrong)[1] == "not an error by the rules"
 
 
 def test_significance_is_the_writers_to_say() -> None:
     for tag in ("significant_omission", "insignificant_omission"):
-        error = StatedError(tag, SMALL, None, "")
-        assert found(f"{SMALL} {NO_EDEMA}", NO_EDEMA, error, criteria=RadCliQSignificance()) == ("exact", "")
+        error = ReportedError(tag, SMALL, None, "")
+        assert found(f"{SMALL} {NO_EDEMA}", NO_EDEMA, error, criteria=RadCliQSignificanceCriteria()) == ("exact", "")
 
 
 @pytest.mark.parametrize(
     ("error", "problem"),
     [
-        (StatedError("omission", None, None, ""), "nothing quoted"),
-        (StatedError("omission", "a zag of", None, ""), "quote not in the reference"),
-        (StatedError("false_prediction", None, "a zag of", ""), "quote not in the candidate"),
-        (StatedError("omission", "of the zag", None, ""), "quote in both reports"),
-        (StatedError("false_prediction", None, "THE  zag.", ""), "quote in both reports"),
-        (StatedError("incorrect_severity", "the zag", "The zag.", ""), "quote in both reports"),
+        (ReportedError("omission", None, None, ""), "nothing quoted"),
+        (ReportedError("omission", "a zag of", None, ""), "quote not in the reference"),
+        (ReportedError("false_prediction", None, "a zag of", ""), "quote not in the candidate"),
+        (ReportedError("omission", "of the zag", None, ""), "quote in both reports"),
+        (ReportedError("false_prediction", None, "THE  zag.", ""), "quote in both reports"),
+        (ReportedError("incorrect_severity", "the zag", "The zag.", ""), "quote in both reports"),
     ],
 )
-def test_what_is_not_where_it_is_said_to_be(error: StatedError, problem: str) -> None:
+def test_what_is_not_where_it_is_said_to_be(error: ReportedError, problem: str) -> None:
     assert found(OWN, "A zog of the zag, and nothing more.", error)[1] == problem
 
 
 def test_entities_of_what_is_added_or_left_out() -> None:
     reference = f"{OWN} Mild pulmonary edema, as the gadget says."
-    missing = StatedError("omission", "Mild pulmonary edema, as", None, "")
+    missing = ReportedError("omission", "Mild pulmonary edema, as", None, "")
     assert found(reference, "The gadget is silent.", missing) == ("entities", "")
     # The words are others, the finding is there.
     assert found(reference, "The gadget sees mild pulmonary edema.", missing)[1] == "not an error by its entities"
-    added = StatedError("false_prediction", None, "a pneumothorax here", "")
+    added = ReportedError("false_prediction", None, "a pneumothorax here", "")
     assert found(OWN, "The gadget says a pneumothorax here.", added) == ("entities", "")
 
 
 def test_what_rules_cannot_tell() -> None:
     german = "Kein Erguss. Herz normal gross."
-    error = StatedError("false_prediction", None, "Kleiner Erguss", "")
+    error = ReportedError("false_prediction", None, "Kleiner Erguss", "")
     assert found(german, "Kleiner Erguss. Herz normal gross.", error) == ("quotes", "")
-    language = StatedError("grammar", "The gadget shows", "The gadget show", "")
-    assert found(OWN, "The gadget show a zig of the zag.", language, criteria=MRScore()) == ("quotes", "")
+    language = ReportedError("grammar", "The gadget shows", "The gadget show", "")
+    assert found(OWN, "The gadget show a zig of the zag.", language, criteria=MRScoreCriteria()) == ("quotes", "")
     own = Criteria("own", [Criterion("tone", "Rude.")])
-    assert found(OWN, "Bah.", StatedError("tone", None, "Bah.", ""), criteria=own) == ("quotes", "")
+    assert found(OWN, "Bah.", ReportedError("tone", None, "Bah.", ""), criteria=own) == ("quotes", "")
 
 
 def test_a_report_too_long_for_rules() -> None:
     long = f"{SMALL} " + "word " * 5_000
-    assert found(long, "Clear.", StatedError("omission", SMALL, None, "")) == ("entities", "")
+    assert found(long, "Clear.", ReportedError("omission", SMALL, None, "")) == ("entities", "")
 
 
 def test_generated_candidates_are_read_and_their_errors_agree() -> None:
     """What our own grammar writes is judged exactly, by counts that were made otherwise."""
     levels = []
-    for group in synthesize(RadCliQ(), 40, seed=3):
+    for group in synthesize(RadCliQCriteria(), 40, seed=3):
         for candidate in group.candidates:
             counts = {tag: int(count) for tag, count in (candidate.errors or {}).items()}
-            levels.append(check(RadCliQ(), group.reference, candidate.text, counts, []).level)
+            levels.append(check_reported_errors(RadCliQCriteria(), group.reference, candidate.text, counts, []).level)
             wrong = counts | {"omission": counts["omission"] + 1}
-            report = check(RadCliQ(), group.reference, candidate.text, wrong, [])
+            report = check_reported_errors(RadCliQCriteria(), group.reference, candidate.text, wrong, [])
             assert report.level != "exact"
-            assert report.problem is not None or levels[-1] != "exact"
+            assert report.error is not None or levels[-1] != "exact"
     assert set(levels) == {"exact", "quotes"}  # the lexicon does not vouch for every sentence of the grammar
     assert levels.count("exact") > 0.6 * len(levels)
 
@@ -100,9 +100,9 @@ def test_generated_candidates_are_read_and_their_errors_agree() -> None:
 @given(st.text(max_size=200), st.text(max_size=200), st.integers(0, 10_000))
 def test_any_texts(reference: str, candidate: str, seed: int) -> None:
     rng = Random(seed)
-    tags = RadCliQ().tags
+    tags = RadCliQCriteria().tags
     errors = [
-        StatedError(
+        ReportedError(
             rng.choice(tags),
             rng.choice([None, reference[: rng.randint(0, 20)]]),
             rng.choice([None, candidate[: rng.randint(0, 20)]]),

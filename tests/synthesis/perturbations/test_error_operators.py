@@ -3,34 +3,34 @@ from random import Random
 
 import pytest
 
-from radreward.synthesis.candidates import any_report
-from radreward.synthesis.error_counting import count_errors, radcliq_errors
-from radreward.synthesis.perturbations.error_operators import OPERATORS, insert, paraphrase, reorder
+from radreward.synthesis.candidates import random_report_source
+from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
+from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS, insert_fact, paraphrase, reorder
 from radreward.synthesis.report_styles import sample_style
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
-from radreward.text.report_parser import annotate
+from radreward.text.report_parser import parse_report
 
-random_report = any_report(sample_style)
+random_report = random_report_source(sample_style)
 
 SEEDS = range(400)
 
 
 def _parsed_errors(reference: AnnotatedReport, candidate: AnnotatedReport) -> dict[str, int]:
-    return count_errors(annotate(reference.text).facts, annotate(candidate.text).facts)
+    return count_errors(parse_report(reference.text).facts, parse_report(candidate.text).facts)
 
 
-@pytest.mark.parametrize("tag", OPERATORS)
+@pytest.mark.parametrize("tag", ERROR_OPERATORS)
 def test_an_operator_makes_one_error_of_its_kind_and_the_text_says_so(tag: str) -> None:
     applied = 0
     for seed in SEEDS:
         rng = Random(seed)
         report = random_report(rng)
-        edited = OPERATORS[tag](report, rng)
+        edited = ERROR_OPERATORS[tag](report, rng)
         if edited is None:
             continue
         applied += 1
         counts = count_errors(report.facts, edited.facts)
-        assert {kind: count for kind, count in radcliq_errors(counts).items() if count} == {tag: 1}
+        assert {kind: count for kind, count in to_radcliq_counts(counts).items() if count} == {tag: 1}
         assert _parsed_errors(report, edited) == counts, (report.text, edited.text)
     assert applied > 50
 
@@ -39,8 +39,8 @@ def test_many_errors_in_turn_are_all_counted() -> None:
     for seed in SEEDS:
         rng = Random(seed)
         report = edited = random_report(rng)
-        for tag in rng.choices(list(OPERATORS), k=5):
-            edited = OPERATORS[tag](edited, rng) or edited
+        for tag in rng.choices(list(ERROR_OPERATORS), k=5):
+            edited = ERROR_OPERATORS[tag](edited, rng) or edited
         assert _parsed_errors(report, edited) == count_errors(report.facts, edited.facts), (report.text, edited.text)
 
 
@@ -60,21 +60,21 @@ def test_rewording_causes_no_error(harmless: Callable[[AnnotatedReport, Random],
 
 def test_the_same_seed_gives_the_same_edit() -> None:
     for seed in range(50):
-        for operator in (*OPERATORS.values(), paraphrase, reorder):
+        for operator in (*ERROR_OPERATORS.values(), paraphrase, reorder):
             twice = [operator(random_report(Random(seed)), Random(seed)) for _ in range(2)]
             assert twice[0] == twice[1]
 
 
-@pytest.mark.parametrize("tag", OPERATORS)
+@pytest.mark.parametrize("tag", ERROR_OPERATORS)
 def test_nothing_to_edit(tag: str) -> None:
-    assert OPERATORS[tag](AnnotatedReport(()), Random(0)) is None
+    assert ERROR_OPERATORS[tag](AnnotatedReport(()), Random(0)) is None
 
 
 def test_a_statement_that_would_contradict_is_taken_back() -> None:
-    report = annotate("No effusion or pneumothorax. The lungs are clear.")
-    edited = insert(report, Fact("pneumothorax", location="left"), Random(0))
+    report = parse_report("No effusion or pneumothorax. The lungs are clear.")
+    edited = insert_fact(report, Fact("pneumothorax", location="left"), Random(0))
     assert edited is not None
-    facts = annotate(edited.text).facts
+    facts = parse_report(edited.text).facts
     assert [fact.polarity for fact in facts if fact.finding == "pneumothorax"] == ["present"]
     assert Fact("effusion", "absent") in facts
 
@@ -82,18 +82,19 @@ def test_a_statement_that_would_contradict_is_taken_back() -> None:
 def test_a_finding_is_edited_wherever_it_is_stated() -> None:
     fact = Fact("effusion", location="left")
     report = AnnotatedReport(
-        (Sentence("Left effusion.", (fact,)), Sentence("Effusion on the left.", (fact,), "impression")), headed=True
+        (Sentence("Left effusion.", (fact,)), Sentence("Effusion on the left.", (fact,), "impression")),
+        has_headings=True,
     )
     for seed in range(20):
-        edited = OPERATORS["incorrect_location"](report, Random(seed))
+        edited = ERROR_OPERATORS["incorrect_location"](report, Random(seed))
         assert edited is not None
         assert all(entry.facts[0].location != "left" for entry in edited.sentences)
 
 
 def test_nothing_is_put_where_it_would_not_be_read() -> None:
     for text in ("COMPARISON: None.", "Indication: Cough. Technique: Two views"):
-        assert OPERATORS["false_prediction"](annotate(text), Random(0)) is None
+        assert ERROR_OPERATORS["false_prediction"](parse_report(text), Random(0)) is None
     for seed in range(30):
-        edited = OPERATORS["false_prediction"](annotate("No edema"), Random(seed))
+        edited = ERROR_OPERATORS["false_prediction"](parse_report("No edema"), Random(seed))
         assert edited is not None
         assert "No edema " not in edited.text

@@ -8,24 +8,29 @@ import pytest
 
 from radreward.data.readers.openi import read_openi
 from radreward.synthesis.error_counting import count_errors
-from radreward.synthesis.perturbations.error_operators import OPERATORS, paraphrase, reorder
-from radreward.synthesis.perturbations.word_substitution import exchanged, hinted
+from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS, paraphrase, reorder
+from radreward.synthesis.perturbations.word_substitution import possibly_mentioned, substitute_words
 from radreward.text.facts import AnnotatedReport
-from radreward.text.findings import AFTER, BEFORE, DEGREES
-from radreward.text.report_parser import LONGEST, PLACE_WORDS, Excerpt, annotate
+from radreward.text.findings import LOCATION_PREFIXES, LOCATION_SUFFIXES, SEVERITY_WORDS
+from radreward.text.report_parser import LOCATION_WORDS, MAX_REPORT_CHARS, PartiallyParsedSentence, parse_report
 
 PHRASES = [
-    *PLACE_WORDS,
-    *(phrase for words in (BEFORE, AFTER, DEGREES) for entry in words.values() for phrase in entry),
+    *LOCATION_WORDS,
+    *(
+        phrase
+        for words in (LOCATION_PREFIXES, LOCATION_SUFFIXES, SEVERITY_WORDS)
+        for entry in words.values()
+        for phrase in entry
+    ),
 ]
 ALLOWED = {word for phrase in PHRASES for word in re.findall(r"[\w-]+", phrase.lower())} | {
     *("a", "an", "mildly", "minimally", "moderately", "severely", "markedly", "lul", "rul", "lll", "rll"),
 }
 
 
-def excerpt(text: str) -> Excerpt:
-    entry = annotate(text).sentences[0]
-    assert isinstance(entry, Excerpt)
+def excerpt(text: str) -> PartiallyParsedSentence:
+    entry = parse_report(text).sentences[0]
+    assert isinstance(entry, PartiallyParsedSentence)
     return entry
 
 
@@ -50,7 +55,7 @@ def excerpt(text: str) -> Excerpt:
 def test_one_word_is_exchanged(text: str, changes: dict[str, Any], edited: str) -> None:
     entry = excerpt(text)
     fact = entry.facts[0]
-    assert exchanged(entry, (fact._replace(**changes), *entry.facts[1:])) == edited
+    assert substitute_words(entry, (fact._replace(**changes), *entry.facts[1:])) == edited
 
 
 @pytest.mark.parametrize(
@@ -66,14 +71,14 @@ def test_one_word_is_exchanged(text: str, changes: dict[str, Any], edited: str) 
 )
 def test_else_nothing(text: str, changes: dict[str, Any]) -> None:
     entry = excerpt(text)
-    assert exchanged(entry, (entry.facts[0]._replace(**changes), *entry.facts[1:])) is None
+    assert substitute_words(entry, (entry.facts[0]._replace(**changes), *entry.facts[1:])) is None
 
 
 def test_a_finding_hinted_at_is_not_invented() -> None:
-    report = annotate("Shrapnel and scarring, XXXX. No large effusion near the tortuous aorta, XXXX.")
-    assert {"scar", "effusion", "loculated", "tortuous"} <= hinted(report)
-    assert "goiter" not in hinted(report)
-    assert not hinted(annotate("No effusion."))
+    report = parse_report("Shrapnel and scarring, XXXX. No large effusion near the tortuous aorta, XXXX.")
+    assert {"scar", "effusion", "loculated", "tortuous"} <= possibly_mentioned(report)
+    assert "goiter" not in possibly_mentioned(report)
+    assert not possibly_mentioned(parse_report("No effusion."))
 
 
 WILD = (
@@ -88,8 +93,8 @@ WILD = (
 
 def _check(report: AnnotatedReport, edited: AnnotatedReport) -> None:
     """All that was not read wholly is there still, in order, but for words of place and degree beside a name."""
-    before = [entry for entry in report.sentences if isinstance(entry, Excerpt)]
-    after = [entry for entry in edited.sentences if isinstance(entry, Excerpt)]
+    before = [entry for entry in report.sentences if isinstance(entry, PartiallyParsedSentence)]
+    after = [entry for entry in edited.sentences if isinstance(entry, PartiallyParsedSentence)]
     assert len(before) == len(after)
     for old, new in zip(before, after, strict=True):
         if old.text == new.text:
@@ -104,14 +109,14 @@ def _check(report: AnnotatedReport, edited: AnnotatedReport) -> None:
 def _edit_all(report: AnnotatedReport, seed: int) -> dict[str, AnnotatedReport]:
     """What each operator makes, checked."""
     made = {}
-    for tag, operator in OPERATORS.items():
+    for tag, operator in ERROR_OPERATORS.items():
         edited = operator(report, Random(seed))
         if edited is None:
             continue
         made[tag] = edited
         _check(report, edited)
         counts = count_errors(report.facts, edited.facts)
-        again = count_errors(annotate(report.text).facts, annotate(edited.text).facts)
+        again = count_errors(parse_report(report.text).facts, parse_report(edited.text).facts)
         assert counts == again, (report.text, edited.text)
     for harmless in (paraphrase, reorder):
         edited = harmless(report, Random(seed))
@@ -123,12 +128,12 @@ def _edit_all(report: AnnotatedReport, seed: int) -> dict[str, AnnotatedReport]:
 @pytest.mark.parametrize("text", WILD)
 def test_wild_reports_keep_what_was_not_read(text: str) -> None:
     for seed in range(40):
-        _edit_all(annotate(text), seed)
+        _edit_all(parse_report(text), seed)
 
 
 def test_headings_stay_where_they_are() -> None:
     for seed in range(40):
-        for edited in _edit_all(annotate(WILD[0]), seed).values():
+        for edited in _edit_all(parse_report(WILD[0]), seed).values():
             assert edited.text.startswith("HISTORY: Left effusion. TECHNIQUE: Two views. FINDINGS:")
             assert "near the clip. It is new." in edited.text
 
@@ -136,10 +141,10 @@ def test_headings_stay_where_they_are() -> None:
 @pytest.mark.data
 def test_open_i(openi_csv: Path) -> None:
     """Shares of real reports to which an operator of each kind applies, and nothing else changed in any of them."""
-    texts = [study.text for study in read_openi(openi_csv) if len(study.text) <= LONGEST][:1500]
-    applied = dict.fromkeys(OPERATORS, 0)
+    texts = [study.text for study in read_openi(openi_csv) if len(study.text) <= MAX_REPORT_CHARS][:1500]
+    applied = dict.fromkeys(ERROR_OPERATORS, 0)
     for seed, text in enumerate(texts):
-        report = annotate(text)
+        report = parse_report(text)
         assert report.text == text
         for tag in _edit_all(report, seed):
             applied[tag] += 1

@@ -8,34 +8,34 @@ import pytest
 import torch
 
 import radreward
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
-from radreward.models import Backbone, RewardModel, SavedModel
-from radreward.prompts import PairTemplate
-from radreward.scorers import NAMES
+from radreward.models import Backbone, RewardModel, RewardModelArtifact
+from radreward.prompts import PlainPairTemplate
+from radreward.scorers import SCORERS
 from radreward.systems.er2score.scorer import RewardModelScorer
 
 REFERENCES = ["lungs are clear"] * 3 + ["small left effusion"] * 2
 CANDIDATES = ["clear lungs", "right effusion", "no change", "left effusion", "clear lungs"]
 
 
-def _saved(limit: int = 200) -> SavedModel:
+def _saved(limit: int = 200) -> RewardModelArtifact:
     torch.manual_seed(0)
-    model = RewardModel(Backbone("tiny-bert"), RadCliQ())
+    model = RewardModel(Backbone("tiny-bert"), RadCliQCriteria())
     for name, value in model.named_parameters():
         if "lora_B" in name or "head.out.weight" in name:
             torch.nn.init.normal_(value, std=0.3)
-    return SavedModel(model, PairTemplate(), limit)
+    return RewardModelArtifact(model, PlainPairTemplate(), limit)
 
 
 def test_scores_do_not_depend_on_the_batch_or_the_packing() -> None:
     for precision in ("fp32", "int8"):
         whole = RewardModelScorer(_saved(), precision).score(REFERENCES, CANDIDATES)
-        rows = RewardModelScorer(_saved(), precision, packing="rows", batch_tokens=1)
+        rows = RewardModelScorer(_saved(), precision, packing="rows", max_batch_tokens=1)
         alone = torch.cat([rows.score([r], [c]).total for r, c in zip(REFERENCES, CANDIDATES, strict=True)])
         torch.testing.assert_close(whole.total, alone, rtol=1e-5, atol=1e-5)
-        assert whole.sub is not None
-        torch.testing.assert_close(whole.total, RadCliQ().total(whole.sub))
+        assert whole.sub_scores is not None
+        torch.testing.assert_close(whole.total, RadCliQCriteria().total_quality(whole.sub_scores))
         assert whole.total.std() > 1e-3
 
 
@@ -45,7 +45,7 @@ def test_too_long_is_rejected_or_cut_and_said() -> None:
     assert rejected.status[:2] == ("ok", "empty reference")
     assert "at most 200 tokens but the prompt has 304" in rejected.status[2]
     assert rejected.total.isnan().tolist() == [False, True, True]
-    cut = RewardModelScorer(_saved(), too_long="truncate").score(references, candidates)
+    cut = RewardModelScorer(_saved(), on_too_long="truncate").score(references, candidates)
     assert cut.status == ("ok", "empty reference", "truncated")
     assert cut.total.isnan().tolist() == [False, True, False]
 
@@ -63,7 +63,7 @@ def test_a_name_a_model_and_the_run_around_it_load_alike(tmp_path: Path, monkeyp
     scorer = RewardModelScorer(_saved())
     run = tmp_path / "run"
     scorer.save_pretrained(run / "model")
-    monkeypatch.setitem(NAMES, "embedded", NAMES["embedded"]._replace(folder=run / "model"))
+    monkeypatch.setitem(SCORERS, "embedded", SCORERS["embedded"]._replace(folder=run / "model"))
     expected = scorer.score(REFERENCES, CANDIDATES).total
     for name in ("embedded", run / "model", run, str(run)):
         loaded = radreward.load(name)
@@ -71,7 +71,7 @@ def test_a_name_a_model_and_the_run_around_it_load_alike(tmp_path: Path, monkeyp
         assert loaded.fingerprint() == scorer.fingerprint()
     eight = radreward.load("embedded", precision="int8", too_long="truncate")
     assert isinstance(eight, RewardModelScorer)
-    assert (eight.precision, eight.too_long) == ("int8", "truncate")
+    assert (eight.precision, eight.on_too_long) == ("int8", "truncate")
 
 
 def test_unknown_names_are_told() -> None:
@@ -82,16 +82,16 @@ def test_unknown_names_are_told() -> None:
 def test_folders_without_a_model_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="Expected the folder of a saved scorer or of a run"):
         radreward.load(tmp_path)
-    monkeypatch.setitem(NAMES, "embedded", NAMES["embedded"]._replace(folder=tmp_path / "none"))
+    monkeypatch.setitem(SCORERS, "embedded", SCORERS["embedded"]._replace(folder=tmp_path / "none"))
     with pytest.raises(InputError, match="embedded: Expected the model in .*none"):
         radreward.load("embedded")
 
 
 def test_many_windows_score_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    scorer = RewardModelScorer(_saved(), too_long="truncate")
+    scorer = RewardModelScorer(_saved(), on_too_long="truncate")
     references, candidates = [*REFERENCES, "a", "b"], [*CANDIDATES, "b" * 300, ""]
     whole = scorer.score(references, candidates)
-    monkeypatch.setattr("radreward.systems.er2score.scorer.WINDOW", 2)
+    monkeypatch.setattr("radreward.systems.er2score.scorer.SORT_WINDOW", 2)
     parts = scorer.score(references, candidates)
     assert parts.status == whole.status
     torch.testing.assert_close(parts.total, whole.total, rtol=1e-5, atol=1e-5, equal_nan=True)
@@ -99,7 +99,9 @@ def test_many_windows_score_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_backbone_of_half_precision_can_be_scored_in_8_bits() -> None:
     torch.manual_seed(0)
-    saved = SavedModel(RewardModel(Backbone("tiny-bert", dtype="bfloat16"), RadCliQ()), PairTemplate(), 200)
+    saved = RewardModelArtifact(
+        RewardModel(Backbone("tiny-bert", dtype="bfloat16"), RadCliQCriteria()), PlainPairTemplate(), 200
+    )
     assert RewardModelScorer(saved, "int8").score(["a b"], ["a"]).total.isfinite().all()
 
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.criteria import Criteria, Criterion, MRScore, RadCliQ, RadCliQSignificance
+from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.errors import InputError
-from radreward.systems.radreason.prompt import RadReasonTemplate, answer, parse
-from radreward.types import Analysis
+from radreward.systems.radreason.prompt import RadReasonTemplate, format_radreason, parse_radreason
+from radreward.types import ErrorAnalysis
 
 TWO = Criteria("two", [Criterion("omission", "Left out."), Criterion("grammar", "Bad.", "binary")])
 GOOD = "<think>Compared.</think><omission>2</omission><grammar>1</grammar>"
@@ -30,22 +30,24 @@ def test_an_answer_is_read_back(criteria: Criteria, data: st.DataObject) -> None
         [f"<{criteria.tags[0]}>", f"</{criteria.tags[0]}>", "<think>", "</think>", "&lt;", "&amp;lt;", "<"]
     )
     reasoning = data.draw(st.lists(st.one_of(tags, st.text(max_size=8)), max_size=8).map("".join))
-    read = parse(answer(values, reasoning, criteria), criteria)
+    read = parse_radreason(format_radreason(values, reasoning, criteria), criteria)
     assert read.values == tuple(values)
     assert read.reasoning == reasoning.strip()
-    assert read.problem is None
+    assert read.format_error is None
 
 
-@pytest.mark.parametrize("criteria", [RadCliQ(), RadCliQSignificance(), MRScore()], ids=lambda c: c.name)
+@pytest.mark.parametrize(
+    "criteria", [RadCliQCriteria(), RadCliQSignificanceCriteria(), MRScoreCriteria()], ids=lambda c: c.name
+)
 def test_an_analysis_is_read_back_by_any_criteria(criteria: Criteria) -> None:
     values = tuple(float(place % 2) for place in range(len(criteria)))
     words = tuple(("one; two\nlines",) if value else () for value in values)
-    text = RadReasonTemplate().render_answer(Analysis(values, "Why.", words, ()), criteria)
+    text = RadReasonTemplate().render_answer(ErrorAnalysis(values, "Why.", words, ()), criteria)
     read = RadReasonTemplate().parse(text, criteria)
-    assert (read.values, read.problem) == (values, None)
+    assert (read.values, read.format_error) == (values, None)
     assert read.reasoning is not None
     assert all(criterion.name in read.reasoning for criterion in criteria.criteria)
-    assert text.endswith(RadReasonTemplate().ends(criteria))
+    assert text.endswith(RadReasonTemplate().stop_string(criteria))
 
 
 @pytest.mark.parametrize(
@@ -65,20 +67,20 @@ def test_an_analysis_is_read_back_by_any_criteria(criteria: Criteria) -> None:
     ],
 )
 def test_what_is_no_number_is_told(written: str, reason: str) -> None:
-    read = parse(GOOD.replace(">2<", f">{written}<"), TWO)
-    assert (read.values, read.reasons) == ((None, 1.0), (reason, None))
-    assert read.problem == f"omission: {reason}"
+    read = parse_radreason(GOOD.replace(">2<", f">{written}<"), TWO)
+    assert (read.values, read.parse_errors) == ((None, 1.0), (reason, None))
+    assert read.format_error == f"omission: {reason}"
 
 
 @pytest.mark.parametrize(
     ("written", "value"), [("2", 2.0), (" 2.0\n", 2.0), ("1e0", 1.0), (".5", 0.5), ("+1", 1.0), ("-0", 0.0)]
 )
 def test_numbers_of_other_forms_are_read(written: str, value: float) -> None:
-    assert parse(GOOD.replace(">2<", f">{written}<"), TWO).values == (value, 1.0)
+    assert parse_radreason(GOOD.replace(">2<", f">{written}<"), TWO).values == (value, 1.0)
 
 
 def test_more_than_one_is_too_large_for_a_yes_or_no() -> None:
-    assert parse(GOOD.replace("<grammar>1", "<grammar>2"), TWO).reasons == (None, "too large: '2'")
+    assert parse_radreason(GOOD.replace("<grammar>1", "<grammar>2"), TWO).parse_errors == (None, "too large: '2'")
 
 
 @pytest.mark.parametrize(
@@ -105,9 +107,9 @@ def test_more_than_one_is_too_large_for_a_yes_or_no() -> None:
     ],
 )
 def test_forms_that_were_not_asked_for(text: str, values: tuple[float | None, ...], problem: str | None) -> None:
-    read = parse(text, TWO)
-    assert (read.values, read.problem) == (values, problem)
-    assert [value is None for value in read.values] == [reason is not None for reason in read.reasons]
+    read = parse_radreason(text, TWO)
+    assert (read.values, read.format_error) == (values, problem)
+    assert [value is None for value in read.values] == [reason is not None for reason in read.parse_errors]
 
 
 @pytest.mark.parametrize(
@@ -125,8 +127,8 @@ def test_forms_that_were_not_asked_for(text: str, values: tuple[float | None, ..
     ids=lambda text: text[:24],
 )
 def test_huge_answers_are_read_to_an_end(text: str) -> None:
-    read = parse(text, TWO)
-    assert read.problem is not None
+    read = parse_radreason(text, TWO)
+    assert read.format_error is not None
     assert read.values == (None, None)
 
 
@@ -139,9 +141,9 @@ def test_a_report_cannot_leave_its_place() -> None:
 
 
 def test_the_question_names_every_criterion() -> None:
-    for criterion in RadCliQ().criteria:
-        assert criterion.description in RadReasonTemplate().render("a", "b", RadCliQ()).instruction
-    assert RadReasonTemplate(instructed=False).render("a", "b", RadCliQ()).instruction == ""
+    for criterion in RadCliQCriteria().criteria:
+        assert criterion.description in RadReasonTemplate().render("a", "b", RadCliQCriteria()).instruction
+    assert RadReasonTemplate(include_instruction=False).render("a", "b", RadCliQCriteria()).instruction == ""
 
 
 def test_no_criterion_takes_the_tag_of_reasons() -> None:

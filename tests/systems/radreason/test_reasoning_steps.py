@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.criteria import RadCliQ
+from radreward.criteria import RadCliQCriteria
 from radreward.systems.radreason.prompt import RadReasonTemplate
-from radreward.systems.radreason.reasoning_steps import errors_in_steps
-from radreward.types import Analysis
+from radreward.systems.radreason.reasoning_steps import errors_per_step
+from radreward.types import ErrorAnalysis
 
-CRITERIA = RadCliQ()
+CRITERIA = RadCliQCriteria()
 word = (
     st.text("abc xyz:,-'", min_size=1).map(lambda text: " ".join(text.split())).filter(lambda text: text.strip("_* "))
 )
@@ -18,14 +18,14 @@ word = (
 @given(st.lists(st.lists(word, max_size=3), min_size=6, max_size=6))
 def test_what_the_layout_writes_is_read(words: list[list[str]]) -> None:
     values = tuple(float(len(entry)) for entry in words)
-    answer = RadReasonTemplate().render_answer(Analysis(values, "", tuple(map(tuple, words)), ()), CRITERIA)
+    answer = RadReasonTemplate().render_answer(ErrorAnalysis(values, "", tuple(map(tuple, words)), ()), CRITERIA)
     reasoning = RadReasonTemplate().parse(answer, CRITERIA).reasoning
-    assert errors_in_steps(reasoning, CRITERIA) == tuple(map(tuple, words))
+    assert errors_per_step(reasoning, CRITERIA) == tuple(map(tuple, words))
 
 
 @given(st.none() | st.text() | st.text(st.sampled_from("step 1:*_;omission\n")))
 def test_any_text_is_borne(text: str | None) -> None:
-    assert len(errors_in_steps(text, CRITERIA)) == len(CRITERIA)
+    assert len(errors_per_step(text, CRITERIA)) == len(CRITERIA)
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_any_text_is_borne(text: str | None) -> None:
     ],
 )
 def test_a_line_names_a_criterion_at_its_beginning(line: str, errors: tuple[str, ...]) -> None:
-    assert errors_in_steps(f"So.\n{line}", CRITERIA)[1] == errors
+    assert errors_per_step(f"So.\n{line}", CRITERIA)[1] == errors

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from radreward.errors import InputError
-from radreward.systems.ratescore import AffinityWeights
+from radreward.systems.ratescore import AffinityMatrix
 
 
 def test_presets_by_some_of_their_published_values() -> None:
-    long, short = (AffinityWeights.from_preset(name) for name in ("long", "short"))
+    long, short = (AffinityMatrix.from_preset(name) for name in ("long", "short"))
     assert long.penalty.item() == 0.8716553966489615
     assert short.penalty.item() == 0.3611577852354489
     assert long.weight[2, 1].item() == 0.9950209388542061
@@ -38,32 +38,32 @@ def test_presets_by_some_of_their_published_values() -> None:
 )
 def test_what_is_out_of_range_is_refused(weight: torch.Tensor, penalty: float, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        AffinityWeights(weight, penalty)
+        AffinityMatrix(weight, penalty)
 
 
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(InputError, match="long, short but got 'medium'"):
-        AffinityWeights.from_preset("medium")
+        AffinityMatrix.from_preset("medium")
     with pytest.raises(ValueError, match="'opposed' or 'mismatch'"):
-        AffinityWeights(torch.ones(5, 5), 0.5, rule="any")  # type: ignore[arg-type]
+        AffinityMatrix(torch.ones(5, 5), 0.5, penalty_rule="any")  # type: ignore[arg-type]
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
-    weights = AffinityWeights(torch.rand(5, 5), 0.25, rule="mismatch", clamp=False)
+    weights = AffinityMatrix(torch.rand(5, 5), 0.25, penalty_rule="mismatch", clamp_cosines=False)
     weights.save(tmp_path / "model")
-    again = AffinityWeights.load(tmp_path / "model")
+    again = AffinityMatrix.load(tmp_path / "model")
     assert again.to_dict() == weights.to_dict()
-    assert AffinityWeights(**json.loads(json.dumps(weights.to_dict()))).to_dict() == weights.to_dict()
+    assert AffinityMatrix(**json.loads(json.dumps(weights.to_dict()))).to_dict() == weights.to_dict()
 
 
 def test_broken_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"affinity\.json: cannot be read"):
-        AffinityWeights.load(tmp_path)
-    AffinityWeights.from_preset("long").save(tmp_path)
+        AffinityMatrix.load(tmp_path)
+    AffinityMatrix.from_preset("long").save(tmp_path)
     (tmp_path / "affinity.safetensors").write_bytes(b"nothing")
     with pytest.raises(InputError, match=r"affinity\.safetensors"):
-        AffinityWeights.load(tmp_path)
+        AffinityMatrix.load(tmp_path)
     for text in ("{", "[]", '{"format": 2, "rule": "opposed", "clamp": true}'):
         (tmp_path / "affinity.json").write_text(text)
         with pytest.raises(InputError, match=r"affinity\.json"):
-            AffinityWeights.load(tmp_path)
+            AffinityMatrix.load(tmp_path)

@@ -49,7 +49,7 @@ def test_synonyms_are_nearer_than_others(embedded: EntityEncoder) -> None:
 
 def test_each_distinct_name_is_run_once(embedded: EntityEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
-    run = EntityEncoder._run
+    run = EntityEncoder._forward
 
     def counted(self: EntityEncoder, names: Sequence[str]) -> dict[str, tuple[torch.Tensor, bool]]:
         ran.extend(names)
@@ -63,7 +63,7 @@ def test_each_distinct_name_is_run_once(embedded: EntityEncoder, monkeypatch: py
 
 
 def test_the_cache_is_bounded_and_forgets_what_was_used_least_recently() -> None:
-    encoder = EntityEncoder("tiny-bert", cache=2)
+    encoder = EntityEncoder("tiny-bert", cache_size=2)
     whole = encoder.encode(["a", "b", "c"])
     assert list(encoder._cache) == ["b", "c"]
     encoder.encode(["b"])
@@ -81,7 +81,7 @@ def test_any_names_in_order_with_unit_length(names: list[str]) -> None:
         torch.testing.assert_close(embedded.vectors[index], TINY.embed([name]).vectors[0], rtol=0, atol=1e-6)
 
 
-TINY = EntityEncoder("tiny-bert", cache=3)
+TINY = EntityEncoder("tiny-bert", cache_size=3)
 
 
 def test_a_name_over_the_limit_is_an_error_that_names_it(embedded: EntityEncoder) -> None:
@@ -89,7 +89,7 @@ def test_a_name_over_the_limit_is_an_error_that_names_it(embedded: EntityEncoder
     with pytest.raises(InputError, match=r"at most 30 tokens but got 'effusion effusion"):
         embedded.encode(["heart", long])
     told = embedded.embed(["heart", long])
-    assert told.cut == (False, True)
+    assert told.truncated == (False, True)
     torch.testing.assert_close(told.vectors, padded("embedded", ["heart", long], "mean"), rtol=0, atol=1e-5)
 
 
@@ -101,18 +101,18 @@ def test_special_tokens_in_a_name_are_text(embedded: EntityEncoder) -> None:
 
 def test_a_store_spares_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "names.sqlite"
-    before = EntityEncoder("tiny-bert", store=path, max_length=6).embed(["heart and lung", "mass"])
-    assert before.cut == (True, False)
+    before = EntityEncoder("tiny-bert", cache_path=path, max_length=6).embed(["heart and lung", "mass"])
+    assert before.truncated == (True, False)
     monkeypatch.setattr(EntityEncoder, "_run", None)
-    after = EntityEncoder("tiny-bert", store=path, max_length=6).embed(["mass", "heart and lung"])
+    after = EntityEncoder("tiny-bert", cache_path=path, max_length=6).embed(["mass", "heart and lung"])
     assert torch.equal(after.vectors, before.vectors.flip(0))
-    assert after.cut == (False, True)
+    assert after.truncated == (False, True)
 
 
 def test_a_store_of_another_encoder_begins_anew(tmp_path: Path) -> None:
     path = tmp_path / "names.sqlite"
-    mean = EntityEncoder("tiny-bert", store=path).encode(["heart"])
-    first = EntityEncoder("tiny-bert", "first", store=path).encode(["heart"])
+    mean = EntityEncoder("tiny-bert", cache_path=path).encode(["heart"])
+    first = EntityEncoder("tiny-bert", "first", cache_path=path).encode(["heart"])
     assert not torch.allclose(mean, first)
 
 
@@ -124,7 +124,7 @@ def test_a_folder_of_another_task_is_an_encoder_but_one_without_weights_is_not(t
     AutoTokenizer.from_pretrained(resolve_backbone("embedded")).save_pretrained(tmp_path / "a")
     encoders = [EntityEncoder(str(tmp_path / "a")) for _ in range(2)]
     assert encoders[0].fingerprint == encoders[1].fingerprint  # no random pooler in it
-    assert encoders[0].width == 8
+    assert encoders[0].embedding_dim == 8
     (tmp_path / "a" / "model.safetensors").unlink()
     with pytest.raises(InputError, match="no entity encoder can be loaded"):
         EntityEncoder(str(tmp_path / "a"))
@@ -136,21 +136,21 @@ def test_unknown_encoder_and_settings() -> None:
     with pytest.raises(ValueError, match="Expected `pooling` to be mean or first but got 'last'"):
         EntityEncoder(pooling="last")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="Expected `cache` to be >= 1 but got 0"):
-        EntityEncoder("tiny-bert", cache=0)
+        EntityEncoder("tiny-bert", cache_size=0)
 
 
 def test_types_are_read_where_asked() -> None:
     heart, silhouette = Entity("heart", "Anatomy", 0, 5), Entity("cardiac silhouette", "Anatomy", 0, 18)
     mass = Entity("mass", "Abnormality", 0, 4)
     plain, typed = EntityEncoder("tiny-bert"), EntityEncoder("tiny-bert", context="type", max_length=100)
-    assert plain.read("heart mass", [heart, mass]) == ["heart", "mass"]
-    assert typed.read("heart mass", [mass]) == ["mass"]
-    assert typed.read("heart mass", [heart])[0].endswith(" heart")
+    assert plain.contextualize("heart mass", [heart, mass]) == ["heart", "mass"]
+    assert typed.contextualize("heart mass", [mass]) == ["mass"]
+    assert typed.contextualize("heart mass", [heart])[0].endswith(" heart")
     assert plain.fingerprint != EntityEncoder("tiny-bert", context="type").fingerprint
-    assert EntityEncoder(**typed.settings()).read("heart", [heart]) == typed.read("heart", [heart])
+    assert EntityEncoder(**typed.settings()).contextualize("heart", [heart]) == typed.contextualize("heart", [heart])
 
     def alike(encoder: EntityEncoder) -> float:
-        first, second = encoder.encode(encoder.read("", (heart, silhouette)))
+        first, second = encoder.encode(encoder.contextualize("", (heart, silhouette)))
         return float(first @ second)
 
     assert alike(EntityEncoder(context="type")) > alike(EntityEncoder())

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.systems.ratescore.entity_context import TYPES, WIDEST, readings
+from radreward.systems.ratescore.entity_context import MAX_PHRASE, TYPE_PREFIXES, contextualize
 from radreward.systems.ratescore.taggers import RuleTagger
 
 
 def phrases(text: str) -> list[str]:
-    return readings("phrase", text, RuleTagger().tag([text])[0])
+    return contextualize("phrase", text, RuleTagger().tag([text])[0])
 
 
 @pytest.mark.parametrize(
@@ -19,17 +19,17 @@ def phrases(text: str) -> list[str]:
         ("The heart is enlarged.", ["heart is enlarged", "heart is enlarged"]),
         ("Collapse of the left upper lobe.", ["Collapse of the left upper lobe", "Collapse of the left upper lobe"]),
         # What is denied, and what a denied thing is said of, stand alone.
-        ("No effusion.", [TYPES["Non-Abnormality"] + "effusion"]),
-        ("Heart normal.", [TYPES["Anatomy"] + "Heart", TYPES["Non-Abnormality"] + "normal"]),
+        ("No effusion.", [TYPE_PREFIXES["Non-Abnormality"] + "effusion"]),
+        ("Heart normal.", [TYPE_PREFIXES["Anatomy"] + "Heart", TYPE_PREFIXES["Non-Abnormality"] + "normal"]),
         # A clause ends between them.
-        ("Nodule; heart.", ["Nodule", TYPES["Anatomy"] + "heart"]),
+        ("Nodule; heart.", ["Nodule", TYPE_PREFIXES["Anatomy"] + "heart"]),
         # Each body part goes with the finding that is nearest.
         (
             "Enlarged heart, fracture of rib.",
             ["Enlarged heart", "Enlarged heart", "fracture of rib", "fracture of rib"],
         ),
         # Too far apart.
-        ("Nodule that has grown since last year, heart.", ["Nodule", TYPES["Anatomy"] + "heart"]),
+        ("Nodule that has grown since last year, heart.", ["Nodule", TYPE_PREFIXES["Anatomy"] + "heart"]),
     ],
 )
 def test_what_is_read_of_a_phrase(text: str, expected: list[str]) -> None:
@@ -39,9 +39,9 @@ def test_what_is_read_of_a_phrase(text: str, expected: list[str]) -> None:
 def test_names_and_types() -> None:
     text = "The heart is enlarged."
     entities = RuleTagger().tag([text])[0]
-    assert readings("name", text, entities) == ["heart", "enlarged"]
-    assert readings("type", text, entities) == [TYPES["Anatomy"] + "heart", "enlarged"]
-    assert readings("phrase", text, []) == []
+    assert contextualize("name", text, entities) == ["heart", "enlarged"]
+    assert contextualize("type", text, entities) == [TYPE_PREFIXES["Anatomy"] + "heart", "enlarged"]
+    assert contextualize("phrase", text, []) == []
 
 
 WORDS = (
@@ -68,6 +68,6 @@ def test_a_phrase_holds_its_name_and_is_of_one_clause(words: list[str]) -> None:
     entities = RuleTagger().tag([text])[0]
     for entity, read in zip(entities, phrases(text), strict=True):
         assert entity.name in read
-        said = read.removeprefix(TYPES.get(entity.type, ""))
+        said = read.removeprefix(TYPE_PREFIXES.get(entity.type, ""))
         assert said in text
-        assert said == entity.name or (len(said) <= WIDEST and entity.type in ("Anatomy", "Abnormality", "Disease"))
+        assert said == entity.name or (len(said) <= MAX_PHRASE and entity.type in ("Anatomy", "Abnormality", "Disease"))

@@ -5,14 +5,20 @@ import torch
 
 from radreward.errors import InputError
 from radreward.systems.ratescore.encoder import EntityEncoder
-from radreward.systems.ratescore.entity_head import EMBEDDED, EntityHead, fit_head
-from radreward.systems.ratescore.role_similarity import known, likeness_by_role
-from radreward.systems.ratescore.target_similarity import KEYS, Features, features, findings_alike, likeness
+from radreward.systems.ratescore.entity_head import EMBEDDED_HEAD, EntityHead, fit_head
+from radreward.systems.ratescore.role_similarity import entity_attributes, role_target_similarity
+from radreward.systems.ratescore.target_similarity import (
+    FINDING_KEYS,
+    NameAttributes,
+    finding_similarity,
+    parse_names,
+    target_similarity,
+)
 from radreward.types import Entity
 
 
 def wanted(one: str, other: str, base: float = 0.8) -> float:
-    return float(likeness(features([one, other]), torch.full((2, 2), base), findings_alike())[0, 1])
+    return float(target_similarity(parse_names([one, other]), torch.full((2, 2), base), finding_similarity())[0, 1])
 
 
 @pytest.mark.parametrize(
@@ -42,18 +48,18 @@ def test_how_alike_names_should_be(one: str, other: str, value: float) -> None:
 
 
 def test_features_of_nothing_known() -> None:
-    found = features(["heart"])
-    assert found == Features(*(torch.tensor([value]) for value in (len(KEYS), 0, 0, 0)))
-    assert features([]).finding.shape == (0,)
+    found = parse_names(["heart"])
+    assert found == NameAttributes(*(torch.tensor([value]) for value in (len(FINDING_KEYS), 0, 0, 0)))
+    assert parse_names([]).finding.shape == (0,)
 
 
 def test_a_fit_brings_cosines_near_what_is_wanted() -> None:
     names = ["left effusion", "right effusion", "left pleural fluid", "small mass", "large mass", "heart"]
     torch.manual_seed(0)
     vectors = torch.nn.functional.normalize(torch.ones(6, 16) + 0.3 * torch.randn(6, 16), dim=1)
-    entities = known([Entity(name, "Abnormality", 0, 0) for name in names], [frozenset()] * 6)
+    entities = entity_attributes([Entity(name, "Abnormality", 0, 0) for name in names], [frozenset()] * 6)
     head = fit_head(entities, vectors, steps=40)
-    table = likeness_by_role(entities, (vectors @ vectors.T).clamp_min(0))
+    table = role_target_similarity(entities, (vectors @ vectors.T).clamp_min(0))
     before, after = ((x @ x.T - table).pow(2).mean().item() for x in (vectors, head(vectors)))
     assert after < 0.5 * before
     again = fit_head(entities, vectors, steps=40)
@@ -77,4 +83,4 @@ def test_the_shipped_head_tells_sides_apart_and_knows_other_words() -> None:
     assert plain[0] @ plain[1] > plain[0] @ plain[2]
     assert trained[0] @ trained[2] > 0.7 > 0.4 > trained[0] @ trained[1]
     assert EntityEncoder().fingerprint != EntityEncoder("embedded-entities").fingerprint
-    assert EMBEDDED.stat().st_size < 2**20
+    assert EMBEDDED_HEAD.stat().st_size < 2**20

@@ -11,72 +11,80 @@ from scipy import stats
 from torch import Tensor
 
 from radreward.errors import InputError
-from radreward.systems.ratescore import AffinityWeights, EntitySets, match
+from radreward.systems.ratescore import AffinityMatrix, PackedEntities, match_entities
 from radreward.systems.ratescore.fitting.optimizers import (
-    AffinityFit,
-    GradientFit,
-    Rated,
-    TPEFit,
-    bootstrap,
-    cross_validate,
-    ordered_pairs,
-    tau_b,
+    AffinityOptimizer,
+    GradientOptimizer,
+    RatedMatches,
+    TPEOptimizer,
+    bootstrap_affinity,
+    cross_validate_affinity,
+    sample_ordered_pairs,
+    tau_b_or_worst,
 )
 
 
-def planted(pairs: int = 900, noise: float = 0.0, seed: int = 0) -> tuple[Rated, AffinityWeights]:
+def planted(pairs: int = 900, noise: float = 0.0, seed: int = 0) -> tuple[RatedMatches, AffinityMatrix]:
     """Pairs of reports with random entities whose quality is their score by random weights, three to a reference."""
     random = torch.Generator().manual_seed(seed)
     counts = torch.randint(1, 10, (2 * pairs,), generator=random)
     entities = int(counts.sum())
     name, kind = (torch.randint(0, high, (entities,), generator=random) for high in (100, 5))
-    sets = EntitySets(name, kind, counts)
+    sets = PackedEntities(name, kind, counts)
     embeddings = torch.randn(100, 8, generator=random) + 0.7
-    sums = match(embeddings, sets.take(torch.arange(pairs)), sets.take(torch.arange(pairs, 2 * pairs))).sums()
-    weights = AffinityWeights(torch.rand(5, 5, generator=random), 0.2)
+    sums = match_entities(
+        embeddings, sets.select(torch.arange(pairs)), sets.select(torch.arange(pairs, 2 * pairs))
+    ).type_pair_sums()
+    weights = AffinityMatrix(torch.rand(5, 5, generator=random), 0.2)
     quality = weights.score(sums).detach() + noise * torch.randn(pairs, generator=random)
-    return Rated(sums, (quality * 50).round(), torch.arange(pairs) // 3), weights
+    return RatedMatches(sums, (quality * 50).round(), torch.arange(pairs) // 3), weights
 
 
-def measured(weights: AffinityWeights, rated: Rated) -> float:
-    return tau_b(weights.score(rated.sums).detach(), rated.quality)
+def measured(weights: AffinityMatrix, rated: RatedMatches) -> float:
+    return tau_b_or_worst(weights.score(rated.sums).detach(), rated.quality)
 
 
-START = AffinityWeights.from_preset("long")
+START = AffinityMatrix.from_preset("long")
 
 
 def test_gradient_finds_what_was_planted() -> None:
     rated, weights = planted()
     train, test = rated.split(0.2, 0)
-    fitted = GradientFit(regularisation=0.0, temperature=0.25).fit(START, train)
+    fitted = GradientOptimizer(regularization=0.0, temperature=0.25).fit(START, train)
     best = measured(weights, test)
     assert measured(START, test) < best - 0.3
-    assert measured(fitted.weights, test) > best - 0.02
-    assert (fitted.weights.weight - weights.weight / weights.weight.max()).abs().mean() < 0.05
-    assert fitted.weights.penalty.item() == pytest.approx(0.2, abs=0.05)
-    assert fitted.weights.weight.max() == 1
+    assert measured(fitted.affinity, test) > best - 0.02
+    assert (fitted.affinity.weight - weights.weight / weights.weight.max()).abs().mean() < 0.05
+    assert fitted.affinity.penalty.item() == pytest.approx(0.2, abs=0.05)
+    assert fitted.affinity.weight.max() == 1
 
 
 def test_tpe_gets_better_than_the_start() -> None:
     rated, _ = planted(300)
-    fitted = TPEFit(trials=60, startup=20).fit(START, rated)
+    fitted = TPEOptimizer(n_trials=60, n_startup_trials=20).fit(START, rated)
     assert fitted.steps[0].train == pytest.approx(measured(START, rated))  # the first trial
-    assert fitted.steps[-1].train == pytest.approx(measured(fitted.weights, rated))
+    assert fitted.steps[-1].train == pytest.approx(measured(fitted.affinity, rated))
     assert fitted.steps[-1].train > fitted.steps[0].train + 0.05
     assert fitted.evaluations == 60
     assert 0 < fitted.search_seconds < fitted.seconds
 
 
-@pytest.mark.parametrize("method", [GradientFit(pairs=500, steps=10), TPEFit(trials=15, startup=5)])
-def test_the_same_seed_gives_the_same_weights(method: AffinityFit) -> None:
+@pytest.mark.parametrize(
+    "method", [GradientOptimizer(max_pairs=500, max_steps=10), TPEOptimizer(n_trials=15, n_startup_trials=5)]
+)
+def test_the_same_seed_gives_the_same_weights(method: AffinityOptimizer) -> None:
     rated, _ = planted(150)
     first, second = (method.fit(START, *rated.split(0.3, 1)) for _ in range(2))
-    assert first.weights.to_dict() == second.weights.to_dict()
+    assert first.affinity.to_dict() == second.affinity.to_dict()
     assert [step.train for step in first.steps] == [step.train for step in second.steps]
 
 
 @pytest.mark.parametrize(
-    "make", [lambda s: GradientFit(pairs=200, steps=5, seed=s), lambda s: TPEFit(12, startup=5, seed=s)]
+    "make",
+    [
+        lambda s: GradientOptimizer(max_pairs=200, max_steps=5, seed=s),
+        lambda s: TPEOptimizer(12, n_startup_trials=5, seed=s),
+    ],
 )
 def test_another_seed_gives_others(make: object) -> None:
     assert callable(make)
@@ -88,7 +96,7 @@ def test_the_pull_toward_the_start_keeps_it() -> None:
     rated, _ = planted(300)
 
     def distance(regularisation: float) -> float:
-        weights = GradientFit(regularisation=regularisation).fit(START, rated).weights
+        weights = GradientOptimizer(regularization=regularisation).fit(START, rated).affinity
         return torch.dist(weights.weight, START.weight / START.weight.max()).item()
 
     assert distance(100.0) < 0.02 < distance(0.01) < distance(0.0)
@@ -97,14 +105,14 @@ def test_the_pull_toward_the_start_keeps_it() -> None:
 def test_validation_decides_where_to_stop() -> None:
     rated, _ = planted(90, noise=0.3, seed=2)  # so few and so noisy that a fit goes too far
     train, validation = rated.split(0.3, 0)
-    free = GradientFit(regularisation=0.0).fit(START, train)
-    fitted = GradientFit(regularisation=0.0, patience=3).fit(START, train, validation)
+    free = GradientOptimizer(regularization=0.0).fit(START, train)
+    fitted = GradientOptimizer(regularization=0.0, patience=3).fit(START, train, validation)
     checked = [step.validation for step in fitted.steps if step.validation is not None]
     assert len(checked) == len(fitted.steps)
     assert checked == sorted(checked)
-    assert measured(fitted.weights, validation) == pytest.approx(checked[-1])
-    assert measured(fitted.weights, validation) > measured(free.weights, validation)
-    assert measured(fitted.weights, train) < measured(free.weights, train)
+    assert measured(fitted.affinity, validation) == pytest.approx(checked[-1])
+    assert measured(fitted.affinity, validation) > measured(free.affinity, validation)
+    assert measured(fitted.affinity, train) < measured(free.affinity, train)
     assert fitted.evaluations < free.evaluations
 
 
@@ -116,13 +124,13 @@ def test_splits_keep_references_together() -> None:
     assert len(torch.unique(second.group)) == 20
 
 
-class Recorder(AffinityFit):
+class Recorder(AffinityOptimizer):
     """Notes what it is given and returns the start."""
 
     def __init__(self) -> None:
         self.seen: list[set[int]] = []
 
-    def fit(self, start: AffinityWeights, train: Rated, validation: Rated | None = None) -> object:  # type: ignore[override]
+    def fit(self, start: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None = None) -> object:  # type: ignore[override]
         rest = [] if validation is None else validation.group.tolist()
         self.seen.append({*train.group.tolist(), *rest})
         return type("Kept", (), {"weights": start})
@@ -131,22 +139,26 @@ class Recorder(AffinityFit):
 def test_folds_are_measured_by_fits_that_did_not_see_them() -> None:
     rated, weights = planted(150)
     recorder = Recorder()
-    found = cross_validate(recorder, weights, rated, folds=5)
+    found = cross_validate_affinity(recorder, weights, rated, n_folds=5)
     held = [set(range(50)) - seen for seen in recorder.seen]
     assert sorted(itertools.chain(*held)) == list(range(50))
-    assert found.start == found.fitted
-    assert all(value > 0.9 for value in found.start)
+    assert found.initial == found.fitted
+    assert all(value > 0.9 for value in found.initial)
 
 
 def test_cross_validation_shows_the_gain() -> None:
     rated, _ = planted(300)
-    found = cross_validate(GradientFit(pairs=5000), START, rated, folds=3)
-    assert min(found.fitted) > max(found.start) + 0.2
+    found = cross_validate_affinity(GradientOptimizer(max_pairs=5000), START, rated, n_folds=3)
+    assert min(found.fitted) > max(found.initial) + 0.2
 
 
 def test_intervals_hold_what_was_planted_and_widen_with_noise() -> None:
-    narrow = bootstrap(GradientFit(0.25, 0.0, steps=20, pairs=3000), START, planted(300, 0.01)[0], samples=8)
-    wide = bootstrap(GradientFit(0.25, 0.0, steps=20, pairs=3000), START, planted(300, 0.2)[0], samples=8)
+    narrow = bootstrap_affinity(
+        GradientOptimizer(0.25, 0.0, max_steps=20, max_pairs=3000), START, planted(300, 0.01)[0], n_resamples=8
+    )
+    wide = bootstrap_affinity(
+        GradientOptimizer(0.25, 0.0, max_steps=20, max_pairs=3000), START, planted(300, 0.2)[0], n_resamples=8
+    )
 
     def width(found: object) -> Tensor:
         return (found.high.weight - found.low.weight).mean()  # type: ignore[attr-defined,no-any-return]
@@ -162,36 +174,36 @@ def test_intervals_hold_what_was_planted_and_widen_with_noise() -> None:
 
 def test_pairs_are_all_or_a_draw() -> None:
     quality = torch.tensor([1.0, 3.0, 3.0, 2.0])
-    better, worse = ordered_pairs(quality, 100, 0)
+    better, worse = sample_ordered_pairs(quality, 100, 0)
     assert set(zip(better.tolist(), worse.tolist(), strict=True)) == {(1, 0), (2, 0), (3, 0), (1, 3), (2, 3)}
-    better, worse = ordered_pairs(torch.arange(200) % 7, 1000, 0)
+    better, worse = sample_ordered_pairs(torch.arange(200) % 7, 1000, 0)
     assert 700 < len(better) < 1000
     assert ((better % 7) > (worse % 7)).all()
 
 
 def test_tau_is_that_of_scipy_and_a_constant_is_the_worst() -> None:
     x, y = torch.tensor([1.0, 2.0, 2.0, 4.0]), torch.tensor([1.0, 1.0, 3.0, 2.0])
-    assert tau_b(x, y) == stats.kendalltau([1, 2, 2, 4], [1, 1, 3, 2]).statistic
-    assert tau_b(torch.ones(4), y) == -1
+    assert tau_b_or_worst(x, y) == stats.kendalltau([1, 2, 2, 4], [1, 1, 3, 2]).statistic
+    assert tau_b_or_worst(torch.ones(4), y) == -1
 
 
 def test_pairs_without_entities_take_no_part() -> None:
     rated, _ = planted(60)
-    rated.sums.counts[:20], rated.sums.cosines[:20] = 0, 0
+    rated.sums.counts[:20], rated.sums.cosine_sums[:20] = 0, 0
     rated.quality[:20] = math.nan
-    expected = GradientFit(steps=5).fit(START, rated.take(torch.arange(20, 60))).weights
-    assert GradientFit(steps=5).fit(START, rated).weights.to_dict() == expected.to_dict()
+    expected = GradientOptimizer(max_steps=5).fit(START, rated.select(torch.arange(20, 60))).affinity
+    assert GradientOptimizer(max_steps=5).fit(START, rated).affinity.to_dict() == expected.to_dict()
 
 
 def test_nothing_to_fit_to_is_refused() -> None:
     rated, _ = planted(30)
     with pytest.raises(InputError, match="30 pairs 30 have entities on both sides and 1 different values"):
-        GradientFit().fit(START, rated._replace(quality=torch.ones(30)))
-    rated.sums.counts[:], rated.sums.cosines[:] = 0, 0
+        GradientOptimizer().fit(START, rated._replace(quality=torch.ones(30)))
+    rated.sums.counts[:], rated.sums.cosine_sums[:] = 0, 0
     with pytest.raises(InputError, match="30 pairs 0 have entities"):
-        TPEFit(2).fit(START, rated)
+        TPEOptimizer(2).fit(START, rated)
     with pytest.raises(InputError, match="at least 5 references for 5 folds but got 2"):
-        cross_validate(GradientFit(), START, planted(6)[0])
+        cross_validate_affinity(GradientOptimizer(), START, planted(6)[0])
 
 
 @pytest.mark.parametrize(
@@ -206,6 +218,6 @@ def test_nothing_to_fit_to_is_refused() -> None:
 )
 def test_settings_out_of_range_are_refused(arguments: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        GradientFit(**arguments)  # type: ignore[arg-type]
+        GradientOptimizer(**arguments)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="`trials` to be >= 1"):
-        TPEFit(0)
+        TPEOptimizer(0)

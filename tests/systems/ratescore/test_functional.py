@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from radreward.systems.ratescore import (
-    AffinityWeights,
-    EntitySets,
+    AffinityMatrix,
     Matches,
-    TypeSums,
-    affinity_score,
-    direction_scores,
-    explain,
-    losses_by_type,
-    match,
-    penalised,
+    PackedEntities,
+    TypePairSums,
+    entity_contributions,
+    match_entities,
+    penalty_mask,
+    precision_recall,
+    ratescore,
+    score_loss_by_type,
 )
 from radreward.systems.ratescore.functional import PenaltyRule
 from radreward.types import ENTITY_TYPES
@@ -98,14 +98,14 @@ def test_scores_of_the_reference_implementation(name: str) -> None:
     candidate = [(row, kind) for row, (_, kind) in enumerate(second, len(first))]
     matches = matches_of(embeddings, [reference], [candidate])
     for preset, values in zip(("long", "short"), expected, strict=True):
-        weights = AffinityWeights.from_preset(preset, clamp=False)
-        directions = direction_scores(weights.sums(matches), weights.weight, weights.penalty)
+        weights = AffinityMatrix.from_preset(preset, clamp_cosines=False)
+        directions = precision_recall(weights.type_pair_sums(matches), weights.weight, weights.penalty)
         assert [*directions[0].tolist(), weights(matches).item()] == pytest.approx(values, abs=1e-9)
 
 
 def test_negative_cosines_are_clamped_unless_told() -> None:
     matches = matches_of(torch.tensor([X, OPPOSITE]), [[(0, DIS)]], [[(1, DIS)]])
-    assert AffinityWeights.from_preset("long")(matches).tolist() == [0.0]
+    assert AffinityMatrix.from_preset("long")(matches).tolist() == [0.0]
 
 
 def test_the_example_of_the_paper() -> None:
@@ -116,25 +116,25 @@ def test_the_example_of_the_paper() -> None:
     count[cosine > 0] = 1
     weight = torch.zeros(5, 5)
     weight[ANA, ANA], weight[NON_ABN, ABN], weight[ABN, NON_ABN] = 0.91, 0.94, 0.83
-    sums, penalty = TypeSums(cosine, count), torch.tensor(0.36)
-    first, second = direction_scores(sums, weight, penalty)[0].tolist()
+    sums, penalty = TypePairSums(cosine, count), torch.tensor(0.36)
+    first, second = precision_recall(sums, weight, penalty)[0].tolist()
     assert (first, second) == (pytest.approx(0.644, abs=5e-4), pytest.approx(0.666, abs=5e-4))
     assert round(2 * 0.644 * 0.666 / (0.644 + 0.666), 3) == 0.655
-    assert affinity_score(sums, weight, penalty).item() == pytest.approx(0.655, abs=6e-4)
+    assert ratescore(sums, weight, penalty).item() == pytest.approx(0.655, abs=6e-4)
 
 
-def sets(reports: list[Side]) -> EntitySets:
+def sets(reports: list[Side]) -> PackedEntities:
     entities = [entity for report in reports for entity in report]
     name, kind = (torch.tensor([entity[at] for entity in entities], dtype=torch.int64) for at in (0, 1))
-    return EntitySets(name, kind, torch.tensor([len(report) for report in reports]))
+    return PackedEntities(name, kind, torch.tensor([len(report) for report in reports]))
 
 
 def matches_of(embeddings: Tensor, references: list[Side], candidates: list[Side], budget: int = 2**22) -> Matches:
-    return match(embeddings, sets(references), sets(candidates), budget)
+    return match_entities(embeddings, sets(references), sets(candidates), budget)
 
 
 def naive_direction(
-    embeddings: np.ndarray, queries: Side, others: Side, weights: AffinityWeights
+    embeddings: np.ndarray, queries: Side, others: Side, weights: AffinityMatrix
 ) -> tuple[float, list[float]]:
     """Score of one direction and its unnormalised terms w(1 - f·cos), entity by entity."""
     top = bottom = 0.0
@@ -148,10 +148,10 @@ def naive_direction(
             found = (cosine, other_kind == kind, -other_kind)
             best = found if best is None or _better(found, best) else best
         assert best is not None
-        cosine = max(0.0, best[0]) if weights.clamp else best[0]
+        cosine = max(0.0, best[0]) if weights.clamp_cosines else best[0]
         other = -best[2]
         names = (ENTITY_TYPES[kind], ENTITY_TYPES[other])
-        hit = names in OPPOSED if weights.rule == "opposed" else kind != other
+        hit = names in OPPOSED if weights.penalty_rule == "opposed" else kind != other
         w = weights.weight[kind, other].item()
         term = (weights.penalty.item() if hit else 1.0) * cosine
         top, bottom = top + w * term, bottom + w
@@ -163,7 +163,7 @@ def _better(found: tuple[float, bool, int], best: tuple[float, bool, int]) -> bo
     return found[0] > best[0] + 1e-12 or (abs(found[0] - best[0]) <= 1e-12 and found[1:] > best[1:])
 
 
-def naive_score(embeddings: np.ndarray, reference: Side, candidate: Side, weights: AffinityWeights) -> float:
+def naive_score(embeddings: np.ndarray, reference: Side, candidate: Side, weights: AffinityMatrix) -> float:
     if not reference or not candidate:
         return math.nan
     first, _ = naive_direction(embeddings, reference, candidate, weights)
@@ -182,11 +182,11 @@ def pairs(draw: st.DrawFn) -> tuple[Tensor, list[Side], list[Side]]:
     return embeddings, [pair[0] for pair in both], [pair[1] for pair in both]
 
 
-def random_weights(seed: int, rule: PenaltyRule = "opposed", clamp: bool = True) -> AffinityWeights:
+def random_weights(seed: int, rule: PenaltyRule = "opposed", clamp: bool = True) -> AffinityMatrix:
     rng = np.random.default_rng(seed)
     weight = torch.from_numpy(rng.uniform(size=(5, 5)) * (rng.uniform(size=(5, 5)) > 0.3))
     weight[0, 0] = 0.5
-    return AffinityWeights(weight, float(rng.uniform()), rule, clamp)
+    return AffinityMatrix(weight, float(rng.uniform()), rule, clamp)
 
 
 @pytest.mark.parametrize("rule", ["opposed", "mismatch"])
@@ -245,19 +245,19 @@ def test_losses_add_up(clamp: bool, data: tuple[Tensor, list[Side], list[Side]],
     embeddings, references, candidates = data
     weights = random_weights(seed, clamp=clamp)
     matches = matches_of(embeddings, references, candidates)
-    explained = weights.explain(matches)
-    by_type = losses_by_type(matches, explained)
+    explained = weights.entity_contributions(matches)
+    by_type = score_loss_by_type(matches, explained)
     scores = weights(matches).detach()
     assert by_type.sum(1).tolist() == pytest.approx((1 - scores).tolist(), abs=1e-6, rel=1e-6, nan_ok=True)
     if clamp:
-        assert (explained.loss >= -1e-12).all()
+        assert (explained.score_loss >= -1e-12).all()
 
 
 def test_evidence_says_who_matched_whom() -> None:
     embeddings = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]], dtype=torch.float64)
     matches = matches_of(embeddings, [[(0, 2), (2, 1)]], [[(2, 1), (1, 4)]])
-    weights = AffinityWeights.from_preset("short")
-    explained = weights.explain(matches)
+    weights = AffinityMatrix.from_preset("short")
+    explained = weights.entity_contributions(matches)
     assert matches.direction.tolist() == [0, 0, 1, 1]
     assert matches.query_index.tolist() == [0, 1, 0, 1]
     assert matches.match_index.tolist() == [1, 0, 1, 1]
@@ -266,52 +266,61 @@ def test_evidence_says_who_matched_whom() -> None:
     expected = [table[2, 4], table[1, 1], table[1, 1], table[4, 1]]
     assert explained.weight.tolist() == [value.item() for value in expected]
     assert explained.penalty.tolist() == [p, 1.0, 1.0, 1.0]
-    assert explained.loss[[1, 2]].tolist() == pytest.approx([0, 0])
+    assert explained.score_loss[[1, 2]].tolist() == pytest.approx([0, 0])
 
 
 def test_the_loss_is_known_by_type() -> None:
     """One of two anatomies and the only disease are missing on the other side, with equal weights."""
     embeddings = torch.eye(4, dtype=torch.float64)
     matches = matches_of(embeddings, [[(0, 1), (1, 1), (2, 2)]], [[(0, 1)]])
-    weights = AffinityWeights(torch.ones(5, 5), 1.0)
+    weights = AffinityMatrix(torch.ones(5, 5), 1.0)
     assert weights(matches).tolist() == pytest.approx([0.5])  # P = 1/3, R = 1
     # α = R / (P + R) = 3/4 of P's losses of 1/3 each.
-    assert losses_by_type(matches, weights.explain(matches)).tolist() == [pytest.approx([0, 0.25, 0.25, 0, 0])]
+    assert score_loss_by_type(matches, weights.entity_contributions(matches)).tolist() == [
+        pytest.approx([0, 0.25, 0.25, 0, 0])
+    ]
 
 
 def test_weights_of_zero_give_zero() -> None:
     weight = torch.zeros(5, 5)
     weight[1, 1] = 1
     matches = matches_of(torch.eye(2, dtype=torch.float64), [[(0, 2), (1, 0)]], [[(0, 2)]])
-    weights = AffinityWeights(weight, 0.5)
+    weights = AffinityMatrix(weight, 0.5)
     assert weights(matches).tolist() == [0.0]
-    assert losses_by_type(matches, weights.explain(matches)).tolist() == [pytest.approx([0.25, 0, 0.75, 0, 0])]
+    assert score_loss_by_type(matches, weights.entity_contributions(matches)).tolist() == [
+        pytest.approx([0.25, 0, 0.75, 0, 0])
+    ]
 
 
 def test_a_side_without_entities_has_no_score_unless_one_is_chosen() -> None:
     matches = matches_of(torch.eye(2), [[], [(0, 1)], [(0, 1)], []], [[(0, 1)], [], [(0, 1)], []])
-    weights = AffinityWeights.from_preset("long")
-    assert weights.sums(matches).defined.tolist() == [False, False, True, False]
+    weights = AffinityMatrix.from_preset("long")
+    assert weights.type_pair_sums(matches).defined.tolist() == [False, False, True, False]
     assert weights(matches).isnan().tolist() == [True, True, False, True]
     assert weights(matches, undefined=0.5).tolist() == [0.5, 0.5, pytest.approx(1), 0.5]
-    assert losses_by_type(matches, weights.explain(matches)).isnan().all(1).tolist() == [True, True, False, True]
+    assert score_loss_by_type(matches, weights.entity_contributions(matches)).isnan().all(1).tolist() == [
+        True,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_nothing_to_match() -> None:
     matches = matches_of(torch.zeros(0, 3), [[], []], [[], []])
-    assert AffinityWeights.from_preset("long")(matches).isnan().tolist() == [True, True]
+    assert AffinityMatrix.from_preset("long")(matches).isnan().tolist() == [True, True]
 
 
 def test_of_equal_cosines_the_own_type_is_matched() -> None:
     embeddings = torch.tensor([[0.3, 0.4], [1.0, 0.0]])
     matches = matches_of(embeddings, [[(0, 2)], [(0, 2)]], [[(0, 4), (1, 0), (0, 2)], [(0, 4), (0, 3)]])
-    assert matches.match[matches.direction == 0].tolist() == [2, 3]
+    assert matches.match_type[matches.direction == 0].tolist() == [2, 3]
 
 
 def test_rules() -> None:
     names = [(x, y) for x in ENTITY_TYPES for y in ENTITY_TYPES]
-    assert {pair for pair, hit in zip(names, penalised("opposed").flatten(), strict=True) if hit} == OPPOSED
-    assert {pair for pair, hit in zip(names, penalised("mismatch").flatten(), strict=True) if hit} == {
+    assert {pair for pair, hit in zip(names, penalty_mask("opposed").flatten(), strict=True) if hit} == OPPOSED
+    assert {pair for pair, hit in zip(names, penalty_mask("mismatch").flatten(), strict=True) if hit} == {
         (x, y) for x, y in names if x != y
     }
 
@@ -320,18 +329,18 @@ def test_gradients() -> None:
     torch.manual_seed(0)
     embeddings = torch.randn(8, 3, dtype=torch.float64)
     side = [[(at % 8, (at * 3) % 5) for at in range(start, start + 6)] for start in range(6)]
-    sums = matches_of(embeddings, side, side[1:] + side[:1]).sums()
+    sums = matches_of(embeddings, side, side[1:] + side[:1]).type_pair_sums()
     weight = torch.rand(5, 5, dtype=torch.float64, requires_grad=True)
     penalty = torch.rand((), dtype=torch.float64, requires_grad=True)
     for rule in ("opposed", "mismatch"):
-        assert torch.autograd.gradcheck(lambda w, p, rule=rule: affinity_score(sums, w, p, rule), (weight, penalty))
+        assert torch.autograd.gradcheck(lambda w, p, rule=rule: ratescore(sums, w, p, rule), (weight, penalty))
 
 
 def test_gradients_are_finite_where_nothing_weighs() -> None:
     count = torch.zeros(2, 2, 5, 5, dtype=torch.float64)
     count[0, :, 2, 2] = 1
     weight, penalty = torch.zeros(5, 5, requires_grad=True), torch.tensor(0.5, requires_grad=True)
-    affinity_score(TypeSums(count, count), weight, penalty, undefined=0.0).sum().backward()  # type: ignore[no-untyped-call]
+    ratescore(TypePairSums(count, count), weight, penalty, undefined_score=0.0).sum().backward()  # type: ignore[no-untyped-call]
     for value in (weight, penalty):
         assert value.grad is not None
         assert torch.isfinite(value.grad).all()
@@ -339,9 +348,9 @@ def test_gradients_are_finite_where_nothing_weighs() -> None:
 
 def test_scale_of_weights_does_not_matter() -> None:
     side: list[Side] = [[(0, 2), (1, 0), (2, 4)], [(1, 2), (2, 3)]]
-    sums = matches_of(torch.rand(3, 3, dtype=torch.float64), side, side[::-1]).sums()
+    sums = matches_of(torch.rand(3, 3, dtype=torch.float64), side, side[::-1]).type_pair_sums()
     weight, penalty = torch.rand(5, 5, dtype=torch.float64), torch.tensor(0.3)
-    assert torch.allclose(affinity_score(sums, weight, penalty), affinity_score(sums, weight * 7, penalty), atol=1e-12)
+    assert torch.allclose(ratescore(sums, weight, penalty), ratescore(sums, weight * 7, penalty), atol=1e-12)
 
 
 def test_mismatched_lengths_and_broken_embeddings_are_refused() -> None:
@@ -353,6 +362,6 @@ def test_mismatched_lengths_and_broken_embeddings_are_refused() -> None:
 
 def test_explain_is_pure() -> None:
     matches = matches_of(torch.eye(2), [[(0, 2)]], [[(1, 2)]])
-    weights = AffinityWeights.from_preset("long")
-    again = explain(matches, weights.weight, weights.penalty)
-    assert all(torch.equal(x, y) for x, y in zip(again, weights.explain(matches), strict=True))
+    weights = AffinityMatrix.from_preset("long")
+    again = entity_contributions(matches, weights.weight, weights.penalty)
+    assert all(torch.equal(x, y) for x, y in zip(again, weights.entity_contributions(matches), strict=True))

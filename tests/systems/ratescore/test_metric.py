@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import distributed
 
-from radreward.systems.ratescore import AffinityWeights
+from radreward.systems.ratescore import AffinityMatrix
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.metric import RaTEScoreMetric
 from radreward.systems.ratescore.scorer import RaTEScore
@@ -23,18 +23,18 @@ CANDIDATES = ["Left pleural effusion.", "Pneumothorax.", "The heart is enlarged.
 
 
 def scorer() -> RaTEScore:
-    return RaTEScore(RuleTagger(), EntityEncoder("tiny-bert"), AffinityWeights.from_preset("long"))
+    return RaTEScore(RuleTagger(), EntityEncoder("tiny-bert"), AffinityMatrix.from_preset("long"))
 
 
 def test_is_the_mean_of_the_scores_over_any_batches() -> None:
     scores = scorer().score(REFERENCES, CANDIDATES)
-    assert scores.sub is not None
+    assert scores.sub_scores is not None
     metric = RaTEScoreMetric(scorer())
     metric.update(CANDIDATES[:2], REFERENCES[:2])
     metric.update(CANDIDATES[2:], REFERENCES[2:])
     values = {name: value.item() for name, value in metric.compute().items()}
     assert values["ratescore"] == pytest.approx(scores.total[:4].mean().item(), abs=1e-6)
-    assert values["anatomy"] == pytest.approx(scores.sub[:4, 1].mean().item(), abs=1e-6)
+    assert values["anatomy"] == pytest.approx(scores.sub_scores[:4, 1].mean().item(), abs=1e-6)
     assert values["unscored"] == 1
     assert 1 + sum(values[name] for name in metric.names[1:]) == pytest.approx(values["ratescore"], abs=1e-6)
 
@@ -51,7 +51,7 @@ def test_nothing_scored_is_no_number() -> None:
 
 
 def test_a_score_by_setting_has_no_sub_scores() -> None:
-    half = RaTEScore(RuleTagger(), EntityEncoder("tiny-bert"), AffinityWeights.from_preset("long"), no_entities=0.5)
+    half = RaTEScore(RuleTagger(), EntityEncoder("tiny-bert"), AffinityMatrix.from_preset("long"), no_entity_score=0.5)
     metric = RaTEScoreMetric(half)
     metric.update(["Thanks.", "Effusion."], ["Effusion.", "Effusion."])
     values = metric.compute()

@@ -21,16 +21,16 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import radreward.systems.ratescore.module
 from radreward.cli import build, main
-from radreward.cli.training import Training
+from radreward.cli.training import TrainingRun
 from radreward.criteria import Criteria, load_criteria
 from radreward.data.records import read_groups
 from radreward.errors import InputError
-from radreward.modules import Figures
+from radreward.modules import MetricTable
 from radreward.synthesis import synthesize_files
-from radreward.systems.ratescore import AffinityWeights
-from radreward.systems.ratescore.collator import Entities, EntityBatch
-from radreward.systems.ratescore.fitting.optimizers import GradientFit, TPEFit
-from radreward.systems.ratescore.module import AffinityModule, agreement_of, joined
+from radreward.systems.ratescore import AffinityMatrix
+from radreward.systems.ratescore.collator import EntityMatchBatch, EntityMatchCollator
+from radreward.systems.ratescore.fitting.optimizers import GradientOptimizer, TPEOptimizer
+from radreward.systems.ratescore.module import AffinityModule, concat_rated, rank_agreement
 from radreward.systems.ratescore.scorer import RaTEScore
 from radreward.types import Candidate, ReportGroup
 
@@ -46,7 +46,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(records: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Training, Figures]:
+def whole(records: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainingRun, MetricTable]:
     """A finished run, its training and its figures."""
     run = tmp_path_factory.mktemp("whole") / "run"
     training = build(CONFIG, *small(records, run))
@@ -75,19 +75,19 @@ def command(records: Path, run: Path, *more: str) -> list[str]:
     return ["fit", f"--config={CONFIG}", *(f"--{entry}" for entry in small(records, run, *more))]
 
 
-def test_a_run_fits_and_tells(whole: tuple[Path, Training, Figures]) -> None:
+def test_a_run_fits_and_tells(whole: tuple[Path, TrainingRun, MetricTable]) -> None:
     run, training, result = whole
     assert isinstance(training.module, AffinityModule)
-    assert isinstance(training.module.method, GradientFit)
-    weights = AffinityWeights.load(run / "model")
-    assert weights.to_dict() == training.module.weights.to_dict()
-    assert not torch.equal(weights.weight, AffinityWeights.from_preset("long").weight)
+    assert isinstance(training.module.method, GradientOptimizer)
+    weights = AffinityMatrix.load(run / "model")
+    assert weights.to_dict() == training.module.affinity.to_dict()
+    assert not torch.equal(weights.weight, AffinityMatrix.from_preset("long").weight)
     told = json.loads((run / "metrics.json").read_text())
     assert told["agreement"] == result
     assert set(result) == {"long", "short", "total"}
     # At least as good as the start by the pairs it was fitted to and chosen by; these were not all of the references.
-    read = joined(training.module.read)
-    before, after = (agreement_of(made, read)["tau_b"] for made in (AffinityWeights.from_preset("long"), weights))
+    read = concat_rated(training.module.train_matches)
+    before, after = (rank_agreement(made, read)["tau_b"] for made in (AffinityMatrix.from_preset("long"), weights))
     assert before is not None
     assert after is not None
     assert after > before
@@ -103,7 +103,7 @@ def test_a_run_fits_and_tells(whole: tuple[Path, Training, Figures]) -> None:
 
 def test_a_run_by_tpe_draws_what_it_fitted(records: Path, tmp_path: Path) -> None:
     more = [
-        "method=radreward.systems.ratescore.fitting.optimizers.TPEFit",
+        "method=radreward.systems.ratescore.fitting.optimizers.TPEOptimizer",
         "method.trials=8",
         "method.startup=5",
         "samples=0",
@@ -111,17 +111,17 @@ def test_a_run_by_tpe_draws_what_it_fitted(records: Path, tmp_path: Path) -> Non
     settings = [entry for entry in small(records, tmp_path) if not entry.startswith(("model.method", "trainer.logger"))]
     training = build(CONFIG, *settings, *(f"model.{entry}" for entry in more))
     assert isinstance(training.module, AffinityModule)
-    assert isinstance(training.module.method, TPEFit)
+    assert isinstance(training.module.method, TPEOptimizer)
     training.fit()
-    assert training.module.fitted is not None
-    assert training.module.fitted.evaluations == 8
+    assert training.module.fit_result is not None
+    assert training.module.fit_result.evaluations == 8
     board = EventAccumulator(str(next(tmp_path.rglob("events.out.tfevents*")).parent), {"images": 1})
     board.Reload()
     assert board.Tags()["images"] == ["affinity"]
     assert "fit/tau_b" in board.Tags()["scalars"]
 
 
-def test_the_saved_model_scores_as_it_was_fitted(whole: tuple[Path, Training, Figures], records: Path) -> None:
+def test_the_saved_model_scores_as_it_was_fitted(whole: tuple[Path, TrainingRun, MetricTable], records: Path) -> None:
     run, training, _ = whole
     scorer = RaTEScore.from_pretrained(run / "model")
     assert isinstance(training.module, AffinityModule)
@@ -129,7 +129,7 @@ def test_the_saved_model_scores_as_it_was_fitted(whole: tuple[Path, Training, Fi
     texts = [candidate.text for candidate in group.candidates]
     scores = scorer.score([group.reference] * len(texts), texts).total
     collator = training.data.collator  # type: ignore[attr-defined]
-    expected = training.module.weights(collator.collate([group]).matches)
+    expected = training.module.affinity(collator.collate([group]).matches)
     assert torch.allclose(scores.double(), expected, atol=1e-6)
 
 
@@ -137,10 +137,10 @@ def _killed(arguments: list[str], step: int | None) -> None:
     """Until a step of reading pairs, or in the bootstrap."""
     original = AffinityModule.training_step
 
-    def training_step(self: AffinityModule, batch: EntityBatch, batch_index: int) -> torch.Tensor:
-        if batch_index == step:
+    def training_step(self: AffinityModule, batch: EntityMatchBatch, batch_idx: int) -> torch.Tensor:
+        if batch_idx == step:
             os.kill(os.getpid(), signal.SIGKILL)
-        return original(self, batch, batch_index)
+        return original(self, batch, batch_idx)
 
     def bootstrap(*arguments: object, **settings: object) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -152,7 +152,7 @@ def _killed(arguments: list[str], step: int | None) -> None:
 
 @pytest.mark.parametrize("step", [3, None], ids=["while reading", "in the bootstrap"])
 def test_killed_and_continued_is_as_if_never_killed(
-    step: int | None, whole: tuple[Path, Training, Figures], records: Path, tmp_path: Path
+    step: int | None, whole: tuple[Path, TrainingRun, MetricTable], records: Path, tmp_path: Path
 ) -> None:
     arguments = command(records, tmp_path / "run", "checkpoint_every=2")
     process = get_context("fork").Process(target=_killed, args=(arguments, step))
@@ -179,7 +179,7 @@ def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
 
 
 def test_a_finished_run_can_be_continued_and_tells_the_same(
-    whole: tuple[Path, Training, Figures], records: Path, tmp_path: Path
+    whole: tuple[Path, TrainingRun, MetricTable], records: Path, tmp_path: Path
 ) -> None:
     copytree(whole[0], tmp_path / "run")
     assert build(CONFIG, *small(records, tmp_path / "run"), "ckpt_path=last").fit() == whole[2]
@@ -213,7 +213,7 @@ def test_ratings_of_people_are_fitted_to(suffix: str, tmp_path: Path) -> None:
     rows = RATED if suffix == ".jsonl" else RATED[::3] + RATED[1::3]
     rated = write(tmp_path / f"rated{suffix}", rows)
     training = build(
-        CONFIG, *small(rated, tmp_path / "run", "criteria=Rating", "model.samples=0", "data.validation=0.4")
+        CONFIG, *small(rated, tmp_path / "run", "criteria=RatingCriteria", "model.samples=0", "data.validation=0.4")
     )
     training.data.setup("fit")
     batches = [*training.data.train_dataloader(), *training.data.val_dataloader()]
@@ -237,14 +237,14 @@ def test_ratings_of_people_are_fitted_to(suffix: str, tmp_path: Path) -> None:
 def test_ratings_that_cannot_be_used_are_named(changed: dict[str, object], message: str, tmp_path: Path) -> None:
     rated = write(tmp_path / "rated.jsonl", [RATED[0], {**RATED[1], **changed}, *RATED[2:]])
     with pytest.raises(InputError, match=rf"rated\.jsonl, {message}"):
-        build(CONFIG, *small(rated, tmp_path / "run", "criteria=Rating")).fit()
+        build(CONFIG, *small(rated, tmp_path / "run", "criteria=RatingCriteria")).fit()
 
 
 def test_a_file_without_ratings_is_told(tmp_path: Path) -> None:
     rows = [{"reference": row["reference"], "candidate": row["candidate"]} for row in RATED]
     rated = write(tmp_path / "rated.csv", rows)
     with pytest.raises(InputError, match=r"rated\.csv, row 1: no value for criterion 'rating' of rating"):
-        build(CONFIG, *small(rated, tmp_path / "run", "criteria=Rating")).fit()
+        build(CONFIG, *small(rated, tmp_path / "run", "criteria=RatingCriteria")).fit()
 
 
 @pytest.mark.parametrize(
@@ -260,22 +260,22 @@ def test_what_cannot_be_fitted_to_is_told_with_file_and_setting(
 ) -> None:
     rated = write(tmp_path / "rated.jsonl", rows)
     with pytest.raises(InputError, match=rf"rated\.jsonl: {message}.*model\.folds is \d+"):
-        build(CONFIG, *small(rated, tmp_path / "run", "criteria=Rating", *more)).fit()
+        build(CONFIG, *small(rated, tmp_path / "run", "criteria=RatingCriteria", *more)).fit()
 
 
 def test_another_start_is_taken(records: Path, tmp_path: Path) -> None:
-    AffinityWeights(torch.ones(5, 5), 0.5).save(tmp_path / "start")
+    AffinityMatrix(torch.ones(5, 5), 0.5).save(tmp_path / "start")
     module = AffinityModule(CRITERIA)
-    module.start_from(tmp_path / "start")
-    assert torch.unique(module.start.weight).tolist() == [1.0]
-    assert module.weights.penalty.item() == 0.5
+    module.load_initial_weights(tmp_path / "start")
+    assert torch.unique(module.initial.weight).tolist() == [1.0]
+    assert module.affinity.penalty.item() == 0.5
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
         (["trainer.max_epochs=2"], "max_epochs: Expected 1"),
-        (["data.collator=radreward.data.collators.reward.PackedGroups"], "Expected Entities"),
+        (["data.collator=radreward.data.collators.reward.RewardCollator"], "Expected Entities"),
         (["data.collator.encoder.max_length=3"], "group 'synthetic-.*at most 3 tokens"),
     ],
 )
@@ -294,7 +294,7 @@ def test_settings_out_of_range_are_refused(arguments: dict[str, float], message:
 
 
 def test_candidates_without_known_errors_are_named() -> None:
-    collator = Entities(CRITERIA)
+    collator = EntityMatchCollator(CRITERIA)
     for errors, message in ((None, "group 'first', candidate 2: Expected errors"), ({"tone": 1}, "candidate 2: ")):
         known = Candidate("No effusion.", {"tone": 0, "length": 0})
         group = ReportGroup("first", "Effusion.", (known, Candidate("Effusion.", errors)))
@@ -308,10 +308,10 @@ def test_quality_is_the_weighted_total() -> None:
         "Small effusion.",
         tuple(Candidate(text, {"tone": number, "length": 1}) for number, text in enumerate(["No effusion.", "Mass."])),
     )
-    batch = Entities(CRITERIA).collate([group, group])
+    batch = EntityMatchCollator(CRITERIA).collate([group, group])
     assert batch.quality.tolist() == [-1.0, -2.0, -1.0, -2.0]
     assert batch.group.tolist() == [0, 0, 1, 1]
-    assert batch.matches.pairs == 4
+    assert batch.matches.num_pairs == 4
     assert batch.ids == ("first", "first")
 
 

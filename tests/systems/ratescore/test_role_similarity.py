@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from radreward.systems.ratescore.role_similarity import known, likeness_by_role
-from radreward.systems.ratescore.target_similarity import features, findings_alike, likeness
+from radreward.systems.ratescore.role_similarity import entity_attributes, role_target_similarity
+from radreward.systems.ratescore.target_similarity import finding_similarity, parse_names, target_similarity
 from radreward.types import Entity
 
 HEART = frozenset({"cardiomegaly"})
@@ -10,8 +10,8 @@ HEART = frozenset({"cardiomegaly"})
 
 def wanted(one: tuple[str, str], other: tuple[str, str], base: float = 0.8, parts: bool = False) -> float:
     entities = [Entity(*fields, 0, 0) for fields in (one, other)]
-    found = known(entities, [HEART if parts else frozenset()] * 2)
-    table = likeness_by_role(found, torch.full((2, 2), base))
+    found = entity_attributes(entities, [HEART if parts else frozenset()] * 2)
+    table = role_target_similarity(found, torch.full((2, 2), base))
     assert torch.equal(table, table.T)
     assert table.diagonal().tolist() == [1, 1]
     return float(table[0, 1])
@@ -47,7 +47,7 @@ def test_parts_of_what_is_said_of_a_finding() -> None:
 
 def test_findings_that_are_there_are_as_alike_as_their_names() -> None:
     names = ["left effusion", "right effusion", "small mass", "large mass"]
-    entities = known([Entity(name, "Abnormality", 0, 0) for name in names], [frozenset()] * 4)
+    entities = entity_attributes([Entity(name, "Abnormality", 0, 0) for name in names], [frozenset()] * 4)
     base = torch.full((4, 4), 0.6)
-    expected = likeness(features(names), base, findings_alike()).fill_diagonal_(1.0)
-    assert torch.equal(likeness_by_role(entities, base), expected)
+    expected = target_similarity(parse_names(names), base, finding_similarity()).fill_diagonal_(1.0)
+    assert torch.equal(role_target_similarity(entities, base), expected)

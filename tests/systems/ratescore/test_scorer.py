@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from radreward.errors import InputError
-from radreward.systems.ratescore import PRESETS, AffinityWeights
-from radreward.systems.ratescore.encoder import Embedded, EntityEncoder
+from radreward.systems.ratescore import PRESETS, AffinityMatrix
+from radreward.systems.ratescore.encoder import EntityEncoder, NameEmbeddings
 from radreward.systems.ratescore.scorer import RaTEScore
 from radreward.systems.ratescore.taggers import RuleTagger
 from radreward.types import ENTITY_TYPES, Entity
@@ -28,7 +28,7 @@ def encoder() -> EntityEncoder:
 
 @pytest.fixture(scope="module")
 def scorer(encoder: EntityEncoder) -> RaTEScore:
-    return RaTEScore(RuleTagger(), encoder, AffinityWeights.from_preset("long"))
+    return RaTEScore(RuleTagger(), encoder, AffinityMatrix.from_preset("long"))
 
 
 def naive(reference: Sequence[Entity], candidate: Sequence[Entity], encoder: EntityEncoder) -> float:
@@ -60,11 +60,11 @@ def test_is_the_formula(scorer: RaTEScore, encoder: EntityEncoder) -> None:
 
 def test_sub_scores_and_evidence_are_what_the_score_lacks_to_one(scorer: RaTEScore) -> None:
     scores = scorer.score([REFERENCE] * 3, CANDIDATES)
-    assert scores.sub is not None
+    assert scores.sub_scores is not None
     assert scores.evidence is not None
-    torch.testing.assert_close(1 + scores.sub.sum(1), scores.total)
-    assert (scores.sub <= 0).all()
-    for total, sub, shown in zip(scores.total, scores.sub, scores.evidence, strict=True):
+    torch.testing.assert_close(1 + scores.sub_scores.sum(1), scores.total)
+    assert (scores.sub_scores <= 0).all()
+    for total, sub, shown in zip(scores.total, scores.sub_scores, scores.evidence, strict=True):
         assert 1 - sum(found.loss for found in shown) == pytest.approx(total.item(), abs=1e-6)
         anatomy = [found.loss for found in shown if found.entity.type == "Anatomy"]
         assert -sum(anatomy) == pytest.approx(sub[1].item(), abs=1e-6)
@@ -80,13 +80,13 @@ def test_rows_keep_their_place_and_say_why_they_have_no_score(scorer: RaTEScore)
     scores = scorer.score(references, candidates)
     assert scores.status == ("ok", "empty reference", "no entity in the candidate", "no entity in the reference", "ok")
     assert scores.total.isnan().tolist() == [False, True, True, True, False]
-    assert scores.sub is not None
-    assert scores.sub.isnan().all(1).tolist() == [False, True, True, True, False]
+    assert scores.sub_scores is not None
+    assert scores.sub_scores.isnan().all(1).tolist() == [False, True, True, True, False]
     assert scores.total[4] == scorer.score([REFERENCE], CANDIDATES[:1]).total[0]
 
 
 def test_the_score_without_entities_can_be_set_and_is_told(encoder: EntityEncoder) -> None:
-    half = RaTEScore(RuleTagger(), encoder, AffinityWeights.from_preset("long"), no_entities=0.5)
+    half = RaTEScore(RuleTagger(), encoder, AffinityMatrix.from_preset("long"), no_entity_score=0.5)
     scores = half.score([REFERENCE, REFERENCE], ["Thank you.", ""])
     assert scores.total[0] == 0.5
     assert scores.status == ("no entities: the score is that of the setting", "empty candidate")
@@ -101,12 +101,12 @@ class LongNames(RuleTagger):
 
 def test_an_entity_over_the_limit_is_rejected_or_cut_and_told(encoder: EntityEncoder) -> None:
     long = " ".join(["Pleural effusion and edema"] * 12)
-    weights = AffinityWeights.from_preset("long")
+    weights = AffinityMatrix.from_preset("long")
     rejecting = RaTEScore(LongNames(), encoder, weights).score(["Effusion", long], ["Effusion", "Effusion"])
     assert rejecting.status[0] == "ok"
     assert rejecting.status[1].startswith("over the limit: Expected an entity of at most 30 tokens but got 'Pleural")
     assert rejecting.total.isnan().tolist() == [False, True]
-    cutting = RaTEScore(LongNames(), encoder, weights, too_long="truncate").score([long], ["Effusion"])
+    cutting = RaTEScore(LongNames(), encoder, weights, on_too_long="truncate").score([long], ["Effusion"])
     assert cutting.status == ("truncated",)
     assert cutting.total.isfinite().all()
 
@@ -114,7 +114,7 @@ def test_an_entity_over_the_limit_is_rejected_or_cut_and_told(encoder: EntityEnc
 def test_no_sentence_is_tagged_and_no_name_encoded_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     tagged: list[str] = []
     encoded: list[str] = []
-    tag, run = RuleTagger.tag, EntityEncoder._run
+    tag, run = RuleTagger.tag, EntityEncoder._forward
 
     def tagging(self: RuleTagger, sentences: Sequence[str]) -> list[tuple[Entity, ...]]:
         tagged.extend(sentences)
@@ -126,7 +126,7 @@ def test_no_sentence_is_tagged_and_no_name_encoded_twice(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(RuleTagger, "tag", tagging)
     monkeypatch.setattr(EntityEncoder, "_run", running)
-    scorer = RaTEScore(RuleTagger(), EntityEncoder("tiny-bert"), AffinityWeights.from_preset("long"))
+    scorer = RaTEScore(RuleTagger(), EntityEncoder("tiny-bert"), AffinityMatrix.from_preset("long"))
     for _ in range(2):
         scorer.score([REFERENCE] * 3, CANDIDATES)
     assert len(tagged) == len(set(tagged)) == 8
@@ -136,7 +136,7 @@ def test_no_sentence_is_tagged_and_no_name_encoded_twice(monkeypatch: pytest.Mon
 def test_windows_do_not_change_scores(scorer: RaTEScore, monkeypatch: pytest.MonkeyPatch) -> None:
     references, candidates = [REFERENCE, *CANDIDATES] * 2, [*CANDIDATES, REFERENCE] * 2
     whole = scorer.score(references, candidates)
-    monkeypatch.setattr("radreward.systems.ratescore.scorer.WINDOW", 3)
+    monkeypatch.setattr("radreward.systems.ratescore.scorer.CHUNK_SIZE", 3)
     parts = scorer.score(references, candidates)
     torch.testing.assert_close(parts.total, whole.total)
     assert parts.status == whole.status
@@ -148,22 +148,22 @@ def test_windows_do_not_change_scores(scorer: RaTEScore, monkeypatch: pytest.Mon
 def test_nothing_to_score(scorer: RaTEScore) -> None:
     scores = scorer.score([], [])
     assert scores.total.shape == (0,)
-    assert scores.sub is not None
-    assert scores.sub.shape == (0, 5)
+    assert scores.sub_scores is not None
+    assert scores.sub_scores.shape == (0, 5)
     assert scores.evidence == ()
 
 
 def test_what_is_saved_scores_the_same(encoder: EntityEncoder, tmp_path: Path) -> None:
-    weights = AffinityWeights(torch.rand(5, 5), 0.25, "mismatch", clamp=False)
-    first = RaTEScore(RuleTagger(), EntityEncoder("embedded", "first"), weights, no_entities=0.5)
+    weights = AffinityMatrix(torch.rand(5, 5), 0.25, "mismatch", clamp_cosines=False)
+    first = RaTEScore(RuleTagger(), EntityEncoder("embedded", "first"), weights, no_entity_score=0.5)
     first.save_pretrained(tmp_path / "saved")
     first.save_pretrained(tmp_path / "saved")  # in place of the older one
     again = RaTEScore.from_pretrained(tmp_path / "saved")
     assert again.fingerprint() == first.fingerprint()
     assert torch.equal(again.score([REFERENCE] * 3, CANDIDATES).total, first.score([REFERENCE] * 3, CANDIDATES).total)
-    assert again.no_entities == 0.5
+    assert again.no_entity_score == 0.5
     assert {path.suffix for path in (tmp_path / "saved").rglob("*.*")} == {".json", ".safetensors"}
-    other = RaTEScore(RuleTagger(), encoder, weights, no_entities=0.5)
+    other = RaTEScore(RuleTagger(), encoder, weights, no_entity_score=0.5)
     assert other.fingerprint() != first.fingerprint()
 
 
@@ -186,9 +186,9 @@ def test_a_broken_folder_is_told(scorer: RaTEScore, tmp_path: Path) -> None:
 
 
 def test_settings_are_checked(encoder: EntityEncoder) -> None:
-    weights = AffinityWeights.from_preset("long")
+    weights = AffinityMatrix.from_preset("long")
     with pytest.raises(ValueError, match=r"Expected `no_entities` to be null or in \[0, 1\] but got nan"):
-        RaTEScore(RuleTagger(), encoder, weights, no_entities=math.nan)
+        RaTEScore(RuleTagger(), encoder, weights, no_entity_score=math.nan)
     with pytest.raises(InputError, match="precision: Expected fp32 for RaTEScore but got int8"):
         RaTEScore.from_pretrained(precision="int8")  # type: ignore[arg-type]
 
@@ -196,8 +196,8 @@ def test_settings_are_checked(encoder: EntityEncoder) -> None:
 def test_embeddings_that_are_given_are_those_used(scorer: RaTEScore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A score of nothing in common is 0: all names but equal ones at right angles."""
 
-    def unrelated(self: EntityEncoder, names: Sequence[str]) -> Embedded:
-        return Embedded(torch.eye(len(names)), (False,) * len(names))
+    def unrelated(self: EntityEncoder, names: Sequence[str]) -> NameEmbeddings:
+        return NameEmbeddings(torch.eye(len(names)), (False,) * len(names))
 
     monkeypatch.setattr(EntityEncoder, "embed", unrelated)
     assert scorer.score(["Effusion."], ["Pneumothorax."]).total.tolist() == [0.0]

@@ -8,9 +8,9 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from radreward.metrics import cohen_kappa
-from radreward.systems.sentence_eval.agreement import score_counts
+from radreward.systems.sentence_eval.agreement import score_confusion_matrix
 from radreward.systems.sentence_eval.few_shot import SCORES
-from radreward.systems.sentence_eval.judges import average, nearest_score
+from radreward.systems.sentence_eval.judges import average_judgements, round_to_score
 from radreward.types import SentenceJudgement, SentenceScore
 
 
@@ -25,15 +25,17 @@ def judgement(rng: Random, sizes: tuple[int, int]) -> SentenceJudgement:
 def test_averages_count_as_the_nearest_score() -> None:
     rng = Random(1)
     sizes = [(rng.randint(0, 6), rng.randint(0, 6)) for _ in range(40)]
-    judged = [average([judgement(rng, size) for _ in range(3)]) for size in sizes]
+    judged = [average_judgements([judgement(rng, size) for _ in range(3)]) for size in sizes]
     truth = [judgement(rng, size) for size in sizes]
     ours, theirs = [], []
     for one, other in zip(judged, truth, strict=True):
-        for left, right in zip(one.original + one.predicted, other.original + other.predicted, strict=True):
+        for left, right in zip(
+            one.reference_scores + one.candidate_scores, other.reference_scores + other.candidate_scores, strict=True
+        ):
             if left is not None and right is not None:
-                ours.append(str(nearest_score(left.score)))
+                ours.append(str(round_to_score(left.score)))
                 theirs.append(str(right.score))
-    counts = score_counts(judged, truth)
+    counts = score_confusion_matrix(judged, truth)
     assert int(counts.sum()) == len(ours)
     assert float(cohen_kappa(counts)) == pytest.approx(cohen_kappa_score(ours, theirs))
 
@@ -41,5 +43,5 @@ def test_averages_count_as_the_nearest_score() -> None:
 def test_other_pairs() -> None:
     rng = Random(0)
     with pytest.raises(ValueError, match="of the same pairs"):
-        score_counts([judgement(rng, (1, 2))], [judgement(rng, (2, 1))])
-    assert score_counts([], []).sum() == 0
+        score_confusion_matrix([judgement(rng, (1, 2))], [judgement(rng, (2, 1))])
+    assert score_confusion_matrix([], []).sum() == 0

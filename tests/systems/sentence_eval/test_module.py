@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from radreward.cli import build
-from radreward.data.relation_io import RelatedSentences, write_relations
+from radreward.data.relation_io import SentenceRelations, write_relations
 from radreward.errors import InputError
-from radreward.synthesis.relation_generator import related_sentences
+from radreward.synthesis.relation_generator import generate_sentence_relations
 from radreward.systems.sentence_eval.judges import RelationJudge
-from radreward.systems.sentence_eval.module import RelationModule, relation_figures
+from radreward.systems.sentence_eval.module import RelationModule, relation_metrics
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = """
@@ -36,7 +36,7 @@ trainer: {{max_steps: 4, val_check_interval: 2, accelerator: cpu, enable_progres
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    write_relations(tmp_path / "train.jsonl", related_sentences(16, seed=1))
+    write_relations(tmp_path / "train.jsonl", generate_sentence_relations(16, seed=1))
     path = tmp_path / "judge.yaml"
     path.write_text(CONFIG.format(folder=tmp_path))
     return path
@@ -52,8 +52,8 @@ def test_a_run_leaves_a_judge_and_figures(config: Path) -> None:
     assert isinstance(module, RelationModule)
     texts = ["No effusion.", "Small left effusion."]
     with torch.no_grad():
-        saved = RelationJudge.from_pretrained(training.run.model).saved.relations
-        ours = module.relations.logits(module.relations.encode(texts), [(0, 1)])
+        saved = RelationJudge.from_pretrained(training.run.model).artifact.predictor
+        ours = module.predictor.logits(module.predictor.encode(texts), [(0, 1)])
         assert torch.allclose(saved.logits(saved.encode(texts), [(0, 1)]), ours, atol=1e-5)
 
 
@@ -62,7 +62,7 @@ def test_a_run_that_was_stopped_and_continued_is_the_same_run(config: Path, monk
     whole.fit()
     step = RelationModule.training_step
 
-    def stop(self: RelationModule, batch: list[RelatedSentences], index: int) -> object:
+    def stop(self: RelationModule, batch: list[SentenceRelations], index: int) -> object:
         if self.global_step == 3:
             raise KeyboardInterrupt
         return step(self, batch, index)
@@ -73,7 +73,7 @@ def test_a_run_that_was_stopped_and_continued_is_the_same_run(config: Path, monk
     monkeypatch.setattr(RelationModule, "training_step", step)
     continued = build(config, "--ckpt_path=last")
     continued.fit()
-    states = [RelationJudge.from_pretrained(run.run.model).saved.state for run in (whole, continued)]
+    states = [RelationJudge.from_pretrained(run.run.model).artifact.state for run in (whole, continued)]
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
 
@@ -85,15 +85,15 @@ def test_other_data_and_the_shipped_settings(config: Path, tmp_path: Path) -> No
         f"--run={tmp_path / 'r'}",
     )
     built = build(settings, *small)
-    built.module.check(built.data)
+    built.module.validate_setup(built.data)
     reward = build(ROOT / "experiments" / "er2score" / "embedded.yaml", "--model.backbone.name=tiny-bert")
     with pytest.raises(InputError, match="Expected RelationDataModule for relations"):
-        built.module.check(reward.data)
+        built.module.validate_setup(reward.data)
 
 
 def test_figures_are_those_of_the_table() -> None:
     counts = torch.tensor([[3, 1, 0, 0], [0, 4, 0, 0], [0, 0, 2, 2], [0, 0, 0, 0]])
-    figures = relation_figures(counts)
+    figures = relation_metrics(counts)
     assert figures["contrary"] == {"precision": 1.0, "recall": 0.75, "kappa": None, "accuracy": None}
     assert figures["same"]["recall"] is None
     assert figures["total"]["accuracy"] == 0.75

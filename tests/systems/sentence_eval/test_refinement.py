@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.llm import ChatModel
-from radreward.systems.sentence_eval.judges import nearest_score
-from radreward.systems.sentence_eval.refinement import ChatReviser, RuleReviser
-from radreward.types import ChatAnswer, ChatRequest, SentenceJudgement, SentenceScore
+from radreward.systems.sentence_eval.judges import round_to_score
+from radreward.systems.sentence_eval.refinement import ChatRefiner, RuleRefiner
+from radreward.types import ChatRequest, ChatResponse, SentenceJudgement, SentenceScore
 
 
 def score(value: float, *matches: int) -> SentenceScore:
@@ -30,7 +30,7 @@ def test_sentences_go_where_the_reference_has_them() -> None:
     judgement = judged(
         [score(1, 2), score(-1, 1), score(0), score(0.5, 0)], [score(0.5, 3), score(-1, 1), score(1, 0), score(0)]
     )
-    [revision] = RuleReviser().revise([reference], [candidate], [judgement])
+    [revision] = RuleRefiner().refine([reference], [candidate], [judgement])
     assert revision.text == "Four! One! Two. Three."
     assert [entry[:2] for entry in revision.corrections] == [
         ("drop", "Not two."),
@@ -38,18 +38,18 @@ def test_sentences_go_where_the_reference_has_them() -> None:
         ("add", "Two."),
         ("add", "Three"),
     ]
-    assert [entry.score for entry in revision.corrections] == [-1, 0, -1, 0]
+    assert [entry.judged_score for entry in revision.corrections] == [-1, 0, -1, 0]
     assert revision.status == "ok"
 
 
 def test_what_is_missing_at_the_beginning_stands_at_the_beginning() -> None:
     judgement = judged([score(0), score(1, 0)], [score(1, 1)])
-    [revision] = RuleReviser().revise([["One.", "Two."]], [["Two."]], [judgement])
+    [revision] = RuleRefiner().refine([["One.", "Two."]], [["Two."]], [judgement])
     assert revision.text == "One. Two."
 
 
 def test_nothing_to_correct_and_nothing_left() -> None:
-    revisions = RuleReviser().revise(
+    revisions = RuleRefiner().refine(
         [["One."], ["One."], ["One."]],
         [["One."], ["Two."], ["Two."]],
         [judged([score(1, 0)], [score(1, 0)]), judged([None], [None]), judged([None], [score(0)])],
@@ -73,11 +73,11 @@ SCORES = st.none() | st.builds(
 def test_what_always_holds(original: list[SentenceScore | None], predicted: list[SentenceScore | None]) -> None:
     """Kept: what is met or has no score, in its order; added: what is contradicted or left out, in its order."""
     reference, candidate = [f"r{place}." for place in range(5)], [f"c{place}." for place in range(5)]
-    [revision] = RuleReviser().revise([reference], [candidate], [judged(original, predicted)])
+    [revision] = RuleRefiner().refine([reference], [candidate], [judged(original, predicted)])
     words = revision.text.split()
 
     def stays(entry: SentenceScore | None) -> bool:
-        return entry is None or nearest_score(entry.score) > 0
+        return entry is None or round_to_score(entry.score) > 0
 
     kept = [text for text, entry in zip(candidate, predicted, strict=True) if stays(entry)]
     added = [text for text, entry in zip(reference, original, strict=True) if not stays(entry)]
@@ -89,35 +89,35 @@ def test_what_always_holds(original: list[SentenceScore | None], predicted: list
 class Scripted(ChatModel):
     """Answers with a function of what the user says."""
 
-    identity = "scripted"
+    model_id = "scripted"
 
-    def __init__(self, say: Callable[[str], ChatAnswer]) -> None:
+    def __init__(self, say: Callable[[str], ChatResponse]) -> None:
         super().__init__()
         self.say = say
 
-    def answer(self, requests: Sequence[ChatRequest], done: Callable[[int, ChatAnswer], None]) -> None:
+    def _generate(self, requests: Sequence[ChatRequest], on_response: Callable[[int, ChatResponse], None]) -> None:
         for index, request in enumerate(requests):
-            done(index, self.say(request.messages[-1].content))
+            on_response(index, self.say(request.messages[-1].content))
 
 
 @pytest.mark.parametrize(
     ("answer", "text", "status"),
     [
-        (ChatAnswer("[Report]\nNo edema.", "stop", 1, 1, "ok"), "No edema.", "ok"),
-        (ChatAnswer("[Report]\nEdema.", "stop", 1, 1, "ok"), "Edema.", "unchanged"),
-        (ChatAnswer("[Report]\nNo ed", "length", 1, 1, "ok"), "", "not revised: cut off"),
-        (ChatAnswer("I cannot.", "stop", 1, 1, "ok"), "", "not revised: no section: report"),
-        (ChatAnswer("", "", None, None, "not sent: no key"), "", "not revised: not sent: no key"),
+        (ChatResponse("[Report]\nNo edema.", "stop", 1, 1, "ok"), "No edema.", "ok"),
+        (ChatResponse("[Report]\nEdema.", "stop", 1, 1, "ok"), "Edema.", "unchanged"),
+        (ChatResponse("[Report]\nNo ed", "length", 1, 1, "ok"), "", "not revised: cut off"),
+        (ChatResponse("I cannot.", "stop", 1, 1, "ok"), "", "not revised: no section: report"),
+        (ChatResponse("", "", None, None, "not sent: no key"), "", "not revised: not sent: no key"),
     ],
 )
-def test_a_chat_model_revises(answer: ChatAnswer, text: str, status: str) -> None:
+def test_a_chat_model_revises(answer: ChatResponse, text: str, status: str) -> None:
     asked: list[str] = []
 
-    def say(content: str) -> ChatAnswer:
+    def say(content: str) -> ChatResponse:
         asked.append(content)
         return answer
 
-    first, second = ChatReviser(Scripted(say)).revise(
+    first, second = ChatRefiner(Scripted(say)).refine(
         [["No edema."]] * 2, [["Edema."]] * 2, [judged([], [], "It is denied."), judged([], [], " ")]
     )
     assert (first.text, first.status) == (text, status)

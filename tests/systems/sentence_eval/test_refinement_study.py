@@ -14,14 +14,14 @@ from rich.console import Console
 from radreward.errors import InputError
 from radreward.scorers.base import Scorer
 from radreward.systems.sentence_eval.judges import SentenceJudge
-from radreward.systems.sentence_eval.refinement import RuleReviser
+from radreward.systems.sentence_eval.refinement import RuleRefiner
 from radreward.systems.sentence_eval.refinement_study import (
-    JUDGE,
-    Verified,
-    change_table,
-    changes,
-    verify,
-    write_changes,
+    JUDGE_ROW,
+    RefinementResult,
+    run_refinement_study,
+    score_change_table,
+    score_changes,
+    write_score_changes,
 )
 from radreward.types import Scores, SentenceJudgement, SentenceScore
 
@@ -60,7 +60,7 @@ class Words(Scorer):
     def __init__(self, rate: bool = False) -> None:
         self.higher_is_better = not rate
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         shares = []
         for one, other in zip(references, candidates, strict=True):
             words = set(one.split())
@@ -81,30 +81,37 @@ SCORERS: dict[str, Scorer] = {"words": Words(), "rate": Words(rate=True)}
 
 
 def test_a_judge_that_is_right_raises_every_metric() -> None:
-    found = verify(REFERENCES, CANDIDATES, Exact(), RuleReviser(), SCORERS)
-    assert [entry.refined for entry in found] == ["No edema. Large heart.", "Clear.", "One. Two. Three.", "Same. Same."]
+    found = run_refinement_study(REFERENCES, CANDIDATES, Exact(), RuleRefiner(), SCORERS)
+    assert [entry.refined_text for entry in found] == [
+        "No edema. Large heart.",
+        "Clear.",
+        "One. Two. Three.",
+        "Same. Same.",
+    ]
     assert [entry.status for entry in found] == ["ok", "ok", "ok", "unchanged"]
-    judge, words, rate = changes([entry.scores for entry in found], SCORERS)
-    assert (judge.scorer, words.scorer, rate.scorer) == (JUDGE, "words", "rate")
+    judge, words, rate = score_changes([entry.scores for entry in found], SCORERS)
+    assert (judge.scorer, words.scorer, rate.scorer) == (JUDGE_ROW, "words", "rate")
     assert (judge.after, words.after, rate.after) == (5.0, 1.0, 0.0)
     assert words.before == pytest.approx(np.mean([3 / 4, 0, 1 / 3, 1]))
     assert words.difference == pytest.approx((words.after or 0) - (words.before or 0))
-    assert [row.better for row in (judge, words, rate)] == [0.75, 0.75, 0.75]
-    assert [row.pairs for row in (judge, words, rate)] == [4, 4, 4]
+    assert [row.fraction_improved for row in (judge, words, rate)] == [0.75, 0.75, 0.75]
+    assert [row.num_pairs for row in (judge, words, rate)] == [4, 4, 4]
 
 
 def test_a_judge_that_is_wrong_does_not() -> None:
-    found = verify(
-        REFERENCES[:3], ["No edema. Opaque.", "Clear. Opaque.", "One. Two. Vier."], Exact(True), RuleReviser(), SCORERS
+    found = run_refinement_study(
+        REFERENCES[:3], ["No edema. Opaque.", "Clear. Opaque.", "One. Two. Vier."], Exact(True), RuleRefiner(), SCORERS
     )
-    _, words, rate = changes([entry.scores for entry in found], SCORERS)
+    _, words, rate = score_changes([entry.scores for entry in found], SCORERS)
     assert words.difference == 0.0
-    assert words.better == rate.better == 0.0
+    assert words.fraction_improved == rate.fraction_improved == 0.0
 
 
 def test_pairs_that_cannot_be_verified_keep_their_places() -> None:
     references = ["No edema.", "", "Clear.", "Clear."]
-    found = verify(references, ["Mild edema.", "Clear.", "Mute.", "\ud800"], Exact(), RuleReviser(), SCORERS)
+    found = run_refinement_study(
+        references, ["Mild edema.", "Clear.", "Mute.", "\ud800"], Exact(), RuleRefiner(), SCORERS
+    )
     assert [entry.status for entry in found] == [
         "ok",
         "empty reference",
@@ -112,26 +119,26 @@ def test_pairs_that_cannot_be_verified_keep_their_places() -> None:
         "expected UTF-8 text as candidate",
     ]
     assert [sorted(entry.scores) for entry in found] == [["judge", "rate", "words"], [], [], []]
-    assert [row.pairs for row in changes([entry.scores for entry in found], SCORERS)] == [1, 1, 1]
+    assert [row.num_pairs for row in score_changes([entry.scores for entry in found], SCORERS)] == [1, 1, 1]
     with pytest.raises(ValueError, match="as many references as candidates"):
-        verify(["A."], [], Exact(), RuleReviser(), SCORERS)
+        run_refinement_study(["A."], [], Exact(), RuleRefiner(), SCORERS)
 
 
 def test_interval_by_a_loop() -> None:
     rng = np.random.default_rng(3)
     pairs = rng.normal(size=(60, 2))
-    found = [Verified("a", (), None, None, {"words": (one, other)}, "ok") for one, other in pairs.tolist()]
-    row = changes([entry.scores for entry in found], {"words": Words()}, seed=1)[1]
+    found = [RefinementResult("a", (), None, None, {"words": (one, other)}, "ok") for one, other in pairs.tolist()]
+    row = score_changes([entry.scores for entry in found], {"words": Words()}, seed=1)[1]
     gain = pairs[:, 1] - pairs[:, 0]
     means = [rng.choice(gain, len(gain)).mean() for _ in range(4_000)]
-    assert row.low == pytest.approx(np.percentile(means, 2.5), abs=0.03)
-    assert row.high == pytest.approx(np.percentile(means, 97.5), abs=0.03)
+    assert row.ci_low == pytest.approx(np.percentile(means, 2.5), abs=0.03)
+    assert row.ci_high == pytest.approx(np.percentile(means, 97.5), abs=0.03)
 
 
 def test_the_table_is_written(tmp_path: Path) -> None:
-    found = verify(REFERENCES, CANDIDATES, Exact(), RuleReviser(), SCORERS)
-    rows = [*changes([entry.scores for entry in found], SCORERS), changes([], {"none": Words()})[1]]
-    written = write_changes(rows, tmp_path / "table")
+    found = run_refinement_study(REFERENCES, CANDIDATES, Exact(), RuleRefiner(), SCORERS)
+    rows = [*score_changes([entry.scores for entry in found], SCORERS), score_changes([], {"none": Words()})[1]]
+    written = write_score_changes(rows, tmp_path / "table")
     with written.csv.open(newline="") as file:
         entries = list(csv.DictReader(file))
     assert [entry["scorer"] for entry in entries] == ["judge", "words", "rate", "none"]
@@ -140,6 +147,6 @@ def test_the_table_is_written(tmp_path: Path) -> None:
     assert "| words | 4 | 0.521 | 1.000 | +0.479 |" in written.markdown.read_text()
     assert r"words & 4 & 0.521 & 1.000 & +0.479" in written.latex.read_text()
     console = Console(width=100, record=True, quiet=True)
-    console.print(change_table(rows))
+    console.print(score_change_table(rows))
     with pytest.raises(InputError, match="cannot be written"):
-        write_changes(rows, tmp_path / "gone" / "table")
+        write_score_changes(rows, tmp_path / "gone" / "table")

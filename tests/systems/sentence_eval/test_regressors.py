@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from radreward.errors import InputError
-from radreward.systems.sentence_eval.regressors import REGRESSORS, Regressor, fit_regressor, settings_of
+from radreward.systems.sentence_eval.regressors import REGRESSORS, Regressor, fit_regressor, param_grid
 
 
 def shares(rows: int = 150, seed: int = 0) -> np.ndarray:
@@ -30,8 +30,8 @@ def target(x: np.ndarray) -> np.ndarray:
 def test_predicts_as_scikit_learn_does(name: str) -> None:
     x, other = shares(), shares(700, seed=1)  # more rows than are predicted at a time
     y = target(x)
-    for settings in settings_of(name):
-        theirs = REGRESSORS[name].make(settings, 3).fit(x, (y - y.mean()) / y.std())
+    for settings in param_grid(name):
+        theirs = REGRESSORS[name].factory(settings, 3).fit(x, (y - y.mean()) / y.std())
         ours = fit_regressor(name, x, y, settings, seed=3)
         assert ours.predict(other) == pytest.approx(theirs.predict(other) * y.std() + y.mean(), abs=1e-9)
 

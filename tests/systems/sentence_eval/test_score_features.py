@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.systems.sentence_eval.judges import SHARED, average, shares
+from radreward.systems.sentence_eval.judges import SCORE_ORDER, average_judgements, score_fractions
 from radreward.systems.sentence_eval.score_features import feature_names, feature_values
 from radreward.types import SentenceJudgement, SentenceScore
 
-SCORES = st.sampled_from(SHARED)
+SCORES = st.sampled_from(SCORE_ORDER)
 SIDES = st.lists(SCORES, min_size=1, max_size=9)
 TEXTS = ("No edema.", "Large pneumothorax.", "Scoliosis.", "Clear lungs.")
 
@@ -22,7 +22,7 @@ def judged(original: list[float], predicted: list[float]) -> SentenceJudgement:
 
 @given(SIDES, SIDES)
 def test_shares_are_counted_and_add_up(original: list[float], predicted: list[float]) -> None:
-    found = shares(judged(original, predicted))
+    found = score_fractions(judged(original, predicted))
     assert found is not None
     assert found == pytest.approx(
         [side.count(s) / len(side) for side in (original, predicted) for s in (0, 0.5, 1, -1)]
@@ -42,9 +42,9 @@ def test_the_order_of_sentences_changes_nothing(order: list[int], scores: list[f
 @given(st.lists(st.tuples(SCORES, SCORES), min_size=1, max_size=4))
 def test_of_repetitions_the_mean_of_their_shares(repetitions: list[tuple[float, float]]) -> None:
     each = [judged([first, second], [second]) for first, second in repetitions]
-    known = [shares(entry) for entry in each]
+    known = [score_fractions(entry) for entry in each]
     means = [sum(column) / len(known) for column in zip(*(row or () for row in known), strict=True)]
-    assert shares(average(each)) == pytest.approx(means)
+    assert score_fractions(average_judgements(each)) == pytest.approx(means)
 
 
 def test_findings_count_what_sentences_state() -> None:
@@ -63,7 +63,7 @@ def test_findings_count_what_sentences_state() -> None:
 def test_a_report_without_scores_has_no_features() -> None:
     empty = SentenceJudgement((), (SentenceScore(0.0, ()),), None, "", {}, "ok")
     unread = SentenceJudgement((None,), (SentenceScore(0.0, ()),), None, "", {}, "no judgement")
-    assert shares(empty) is None
+    assert score_fractions(empty) is None
     assert feature_values("findings", unread, ["a"], ["b"]) is None
 
 

@@ -32,10 +32,10 @@ def test_meaning_decides_and_words_do_not(scorer: SentenceScorer) -> None:
     assert scores.status == ("ok",) * 3
     assert scores.total[0] > scores.total[2]
     assert scores.total[1] > scores.total[2]
-    assert scores.sub is not None
-    assert scores.sub.shape == (3, len(scorer.sub_names))
-    assert torch.allclose(scores.sub[:, :4].sum(1), torch.ones(3), atol=1e-5)
-    assert torch.allclose(scores.sub[:, 4:8].sum(1), torch.ones(3), atol=1e-5)
+    assert scores.sub_scores is not None
+    assert scores.sub_scores.shape == (3, len(scorer.sub_names))
+    assert torch.allclose(scores.sub_scores[:, :4].sum(1), torch.ones(3), atol=1e-5)
+    assert torch.allclose(scores.sub_scores[:, 4:8].sum(1), torch.ones(3), atol=1e-5)
 
 
 def test_evidence_names_sentences_and_counterparts(scorer: SentenceScorer) -> None:

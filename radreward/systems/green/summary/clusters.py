@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST = 10
+MAX_CLUSTERS = 10
 """Most clusters of a category."""
-SHOWN = 3
+QUOTES_PER_CLUSTER = 3
 """Sentences that are shown of a cluster."""
 
 
@@ -23,24 +23,26 @@ class Quote(NamedTuple):
     """A sentence of the answers, as it stands there."""
 
     sentence: str
-    times: int
+    num_reports: int
     """How often it stands there."""
-    id: str
+    report_id: str
     """The first report of which it was said."""
 
 
-class Cluster(NamedTuple):
+class ErrorCluster(NamedTuple):
     """Errors that are alike."""
 
     size: int
     """How many errors in words; equal sentences count as often as they were said."""
-    share: float
+    fraction: float
     """Of the errors in words of the category."""
     quotes: tuple[Quote, ...]
     """The sentences nearest the centre, at most `SHOWN`; the first stands for the cluster."""
 
 
-def find_clusters(said: Sequence[tuple[str, str]], vectors: Mapping[str, Floats], seed: int = 0) -> list[Cluster]:
+def cluster_errors(
+    error_sentences: Sequence[tuple[str, str]], embeddings: Mapping[str, Floats], seed: int = 0
+) -> list[ErrorCluster]:
     """Errors in clusters by k-means, the largest first (GREEN, section 3.3).
 
     k is that of 2 to min(10, n − 1), and of at most the number of different sentences, which has the highest mean
@@ -60,27 +62,29 @@ def find_clusters(said: Sequence[tuple[str, str]], vectors: Mapping[str, Floats]
     >>> found[0].size, found[0].quotes[0]
     (2, Quote(sentence='Effusion', times=2, id='r1'))
     """
-    if not said:
+    if not error_sentences:
         return []
-    counts = Counter(sentence for _, sentence in said)
+    counts = Counter(sentence for _, sentence in error_sentences)
     first: dict[str, str] = {}
-    for id_, sentence in said:
+    for id_, sentence in error_sentences:
         first.setdefault(sentence, id_)
     sentences = sorted(counts)  # so that k-means draws the same whatever the order of the rows
-    points = np.stack([vectors[sentence] for sentence in sentences]).astype(np.float64).round(6)
+    points = np.stack([embeddings[sentence] for sentence in sentences]).astype(np.float64).round(6)
     weights = np.array([counts[sentence] for sentence in sentences], dtype=np.float64)
-    labels = best_labels(points, weights, seed)
+    labels = best_cluster_labels(points, weights, seed)
     found = []
     for label in sorted(set(labels.tolist())):
         members = np.flatnonzero(labels == label)
-        order = _by_nearness(points[members], weights[members])
-        quotes = [Quote(name := sentences[members[place]], counts[name], first[name]) for place in order[:SHOWN]]
+        order = _order_by_distance(points[members], weights[members])
+        quotes = [
+            Quote(name := sentences[members[place]], counts[name], first[name]) for place in order[:QUOTES_PER_CLUSTER]
+        ]
         size = int(weights[members].sum())
-        found.append(Cluster(size, size / len(said), tuple(quotes)))
+        found.append(ErrorCluster(size, size / len(error_sentences), tuple(quotes)))
     return sorted(found, key=lambda cluster: (-cluster.size, cluster.quotes[0].sentence))
 
 
-def best_labels(points: Floats, weights: Floats, seed: int = 0) -> Ints:
+def best_cluster_labels(points: Floats, weights: Floats, seed: int = 0) -> Ints:
     """The cluster of each of m different points, by the k with the highest silhouette: see `find_clusters`.
 
     Args:
@@ -94,7 +98,7 @@ def best_labels(points: Floats, weights: Floats, seed: int = 0) -> Ints:
     from threadpoolctl import threadpool_limits
 
     best, highest = np.zeros(len(points), dtype=np.int64), -np.inf
-    for k in range(2, min(MOST, int(weights.sum()) - 1, len(points)) + 1):
+    for k in range(2, min(MAX_CLUSTERS, int(weights.sum()) - 1, len(points)) + 1):
         with warnings.catch_warnings(), threadpool_limits(1):  # more threads wait for one another longer than they work
             # Sentences may differ and their embeddings not: then there are fewer clusters, and this k is none.
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -108,7 +112,7 @@ def best_labels(points: Floats, weights: Floats, seed: int = 0) -> Ints:
     return best
 
 
-def _by_nearness(points: Floats, weights: Floats) -> list[int]:
+def _order_by_distance(points: Floats, weights: Floats) -> list[int]:
     """Places of points by their distance to the centre; of equally near ones the more frequent comes first."""
     centre = np.average(points, axis=0, weights=weights)
     apart = np.linalg.norm(points - centre, axis=1).round(6)

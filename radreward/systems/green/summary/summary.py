@@ -10,51 +10,56 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from radreward.data.records import fingerprint
+from radreward.data.records import file_fingerprint
 from radreward.errors import InputError
 from radreward.systems.green.summary.category_statistics import (
-    ErrorKind,
-    Figures,
-    Mean,
-    Readings,
-    figures_of,
-    is_green,
-    kinds_of,
-    readings_of,
+    CategoryStatistics,
+    ErrorCategory,
+    MeanOverReports,
+    ScoreStatistics,
+    category_statistics,
+    error_categories_of,
+    score_statistics,
+    uses_green_formula,
 )
-from radreward.systems.green.summary.clusters import Cluster, find_clusters
-from radreward.systems.green.summary.explanations import Reasons, check_categories, read_reasons, reasons_of
-from radreward.systems.green.summary.tsne import Layout, lay_out
+from radreward.systems.green.summary.clusters import ErrorCluster, cluster_errors
+from radreward.systems.green.summary.explanations import (
+    ReportExplanation,
+    check_categories,
+    explanations_from_scores,
+    read_explanations,
+)
+from radreward.systems.green.summary.tsne import Embedding2D, tsne_layout
 from radreward.types import Scores
 
-Tell = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
 FORMAT = 1
-LONGEST = 256
+MAX_SENTENCE_TOKENS = 256
 """Most tokens of a sentence that are embedded."""
-CHUNK = 256
+SENTENCES_PER_CHUNK = 256
 """Sentences that are embedded between two words of progress."""
 
 
-class Category(NamedTuple):
+class CategorySummary(NamedTuple):
     """The errors of a category in the reports of a system."""
 
     tag: str
     significant: bool
     """False for errors that do not matter for the patient's care."""
-    n: int
+    num_readable: int
     """Reports whose number of such errors could be read."""
-    unread: int
+    num_unreadable: int
     """Reports where it could not."""
     accuracy: float | None
     """Share of the n reports without such an error."""
-    errors: Mean
+    errors_per_report: MeanOverReports
     """Errors of a report."""
-    total: float
+    total_errors: float
     """Errors in all n reports."""
-    in_words: int
+    num_described: int
     """How many the model put in words."""
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[ErrorCluster, ...]
     """These, the largest cluster first."""
 
 
@@ -63,11 +68,11 @@ class SystemSummary(NamedTuple):
 
     system: str | None
     """None where nobody told who wrote them."""
-    readings: Readings
-    categories: tuple[Category, ...]
+    statistics: ScoreStatistics
+    categories: tuple[CategorySummary, ...]
 
 
-class Point(NamedTuple):
+class ErrorPoint(NamedTuple):
     """Equal errors of one category and system, in the plane."""
 
     x: float
@@ -76,60 +81,60 @@ class Point(NamedTuple):
     tag: str
     system: str | None
     sentence: str
-    times: int
-    id: str
+    num_reports: int
+    report_id: str
     """The first report of which it was said."""
 
 
-class Summary(NamedTuple):
+class ErrorSummary(NamedTuple):
     """What a model said of the reports of one system or of several."""
 
-    score: str
+    score_name: str
     """What the score is: "GREEN" where all scores are those of the counts by its formula, else "Total"."""
     systems: tuple[SystemSummary, ...]
-    points: tuple[Point, ...]
+    points: tuple[ErrorPoint, ...]
     """The significant errors in words."""
-    plot: Layout
+    layout: Embedding2D
     encoder: str
     seed: int
-    cut: int
+    num_truncated: int
     """Different sentences of which only the first 256 tokens were embedded."""
     files: dict[str, str]
     """sha256 of each file that was read."""
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        plot = self.plot
-        drawn = {"sentences": plot.sentences, "laid_out": len(plot.places), "perplexity": plot.perplexity}
+        plot = self.layout
+        drawn = {"sentences": plot.num_sentences, "laid_out": len(plot.positions), "perplexity": plot.perplexity}
         return {
             "format": FORMAT,
-            "score": self.score,
-            "systems": plain(self.systems),
-            "plot": {**drawn, "problem": plot.problem, "points": plain(self.points)},
+            "score": self.score_name,
+            "systems": _to_json_value(self.systems),
+            "plot": {**drawn, "problem": plot.failure, "points": _to_json_value(self.points)},
             "encoder": self.encoder,
             "seed": self.seed,
-            "sentences_cut": self.cut,
+            "sentences_cut": self.num_truncated,
             "files": self.files,
         }
 
 
-def plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     """Named tuples as mappings, other tuples as lists."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
-        return {key: plain(entry) for key, entry in value.items()}
-    return [plain(entry) for entry in value] if isinstance(value, list | tuple) else value
+        return {key: _to_json_value(entry) for key, entry in value.items()}
+    return [_to_json_value(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def summarize(
+def summarize_scores(
     scores: Scores,
-    ids: Sequence[str],
+    report_ids: Sequence[str],
     systems: Sequence[str | None] | None = None,
     encoder: str = "embedded",
     seed: int = 0,
-    tell: Tell = lambda what: None,
-) -> Summary:
+    on_progress: ProgressCallback = lambda what: None,
+) -> ErrorSummary:
     """Summary of the scores of a scorer that explains, such as GREEN or RadReason.
 
     Args:
@@ -144,12 +149,15 @@ def summarize(
         ValueError: If ids, systems or evidence do not fit.
         InputError: If no report was answered, answers count different categories, or there is no such encoder.
     """
-    return summary_of(reasons_of(scores, ids, systems), encoder, seed, tell)
+    return summarize_explanations(explanations_from_scores(scores, report_ids, systems), encoder, seed, on_progress)
 
 
 def summarize_files(
-    paths: Sequence[str | Path], encoder: str = "embedded", seed: int = 0, tell: Tell = lambda what: None
-) -> Summary:
+    paths: Sequence[str | Path],
+    encoder: str = "embedded",
+    seed: int = 0,
+    on_progress: ProgressCallback = lambda what: None,
+) -> ErrorSummary:
     """Summary of what `radreward score` wrote; see `read_reasons` and `summarize`.
 
     Args:
@@ -165,57 +173,60 @@ def summarize_files(
     names = [file.stem for file in files]
     if twice := [file for file, name in zip(files, names, strict=True) if names.count(name) > 1]:
         raise InputError(f"{twice[-1]}: Expected files of different names but two are called {twice[-1].stem}.")
-    reasons: list[Reasons] = []
+    reasons: list[ReportExplanation] = []
     sources: list[Path] = []
     for file, name in zip(files, names, strict=True):
-        reasons += read_reasons(file, name if len(files) > 1 else None)
+        reasons += read_explanations(file, name if len(files) > 1 else None)
         sources += [file] * (len(reasons) - len(sources))
     check_categories(reasons, lambda place: str(sources[place]))
-    found = summary_of(reasons, encoder, seed, tell)
-    return found._replace(files={str(file): fingerprint(file) for file in files})
+    found = summarize_explanations(reasons, encoder, seed, on_progress)
+    return found._replace(files={str(file): file_fingerprint(file) for file in files})
 
 
-def summary_of(
-    reasons: Sequence[Reasons], encoder: str = "embedded", seed: int = 0, tell: Tell = lambda what: None
-) -> Summary:
+def summarize_explanations(
+    explanations: Sequence[ReportExplanation],
+    encoder: str = "embedded",
+    seed: int = 0,
+    on_progress: ProgressCallback = lambda what: None,
+) -> ErrorSummary:
     """Summary of what was said of reports; see `summarize`.
 
     Raises:
         InputError: If no report was answered, or there is no such encoder.
     """
-    kinds = kinds_of(reasons)
+    kinds = error_categories_of(explanations)
     if not kinds:
-        why = readings_of(reasons).unscored
-        first = f"; the first of {len(reasons)} reports: {next(iter(why))}" if why else ""
+        why = score_statistics(explanations).unscored_reasons
+        first = f"; the first of {len(explanations)} reports: {next(iter(why))}" if why else ""
         raise InputError(f"summary: Expected at least one report that a model answered but there is none{first}.")
-    by_system: dict[str | None, list[Reasons]] = {}
-    for entry in reasons:
+    by_system: dict[str | None, list[ReportExplanation]] = {}
+    for entry in explanations:
         by_system.setdefault(entry.system, []).append(entry)
-    figures = {system: {kind: figures_of(part, kind) for kind in kinds} for system, part in by_system.items()}
-    every = [sentence for each in figures.values() for found in each.values() for _, sentence in found.said]
-    vectors, cut = embed(every, encoder, tell)
+    figures = {system: {kind: category_statistics(part, kind) for kind in kinds} for system, part in by_system.items()}
+    every = [sentence for each in figures.values() for found in each.values() for _, sentence in found.error_sentences]
+    vectors, cut = embed_sentences(every, encoder, on_progress)
     made = []
     for system, part in by_system.items():
         categories = []
         for kind, found in figures[system].items():
-            tell(f"errors that are alike: {kind.key.replace('_', ' ')}{f' ({system})' if system else ''}")
-            categories.append(_category(kind, found, vectors, seed))
-        made.append(SystemSummary(system, readings_of(part), tuple(categories)))
-    tell("plot of the errors")
+            on_progress(f"errors that are alike: {kind.error_key.replace('_', ' ')}{f' ({system})' if system else ''}")
+            categories.append(_summarize_category(kind, found, vectors, seed))
+        made.append(SystemSummary(system, score_statistics(part), tuple(categories)))
+    on_progress("plot of the errors")
     said = [
         (system, kind.tag, *error)
         for system, each in figures.items()
         for kind, found in each.items()
-        for error in found.said
+        for error in found.error_sentences
         if kind.significant
     ]
-    plot = lay_out([sentence for *_, sentence in said], vectors, seed)
-    score = "GREEN" if is_green(reasons) else "Total"
-    return Summary(score, tuple(made), tuple(_points(said, plot)), plot, encoder, seed, cut, {})
+    plot = tsne_layout([sentence for *_, sentence in said], vectors, seed)
+    score = "GREEN" if uses_green_formula(explanations) else "Total"
+    return ErrorSummary(score, tuple(made), tuple(_error_points(said, plot)), plot, encoder, seed, cut, {})
 
 
-def embed(
-    sentences: Sequence[str], encoder: str = "embedded", tell: Tell = lambda what: None
+def embed_sentences(
+    sentences: Sequence[str], encoder: str = "embedded", on_progress: ProgressCallback = lambda what: None
 ) -> tuple[dict[str, NDArray[np.float64]], int]:
     """The embedding of each different sentence, and of how many only the beginning was read.
 
@@ -227,29 +238,37 @@ def embed(
         return {}, 0
     from radreward.systems.ratescore.encoder import EntityEncoder
 
-    model = EntityEncoder(encoder, max_length=LONGEST, cache=1)
+    model = EntityEncoder(encoder, max_length=MAX_SENTENCE_TOKENS, cache_size=1)
     found: dict[str, NDArray[np.float64]] = {}
     cut, rest = 0, iter(different)
-    while chunk := list(islice(rest, CHUNK)):
-        tell(f"meaning of errors: {len(found)} of {len(different)} different ones")
+    while chunk := list(islice(rest, SENTENCES_PER_CHUNK)):
+        on_progress(f"meaning of errors: {len(found)} of {len(different)} different ones")
         embedded = model.embed(chunk)
         found |= zip(chunk, embedded.vectors.double().numpy(), strict=True)
-        cut += sum(embedded.cut)
+        cut += sum(embedded.truncated)
     return found, cut
 
 
-def _category(kind: ErrorKind, found: Figures, vectors: Mapping[str, NDArray[np.float64]], seed: int) -> Category:
-    clusters = find_clusters(found.said, vectors, seed)
-    figures = found.n, found.unread, found.accuracy, found.errors, found.total
-    return Category(kind.tag, kind.significant, *figures, len(found.said), tuple(clusters))
+def _summarize_category(
+    kind: ErrorCategory, statistics: CategoryStatistics, embeddings: Mapping[str, NDArray[np.float64]], seed: int
+) -> CategorySummary:
+    clusters = cluster_errors(statistics.error_sentences, embeddings, seed)
+    figures = (
+        statistics.num_readable,
+        statistics.num_unreadable,
+        statistics.accuracy,
+        statistics.errors_per_report,
+        statistics.total_errors,
+    )
+    return CategorySummary(kind.tag, kind.significant, *figures, len(statistics.error_sentences), tuple(clusters))
 
 
-def _points(said: Sequence[tuple[str | None, str, str, str]], plot: Layout) -> list[Point]:
+def _error_points(errors: Sequence[tuple[str | None, str, str, str]], layout: Embedding2D) -> list[ErrorPoint]:
     """Points of (system, tag, report, sentence), those that are laid out."""
-    points: dict[tuple[str | None, str, str], Point] = {}
-    for system, tag, id_, sentence in said:
-        if sentence in plot.places:
+    points: dict[tuple[str | None, str, str], ErrorPoint] = {}
+    for system, tag, id_, sentence in errors:
+        if sentence in layout.positions:
             key = system, tag, sentence
-            before = points.get(key) or Point(*plot.places[sentence], tag, system, sentence, 0, id_)
-            points[key] = before._replace(times=before.times + 1)
+            before = points.get(key) or ErrorPoint(*layout.positions[sentence], tag, system, sentence, 0, id_)
+            points[key] = before._replace(num_reports=before.num_reports + 1)
     return list(points.values())

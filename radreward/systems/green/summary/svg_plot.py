@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from radreward.systems.green.summary.captions import reports, system_name
+from radreward.systems.green.summary.captions import report_count_text, system_label
 from radreward.systems.green.summary.html_builder import Markup, element, said
-from radreward.systems.green.summary.summary import Point, Summary
+from radreward.systems.green.summary.summary import ErrorPoint, ErrorSummary
 
 SIZE, EDGE = 320.0, 12.0
 """Of a panel, and what is left free around its points; in units of the SVG."""
@@ -15,28 +15,28 @@ COLOURS, SHAPES = 7, 4
 """Colours of the page; with shapes of another number, 28 categories differ."""
 
 
-def panels(summary: Summary, tags: Sequence[str]) -> Markup:
+def panels(summary: ErrorSummary, tags: Sequence[str]) -> Markup:
     """A figure for each system on one scale, so that equal places are equal errors."""
     figures = []
     for system in summary.systems:
         points = [point for point in summary.points if point.system == system.system]
-        errors = sum(point.times for point in points)
-        name = system_name(system)
+        errors = sum(point.num_reports for point in points)
+        name = system_label(system)
         drawn = element(
             "svg",
             element("rect", width=SIZE, height=SIZE, class_="plane"),
-            *(_point(point, tags.index(point.tag)) for point in sorted(points, key=lambda point: -point.times)),
+            *(_point(point, tags.index(point.tag)) for point in sorted(points, key=lambda point: -point.num_reports)),
             viewBox=f"0 0 {SIZE:g} {SIZE:g}",
             class_="chart",
             role="img",
             aria_label=f"Errors of {name} in a plane: {errors} errors at {len(points)} points",
         )
-        told = f"{errors} errors in {reports(system.readings.reports)}"
+        told = f"{errors} errors in {report_count_text(system.statistics.num_reports)}"
         figures.append(element("figure", drawn, element("figcaption", element("b", said(name)), ": ", told)))
     return element("div", *figures, class_="panels")
 
 
-def legend(summary: Summary, tags: Sequence[str]) -> Markup:
+def legend(summary: ErrorSummary, tags: Sequence[str]) -> Markup:
     """The mark of each category that has a point."""
     drawn = {point.tag for point in summary.points}
     entries = [
@@ -52,12 +52,16 @@ def legend(summary: Summary, tags: Sequence[str]) -> Markup:
     return element("p", *entries, class_="legend")
 
 
-def _point(point: Point, place: int) -> Markup:
+def _point(point: ErrorPoint, place: int) -> Markup:
     inner = SIZE - 2 * EDGE
     x, y = EDGE + inner * point.x, EDGE + inner * (1 - point.y)
-    often = f", {point.times} times, first in report {point.id}" if point.times > 1 else f", report {point.id}"
+    often = (
+        f", {point.num_reports} times, first in report {point.report_id}"
+        if point.num_reports > 1
+        else f", report {point.report_id}"
+    )
     told = element("title", f"{point.tag.replace('_', ' ')}: {point.sentence}{often}")
-    return element("g", told, _mark(place, x, y, 3.0 + 1.5 * math.log2(point.times)))
+    return element("g", told, _mark(place, x, y, 3.0 + 1.5 * math.log2(point.num_reports)))
 
 
 def _mark(place: int, x: float, y: float, r: float) -> Markup:

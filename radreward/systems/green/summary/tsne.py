@@ -10,26 +10,26 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-FEWEST = 5
+MIN_SENTENCES = 5
 """Different sentences below which there is no plane to speak of."""
-MOST = 1_000
+MAX_POINTS = 1_000
 """Most different sentences that are laid out; of more, so many are drawn at random, always the same."""
 PERPLEXITY = 30.0
 
 
-class Layout(NamedTuple):
+class Embedding2D(NamedTuple):
     """Sentences in a plane."""
 
-    places: dict[str, tuple[float, float]]
+    positions: dict[str, tuple[float, float]]
     """Of each sentence that is laid out, x and y in [0, 1]."""
-    sentences: int
+    num_sentences: int
     """How many different ones there are."""
     perplexity: float | None
-    problem: str | None
+    failure: str | None
     """Why nothing is laid out."""
 
 
-def lay_out(sentences: Sequence[str], vectors: Mapping[str, Floats], seed: int = 0) -> Layout:
+def tsne_layout(sentences: Sequence[str], embeddings: Mapping[str, Floats], seed: int = 0) -> Embedding2D:
     """Different sentences in a plane by t-SNE (van der Maaten and Hinton, 2008).
 
     The perplexity is 30, or a third of the other sentences where these are fewer than 90. Both axes have one scale, for
@@ -45,20 +45,20 @@ def lay_out(sentences: Sequence[str], vectors: Mapping[str, Floats], seed: int =
     """
     different = sorted(set(sentences))
     count = len(different)
-    if count < FEWEST:
-        problem = f"a t-SNE plot needs at least {FEWEST} different errors in words; there are {count or 'none'}"
-        return Layout({}, count, None, problem)
+    if count < MIN_SENTENCES:
+        problem = f"a t-SNE plot needs at least {MIN_SENTENCES} different errors in words; there are {count or 'none'}"
+        return Embedding2D({}, count, None, problem)
     chosen = different
-    if count > MOST:
-        drawn = np.random.default_rng(seed).choice(count, MOST, replace=False)
+    if count > MAX_POINTS:
+        drawn = np.random.default_rng(seed).choice(count, MAX_POINTS, replace=False)
         chosen = [different[place] for place in sorted(drawn.tolist())]
-    points = np.stack([vectors[sentence] for sentence in chosen]).astype(np.float64).round(6)
+    points = np.stack([embeddings[sentence] for sentence in chosen]).astype(np.float64).round(6)
     if not np.ptp(points, axis=0).any():
-        return Layout({}, count, None, "all errors in words mean the same to the encoder")
+        return Embedding2D({}, count, None, "all errors in words mean the same to the encoder")
     perplexity = min(PERPLEXITY, (len(chosen) - 1) / 3)
-    places = _in_unit_square(_tsne(points, perplexity, seed))
+    places = _scale_to_unit_square(_tsne(points, perplexity, seed))
     laid = {name: (float(x), float(y)) for name, (x, y) in zip(chosen, places.round(4).tolist(), strict=True)}
-    return Layout(laid, count, perplexity, None)
+    return Embedding2D(laid, count, perplexity, None)
 
 
 def _tsne(points: Floats, perplexity: float, seed: int) -> Floats:
@@ -70,8 +70,8 @@ def _tsne(points: Floats, perplexity: float, seed: int) -> Floats:
     return np.asarray(made, dtype=np.float64)
 
 
-def _in_unit_square(places: Floats) -> Floats:
+def _scale_to_unit_square(positions: Floats) -> Floats:
     """(m, 2) moved and scaled, both axes by the same, with what is narrower in the middle."""
-    low, size = places.min(0), np.ptp(places, axis=0)
+    low, size = positions.min(0), np.ptp(positions, axis=0)
     widest = float(size.max()) or 1.0
-    return np.asarray((places - low) / widest + (1 - size / widest) / 2)
+    return np.asarray((positions - low) / widest + (1 - size / widest) / 2)

@@ -6,24 +6,24 @@ import json
 from pathlib import Path
 
 from radreward.errors import InputError
-from radreward.systems.green.summary.html import html_page
-from radreward.systems.green.summary.markdown import markdown
-from radreward.systems.green.summary.summary import Summary
+from radreward.systems.green.summary.html import summary_html
+from radreward.systems.green.summary.markdown import summary_markdown
+from radreward.systems.green.summary.summary import ErrorSummary
 
-NAMES = ("summary.html", "summary.md", "summary.json")
+FILE_NAMES = ("summary.html", "summary.md", "summary.json")
 
 
-def write_summary(summary: Summary, folder: str | Path) -> list[Path]:
+def write_summary(summary: ErrorSummary, folder: str | Path) -> list[Path]:
     """Write summary.html, summary.md and summary.json; the paths of what was written.
 
     Raises:
         InputError: If they cannot be written.
     """
-    figures = json.dumps(summary.as_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-    paths = [Path(folder) / name for name in NAMES]
+    figures = json.dumps(summary.to_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    paths = [Path(folder) / name for name in FILE_NAMES]
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        for path, text in zip(paths, (html_page(summary), markdown(summary), figures), strict=True):
+        for path, text in zip(paths, (summary_html(summary), summary_markdown(summary), figures), strict=True):
             path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}).") from error

@@ -16,30 +16,30 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from radreward.errors import InputError
-from radreward.systems.ratescore.affinity_matrix import AffinityWeights
-from radreward.systems.ratescore.functional import PenaltyRule, affinity_score
-from radreward.systems.ratescore.matching import TYPES, TypeSums
+from radreward.systems.ratescore.affinity_matrix import AffinityMatrix
+from radreward.systems.ratescore.functional import PenaltyRule, ratescore
+from radreward.systems.ratescore.matching import NUM_TYPES, TypePairSums
 
-Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
+ParameterVector = np.ndarray[tuple[int], np.dtype[np.float64]]
 """(26,) W row by row, then p."""
-SIZE = TYPES * TYPES + 1
+NUM_PARAMETERS = NUM_TYPES * NUM_TYPES + 1
 
 
-class Rated(NamedTuple):
+class RatedMatches(NamedTuple):
     """n pairs of reports whose quality is known."""
 
-    sums: TypeSums
+    sums: TypePairSums
     """Their matches, added up by types."""
     quality: Tensor
     """(n,) float64, higher is better."""
     group: Tensor
     """(n,) int64: which reference."""
 
-    def take(self, rows: Tensor) -> Rated:
+    def select(self, rows: Tensor) -> RatedMatches:
         """Those of some pairs: (k,) int64, or (n,) bool."""
-        return Rated(self.sums.take(rows), self.quality[rows], self.group[rows])
+        return RatedMatches(self.sums.select(rows), self.quality[rows], self.group[rows])
 
-    def usable(self, folds: int = 1) -> Rated:
+    def drop_undefined(self, min_references: int = 1) -> RatedMatches:
         """Without the pairs of which a report has no entity.
 
         Args:
@@ -49,24 +49,26 @@ class Rated(NamedTuple):
             InputError: If fewer than two are left, they are all of one quality, or their references are fewer than
                 `folds`.
         """
-        kept = self.take(self.sums.defined)
+        kept = self.select(self.sums.defined)
         values = len(torch.unique(kept.quality))
         if values < 2:
             raise InputError(
                 f"Expected pairs of different quality to fit to, but of {len(self.quality)} pairs "
                 f"{len(kept.quality)} have entities on both sides and {values} different values."
             )
-        if (references := len(torch.unique(kept.group))) < folds:
-            raise InputError(f"Expected at least {folds} references for {folds} folds but got {references}.")
+        if (references := len(torch.unique(kept.group))) < min_references:
+            raise InputError(
+                f"Expected at least {min_references} references for {min_references} folds but got {references}."
+            )
         return kept
 
-    def split(self, share: float, seed: int) -> tuple[Rated, Rated]:
+    def split(self, fraction: float, seed: int) -> tuple[RatedMatches, RatedMatches]:
         """Two parts without a reference in common; the second has about `share` of them."""
-        fold = _folds(self.group, max(2, round(1 / share)), seed)
-        return self.take(fold != 0), self.take(fold == 0)
+        fold = _assign_folds(self.group, max(2, round(1 / fraction)), seed)
+        return self.select(fold != 0), self.select(fold == 0)
 
 
-class Step(NamedTuple):
+class FitStep(NamedTuple):
     """Where a fit was after some evaluations."""
 
     evaluations: int
@@ -77,12 +79,12 @@ class Step(NamedTuple):
     """That of the pairs that decide when to stop."""
 
 
-class Fitted(NamedTuple):
+class FitResult(NamedTuple):
     """What came out of a fit."""
 
-    weights: AffinityWeights
+    affinity: AffinityMatrix
     """The best; W is scaled to have 1 as its largest, which changes no score."""
-    steps: tuple[Step, ...]
+    steps: tuple[FitStep, ...]
     """On the way, the best last."""
     evaluations: int
     seconds: float
@@ -90,11 +92,11 @@ class Fitted(NamedTuple):
     """Of these, not spent on scores and their correlation: what the method itself took."""
 
 
-class AffinityFit(ABC):
+class AffinityOptimizer(ABC):
     """A way to find W and p; one method."""
 
     @abstractmethod
-    def fit(self, start: AffinityWeights, train: Rated, validation: Rated | None = None) -> Fitted:
+    def fit(self, initial: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None = None) -> FitResult:
         """The best W and p.
 
         Args:
@@ -107,7 +109,7 @@ class AffinityFit(ABC):
         """
 
 
-class GradientFit(AffinityFit):
+class GradientOptimizer(AffinityOptimizer):
     r"""Ours: L-BFGS-B on a smooth Kendall's τ, minus a pull toward the start.
 
     Maximised is the mean of sign(q_i - q_j)·tanh((s_i - s_j) / T) over pairs with different quality q, which nears
@@ -132,57 +134,57 @@ class GradientFit(AffinityFit):
     def __init__(
         self,
         temperature: float = 0.25,
-        regularisation: float = 0.003,
-        steps: int = 100,
+        regularization: float = 0.003,
+        max_steps: int = 100,
         patience: int = 20,
-        pairs: int = 50_000,
+        max_pairs: int = 50_000,
         seed: int = 0,
     ) -> None:
         if not temperature > 0:
             raise ValueError(f"Expected `temperature` to be > 0 but got {temperature}.")
-        if not regularisation >= 0:
-            raise ValueError(f"Expected `regularisation` to be >= 0 but got {regularisation}.")
-        for name, value in (("steps", steps), ("patience", patience), ("pairs", pairs)):
+        if not regularization >= 0:
+            raise ValueError(f"Expected `regularisation` to be >= 0 but got {regularization}.")
+        for name, value in (("steps", max_steps), ("patience", patience), ("pairs", max_pairs)):
             if value < 1:
                 raise ValueError(f"Expected `{name}` to be >= 1 but got {value}.")
-        self.temperature, self.regularisation, self.steps = temperature, regularisation, steps
-        self.patience, self.pairs, self.seed = patience, pairs, seed
+        self.temperature, self.regularization, self.max_steps = temperature, regularization, max_steps
+        self.patience, self.max_pairs, self.seed = patience, max_pairs, seed
 
-    def fit(self, start: AffinityWeights, train: Rated, validation: Rated | None = None) -> Fitted:
-        """The best W and p, see `AffinityFit.fit`."""
-        train = train.usable()
-        watch = _Watch(start, train, validation, self.patience)
-        better, worse = ordered_pairs(train.quality, self.pairs, self.seed)
-        begin = _vector(start)
+    def fit(self, initial: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None = None) -> FitResult:
+        """The best W and p, see `AffinityOptimizer.fit`."""
+        train = train.drop_undefined()
+        watch = _FitMonitor(initial, train, validation, self.patience)
+        better, worse = sample_ordered_pairs(train.quality, self.max_pairs, self.seed)
+        begin = _to_vector(initial)
         with torch.no_grad():
-            spread = start.score(train.sums).std()
+            spread = initial.score(train.sums).std()
         width = self.temperature * max(spread.item(), 1e-6)
 
-        def loss(vector: Vector) -> tuple[float, Vector]:
+        def loss(vector: ParameterVector) -> tuple[float, ParameterVector]:
             began = time.perf_counter()
             values = torch.from_numpy(vector).requires_grad_()
-            scores = _score(values, train.sums, start.rule)
+            scores = _score_vector(values, train.sums, initial.penalty_rule)
             agreement = torch.tanh((scores[better] - scores[worse]) / width).mean()
-            value = self.regularisation * (values - torch.from_numpy(begin)).square().sum() - agreement
+            value = self.regularization * (values - torch.from_numpy(begin)).square().sum() - agreement
             (gradient,) = torch.autograd.grad(value, values)
-            watch.spent(began)
+            watch.add_time(began)
             return value.item(), gradient.numpy()
 
-        watch.see(begin)
+        watch.record(begin)
         with threadpool_limits(1, "blas"):  # for 26 numbers, threads cost more than the whole fit
             optimize.minimize(  # ends on the StopIteration of `see`
                 loss,
                 begin,
                 jac=True,
                 method="L-BFGS-B",
-                bounds=[(0.0, 1.0)] * SIZE,
-                callback=lambda vector: watch.see(vector),
-                options={"maxiter": self.steps},
+                bounds=[(0.0, 1.0)] * NUM_PARAMETERS,
+                callback=lambda vector: watch.record(vector),
+                options={"maxiter": self.max_steps},
             )
         return watch.result()
 
 
-class TPEFit(AffinityFit):
+class TPEOptimizer(AffinityOptimizer):
     """As published: Optuna's TPE over 26 numbers in [0, 1], by Kendall's τ-b of the pairs that are fitted to.
 
     The first trial is the start. Validation, where given, chooses among the trials that were the best so far.
@@ -197,20 +199,27 @@ class TPEFit(AffinityFit):
         ValueError: If a number is less than 1.
     """
 
-    def __init__(self, trials: int = 1000, multivariate: bool = True, startup: int = 50, seed: int = 0) -> None:
-        for name, value in (("trials", trials), ("startup", startup)):
+    def __init__(
+        self, n_trials: int = 1000, multivariate: bool = True, n_startup_trials: int = 50, seed: int = 0
+    ) -> None:
+        for name, value in (("trials", n_trials), ("startup", n_startup_trials)):
             if value < 1:
                 raise ValueError(f"Expected `{name}` to be >= 1 but got {value}.")
-        self.trials, self.multivariate, self.startup, self.seed = trials, multivariate, startup, seed
+        self.n_trials, self.multivariate, self.n_startup_trials, self.seed = (
+            n_trials,
+            multivariate,
+            n_startup_trials,
+            seed,
+        )
 
-    def fit(self, start: AffinityWeights, train: Rated, validation: Rated | None = None) -> Fitted:
-        """The best W and p, see `AffinityFit.fit`."""
-        train = train.usable()
-        watch = _Watch(start, train, validation, self.trials)
-        names = [f"w{row}{column}" for row in range(TYPES) for column in range(TYPES)] + ["p"]
+    def fit(self, initial: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None = None) -> FitResult:
+        """The best W and p, see `AffinityOptimizer.fit`."""
+        train = train.drop_undefined()
+        watch = _FitMonitor(initial, train, validation, self.n_trials)
+        names = [f"w{row}{column}" for row in range(NUM_TYPES) for column in range(NUM_TYPES)] + ["p"]
         sampler = optuna.samplers.TPESampler(
             seed=self.seed,
-            n_startup_trials=self.startup,
+            n_startup_trials=self.n_startup_trials,
             multivariate=self.multivariate,
             constant_liar=False,  # one trial at a time
         )
@@ -219,88 +228,92 @@ class TPEFit(AffinityFit):
             vector = np.array([trial.suggest_float(name, 0.0, 1.0) for name in names])
             began = time.perf_counter()
             tau = watch.train_tau(vector)
-            watch.spent(began)
+            watch.add_time(began)
             if tau > watch.best_train:
-                watch.see(vector, tau)
+                watch.record(vector, tau)
             return tau
 
         level = optuna.logging.get_verbosity()
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         try:
             study = optuna.create_study(direction="maximize", sampler=sampler)
-            study.enqueue_trial(dict(zip(names, _vector(start).tolist(), strict=True)))
-            study.optimize(objective, n_trials=self.trials)
+            study.enqueue_trial(dict(zip(names, _to_vector(initial).tolist(), strict=True)))
+            study.optimize(objective, n_trials=self.n_trials)
         finally:
             optuna.logging.set_verbosity(level)
         return watch.result()
 
 
-class _Watch:
+class _FitMonitor:
     """Keeps the best weights of a fit and what it took."""
 
-    def __init__(self, start: AffinityWeights, train: Rated, validation: Rated | None, patience: int) -> None:
-        self.start, self.train, self.patience = start, train, patience
-        self.validation = None if validation is None else validation.usable()
-        self.began, self.busy, self.evaluations = time.perf_counter(), 0.0, 0
-        self.best, self.best_train, self.best_value = _vector(start), -math.inf, -math.inf
-        self.steps: list[Step] = []
-        self.waited = 0
+    def __init__(
+        self, initial: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None, patience: int
+    ) -> None:
+        self.initial, self.train, self.patience = initial, train, patience
+        self.validation = None if validation is None else validation.drop_undefined()
+        self.started, self.scoring_time, self.evaluations = time.perf_counter(), 0.0, 0
+        self.best_vector, self.best_train, self.best_value = _to_vector(initial), -math.inf, -math.inf
+        self.steps: list[FitStep] = []
+        self.steps_without_improvement = 0
 
-    def train_tau(self, vector: Vector) -> float:
+    def train_tau(self, vector: ParameterVector) -> float:
         return self._tau(vector, self.train)
 
-    def spent(self, began: float) -> None:
-        self.busy += time.perf_counter() - began
+    def add_time(self, started: float) -> None:
+        self.scoring_time += time.perf_counter() - started
         self.evaluations += 1
 
-    def see(self, vector: Vector, train: float | None = None) -> None:
+    def record(self, vector: ParameterVector, train_tau: float | None = None) -> None:
         """Note the weights, and end the fit by StopIteration when validation no longer gets better."""
         began = time.perf_counter()
-        tau = self.train_tau(vector) if train is None else train
+        tau = self.train_tau(vector) if train_tau is None else train_tau
         checked = None if self.validation is None else self._tau(vector, self.validation)
-        self.busy += time.perf_counter() - began
+        self.scoring_time += time.perf_counter() - began
         value = tau if checked is None else checked
         self.best_train = max(self.best_train, tau)
-        self.waited += 1
+        self.steps_without_improvement += 1
         if value > self.best_value:
-            self.best, self.best_value, self.waited = vector.copy(), value, 0
-            self.steps.append(Step(self.evaluations, time.perf_counter() - self.began, tau, checked))
-        if self.waited > self.patience:
+            self.best_vector, self.best_value, self.steps_without_improvement = vector.copy(), value, 0
+            self.steps.append(FitStep(self.evaluations, time.perf_counter() - self.started, tau, checked))
+        if self.steps_without_improvement > self.patience:
             raise StopIteration
 
-    def result(self) -> Fitted:
-        weight = torch.from_numpy(self.best[:-1]).view(TYPES, TYPES)
-        weights = AffinityWeights(weight / weight.max(), self.best[-1], self.start.rule, self.start.clamp)
-        seconds = time.perf_counter() - self.began
-        return Fitted(weights, tuple(self.steps), self.evaluations, seconds, seconds - self.busy)
+    def result(self) -> FitResult:
+        weight = torch.from_numpy(self.best_vector[:-1]).view(NUM_TYPES, NUM_TYPES)
+        weights = AffinityMatrix(
+            weight / weight.max(), self.best_vector[-1], self.initial.penalty_rule, self.initial.clamp_cosines
+        )
+        seconds = time.perf_counter() - self.started
+        return FitResult(weights, tuple(self.steps), self.evaluations, seconds, seconds - self.scoring_time)
 
-    def _tau(self, vector: Vector, rated: Rated) -> float:
+    def _tau(self, vector: ParameterVector, rated: RatedMatches) -> float:
         with torch.no_grad():
-            scores = _score(torch.from_numpy(vector), rated.sums, self.start.rule)
-        return tau_b(scores, rated.quality)
+            scores = _score_vector(torch.from_numpy(vector), rated.sums, self.initial.penalty_rule)
+        return tau_b_or_worst(scores, rated.quality)
 
 
-class CrossValidated(NamedTuple):
+class CrossValidation(NamedTuple):
     """τ-b of references that took no part in the fit, fold by fold."""
 
-    start: tuple[float, ...]
+    initial: tuple[float, ...]
     """Of the weights that the fits began with."""
     fitted: tuple[float, ...]
 
 
-Track = Callable[[Iterable[int]], Iterable[int]]
+ProgressIterator = Callable[[Iterable[int]], Iterable[int]]
 """Shows how far a loop is."""
 
 
-def cross_validate(
-    method: AffinityFit,
-    start: AffinityWeights,
-    rated: Rated,
-    folds: int = 5,
+def cross_validate_affinity(
+    method: AffinityOptimizer,
+    initial: AffinityMatrix,
+    rated: RatedMatches,
+    n_folds: int = 5,
     seed: int = 0,
-    inner: float = 0.2,
-    track: Track = iter,
-) -> CrossValidated:
+    early_stopping_split: float = 0.2,
+    progress: ProgressIterator = iter,
+) -> CrossValidation:
     """Fit on all folds but one and measure on that one, in turn; references are never split.
 
     Args:
@@ -315,36 +328,36 @@ def cross_validate(
     Raises:
         InputError: If there are fewer references than folds.
     """
-    rated = rated.usable(folds)
-    fold = _folds(rated.group, folds, seed)
+    rated = rated.drop_undefined(n_folds)
+    fold = _assign_folds(rated.group, n_folds, seed)
     before: list[float] = []
     after: list[float] = []
-    for number in track(range(folds)):
-        rest, held = rated.take(fold != number), rated.take(fold == number)
-        fitted = method.fit(start, *rest.split(inner, seed + 1)).weights
-        for weights, values in ((start, before), (fitted, after)):
+    for number in progress(range(n_folds)):
+        rest, held = rated.select(fold != number), rated.select(fold == number)
+        fitted = method.fit(initial, *rest.split(early_stopping_split, seed + 1)).affinity
+        for weights, values in ((initial, before), (fitted, after)):
             with torch.no_grad():
-                values.append(tau_b(weights.score(held.sums), held.quality))
-    return CrossValidated(tuple(before), tuple(after))
+                values.append(tau_b_or_worst(weights.score(held.sums), held.quality))
+    return CrossValidation(tuple(before), tuple(after))
 
 
-class Intervals(NamedTuple):
+class ConfidenceIntervals(NamedTuple):
     """Percentile intervals of W and p."""
 
-    low: AffinityWeights
-    high: AffinityWeights
-    samples: int
+    low: AffinityMatrix
+    high: AffinityMatrix
+    n_resamples: int
 
 
-def bootstrap(
-    method: AffinityFit,
-    start: AffinityWeights,
-    rated: Rated,
-    samples: int = 100,
+def bootstrap_affinity(
+    method: AffinityOptimizer,
+    initial: AffinityMatrix,
+    rated: RatedMatches,
+    n_resamples: int = 100,
     level: float = 0.95,
     seed: int = 0,
-    track: Track = iter,
-) -> Intervals:
+    progress: ProgressIterator = iter,
+) -> ConfidenceIntervals:
     """Fit again to references drawn with replacement; the middle `level` of each weight.
 
     W has 1 as its largest entry in each fit. Types that never met stay where they started.
@@ -358,21 +371,23 @@ def bootstrap(
         seed: Decides the draws.
         track: Goes over the fits.
     """
-    rated = rated.usable()
+    rated = rated.drop_undefined()
     _, index = torch.unique(rated.group, return_inverse=True)
     members = [(index == group).nonzero().flatten() for group in range(int(index.max()) + 1)]
     generator = torch.Generator().manual_seed(seed)
     found = []
-    for _ in track(range(samples)):
+    for _ in progress(range(n_resamples)):
         drawn = torch.randint(len(members), (len(members),), generator=generator).tolist()
-        weights = method.fit(start, rated.take(torch.cat([members[group] for group in drawn]))).weights
-        found.append(_vector(weights))
+        weights = method.fit(initial, rated.select(torch.cat([members[group] for group in drawn]))).affinity
+        found.append(_to_vector(weights))
     ends = np.quantile(np.stack(found), [(1 - level) / 2, (1 + level) / 2], axis=0)
-    low, high = (AffinityWeights(end[:-1].reshape(TYPES, TYPES).tolist(), end[-1], start.rule) for end in ends)
-    return Intervals(low, high, samples)
+    low, high = (
+        AffinityMatrix(end[:-1].reshape(NUM_TYPES, NUM_TYPES).tolist(), end[-1], initial.penalty_rule) for end in ends
+    )
+    return ConfidenceIntervals(low, high, n_resamples)
 
 
-def ordered_pairs(quality: Tensor, most: int, seed: int) -> tuple[Tensor, Tensor]:
+def sample_ordered_pairs(quality: Tensor, max_pairs: int, seed: int) -> tuple[Tensor, Tensor]:
     """Indices of the better and of the worse of pairs (k,) with different quality.
 
     Args:
@@ -381,38 +396,38 @@ def ordered_pairs(quality: Tensor, most: int, seed: int) -> tuple[Tensor, Tensor
         seed: Of the draws.
     """
     size = len(quality)
-    if size * (size - 1) // 2 <= most:
+    if size * (size - 1) // 2 <= max_pairs:
         first, second = torch.triu_indices(size, size, 1)
     else:
         generator = torch.Generator().manual_seed(seed)
-        first, second = torch.randint(size, (2, most), generator=generator)
+        first, second = torch.randint(size, (2, max_pairs), generator=generator)
     lead = quality[first] - quality[second]
     better, worse = torch.where(lead > 0, first, second), torch.where(lead > 0, second, first)
     return better[lead != 0], worse[lead != 0]
 
 
-def tau_b(scores: Tensor, quality: Tensor) -> float:
+def tau_b_or_worst(scores: Tensor, quality: Tensor) -> float:
     """Kendall's τ-b, -1 where all scores are equal: no ranking at all is never the best."""
     value = float(stats.kendalltau(scores.numpy(), quality.numpy()).statistic)
     return -1.0 if math.isnan(value) else value
 
 
-def _score(vector: Tensor, sums: TypeSums, rule: PenaltyRule) -> Tensor:
-    return affinity_score(sums, vector[:-1].view(TYPES, TYPES), vector[-1], rule)
+def _score_vector(vector: Tensor, sums: TypePairSums, penalty_rule: PenaltyRule) -> Tensor:
+    return ratescore(sums, vector[:-1].view(NUM_TYPES, NUM_TYPES), vector[-1], penalty_rule)
 
 
-def _vector(weights: AffinityWeights) -> Vector:
+def _to_vector(affinity: AffinityMatrix) -> ParameterVector:
     """W is scaled down where it is larger than 1."""
-    weight = weights.weight.detach()
+    weight = affinity.weight.detach()
     scaled = weight / weight.max().clamp_min(1.0)
-    return np.append(scaled.numpy().ravel(), weights.penalty.item())
+    return np.append(scaled.numpy().ravel(), affinity.penalty.item())
 
 
-def _folds(group: Tensor, folds: int, seed: int) -> Tensor:
+def _assign_folds(group: Tensor, n_folds: int, seed: int) -> Tensor:
     """(n,) int64 fold of each pair; folds hold as many references as each other, nearly."""
     _, index = torch.unique(group, return_inverse=True)
     size = int(index.max()) + 1
     order = torch.randperm(size, generator=torch.Generator().manual_seed(seed))
     fold = torch.empty(size, dtype=torch.int64)
-    fold[order] = torch.arange(size) % folds
+    fold[order] = torch.arange(size) % n_folds
     return fold[index]

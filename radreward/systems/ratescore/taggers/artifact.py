@@ -15,20 +15,20 @@ from radreward.errors import InputError
 from radreward.models.backbone import Backbone
 from radreward.models.lora import LoRA
 from radreward.systems.ratescore.taggers.base import Tagger
-from radreward.systems.ratescore.taggers.folder import CONFIG, FORMAT, WEIGHTS, read_config
-from radreward.systems.ratescore.taggers.hf_tagger import PretrainedTagger
-from radreward.systems.ratescore.taggers.iob_tagger import IobModel
+from radreward.systems.ratescore.taggers.folder import CONFIG, FORMAT, WEIGHTS, read_tagger_config
+from radreward.systems.ratescore.taggers.hf_tagger import HFTagger
+from radreward.systems.ratescore.taggers.iob_tagger import IOBTagger
 from radreward.systems.ratescore.taggers.neural import NeuralTagger, TaggerModel
 from radreward.systems.ratescore.taggers.rule_tagger import RuleTagger
-from radreward.systems.ratescore.taggers.span_tagger import SpanModel
+from radreward.systems.ratescore.taggers.span_tagger import SpanTagger
 
-SHIPPED = Path(__file__).with_name("embedded")
+EMBEDDED_TAGGER_DIR = Path(__file__).with_name("embedded")
 """The tagger that comes with the package."""
-_SIZES = {"iob": set[str](), "span": {"hidden", "width"}}
+_MODEL_SETTINGS = {"iob": set[str](), "span": {"hidden", "width"}}
 _KEYS = {"format", "kind", "backbone", "lora", "training"}
 
 
-def load_tagger(name: str | Path, device: str = "cpu", download: bool = False) -> Tagger:
+def load_tagger(name: str | Path, device: str = "cpu", allow_download: bool = False) -> Tagger:
     """A tagger by its name or folder. Nothing in the folder is executed.
 
     Args:
@@ -45,22 +45,22 @@ def load_tagger(name: str | Path, device: str = "cpu", download: bool = False) -
     """
     if name == "rules":
         return RuleTagger()
-    folder = SHIPPED if name == "embedded" else Path(name)
+    folder = EMBEDDED_TAGGER_DIR if name == "embedded" else Path(name)
     if not folder.is_dir() and is_hub_name(str(name)):
-        return _pretrained(name, device, download)
-    path, config = folder / CONFIG, read_config(folder)
+        return _load_hf_tagger(name, device, allow_download)
+    path, config = folder / CONFIG, read_tagger_config(folder)
     if "model_type" in config:
-        return _pretrained(name, device, download)
+        return _load_hf_tagger(name, device, allow_download)
     if config.get("format") != FORMAT:
         raise InputError(f"{path}: Expected `format` to be {FORMAT}.")
     kind = config.get("kind")
     if kind == "rules":
         return RuleTagger()
-    if kind not in _SIZES:
-        raise InputError(f"{path}: Expected `kind` to be one of rules, {', '.join(_SIZES)} but got {kind!r}.")
-    if wrong := sorted(set(config) ^ (_KEYS | _SIZES[kind])):
+    if kind not in _MODEL_SETTINGS:
+        raise InputError(f"{path}: Expected `kind` to be one of rules, {', '.join(_MODEL_SETTINGS)} but got {kind!r}.")
+    if wrong := sorted(set(config) ^ (_KEYS | _MODEL_SETTINGS[kind])):
         raise InputError(f"{path}: the field {wrong[0]!r} is missing or unknown.")
-    model = _model(config, path, download)
+    model = _build_model(config, path, allow_download)
     _load_weights(model, folder / WEIGHTS)
     return NeuralTagger(model.to(device), load_tokenizer(model.backbone.name))
 
@@ -74,19 +74,19 @@ def is_hub_name(name: str) -> bool:
     return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None
 
 
-def _pretrained(name: str | Path, device: str, download: bool) -> Tagger:
-    tagger = PretrainedTagger.from_pretrained(name, download)
+def _load_hf_tagger(name: str | Path, device: str, allow_download: bool) -> Tagger:
+    tagger = HFTagger.from_pretrained(name, allow_download)
     tagger.model.to(device)
     return tagger
 
 
-def _model(config: dict[str, Any], path: Path, download: bool) -> TaggerModel:
+def _build_model(config: dict[str, Any], path: Path, allow_download: bool) -> TaggerModel:
     try:
         lora = config["lora"] and LoRA(**config["lora"])
-        backbone = Backbone(lora=lora, local_files_only=not download, **config["backbone"])
+        backbone = Backbone(lora=lora, local_files_only=not allow_download, **config["backbone"])
         if config["kind"] == "iob":
-            return IobModel(backbone)
-        return SpanModel(backbone, config["hidden"], config["width"])
+            return IOBTagger(backbone)
+        return SpanTagger(backbone, config["hidden"], config["width"])
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     except (TypeError, ValueError, KeyError, AttributeError) as error:
@@ -100,7 +100,7 @@ def _load_weights(model: TaggerModel, path: Path) -> None:
         state = load_file(path)
     except SafetensorError as error:
         raise InputError(f"{path}: {error}") from error
-    names, own = model.trained_names(), model.state_dict()
+    names, own = model.trainable_names(), model.state_dict()
     if wrong := sorted(set(state) ^ names):
         raise InputError(f"{path}: Expected the weights of this tagger but {wrong[0]!r} is missing or unknown.")
     for key, value in state.items():

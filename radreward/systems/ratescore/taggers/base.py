@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
-from radreward.text.sentence_splitter import sentences
+from radreward.text.sentence_splitter import sentence_spans
 from radreward.types import Entity
 
 
@@ -35,7 +35,7 @@ class Tagger(ABC):
         >>> RuleTagger().tag_reports(["Clear lungs. No effusion."])[0][-1]
         Entity(name='effusion', type='Non-Abnormality', start=16, end=24)
         """
-        spans = [sentences(report) for report in reports]
+        spans = [sentence_spans(report) for report in reports]
         texts = [report[slice(*span)] for report, found in zip(reports, spans, strict=True) for span in found]
         distinct = list(dict.fromkeys(texts))
         tagged = dict(zip(distinct, self.tag(distinct), strict=True))

@@ -10,7 +10,7 @@ from radreward.systems.ratescore.taggers.base import Tagger
 from radreward.types import Entity
 
 
-class RememberedTagger(Tagger):
+class CachingTagger(Tagger):
     """Another tagger, with the entities of the sentences that it has seen.
 
     Normal sentences are said over and over, in one report after the other and in reference and candidate alike.
@@ -23,25 +23,25 @@ class RememberedTagger(Tagger):
         ValueError: If `size` is less than 1.
     """
 
-    def __init__(self, tagger: Tagger, size: int = 50_000) -> None:
-        if size < 1:
-            raise ValueError(f"Expected `size` to be >= 1 but got {size}.")
-        self.tagger, self.size = tagger, size
-        self._known: OrderedDict[str, tuple[Entity, ...]] = OrderedDict()
+    def __init__(self, tagger: Tagger, max_cached: int = 50_000) -> None:
+        if max_cached < 1:
+            raise ValueError(f"Expected `size` to be >= 1 but got {max_cached}.")
+        self.tagger, self.max_cached = tagger, max_cached
+        self._cache: OrderedDict[str, tuple[Entity, ...]] = OrderedDict()
 
     def tag(self, sentences: Sequence[str]) -> list[tuple[Entity, ...]]:
         """See `Tagger.tag`."""
         found: dict[str, tuple[Entity, ...]] = {}
         for text in dict.fromkeys(sentences):
-            if (entities := self._known.get(text)) is not None:
-                self._known.move_to_end(text)
+            if (entities := self._cache.get(text)) is not None:
+                self._cache.move_to_end(text)
                 found[text] = entities
         missing = [text for text in dict.fromkeys(sentences) if text not in found]
         fresh = dict(zip(missing, self.tagger.tag(missing), strict=True)) if missing else {}
         found |= fresh
-        self._known |= fresh
-        while len(self._known) > self.size:
-            self._known.popitem(last=False)
+        self._cache |= fresh
+        while len(self._cache) > self.max_cached:
+            self._cache.popitem(last=False)
         return [found[text] for text in sentences]
 
     def fingerprint(self) -> str:

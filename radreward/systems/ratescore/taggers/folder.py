@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from radreward.errors import InputError
-from radreward.io.atomic import new_folder
+from radreward.io.atomic import atomic_folder
 
 FORMAT = 1
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 
 
-def tagger_folder(folder: str | Path) -> AbstractContextManager[Path]:
+def atomic_tagger_folder(folder: str | Path) -> AbstractContextManager[Path]:
     """A scratch folder for a tagger, see `new_folder`.
 
     Raises:
         InputError: If the folder holds something else than a model.
     """
-    return new_folder(folder, {CONFIG}, "a tagger")
+    return atomic_folder(folder, {CONFIG}, "a tagger")
 
 
-def read_config(folder: str | Path) -> dict[str, Any]:
+def read_tagger_config(folder: str | Path) -> dict[str, Any]:
     """The configuration of a folder of a tagger, ours or of transformers.
 
     Raises:

@@ -8,14 +8,14 @@ from typing import Any
 
 from transformers import AutoModelForTokenClassification, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from radreward.data.entity_io import spans_of_tags, tag_type
+from radreward.data.entity_io import spans_from_iob, split_iob_tag
 from radreward.errors import InputError
-from radreward.models.sentence_tokenizer import Piece, TokenBatch
-from radreward.systems.ratescore.taggers.folder import tagger_folder
-from radreward.systems.ratescore.taggers.neural import BatchTagger, Decoder, TokenSpan
+from radreward.models.sentence_tokenizer import TokenBatch, TokenizedChunk
+from radreward.systems.ratescore.taggers.folder import atomic_tagger_folder
+from radreward.systems.ratescore.taggers.neural import BatchTagger, EntityDecoder, TokenSpan
 
 
-class PretrainedIob(Decoder):
+class HFTokenClassifier(EntityDecoder):
     """Decodes the tags of a model of transformers, token by token, as its authors do.
 
     An I where nothing is open belongs to no entity, as in RaTEScore's own decoding; unlike there, an entity that ends
@@ -31,16 +31,16 @@ class PretrainedIob(Decoder):
 
     def __init__(self, model: PreTrainedModel, source: str) -> None:
         super().__init__()
-        self.tags = _tags(model.config.id2label, source)
+        self.tags = _validate_tags(model.config.id2label, source)
         self.model = model
         self.config = model.config
 
-    def decode(self, batch: TokenBatch, pieces: Sequence[Piece]) -> list[list[TokenSpan]]:
+    def decode(self, batch: TokenBatch, chunks: Sequence[TokenizedChunk]) -> list[list[TokenSpan]]:
         """The entities of each piece, in order, without overlap."""
         best = self.model(**batch._asdict()).logits.argmax(-1).tolist()
         return [
-            _token_spans(piece, [self.tags[tag] for tag in row[: len(piece.ids)]])
-            for piece, row in zip(pieces, best, strict=True)
+            _token_spans(piece, [self.tags[tag] for tag in row[: len(piece.input_ids)]])
+            for piece, row in zip(chunks, best, strict=True)
         ]
 
     def settings(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class PretrainedIob(Decoder):
         return {"kind": "pretrained", "tags": self.tags}
 
 
-class PretrainedTagger(BatchTagger):
+class HFTagger(BatchTagger):
     """A tagger by a token-classification model of transformers.
 
     Args:
@@ -57,13 +57,13 @@ class PretrainedTagger(BatchTagger):
         source: Where both come from, for messages.
     """
 
-    model: PretrainedIob
+    model: HFTokenClassifier
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, source: str = "model") -> None:
-        super().__init__(PretrainedIob(model, source), tokenizer)
+        super().__init__(HFTokenClassifier(model, source), tokenizer)
 
     @classmethod
-    def from_pretrained(cls, name: str | Path, download: bool = False) -> PretrainedTagger:
+    def from_pretrained(cls, name: str | Path, allow_download: bool = False) -> HFTagger:
         """The model of a folder, or of a name on the hub. Nothing in the folder is executed.
 
         Args:
@@ -73,7 +73,7 @@ class PretrainedTagger(BatchTagger):
         Raises:
             InputError: If it cannot be loaded, or has no tags of ours.
         """
-        options: dict[str, Any] = {"local_files_only": not download, "trust_remote_code": False}
+        options: dict[str, Any] = {"local_files_only": not allow_download, "trust_remote_code": False}
         try:
             model = AutoModelForTokenClassification.from_pretrained(str(name), use_safetensors=True, **options)
             tokenizer = AutoTokenizer.from_pretrained(str(name), **options)
@@ -84,12 +84,12 @@ class PretrainedTagger(BatchTagger):
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write model and tokenizer as transformers does, as safetensors."""
-        with tagger_folder(folder) as new:
+        with atomic_tagger_folder(folder) as new:
             self.model.model.save_pretrained(new, safe_serialization=True)
-            self.tokens.tokenizer.save_pretrained(new)
+            self.sentence_tokenizer.tokenizer.save_pretrained(new)
 
 
-def _tags(labels: Mapping[Any, str] | None, source: str) -> list[str]:
+def _validate_tags(labels: Mapping[Any, str] | None, source: str) -> list[str]:
     """The tags in the order of the model's outputs."""
     where = f"{source}: field 'id2label'"
     tags = [labels[number] for number in sorted(labels)] if labels else []
@@ -97,7 +97,7 @@ def _tags(labels: Mapping[Any, str] | None, source: str) -> list[str]:
         raise InputError(f"{where}: Expected the names of the tags but there are none: not a tagger.")
     for tag in tags:
         try:
-            tag_type(tag)
+            split_iob_tag(tag)
         except ValueError as error:
             raise InputError(f"{where}: {error}.") from error
     if all(tag == "O" for tag in tags):
@@ -105,8 +105,8 @@ def _tags(labels: Mapping[Any, str] | None, source: str) -> list[str]:
     return tags
 
 
-def _token_spans(piece: Piece, tags: Sequence[str]) -> list[TokenSpan]:
+def _token_spans(chunk: TokenizedChunk, tags: Sequence[str]) -> list[TokenSpan]:
     """Entities of tokens' tags; tokens that stand for no characters are passed over."""
-    real = [at for at, (start, end) in enumerate(piece.spans) if start < end]
-    spans = spans_of_tags([tags[at] for at in real], stray=False)
+    real = [at for at, (start, end) in enumerate(chunk.offsets) if start < end]
+    spans = spans_from_iob([tags[at] for at in real], stray_starts_entity=False)
     return [(real[first], real[behind - 1] + 1, kind) for first, behind, kind in spans]

@@ -10,26 +10,26 @@ import torch
 from lightning.pytorch import Trainer
 from torch import Tensor, nn
 
-from radreward.data.datamodule import TrainingData
+from radreward.data.datamodule import BaseDataModule
 from radreward.data.entity_datamodule import EntityDataModule
-from radreward.data.entity_io import LabelledSentence
+from radreward.data.entity_io import TaggedSentence
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
-from radreward.metrics.entity_f1 import EntityScores
+from radreward.metrics.entity_f1 import EntityF1Metric
 from radreward.models import Backbone
-from radreward.models.sentence_tokenizer import WORD, Piece, TokenBatch
-from radreward.modules.base import BaseModule, Figures, OptimizerSettings
+from radreward.models.sentence_tokenizer import WORD_PATTERN, TokenBatch, TokenizedChunk
+from radreward.modules.base import AdamWConfig, BaseModule, MetricTable
 from radreward.modules.export import best_checkpoint
 from radreward.modules.run_folder import RunFolder, write_json
-from radreward.systems.ratescore.taggers import IobModel, NeuralTagger, SpanModel
-from radreward.systems.ratescore.taggers.neural import TaggerModel, entities_of
-from radreward.systems.ratescore.taggers.span_tagger import LONGEST_SPAN
+from radreward.systems.ratescore.taggers import IOBTagger, NeuralTagger, SpanTagger
+from radreward.systems.ratescore.taggers.neural import TaggerModel, entities_from_spans
+from radreward.systems.ratescore.taggers.span_tagger import MAX_SPAN_WORDS
 from radreward.types import ENTITY_TYPES, Entity
 
 logger = logging.getLogger(__name__)
 
 
-class EntityModule(BaseModule):
+class TaggerModule(BaseModule):
     """Trains a tagger (RaTEScore, sections 2.2 and 4.4.1, appendix A.9).
 
     Args:
@@ -40,24 +40,24 @@ class EntityModule(BaseModule):
     """
 
     monitor: ClassVar[str] = "val_f1"
-    rows: ClassVar[str] = "type"
-    shown: ClassVar[tuple[str, ...]] = ("val/f1", "final/f1", "final/accuracy")
+    row_label: ClassVar[str] = "type"
+    hparam_metrics: ClassVar[tuple[str, ...]] = ("val/f1", "final/f1", "final/accuracy")
 
     def __init__(
         self,
         backbone: Backbone | None = None,
         scheme: Literal["iob", "span"] = "iob",
-        hidden: int = 256,
-        optimizer: OptimizerSettings | None = None,
+        hidden_size: int = 256,
+        optimizer: AdamWConfig | None = None,
     ) -> None:
         super().__init__(optimizer)
         backbone = backbone or Backbone()
-        self.model: TaggerModel = IobModel(backbone) if scheme == "iob" else SpanModel(backbone, hidden)
+        self.model: TaggerModel = IOBTagger(backbone) if scheme == "iob" else SpanTagger(backbone, hidden_size)
         self.tagger = NeuralTagger(self.model, load_tokenizer(backbone.name))
-        self.scores = EntityScores()
-        self.figures: dict[str, dict[str, float | None]] = {}
+        self.entity_f1 = EntityF1Metric()
+        self.metrics_by_type: dict[str, dict[str, float | None]] = {}
 
-    def check(self, data: TrainingData) -> None:
+    def validate_setup(self, data: BaseDataModule) -> None:
         """Whether the data are sentences with entities.
 
         Raises:
@@ -66,53 +66,54 @@ class EntityModule(BaseModule):
         if not isinstance(data, EntityDataModule):
             raise InputError(f"data: Expected EntityDataModule for a tagger but got {type(data).__name__}.")
 
-    def fresh_modules(self) -> list[nn.Module]:
+    def new_modules(self) -> list[nn.Module]:
         """The head."""
         return [part for name, part in self.model.named_children() if name != "encoder"]
 
     def on_fit_start(self) -> None:
         """Tell how many entities no span can stand for."""
         data = getattr(self.trainer, "datamodule", None)
-        if isinstance(self.model, SpanModel) and isinstance(data, EntityDataModule):
-            names = [entity.name for sentence in data.training for entity in sentence.entities]
-            if long := sum(len(WORD.findall(name)) > LONGEST_SPAN for name in names):
+        if isinstance(self.model, SpanTagger) and isinstance(data, EntityDataModule):
+            names = [entity.name for sentence in data.train_sentences for entity in sentence.entities]
+            if long := sum(len(WORD_PATTERN.findall(name)) > MAX_SPAN_WORDS for name in names):
                 logger.warning(
                     "%d of the %d entities to train on have more than %d words: no span can be learnt for them.",
-                    *(long, len(names), LONGEST_SPAN),
+                    *(long, len(names), MAX_SPAN_WORDS),
                 )
 
-    def training_step(self, batch: list[LabelledSentence], batch_index: int) -> Tensor:
+    def training_step(self, batch: list[TaggedSentence], batch_idx: int) -> Tensor:
         """The loss of a batch.
 
         Raises:
             FloatingPointError: If it is not finite.
         """
-        pieces, entities = self._pieces(batch)
-        loss = self.model.loss(self._tokens(pieces), pieces, entities)
+        pieces, entities = self._tokenize(batch)
+        loss = self.model.loss(self._to_batch(pieces), pieces, entities)
         if not torch.isfinite(loss):
             raise FloatingPointError(f"The loss is {loss.item()} in step {self.global_step}: {batch[0].text!r}.")
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
         return loss
 
-    def validation_step(self, batch: list[LabelledSentence], batch_index: int) -> None:
+    def validation_step(self, batch: list[TaggedSentence], batch_idx: int) -> None:
         """Entities found against known ones."""
-        self.scores.update([text for text, _ in batch], self._found(batch), [known for _, known in batch])
+        self.entity_f1.update([text for text, _ in batch], self._predict_entities(batch), [known for _, known in batch])
 
     def on_validation_epoch_end(self) -> None:
         """Log precision, recall, F1 and accuracy."""
-        values = {name: value.float() for name, value in self.scores.compute().items()}
+        values = {name: value.float() for name, value in self.entity_f1.compute().items()}
         self.log_dict({f"val/{name}": value for name, value in values.items() if not value.isnan()}, sync_dist=False)
         self.log("val_f1", values["f1"], prog_bar=True, logger=False, sync_dist=False)
-        self.figures = entity_figures(values)
-        self.scores.reset()
+        self.metrics_by_type = metrics_by_entity_type(values)
+        self.entity_f1.reset()
 
-    def predict_step(self, batch: list[LabelledSentence], batch_index: int) -> list[LabelledSentence]:
+    def predict_step(self, batch: list[TaggedSentence], batch_idx: int) -> list[TaggedSentence]:
         """The sentences with the entities that were found."""
         return [
-            LabelledSentence(text, tuple(found)) for (text, _), found in zip(batch, self._found(batch), strict=True)
+            TaggedSentence(text, tuple(found))
+            for (text, _), found in zip(batch, self._predict_entities(batch), strict=True)
         ]
 
-    def finish(self, trainer: Trainer, data: TrainingData, run: RunFolder) -> Figures:
+    def export(self, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
         """Save the best tagger, and its figures on the validation part.
 
         Trained weights are saved as float16; they are rounded first, so that what is measured is what is saved.
@@ -127,12 +128,12 @@ class EntityModule(BaseModule):
         training = {
             "steps": trainer.global_step,
             "weights": "last" if best is None else "best",
-            "data": data.fingerprint(),
+            "data": data.file_fingerprints(),
         }
         if trainer.is_global_zero:
             self.tagger.save_pretrained(run.model, training, half)
-            write_json(run.metrics, {"entities": self.figures, **training})
-        return self.figures
+            write_json(run.metrics, {"entities": self.metrics_by_type, **training})
+        return self.metrics_by_type
 
     @torch.no_grad()
     def _round(self) -> None:
@@ -140,31 +141,33 @@ class EntityModule(BaseModule):
             if parameter.requires_grad:
                 parameter.copy_(parameter.half())
 
-    def _pieces(self, batch: list[LabelledSentence]) -> tuple[list[Piece], list[list[Entity]]]:
+    def _tokenize(self, batch: list[TaggedSentence]) -> tuple[list[TokenizedChunk], list[list[Entity]]]:
         """The tokens of the sentences, and the entities of each piece by their place in it."""
-        pieces = [piece for row, (text, _) in enumerate(batch) for piece in self.tagger.tokens.pieces(row, text)]
+        pieces = [
+            piece for row, (text, _) in enumerate(batch) for piece in self.tagger.sentence_tokenizer.chunks(row, text)
+        ]
         return pieces, [
             [
-                entity._replace(start=entity.start - piece.begin, end=entity.end - piece.begin)
-                for entity in batch[piece.row].entities
-                if piece.begin <= entity.start and entity.end <= piece.begin + len(piece.text)
+                entity._replace(start=entity.start - piece.start, end=entity.end - piece.start)
+                for entity in batch[piece.sentence_index].entities
+                if piece.start <= entity.start and entity.end <= piece.start + len(piece.text)
             ]
             for piece in pieces
         ]
 
-    def _tokens(self, pieces: list[Piece]) -> TokenBatch:
-        return TokenBatch(*(part.to(self.device) for part in self.tagger.tokens.batch(pieces)))
+    def _to_batch(self, chunks: list[TokenizedChunk]) -> TokenBatch:
+        return TokenBatch(*(part.to(self.device) for part in self.tagger.sentence_tokenizer.collate(chunks)))
 
-    def _found(self, batch: list[LabelledSentence]) -> list[list[Entity]]:
-        pieces, _ = self._pieces(batch)
+    def _predict_entities(self, batch: list[TaggedSentence]) -> list[list[Entity]]:
+        pieces, _ = self._tokenize(batch)
         found: list[list[Entity]] = [[] for _ in batch]
-        for piece, spans in zip(pieces, self.model.decode(self._tokens(pieces), pieces), strict=True):
-            found[piece.row] += entities_of(piece, spans)
+        for piece, spans in zip(pieces, self.model.decode(self._to_batch(pieces), pieces), strict=True):
+            found[piece.sentence_index] += entities_from_spans(piece, spans)
         return found
 
 
-def entity_figures(scores: Mapping[str, Tensor]) -> dict[str, dict[str, float | None]]:
-    """What `EntityScores` computed, by type, the last row the total; None where a figure is not defined."""
+def metrics_by_entity_type(scores: Mapping[str, Tensor]) -> dict[str, dict[str, float | None]]:
+    """What `EntityF1Metric` computed, by type, the last row the total; None where a figure is not defined."""
     values = {name: None if value.isnan() else float(value) for name, value in scores.items()}
     names = ("precision", "recall", "f1")
     rows: dict[str, dict[str, float | None]] = {

@@ -15,22 +15,28 @@ from transformers import PreTrainedConfig, PreTrainedTokenizerBase
 
 from radreward.errors import InputError
 from radreward.models.backbone import Backbone
-from radreward.models.sentence_tokenizer import Piece, SentenceTokens, TokenBatch, by_length, positions
+from radreward.models.sentence_tokenizer import (
+    SentenceTokenizer,
+    TokenBatch,
+    TokenizedChunk,
+    length_batches,
+    max_chunk_tokens,
+)
 from radreward.systems.ratescore.taggers.base import Tagger
-from radreward.systems.ratescore.taggers.folder import CONFIG, FORMAT, WEIGHTS, tagger_folder, write_json
+from radreward.systems.ratescore.taggers.folder import CONFIG, FORMAT, WEIGHTS, atomic_tagger_folder, write_json
 from radreward.types import Entity
 
 TokenSpan = tuple[int, int, str]
 """First token of an entity, the token behind its last, its type."""
 
 
-class Decoder(nn.Module):
+class EntityDecoder(nn.Module):
     """A model that finds the entities of pieces."""
 
     config: PreTrainedConfig
 
     @abstractmethod
-    def decode(self, batch: TokenBatch, pieces: Sequence[Piece]) -> list[list[TokenSpan]]:
+    def decode(self, batch: TokenBatch, chunks: Sequence[TokenizedChunk]) -> list[list[TokenSpan]]:
         """The entities of each piece, in order, without overlap."""
 
     @abstractmethod
@@ -38,7 +44,7 @@ class Decoder(nn.Module):
         """Its `kind`, and what beside the backbone it is built by."""
 
 
-class TaggerModel(Decoder):
+class TaggerModel(EntityDecoder):
     """A backbone and a head over its token states.
 
     Args:
@@ -57,10 +63,10 @@ class TaggerModel(Decoder):
         return states.float()
 
     @abstractmethod
-    def loss(self, batch: TokenBatch, pieces: Sequence[Piece], entities: Sequence[Sequence[Entity]]) -> Tensor:
+    def loss(self, batch: TokenBatch, chunks: Sequence[TokenizedChunk], entities: Sequence[Sequence[Entity]]) -> Tensor:
         """The mean loss of pieces with known entities, whose offsets count from the piece's beginning."""
 
-    def trained_names(self) -> set[str]:
+    def trainable_names(self) -> set[str]:
         """The entries of the state dict that training changes."""
         return {name for name, parameter in self.named_parameters() if parameter.requires_grad}
 
@@ -75,22 +81,22 @@ class BatchTagger(Tagger):
         tokenizer: That of its backbone.
     """
 
-    def __init__(self, model: Decoder, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, model: EntityDecoder, tokenizer: PreTrainedTokenizerBase) -> None:
         self.model = model.eval()
-        self.tokens = SentenceTokens(tokenizer, positions(model.config))
+        self.sentence_tokenizer = SentenceTokenizer(tokenizer, max_chunk_tokens(model.config))
 
     def tag(self, sentences: Sequence[str]) -> list[tuple[Entity, ...]]:
         """See `Tagger.tag`."""
         distinct = {text: row for row, text in enumerate(dict.fromkeys(sentences))}
-        pieces = [piece for text, row in distinct.items() for piece in self.tokens.pieces(row, text)]
+        pieces = [piece for text, row in distinct.items() for piece in self.sentence_tokenizer.chunks(row, text)]
         found: list[list[Entity]] = [[] for _ in distinct]
         device = next(self.model.parameters()).device
-        for group in by_length(pieces):
-            batch = TokenBatch(*(part.to(device) for part in self.tokens.batch(group)))
+        for group in length_batches(pieces):
+            batch = TokenBatch(*(part.to(device) for part in self.sentence_tokenizer.collate(group)))
             with torch.inference_mode():
                 decoded = self.model.decode(batch, group)
             for piece, spans in zip(group, decoded, strict=True):
-                found[piece.row] += entities_of(piece, spans)
+                found[piece.sentence_index] += entities_from_spans(piece, spans)
         tagged = [tuple(sorted(entities, key=lambda entity: entity.start)) for entities in found]
         return [tagged[distinct[text]] for text in sentences]
 
@@ -116,7 +122,7 @@ class NeuralTagger(BatchTagger):
         super().__init__(model, tokenizer)
 
     def save_pretrained(
-        self, folder: str | Path, training: Mapping[str, Any] | None = None, half: bool = False
+        self, folder: str | Path, training: Mapping[str, Any] | None = None, half_precision: bool = False
     ) -> None:
         """Write what was trained, as safetensors, and the settings; the backbone is named.
 
@@ -128,15 +134,15 @@ class NeuralTagger(BatchTagger):
         Raises:
             InputError: If the folder holds something else, or a weight is not finite.
         """
-        backbone, names = self.model.backbone, self.model.trained_names()
+        backbone, names = self.model.backbone, self.model.trainable_names()
         state = {
             key: value.detach().cpu().contiguous() for key, value in self.model.state_dict().items() if key in names
         }
-        if half:
+        if half_precision:
             state = {key: value.half() for key, value in state.items()}
         if broken := next((key for key, value in state.items() if not torch.isfinite(value).all()), None):
             raise InputError(f"{folder}: Expected {broken!r} to hold finite numbers only, as {state[broken].dtype}.")
-        with tagger_folder(folder) as new:
+        with atomic_tagger_folder(folder) as new:
             save_file(state, new / WEIGHTS)
             config = {
                 "format": FORMAT,
@@ -148,12 +154,12 @@ class NeuralTagger(BatchTagger):
             write_json(new / CONFIG, config)
 
 
-def entities_of(piece: Piece, spans: Sequence[TokenSpan]) -> list[Entity]:
+def entities_from_spans(chunk: TokenizedChunk, spans: Sequence[TokenSpan]) -> list[Entity]:
     """Entities by the characters of their tokens, counted from the sentence's beginning."""
     found = []
     for first, behind, kind in spans:
-        chars = [span for span in piece.spans[first:behind] if span[0] < span[1]]
+        chars = [span for span in chunk.offsets[first:behind] if span[0] < span[1]]
         if chars:
             start, end = chars[0][0], chars[-1][1]
-            found.append(Entity(piece.text[start:end], kind, piece.begin + start, piece.begin + end))
+            found.append(Entity(chunk.text[start:end], kind, chunk.start + start, chunk.start + end))
     return found

@@ -10,13 +10,13 @@ from importlib import resources
 from pathlib import Path
 
 from radreward.systems.ratescore.taggers.base import Tagger
-from radreward.systems.ratescore.taggers.folder import CONFIG, FORMAT, tagger_folder, write_json
-from radreward.text.lexicon import LexicalPhrase, lowered, phrases
-from radreward.text.negation import denied
+from radreward.systems.ratescore.taggers.folder import CONFIG, FORMAT, atomic_tagger_folder, write_json
+from radreward.text.lexicon import LexicalPhrase, find_phrases, lowercase_same_length
+from radreward.text.negation import negated_spans
 from radreward.types import Entity
 
-_DENIED = {"Abnormality": "Non-Abnormality", "Disease": "Non-Disease"}
-_NOT = re.compile(r"\bnot\s+(?:\w+ly\s+)?$")
+_NEGATED_TYPES = {"Abnormality": "Non-Abnormality", "Disease": "Non-Disease"}
+_NEGATION_BEFORE = re.compile(r"\bnot\s+(?:\w+ly\s+)?$")
 
 
 class RuleTagger(Tagger):
@@ -41,7 +41,7 @@ class RuleTagger(Tagger):
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the kind of the tagger; its rules are code."""
-        with tagger_folder(folder) as scratch:
+        with atomic_tagger_folder(folder) as scratch:
             write_json(scratch / CONFIG, {"format": FORMAT, "kind": "rules"})
 
 
@@ -54,17 +54,17 @@ def _fingerprint() -> str:
 
 @lru_cache(50_000)
 def _entities(text: str) -> tuple[Entity, ...]:
-    plain, places = _single_spaces(text)
-    reach = denied(plain)
+    plain, places = _normalize_spaces(text)
+    reach = negated_spans(plain)
     found = []
-    for phrase in phrases(plain):
+    for phrase in find_phrases(plain):
         start, end = phrase.start, phrase.end
-        if kind := _type(phrase, any(begin <= start < stop for begin, stop in reach), plain[:start]):
+        if kind := _entity_type(phrase, any(begin <= start < stop for begin, stop in reach), plain[:start]):
             found.append(Entity(plain[start:end], kind, places[start], places[end - 1] + 1))
     return tuple(found)
 
 
-def _single_spaces(text: str) -> tuple[str, list[int]]:
+def _normalize_spaces(text: str) -> tuple[str, list[int]]:
     """The text with one space for each run of white space, as the lexicon has it, and where its letters stood.
 
     >>> _single_spaces("no  mass")
@@ -74,12 +74,16 @@ def _single_spaces(text: str) -> tuple[str, list[int]]:
     return "".join(" " if text[at].isspace() else text[at] for at in places), places
 
 
-def _type(phrase: LexicalPhrase, is_denied: bool, before: str) -> str | None:
+def _entity_type(phrase: LexicalPhrase, is_negated: bool, before: str) -> str | None:
     if phrase.kind in ("place", "device"):
         return "Anatomy"
     if phrase.kind == "well":
-        return "Abnormality" if is_denied and _NOT.search(lowered(before)) else "Non-Abnormality"
-    if phrase.kind == "generic" and phrase.alone and not is_denied:
+        return (
+            "Abnormality"
+            if is_negated and _NEGATION_BEFORE.search(lowercase_same_length(before))
+            else "Non-Abnormality"
+        )
+    if phrase.kind == "generic" and phrase.is_standalone and not is_negated:
         return None
-    kind = "Disease" if phrase.disease else "Abnormality"
-    return _DENIED[kind] if is_denied else kind
+    kind = "Disease" if phrase.is_disease else "Abnormality"
+    return _NEGATED_TYPES[kind] if is_negated else kind

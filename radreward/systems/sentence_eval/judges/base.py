@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from radreward.systems.sentence_eval.few_shot import SCORES
 from radreward.types import SentenceJudgement, SentenceScore
 
-SHARED = (0.0, 0.5, 1.0, -1.0)
+SCORE_ORDER = (0.0, 0.5, 1.0, -1.0)
 """The scores in the order of the shares (section III.B)."""
 
 
@@ -18,7 +18,7 @@ class SentenceJudge(ABC):
 
     @abstractmethod
     def judge(
-        self, originals: Sequence[Sequence[str]], predictions: Sequence[Sequence[str]]
+        self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
     ) -> list[SentenceJudgement]:
         """Judgements of pairs, given as sentences, in the order and length of the input.
 
@@ -33,7 +33,7 @@ class SentenceJudge(ABC):
         """Changes with anything that judgements depend on."""
 
 
-def average(judgements: Sequence[SentenceJudgement]) -> SentenceJudgement:
+def average_judgements(judgements: Sequence[SentenceJudgement]) -> SentenceJudgement:
     """Repetitions of one judgement as one: mean scores, over the repetitions that give one.
 
     A sentence has the counterparts that most of its repetitions name, and its chances tell how many gave which score.
@@ -52,40 +52,44 @@ def average(judgements: Sequence[SentenceJudgement]) -> SentenceJudgement:
     >>> mean.original[0].chances
     (0.0, 0.3333333333333333, 0.6666666666666666, 0.0)
     """
-    if not judgements or len({(len(entry.original), len(entry.predicted)) for entry in judgements}) > 1:
+    if not judgements or len({(len(entry.reference_scores), len(entry.candidate_scores)) for entry in judgements}) > 1:
         raise ValueError("Expected judgements of one pair of reports, one at least.")
-    original = tuple(_average_score(entries) for entries in zip(*(j.original for j in judgements), strict=True))
-    predicted = tuple(_average_score(entries) for entries in zip(*(j.predicted for j in judgements), strict=True))
+    original = tuple(
+        _average_scores(entries) for entries in zip(*(j.reference_scores for j in judgements), strict=True)
+    )
+    predicted = tuple(
+        _average_scores(entries) for entries in zip(*(j.candidate_scores for j in judgements), strict=True)
+    )
     rated = [(entry.overall, entry.explanation) for entry in judgements if entry.overall is not None]
     overall = sum(value for value, _ in rated) / len(rated) if rated else None
     nearest = min(rated, key=lambda entry: abs(entry[0] - (overall or 0.0)), default=(None, judgements[0].explanation))
     problems: Counter[str] = Counter()
     for entry in judgements:
-        problems.update(entry.problems)
+        problems.update(entry.format_errors)
     return SentenceJudgement(original, predicted, overall, nearest[1], dict(problems), _average_status(judgements))
 
 
-def _average_score(entries: Sequence[SentenceScore | None]) -> SentenceScore | None:
+def _average_scores(entries: Sequence[SentenceScore | None]) -> SentenceScore | None:
     given = [entry for entry in entries if entry is not None]
     if not given:
         return None
     named = Counter(place for entry in given for place in entry.matches)
     matches = sorted(place for place, count in named.items() if 2 * count > len(given))
-    columns = zip(*(chances(entry) for entry in given), strict=True)
-    mean = tuple(sum(column) / len(given) for column in columns) if len(given) > 1 else given[0].chances
+    columns = zip(*(score_probabilities(entry) for entry in given), strict=True)
+    mean = tuple(sum(column) / len(given) for column in columns) if len(given) > 1 else given[0].probabilities
     return SentenceScore(sum(entry.score for entry in given) / len(given), tuple(matches), mean)
 
 
-def chances(entry: SentenceScore) -> tuple[float, ...]:
+def score_probabilities(score: SentenceScore) -> tuple[float, ...]:
     """How likely the scores of `SHARED` are.
 
     >>> chances(SentenceScore(1.0, (0,)))
     (0.0, 0.0, 1.0, 0.0)
     """
-    return entry.chances or tuple(float(score == entry.score) for score in SHARED)
+    return score.probabilities or tuple(float(value == score.score) for value in SCORE_ORDER)
 
 
-def shares(judgement: SentenceJudgement) -> tuple[float, ...] | None:
+def score_fractions(judgement: SentenceJudgement) -> tuple[float, ...] | None:
     """The shares of the scores 0, 0.5, 1 and -1 among the m original, then among the n predicted sentences.
 
     The features of the overall score (Zhu et al., 2024, section III.B). Of repetitions, and of a model that gives
@@ -95,7 +99,7 @@ def shares(judgement: SentenceJudgement) -> tuple[float, ...] | None:
     ...                          None, "", {}, "ok"))
     (0.5, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 1.0)
     """
-    sides = [[chances(entry) for entry in side if entry is not None] for side in judgement[:2]]
+    sides = [[score_probabilities(entry) for entry in side if entry is not None] for side in judgement[:2]]
     if not all(sides):
         return None
     return tuple(sum(column) / len(side) for side in sides for column in zip(*side, strict=True))
@@ -108,7 +112,7 @@ def _average_status(judgements: Sequence[SentenceJudgement]) -> str:
     return f"partial: {len(bad)} of {len(judgements)} repetitions, the first because of {bad[0]}"
 
 
-def nearest_score(value: float) -> float:
+def round_to_score(value: float) -> float:
     """The score that a mean of repetitions is nearest to; of two as near, the lower.
 
     >>> [nearest_score(value) for value in (5 / 6, 0.75, 1 / 3, -1 / 3, -1.0)]
@@ -117,7 +121,7 @@ def nearest_score(value: float) -> float:
     return min(SCORES, key=lambda score: (abs(score - value), score))
 
 
-def tally(judgements: Sequence[SentenceJudgement]) -> dict[str, int]:
+def count_statuses(judgements: Sequence[SentenceJudgement]) -> dict[str, int]:
     """How many pairs have which outcome, and how often each problem came up, in all.
 
     >>> tally([SentenceJudgement((), (), 3.0, "", {"prose": 2}, "ok"), SentenceJudgement((), (), 1.0, "", {}, "ok")])
@@ -127,5 +131,5 @@ def tally(judgements: Sequence[SentenceJudgement]) -> dict[str, int]:
     for entry in judgements:
         counted[entry.status.split(":")[0]] += 1
     for entry in judgements:
-        counted.update({f"problem: {name}": count for name, count in entry.problems.items()})
+        counted.update({f"problem: {name}": count for name, count in entry.format_errors.items()})
     return dict(counted)

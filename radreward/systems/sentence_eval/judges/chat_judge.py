@@ -7,9 +7,9 @@ import json
 from collections.abc import Sequence
 
 from radreward.llm import ChatModel
-from radreward.systems.sentence_eval.judges.base import SentenceJudge, average
+from radreward.systems.sentence_eval.judges.base import SentenceJudge, average_judgements
 from radreward.systems.sentence_eval.prompt import SentencePrompt
-from radreward.types import ChatAnswer, ChatRequest, SentenceJudgement
+from radreward.types import ChatRequest, ChatResponse, SentenceJudgement
 
 
 class ChatJudge(SentenceJudge):
@@ -46,15 +46,17 @@ class ChatJudge(SentenceJudge):
         self.temperature = temperature
         self.max_tokens = max_tokens
 
-    def requests(self, originals: Sequence[Sequence[str]], predictions: Sequence[Sequence[str]]) -> list[ChatRequest]:
+    def build_requests(
+        self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
+    ) -> list[ChatRequest]:
         """What is sent, the repetitions of a pair one after the other: to count tokens before anything is.
 
         Raises:
             ValueError: If there are not as many originals as predictions.
         """
-        if len(originals) != len(predictions):
+        if len(references) != len(candidates):
             raise ValueError(
-                f"Expected as many originals as predictions but got {len(originals)} and {len(predictions)}."
+                f"Expected as many originals as predictions but got {len(references)} and {len(candidates)}."
             )
         return [
             ChatRequest(
@@ -63,33 +65,35 @@ class ChatJudge(SentenceJudge):
                 max_tokens=self.max_tokens,
                 seed=seed,
             )
-            for original, predicted in zip(originals, predictions, strict=True)
+            for original, predicted in zip(references, candidates, strict=True)
             for seed in range(self.repetitions)
         ]
 
     def judge(
-        self, originals: Sequence[Sequence[str]], predictions: Sequence[Sequence[str]]
+        self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
     ) -> list[SentenceJudgement]:
         """See `SentenceJudge.judge`."""
-        answers = self.model.complete(self.requests(originals, predictions))
+        answers = self.model.complete(self.build_requests(references, candidates))
         return [
-            average(
+            average_judgements(
                 [
-                    self._read(answer, original, predicted)
+                    self._parse_response(answer, original, predicted)
                     for answer in answers[pair * self.repetitions : (pair + 1) * self.repetitions]
                 ]
             )
-            for pair, (original, predicted) in enumerate(zip(originals, predictions, strict=True))
+            for pair, (original, predicted) in enumerate(zip(references, candidates, strict=True))
         ]
 
     def fingerprint(self) -> str:
         """See `SentenceJudge.fingerprint`."""
         messages = self.prompt.render(["No edema."], ["Mild edema."])
-        asked = [self.model.identity, messages, self.repetitions, self.temperature, self.max_tokens]
+        asked = [self.model.model_id, messages, self.repetitions, self.temperature, self.max_tokens]
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
-    def _read(self, answer: ChatAnswer, original: Sequence[str], predicted: Sequence[str]) -> SentenceJudgement:
-        if answer.status != "ok":
-            nothing = (None,) * len(original), (None,) * len(predicted)
-            return SentenceJudgement(*nothing, None, "", {}, f"no answer: {answer.status}")
-        return self.prompt.parse(answer.text, original, predicted)
+    def _parse_response(
+        self, response: ChatResponse, reference: Sequence[str], candidate: Sequence[str]
+    ) -> SentenceJudgement:
+        if response.status != "ok":
+            nothing = (None,) * len(reference), (None,) * len(candidate)
+            return SentenceJudgement(*nothing, None, "", {}, f"no answer: {response.status}")
+        return self.prompt.parse(response.text, reference, candidate)

@@ -9,17 +9,22 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from radreward.systems.sentence_eval.artifact import SHIPPED, SavedRelations, load_relations, save_relations
+from radreward.systems.sentence_eval.artifact import (
+    EMBEDDED_DIR,
+    RelationArtifact,
+    load_relation_artifact,
+    save_relation_artifact,
+)
 from radreward.systems.sentence_eval.few_shot import SCORES
-from radreward.systems.sentence_eval.judges.base import SHARED, SentenceJudge
+from radreward.systems.sentence_eval.judges.base import SCORE_ORDER, SentenceJudge
 from radreward.systems.sentence_eval.prompt import sentence_ids
 from radreward.types import SentenceJudgement, SentenceScore
 
-EMBEDDED: Literal["embedded"] = "embedded"
-WINDOW = 64
+EMBEDDED_JUDGE: Literal["embedded"] = "embedded"
+PAIRS_PER_BATCH = 64
 """Pairs of reports whose sentences are held at a time."""
-_ORDER = [SCORES.index(score) for score in SHARED]
-_NONE, _PARTLY, _SAME, _CONTRARY = range(4)
+_ORDER = [SCORES.index(score) for score in SCORE_ORDER]
+_UNMATCHED, _PARTIAL, _SAME, _CONTRADICTION = range(4)
 
 
 class RelationJudge(SentenceJudge):
@@ -38,12 +43,12 @@ class RelationJudge(SentenceJudge):
         name: By which it is known; empty for one that is not in the package.
     """
 
-    def __init__(self, saved: SavedRelations, name: Literal["embedded", ""] = "") -> None:
-        self.saved, self.name = saved, name
+    def __init__(self, artifact: RelationArtifact, name: Literal["embedded", ""] = "") -> None:
+        self.artifact, self.name = artifact, name
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | Path = EMBEDDED, device: str = "cpu", download: bool = False
+        cls, folder: str | Path = EMBEDDED_JUDGE, device: str = "cpu", allow_download: bool = False
     ) -> RelationJudge:
         """The judge of a folder, or the one in the package.
 
@@ -55,72 +60,74 @@ class RelationJudge(SentenceJudge):
         Raises:
             InputError: If a file is missing or broken; names file and field.
         """
-        if str(folder) == EMBEDDED:
-            return cls(load_relations(SHIPPED, device, download), EMBEDDED)
-        return cls(load_relations(folder, device, download))
+        if str(folder) == EMBEDDED_JUDGE:
+            return cls(load_relation_artifact(EMBEDDED_DIR, device, allow_download), EMBEDDED_JUDGE)
+        return cls(load_relation_artifact(folder, device, allow_download))
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write settings and trained weights; of the backbone its name is kept."""
-        save_relations(self.saved, folder)
+        save_relation_artifact(self.artifact, folder)
 
     def fingerprint(self) -> str:
         """See `SentenceJudge.fingerprint`."""
-        return self.saved.fingerprint()
+        return self.artifact.fingerprint()
 
     def judge(
-        self, originals: Sequence[Sequence[str]], predictions: Sequence[Sequence[str]]
+        self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
     ) -> list[SentenceJudgement]:
         """See `SentenceJudge.judge`."""
-        if len(originals) != len(predictions):
+        if len(references) != len(candidates):
             raise ValueError(
-                f"Expected as many originals as predictions but got {len(originals)} and {len(predictions)}."
+                f"Expected as many originals as predictions but got {len(references)} and {len(candidates)}."
             )
         return [
             judgement
-            for begin in range(0, len(originals), WINDOW)
-            for judgement in self._window(originals[begin : begin + WINDOW], predictions[begin : begin + WINDOW])
+            for begin in range(0, len(references), PAIRS_PER_BATCH)
+            for judgement in self._judge_batch(
+                references[begin : begin + PAIRS_PER_BATCH], candidates[begin : begin + PAIRS_PER_BATCH]
+            )
         ]
 
     @torch.inference_mode()
-    def _window(
-        self, originals: Sequence[Sequence[str]], predictions: Sequence[Sequence[str]]
+    def _judge_batch(
+        self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
     ) -> list[SentenceJudgement]:
-        texts = [text for side in (originals, predictions) for report in side for text in report]
+        texts = [text for side in (references, candidates) for report in side for text in report]
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         wanted = dict.fromkeys(
-            _pair(rows[one], rows[other])
-            for original, predicted in zip(originals, predictions, strict=True)
+            _ordered_pair(rows[one], rows[other])
+            for original, predicted in zip(references, candidates, strict=True)
             for one in original
             for other in predicted
         )
-        relations = self.saved.relations
+        relations = self.artifact.predictor
         logits = relations.logits(relations.encode(list(rows)), list(wanted))
         known = dict(zip(wanted, logits.softmax(1)[:, _ORDER], strict=True))
         return [
-            self._judgement([rows[text] for text in original], [rows[text] for text in predicted], known)
-            for original, predicted in zip(originals, predictions, strict=True)
+            self._judge_pair([rows[text] for text in original], [rows[text] for text in predicted], known)
+            for original, predicted in zip(references, candidates, strict=True)
         ]
 
-    def _judgement(
-        self, original: Sequence[int], predicted: Sequence[int], known: Mapping[tuple[int, int], Tensor]
+    def _judge_pair(
+        self, reference: Sequence[int], candidate: Sequence[int], pair_probabilities: Mapping[tuple[int, int], Tensor]
     ) -> SentenceJudgement:
-        if not original or not predicted:  # nothing to compare with: what is said has no counterpart
+        if not reference or not candidate:  # nothing to compare with: what is said has no counterpart
             alone = SentenceScore(0.0, ())
-            sides = (alone,) * len(original), (alone,) * len(predicted)
-            return SentenceJudgement(*sides, 0.0, _explained(*sides), {}, "ok")
-        table = torch.stack([known[_pair(one, other)] for one in original for other in predicted])
-        table = table.view(len(original), len(predicted), 4)
-        sides = _scores(table), _scores(table.transpose(0, 1))
+            sides = (alone,) * len(reference), (alone,) * len(candidate)
+            return SentenceJudgement(*sides, 0.0, _explanation(*sides), {}, "ok")
+        table = torch.stack([pair_probabilities[_ordered_pair(one, other)] for one in reference for other in candidate])
+        table = table.view(len(reference), len(candidate), 4)
+        sides = _sentence_scores(table), _sentence_scores(table.transpose(0, 1))
         means = [sum(entry.score for entry in side) / len(side) for side in sides]
-        return SentenceJudgement(*sides, 5 * max(0.0, sum(means) / 2), _explained(*sides), {}, "ok")
+        return SentenceJudgement(*sides, 5 * max(0.0, sum(means) / 2), _explanation(*sides), {}, "ok")
 
 
-def _pair(one: int, other: int) -> tuple[int, int]:
+def _ordered_pair(first: int, second: int) -> tuple[int, int]:
     """Exchanging two sentences changes nothing."""
-    return (one, other) if one <= other else (other, one)
+    return (first, second) if first <= second else (second, first)
 
 
-def combined(table: Tensor) -> Tensor:
+def combine_pair_probabilities(pair_probabilities: Tensor) -> Tensor:
     """(m, 4) chances of the scores of m sentences, from those of each and the n of the other report.
 
     Args:
@@ -130,40 +137,40 @@ def combined(table: Tensor) -> Tensor:
     >>> torch.allclose(combined(table), table[:, 0])
     True
     """
-    rest = torch.ones_like(table[..., 0])  # what is left of each pair's chances
-    left = torch.ones_like(table[:, 0, 0])
-    found = torch.zeros_like(table[:, 0])
-    for place in (_SAME, _CONTRARY, _PARTLY):
-        chance = (table[..., place] / rest.clamp_min(1e-9)).clamp(0, 1).amax(1)
+    rest = torch.ones_like(pair_probabilities[..., 0])  # what is left of each pair's chances
+    left = torch.ones_like(pair_probabilities[:, 0, 0])
+    found = torch.zeros_like(pair_probabilities[:, 0])
+    for place in (_SAME, _CONTRADICTION, _PARTIAL):
+        chance = (pair_probabilities[..., place] / rest.clamp_min(1e-9)).clamp(0, 1).amax(1)
         found[:, place] = left * chance
         left = left - found[:, place]
-        rest = rest - table[..., place]
-    found[:, _NONE] = left
+        rest = rest - pair_probabilities[..., place]
+    found[:, _UNMATCHED] = left
     return found
 
 
-def _scores(table: Tensor) -> tuple[SentenceScore, ...]:
+def _sentence_scores(table: Tensor) -> tuple[SentenceScore, ...]:
     """The scores of m sentences; their counterparts are those that are likelier related than not."""
-    chances = combined(table)
+    chances = combine_pair_probabilities(table)
     best = chances.argmax(1).tolist()
-    nearest = table[..., _NONE].argmin(1, keepdim=True)
-    related = (table.argmax(2) != _NONE).scatter(1, nearest, True)  # what has a score has a counterpart
+    nearest = table[..., _UNMATCHED].argmin(1, keepdim=True)
+    related = (table.argmax(2) != _UNMATCHED).scatter(1, nearest, True)  # what has a score has a counterpart
     return tuple(
         SentenceScore(
-            SHARED[place],
-            tuple(at for at, other in enumerate(others) if other) if place != _NONE else (),
+            SCORE_ORDER[place],
+            tuple(at for at, other in enumerate(others) if other) if place != _UNMATCHED else (),
             tuple(values),
         )
         for place, others, values in zip(best, related.tolist(), chances.tolist(), strict=True)
     )
 
 
-def _explained(original: Sequence[SentenceScore], predicted: Sequence[SentenceScore]) -> str:
+def _explanation(reference: Sequence[SentenceScore], candidate: Sequence[SentenceScore]) -> str:
     """Which sentences are not met, by their ids."""
     parts = []
     for side, upper, words in (
-        (original, False, ("contradicted", "met in part", "left out")),
-        (predicted, True, ("contradicting", "right in part", "without a counterpart")),
+        (reference, False, ("contradicted", "met in part", "left out")),
+        (candidate, True, ("contradicting", "right in part", "without a counterpart")),
     ):
         ids = sentence_ids(len(side), upper)
         for score, word in zip((-1.0, 0.5, 0.0), words, strict=True):

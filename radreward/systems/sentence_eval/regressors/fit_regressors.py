@@ -10,55 +10,55 @@ import numpy as np
 
 from radreward.systems.sentence_eval.regressors.regressor import Array, Regressor
 
-Settings = Mapping[str, Any]
+RegressorParams = Mapping[str, Any]
 
 
-class Kind(NamedTuple):
+class RegressorSpec(NamedTuple):
     """A regressor of scikit-learn, and settings to choose from."""
 
-    make: Callable[[Settings, int], Any]
+    factory: Callable[[RegressorParams, int], Any]
     """Of settings and a seed."""
-    choices: tuple[Settings, ...]
-    arrays: Callable[[Any], Regressor]
+    grid: tuple[RegressorParams, ...]
+    export: Callable[[Any], Regressor]
 
 
-def _decision_tree(settings: Settings, seed: int) -> Any:
+def _decision_tree(settings: RegressorParams, seed: int) -> Any:
     from sklearn.tree import DecisionTreeRegressor
 
     return DecisionTreeRegressor(random_state=seed, **settings)
 
 
-def _support_vectors(settings: Settings, seed: int) -> Any:
+def _svr(settings: RegressorParams, seed: int) -> Any:
     from sklearn.svm import SVR
 
     return SVR(**settings)
 
 
-def _nearest(settings: Settings, seed: int) -> Any:
+def _knn(settings: RegressorParams, seed: int) -> Any:
     from sklearn.neighbors import KNeighborsRegressor
 
     return KNeighborsRegressor(algorithm="brute", **settings)
 
 
-def _network(settings: Settings, seed: int) -> Any:
+def _mlp(settings: RegressorParams, seed: int) -> Any:
     from sklearn.neural_network import MLPRegressor
 
     return MLPRegressor(hidden_layer_sizes=(32,), random_state=seed, solver="lbfgs", max_iter=300, **settings)
 
 
-def _boosting(settings: Settings, seed: int) -> Any:
+def _gradient_boosting(settings: RegressorParams, seed: int) -> Any:
     from sklearn.ensemble import GradientBoostingRegressor
 
     return GradientBoostingRegressor(random_state=seed, n_estimators=100, subsample=0.7, **settings)
 
 
-def _forest(settings: Settings, seed: int) -> Any:
+def _random_forest(settings: RegressorParams, seed: int) -> Any:
     from sklearn.ensemble import RandomForestRegressor
 
     return RandomForestRegressor(60, random_state=seed, max_features=0.5, **settings)
 
 
-def _of_trees(trees: list[Any], base: float, scale: float) -> Regressor:
+def _export_trees(trees: list[Any], base: float, scale: float) -> Regressor:
     offsets = np.cumsum([0, *(len(tree.feature) for tree in trees)])[:-1]
     arrays = {
         "roots": offsets.astype(np.int32),
@@ -77,7 +77,7 @@ def _of_trees(trees: list[Any], base: float, scale: float) -> Regressor:
     return Regressor("trees", arrays)
 
 
-def _of_kernel(fitted: Any) -> Regressor:
+def _export_svr(fitted: Any) -> Regressor:
     return Regressor(
         "kernel",
         {
@@ -89,46 +89,46 @@ def _of_kernel(fitted: Any) -> Regressor:
     )
 
 
-def _of_layers(fitted: Any) -> Regressor:
+def _export_mlp(fitted: Any) -> Regressor:
     layers = enumerate(zip(fitted.coefs_, fitted.intercepts_, strict=True))
     pairs = ((number, weight, bias) for number, (weight, bias) in layers)
     return Regressor("layers", {f"{n}{k}": v for k, w, b in pairs for n, v in (("weight", w), ("bias", b))})
 
 
-REGRESSORS: dict[str, Kind] = {
-    "decision-tree": Kind(
+REGRESSORS: dict[str, RegressorSpec] = {
+    "decision-tree": RegressorSpec(
         _decision_tree,
         tuple({"max_depth": depth, "min_samples_leaf": leaf} for depth, leaf in ((4, 5), (6, 10))),
-        lambda fitted: _of_trees([fitted.tree_], 0.0, 1.0),
+        lambda fitted: _export_trees([fitted.tree_], 0.0, 1.0),
     ),
-    "support-vectors": Kind(_support_vectors, tuple({"C": c, "epsilon": 0.1} for c in (1.0, 5.0)), _of_kernel),
-    "nearest-neighbours": Kind(
-        _nearest,
+    "support-vectors": RegressorSpec(_svr, tuple({"C": c, "epsilon": 0.1} for c in (1.0, 5.0)), _export_svr),
+    "nearest-neighbours": RegressorSpec(
+        _knn,
         tuple({"n_neighbors": k} for k in (5, 15)),
         lambda fitted: Regressor(
             "neighbours", {"points": fitted._fit_X, "targets": fitted._y, "k": np.array([fitted.n_neighbors])}
         ),
     ),
-    "neural-network": Kind(_network, tuple({"alpha": alpha} for alpha in (0.01, 1.0)), _of_layers),
-    "gradient-boosting": Kind(
-        _boosting,
+    "neural-network": RegressorSpec(_mlp, tuple({"alpha": alpha} for alpha in (0.01, 1.0)), _export_mlp),
+    "gradient-boosting": RegressorSpec(
+        _gradient_boosting,
         tuple({"max_depth": depth, "learning_rate": rate} for depth, rate in ((3, 0.05), (3, 0.1))),
-        lambda fitted: _of_trees(
+        lambda fitted: _export_trees(
             [tree.tree_ for tree in fitted.estimators_[:, 0]],
             float(fitted.init_.constant_.item()),
             fitted.learning_rate,
         ),
     ),
-    "random-forest": Kind(
-        _forest,
+    "random-forest": RegressorSpec(
+        _random_forest,
         tuple({"min_samples_leaf": leaf} for leaf in (2, 5)),
-        lambda fitted: _of_trees([tree.tree_ for tree in fitted.estimators_], 0.0, 1 / len(fitted.estimators_)),
+        lambda fitted: _export_trees([tree.tree_ for tree in fitted.estimators_], 0.0, 1 / len(fitted.estimators_)),
     ),
 }
 """By name; in the order of Table VIII."""
 
 
-def settings_of(name: str) -> tuple[Settings, ...]:
+def param_grid(name: str) -> tuple[RegressorParams, ...]:
     """The settings to choose from for a regressor.
 
     Raises:
@@ -136,11 +136,11 @@ def settings_of(name: str) -> tuple[Settings, ...]:
     """
     if name not in REGRESSORS:
         raise ValueError(f"Expected a regressor of {', '.join(REGRESSORS)} but got {name!r}.")
-    return REGRESSORS[name].choices
+    return REGRESSORS[name].grid
 
 
 def fit_regressor(
-    name: str, features: Array, target: Array, settings: Settings | None = None, seed: int = 0
+    name: str, features: Array, target: Array, params: RegressorParams | None = None, seed: int = 0
 ) -> Regressor:
     """A regressor fitted to a target, as arrays.
 
@@ -161,11 +161,11 @@ def fit_regressor(
     >>> bool(np.abs(fit_regressor("support-vectors", x, x[:, 0]).predict(x) - x[:, 0]).max() < 0.1)
     True
     """
-    settings = settings_of(name)[0] if settings is None else settings
+    params = param_grid(name)[0] if params is None else params
     x, y = np.asarray(features, np.float64), np.asarray(target, np.float64)
     if x.ndim != 2 or y.shape != x.shape[:1] or not np.isfinite(x).all() or not np.isfinite(y).all():
         raise ValueError(f"Expected (n, d) features and (n,) targets, finite, but got {x.shape} and {y.shape}.")
-    if len(y) < (least := max(2, settings.get("n_neighbors", 0))):
+    if len(y) < (least := max(2, params.get("n_neighbors", 0))):
         raise ValueError(f"Expected {least} rows at least for {name} but got {len(y)}.")
     if (y == y[0]).all():
         raise ValueError(f"Expected targets that differ but all {len(y)} are {y[0]:g}.")
@@ -174,6 +174,6 @@ def fit_regressor(
     with warnings.catch_warnings():
         # A network that stops after its last step is as good as any other: cross-validation tells what it is worth.
         warnings.filterwarnings("ignore", ".*lbfgs failed to converge.*")
-        fitted = kind.make(settings, seed).fit(x, (y - mean) / scale)
-    found = kind.arrays(fitted)
+        fitted = kind.factory(params, seed).fit(x, (y - mean) / scale)
+    found = kind.export(fitted)
     return Regressor(found.kind, found.arrays, mean, scale)

@@ -15,13 +15,13 @@ from safetensors.numpy import save_file
 from radreward.errors import InputError
 
 Array = NDArray[Any]
-Predict = Callable[[Mapping[str, Array], Array], Array]
-ROWS = 512
+PredictFunction = Callable[[Mapping[str, Array], Array], Array]
+PREDICT_BATCH_SIZE = 512
 """Rows that are predicted at a time."""
 FORMAT = "radreward.regressor.1"
 
 
-def _trees(arrays: Mapping[str, Array], x: Array) -> Array:
+def _predict_trees(arrays: Mapping[str, Array], x: Array) -> Array:
     """The base and scale · Σ over trees of the leaf's value."""
     feature, threshold, left, right = (arrays[name] for name in ("feature", "threshold", "left", "right"))
     x = x.astype(np.float32)  # thresholds are meant for float32, as scikit-learn compares them
@@ -34,14 +34,14 @@ def _trees(arrays: Mapping[str, Array], x: Array) -> Array:
     return total
 
 
-def _kernel(arrays: Mapping[str, Array], x: Array) -> Array:
+def _predict_rbf(arrays: Mapping[str, Array], x: Array) -> Array:
     """The base and Σ dual · exp(-γ |x - support|²)."""
     squares = ((x[:, None] - arrays["support"]) ** 2).sum(2)
     total: Array = np.exp(-arrays["gamma"] * squares) @ arrays["dual"] + arrays["base"]
     return total
 
 
-def _neighbours(arrays: Mapping[str, Array], x: Array) -> Array:
+def _predict_knn(arrays: Mapping[str, Array], x: Array) -> Array:
     """The mean target of the k nearest; of those as near, the first."""
     squares = ((x[:, None] - arrays["points"]) ** 2).sum(2)
     nearest = np.argsort(squares, axis=1, kind="stable")[:, : arrays["k"].item()]
@@ -49,7 +49,7 @@ def _neighbours(arrays: Mapping[str, Array], x: Array) -> Array:
     return mean
 
 
-def _layers(arrays: Mapping[str, Array], x: Array) -> Array:
+def _predict_mlp(arrays: Mapping[str, Array], x: Array) -> Array:
     """Layers with rectifiers between them."""
     last = sum(name.startswith("weight") for name in arrays) - 1
     for number in range(last + 1):
@@ -58,11 +58,11 @@ def _layers(arrays: Mapping[str, Array], x: Array) -> Array:
     return x[:, 0]
 
 
-KINDS: dict[str, tuple[Predict, frozenset[str] | None]] = {
-    "trees": (_trees, frozenset({"roots", "feature", "threshold", "left", "right", "value", "base", "scale"})),
-    "kernel": (_kernel, frozenset({"support", "dual", "gamma", "base"})),
-    "neighbours": (_neighbours, frozenset({"points", "targets", "k"})),
-    "layers": (_layers, None),
+PREDICTORS: dict[str, tuple[PredictFunction, frozenset[str] | None]] = {
+    "trees": (_predict_trees, frozenset({"roots", "feature", "threshold", "left", "right", "value", "base", "scale"})),
+    "kernel": (_predict_rbf, frozenset({"support", "dual", "gamma", "base"})),
+    "neighbours": (_predict_knn, frozenset({"points", "targets", "k"})),
+    "layers": (_predict_mlp, None),
 }
 """How each kind predicts, and which arrays it needs; a neural network as many as it has layers."""
 
@@ -81,9 +81,9 @@ class Regressor:
     """
 
     def __init__(self, kind: str, arrays: Mapping[str, Array], mean: float = 0.0, scale: float = 1.0) -> None:
-        if kind not in KINDS:
-            raise ValueError(f"Expected `kind` to be one of {', '.join(KINDS)} but got {kind!r}.")
-        needed = KINDS[kind][1]
+        if kind not in PREDICTORS:
+            raise ValueError(f"Expected `kind` to be one of {', '.join(PREDICTORS)} but got {kind!r}.")
+        needed = PREDICTORS[kind][1]
         if needed is not None and (wrong := sorted(needed ^ set(arrays))):
             raise ValueError(f"Expected the arrays of {kind} but {wrong[0]!r} is missing or unknown.")
         if broken := next((name for name, value in arrays.items() if not np.isfinite(value).all()), None):
@@ -93,8 +93,11 @@ class Regressor:
     def predict(self, features: Array) -> Array:
         """(n,) float64 from (n, d) features."""
         x = np.asarray(features, dtype=np.float64)
-        predict = KINDS[self.kind][0]
-        parts = [predict(self.arrays, x[begin : begin + ROWS]) for begin in range(0, len(x), ROWS)]
+        predict = PREDICTORS[self.kind][0]
+        parts = [
+            predict(self.arrays, x[begin : begin + PREDICT_BATCH_SIZE])
+            for begin in range(0, len(x), PREDICT_BATCH_SIZE)
+        ]
         found: Array = self.mean + self.scale * np.concatenate([np.empty(0), *parts])
         return found
 

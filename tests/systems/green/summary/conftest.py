@@ -6,66 +6,66 @@ from pathlib import Path
 
 import pytest
 
-from radreward.criteria import Criteria, RadCliQ, RadCliQSignificance
-from radreward.generative.evaluator import Answer, Explainer
-from radreward.generative.scorer import ExplainingScorer
-from radreward.prompts.generative_template import AnswerTemplate
+from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.generative.evaluator import GeneratedAnswer, GenerativeEvaluator
+from radreward.generative.scorer import GenerativeScorer
+from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.scoring.score_file import score_file
 from radreward.systems.green.prompt import GreenTemplate
 from radreward.systems.green.scorer import GreenScorer
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.systems.radreason.scorer import RadReasonScorer
-from radreward.types import Analysis
+from radreward.types import ErrorAnalysis
 from tests.generative.test_scorer import explainer
 
 Words = Mapping[str, Sequence[str]]
 
 
-def analysis(criteria: Criteria, words: Words, matched: int) -> Analysis:
+def analysis(criteria: Criteria, words: Words, matched: int) -> ErrorAnalysis:
     """As many errors of each criterion as there are words for it."""
     said = tuple(tuple(words.get(tag, ())) for tag in criteria.tags)
     values = tuple(float(len(entry)) for entry in said)
-    return Analysis(values, "Both were compared.", said, tuple(f"finding {n}" for n in range(matched)))
+    return ErrorAnalysis(values, "Both were compared.", said, tuple(f"finding {n}" for n in range(matched)))
 
 
 def green_answer(words: Words, matched: int = 3) -> str:
-    criteria = RadCliQSignificance()
+    criteria = RadCliQSignificanceCriteria()
     return GreenTemplate().render_answer(analysis(criteria, words, matched), criteria)
 
 
 def radreason_answer(words: Words) -> str:
-    criteria = RadCliQ()
+    criteria = RadCliQCriteria()
     return RadReasonTemplate().render_answer(analysis(criteria, words, 0), criteria)
 
 
-class Said(Explainer):
+class Said(GenerativeEvaluator):
     """Answers every candidate with the candidate itself."""
 
     def answers(
         self, references: Sequence[str], candidates: Sequence[str], cut: bool = False, batch_size: int = 64
-    ) -> list[Answer]:
-        return [Answer(text, "stop", None, False) for text in candidates]
+    ) -> list[GeneratedAnswer]:
+        return [GeneratedAnswer(text, "stop", None, False) for text in candidates]
 
 
-def said(template: AnswerTemplate, criteria: Criteria) -> Said:
+def said(template: GenerativeTemplate, criteria: Criteria) -> Said:
     made = explainer(template, criteria)
-    return Said(made.backbone, made.model, made.questions)
+    return Said(made.backbone, made.model, made.prompt_encoder)
 
 
 @pytest.fixture(scope="session")
-def green() -> ExplainingScorer:
+def green() -> GenerativeScorer:
     """Reads GREEN of an answer that is given as the candidate."""
-    return GreenScorer(said(GreenTemplate(), RadCliQSignificance()))
+    return GreenScorer(said(GreenTemplate(), RadCliQSignificanceCriteria()))
 
 
 @pytest.fixture(scope="session")
-def radreason() -> ExplainingScorer:
+def radreason() -> GenerativeScorer:
     """Likewise RadReason."""
-    return RadReasonScorer(said(RadReasonTemplate(), RadCliQ()))
+    return RadReasonScorer(said(RadReasonTemplate(), RadCliQCriteria()))
 
 
 @pytest.fixture
-def scored(tmp_path: Path, green: ExplainingScorer) -> Callable[..., Path]:
+def scored(tmp_path: Path, green: GenerativeScorer) -> Callable[..., Path]:
     """Writes what `radreward score` writes of answers."""
 
     def write(answers: Sequence[str], name: str = "reasons.jsonl", systems: Sequence[str] | None = None) -> Path:

@@ -18,20 +18,20 @@ from selenium.webdriver import Chrome
 from benchmarks.page_render import chromium
 from radreward.cli import main
 from radreward.errors import InputError
-from radreward.generative.scorer import ExplainingScorer
+from radreward.generative.scorer import GenerativeScorer
 from radreward.systems.green.summary import (
-    Reasons,
-    Summary,
-    read_reasons,
-    reasons_of,
-    summarize,
+    ErrorSummary,
+    ReportExplanation,
+    explanations_from_scores,
+    read_explanations,
+    summarize_explanations,
     summarize_files,
-    summary_of,
+    summarize_scores,
     write_summary,
 )
-from radreward.systems.green.summary.html import html_page
+from radreward.systems.green.summary.html import summary_html
 from radreward.systems.green.summary.html_builder import element
-from radreward.systems.green.summary.markdown import markdown, safe
+from radreward.systems.green.summary.markdown import escape_markdown_line, summary_markdown
 from radreward.types import Explanation, Scores
 from tests.systems.green.summary.conftest import green_answer
 
@@ -48,12 +48,12 @@ ANSWERS = [green_answer({"significant_omission": [word]}) for word in (*WORDS, A
 
 
 @pytest.fixture(scope="module")
-def made(green: ExplainingScorer) -> Summary:
+def made(green: GenerativeScorer) -> ErrorSummary:
     """Two systems, one of them called something evil, and a report that nothing is known of."""
     answers = [*ANSWERS, green_answer({}), "No idea."]
     systems = [ATTACK if place % 2 else "plain" for place in range(len(answers))]
     scores = green.score(["Clear."] * len(answers), answers)
-    return summarize(scores, [f"case {place} {ATTACK}" for place in range(len(answers))], systems)
+    return summarize_scores(scores, [f"case {place} {ATTACK}" for place in range(len(answers))], systems)
 
 
 class Read(HTMLParser):
@@ -80,7 +80,7 @@ def read(page: str) -> Read:
     return reader
 
 
-def test_three_files_hold_one_summary(made: Summary, tmp_path: Path) -> None:
+def test_three_files_hold_one_summary(made: ErrorSummary, tmp_path: Path) -> None:
     paths = write_summary(made, tmp_path / "out")
     assert [path.name for path in paths] == ["summary.html", "summary.md", "summary.json"]
     data = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
@@ -103,13 +103,13 @@ def test_three_files_hold_one_summary(made: Summary, tmp_path: Path) -> None:
             assert cluster["quotes"][0]["sentence"] in page
 
 
-def test_a_page_is_the_same_every_time(made: Summary) -> None:
-    assert html_page(made) == html_page(made)
-    assert markdown(made) == markdown(made)
+def test_a_page_is_the_same_every_time(made: ErrorSummary) -> None:
+    assert summary_html(made) == summary_html(made)
+    assert summary_markdown(made) == summary_markdown(made)
 
 
-def test_text_of_models_is_text_in_the_page(made: Summary) -> None:
-    page = html_page(made)
+def test_text_of_models_is_text_in_the_page(made: ErrorSummary) -> None:
+    page = summary_html(made)
     found = read(page)
     assert ATTACK in "".join(found.text)
     assert not {"script", "img", "a", "iframe"} & set(found.tags)
@@ -133,7 +133,7 @@ def test_text_and_attributes_are_escaped(text: str) -> None:
 @given(st.text(st.sampled_from("ab <>&#;[]()!*_`~|\\$^=-+1.:/@\nwp\"'")) | st.text())
 @settings(max_examples=300)
 def test_markdown_shows_any_text_as_it_stands(text: str) -> None:
-    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(f"x {safe(text)}")
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(f"x {escape_markdown_line(text)}")
     assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
     children = tokens[1].children or []
     text = text.replace("\0", "\ufffd")  # as Markdown has it
@@ -145,7 +145,7 @@ def test_markdown_shows_any_text_as_it_stands(text: str) -> None:
     "text", ["1. One", "- two", "+ three", "# four", "> five", "---", "===", "0.5 mm", "www.x.org"]
 )
 def test_a_line_of_text_begins_nothing(text: str) -> None:
-    tokens = MarkdownIt("commonmark").parse(safe(text))
+    tokens = MarkdownIt("commonmark").parse(escape_markdown_line(text))
     assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
     assert "".join(child.content for child in tokens[1].children or []) == text
 
@@ -160,7 +160,7 @@ def browser() -> Iterator[Chrome]:
         pytest.fail(str(error), pytrace=False)
 
 
-def test_a_browser_shows_it_and_runs_nothing(made: Summary, tmp_path: Path, browser: Chrome) -> None:
+def test_a_browser_shows_it_and_runs_nothing(made: ErrorSummary, tmp_path: Path, browser: Chrome) -> None:
     page = write_summary(made, tmp_path)[0]
     browser.get(page.as_uri())
     assert browser.title.startswith("Errors of plain and </style>")
@@ -176,12 +176,12 @@ def test_a_browser_shows_it_and_runs_nothing(made: Summary, tmp_path: Path, brow
 
 
 @pytest.mark.parametrize("name", ["reasons.jsonl", "reasons.csv", "reasons.parquet"])
-def test_files_of_scores_say_the_same_as_scores(name: str, scored: Write, green: ExplainingScorer) -> None:
+def test_files_of_scores_say_the_same_as_scores(name: str, scored: Write, green: GenerativeScorer) -> None:
     answers = [*ANSWERS[:3], "", "No idea."]
     systems = ["a", "b", "a", "b", "a"]
-    found = read_reasons(scored(answers, name, systems))
+    found = read_explanations(scored(answers, name, systems))
     ids = [f"r{place}" for place in range(len(answers))]
-    assert found == reasons_of(green.score(["Clear."] * 5, answers), ids, systems)
+    assert found == explanations_from_scores(green.score(["Clear."] * 5, answers), ids, systems)
 
 
 def test_systems_of_several_files_are_called_like_them(scored: Write) -> None:
@@ -257,7 +257,7 @@ def test_a_rejected_row_needs_no_id(tmp_path: Path) -> None:
     path = tmp_path / "reasons.jsonl"
     rejected = {"id": None, "total": None, "status": "missing id", "evidence": None}
     path.write_text("".join(json.dumps(entry) + "\n" for entry in (row(), rejected)), encoding="utf-8")
-    assert summarize_files([path]).systems[0].readings.unscored == {"missing id": 1}
+    assert summarize_files([path]).systems[0].statistics.unscored_reasons == {"missing id": 1}
 
 
 def test_the_command_tells_bad_input_and_leaves_files_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -271,16 +271,16 @@ def test_the_command_tells_bad_input_and_leaves_files_alone(tmp_path: Path, caps
     assert not (tmp_path / "out").exists()
 
 
-def test_arguments_that_do_not_fit_are_refused(green: ExplainingScorer) -> None:
+def test_arguments_that_do_not_fit_are_refused(green: GenerativeScorer) -> None:
     scores: Scores = green.score(["Clear."], ANSWERS[:1])
     with pytest.raises(ValueError, match="`ids` of 1 reports but got 2"):
-        reasons_of(scores, ["a", "b"])
+        explanations_from_scores(scores, ["a", "b"])
     with pytest.raises(ValueError, match="`systems` of 1 reports but got 0"):
-        reasons_of(scores, ["a"], [])
+        explanations_from_scores(scores, ["a"], [])
     with pytest.raises(ValueError, match="`evidence` of 1 reports but got 0"):
-        reasons_of(scores._replace(evidence=None), ["a"])
+        explanations_from_scores(scores._replace(evidence=None), ["a"])
     with pytest.raises(ValueError, match="explains but got str"):
-        reasons_of(scores._replace(evidence=("x",)), ["a"])
+        explanations_from_scores(scores._replace(evidence=("x",)), ["a"])
 
 
 @pytest.mark.parametrize(
@@ -293,15 +293,15 @@ def test_arguments_that_do_not_fit_are_refused(green: ExplainingScorer) -> None:
 )
 def test_a_category_without_a_sentence_says_why(errors: dict[str, float | None], shown: str) -> None:
     said = Explanation("", "stop", None, None, errors, {}, {}, None, ())
-    found = summary_of([Reasons("r", None, 1.0, "ok", said)])
-    for text in (html_page(found), markdown(found)):
+    found = summarize_explanations([ReportExplanation("r", None, 1.0, "ok", said)])
+    for text in (summary_html(found), summary_markdown(found)):
         assert shown in text
         assert "No plot: a t-SNE plot needs at least 5" in text
-    assert found.score == "Total"
+    assert found.score_name == "Total"
 
 
-def test_there_may_be_many_systems(green: ExplainingScorer) -> None:
+def test_there_may_be_many_systems(green: GenerativeScorer) -> None:
     answers: Sequence[str] = ANSWERS * 2
-    found = summarize(green.score(["Clear."] * 12, answers), list("abcdefghijkl"), [f"s{n}" for n in range(12)])
-    assert "Errors of s0, s1, s2" in markdown(found)
-    assert html_page(found).count("<figcaption>") == 12
+    found = summarize_scores(green.score(["Clear."] * 12, answers), list("abcdefghijkl"), [f"s{n}" for n in range(12)])
+    assert "Errors of s0, s1, s2" in summary_markdown(found)
+    assert summary_html(found).count("<figcaption>") == 12

@@ -9,7 +9,7 @@ import pytest
 from transformers import BertConfig, BertForTokenClassification, DebertaV2Config, DebertaV2ForTokenClassification
 
 from radreward.data.tokenizer import byte_tokenizer
-from radreward.systems.ratescore.taggers.iob_tagger import TAGS
+from radreward.systems.ratescore.taggers.iob_tagger import IOB_TAGS
 
 SIZES: dict[str, Any] = {
     "vocab_size": 260,
@@ -25,7 +25,7 @@ SIZES: dict[str, Any] = {
 @pytest.fixture(params=["bert", "deberta"])
 def hub_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A token-classification model with random weights, as transformers saves it, labels as RaTE-NER's."""
-    names = {number: tag.upper() for number, tag in enumerate(TAGS)}
+    names = {number: tag.upper() for number, tag in enumerate(IOB_TAGS)}
     labels: dict[str, Any] = {"id2label": names, "label2id": {tag: number for number, tag in names.items()}}
     if request.param == "bert":
         BertForTokenClassification(BertConfig(**SIZES, **labels)).save_pretrained(tmp_path)

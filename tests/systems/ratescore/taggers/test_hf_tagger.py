@@ -7,7 +7,7 @@ from transformers import AutoModelForTokenClassification
 
 from radreward.errors import InputError
 from radreward.systems.ratescore.taggers import load_tagger
-from radreward.systems.ratescore.taggers.hf_tagger import PretrainedTagger
+from radreward.systems.ratescore.taggers.hf_tagger import HFTagger
 from radreward.types import ENTITY_TYPES
 
 TEXTS = ["No edema.", "", "Small left effusion.", "No edema."]
@@ -15,7 +15,7 @@ TEXTS = ["No edema.", "", "Small left effusion.", "No edema."]
 
 def test_tags_as_the_model_does(hub_folder: Path) -> None:
     tagger = load_tagger(hub_folder)
-    assert isinstance(tagger, PretrainedTagger)
+    assert isinstance(tagger, HFTagger)
     found = tagger.tag(TEXTS)
     assert len(found) == len(TEXTS)
     assert found[0] == found[3]
@@ -24,7 +24,7 @@ def test_tags_as_the_model_does(hub_folder: Path) -> None:
     for text, entities in zip(TEXTS, found, strict=True):
         if not text:
             continue
-        ids = tagger.tokens.tokenizer(text, return_tensors="pt")["input_ids"]
+        ids = tagger.sentence_tokenizer.tokenizer(text, return_tensors="pt")["input_ids"]
         with torch.no_grad():
             tags = [model.config.id2label[int(tag)] for tag in model(input_ids=ids).logits[0].argmax(-1)]
         assert [(e.start, e.end, e.type) for e in entities] == _by_hand(text, tags)

@@ -7,11 +7,11 @@ import pytest
 from torch import Tensor
 
 from radreward.cli import build, main
-from radreward.data.entity_io import LabelledSentence, write_sentences
+from radreward.data.entity_io import TaggedSentence, write_tagged_sentences
 from radreward.errors import InputError
-from radreward.synthesis.entity_generator import labelled_sentences
+from radreward.synthesis.entity_generator import generate_annotated_sentences
 from radreward.systems.ratescore.taggers import load_tagger
-from radreward.systems.ratescore.taggers.module import EntityModule
+from radreward.systems.ratescore.taggers.module import TaggerModule
 
 ROOT = Path(__file__).resolve().parents[4]
 CONFIG = """
@@ -34,7 +34,7 @@ trainer: {{max_steps: 4, val_check_interval: 2, accelerator: cpu, enable_progres
 
 @pytest.fixture
 def config(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    write_sentences(tmp_path / "train.jsonl", labelled_sentences(60, seed=1))
+    write_tagged_sentences(tmp_path / "train.jsonl", generate_annotated_sentences(60, seed=1))
     path = tmp_path / "tagger.yaml"
     path.write_text(CONFIG.format(folder=tmp_path, scheme=getattr(request, "param", "iob")))
     return path
@@ -50,7 +50,7 @@ def test_a_run_leaves_a_tagger_and_figures(config: Path) -> None:
     assert saved["entities"] == figures
     assert saved["steps"] == 4
     module = training.module
-    assert isinstance(module, EntityModule)
+    assert isinstance(module, TaggerModule)
     texts = ["No effusion.", "Clear lungs."]
     tagger = load_tagger(training.run.model)
     assert tagger.tag(texts) == module.tagger.tag(texts)
@@ -59,15 +59,15 @@ def test_a_run_leaves_a_tagger_and_figures(config: Path) -> None:
 
 def test_a_run_that_was_stopped_and_continued_is_the_same_run(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = build(config).fit()
-    step = EntityModule.training_step
+    step = TaggerModule.training_step
 
-    def stopped(module: EntityModule, batch: list[LabelledSentence], batch_index: int) -> Tensor:
+    def stopped(module: TaggerModule, batch: list[TaggedSentence], batch_index: int) -> Tensor:
         if module.global_step == 3:
             raise KeyboardInterrupt
         return step(module, batch, batch_index)
 
     with monkeypatch.context() as patch:
-        patch.setattr(EntityModule, "training_step", stopped)
+        patch.setattr(TaggerModule, "training_step", stopped)
         with pytest.raises(KeyboardInterrupt):
             build(config, "overwrite=true").fit()
     assert not (config.parent / "run" / "model").exists()
@@ -89,7 +89,7 @@ def test_entities_that_are_no_spans_are_told(config: Path, tmp_path: Path, caplo
 def test_other_data_are_refused(config: Path, tmp_path: Path) -> None:
     text = config.read_text()
     other = text[: text.index("data:")] + (
-        f"data: {{records: {tmp_path}/groups.parquet, collator: {{class_path: PackedGroups}}}}\n"
+        f"data: {{records: {tmp_path}/groups.parquet, collator: {{class_path: RewardCollator}}}}\n"
         "trainer: {max_steps: 1, accelerator: cpu, enable_progress_bar: false}\n"
     )
     config.write_text(other)
@@ -106,7 +106,7 @@ def test_data_that_cannot_be_used_leave_no_run(config: Path, tmp_path: Path) -> 
 
 
 def test_the_settings_of_the_shipped_tagger_train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_sentences(tmp_path / "train.jsonl", labelled_sentences(40, seed=1))
+    write_tagged_sentences(tmp_path / "train.jsonl", generate_annotated_sentences(40, seed=1))
     small = {
         "run": tmp_path / "run",
         "data.init_args.sentences": tmp_path / "train.jsonl",

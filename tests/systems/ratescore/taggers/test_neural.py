@@ -9,11 +9,11 @@ from transformers import DebertaV2Config, DebertaV2Model
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
 from radreward.models import Backbone, LoRA
-from radreward.models.sentence_tokenizer import Piece, SentenceTokens
-from radreward.systems.ratescore.taggers import IobModel, NeuralTagger, SpanModel, load_tagger
-from radreward.systems.ratescore.taggers.iob_tagger import TAGS, decode_words, tag_numbers
-from radreward.systems.ratescore.taggers.neural import TaggerModel, entities_of
-from radreward.systems.ratescore.taggers.span_tagger import KINDS
+from radreward.models.sentence_tokenizer import SentenceTokenizer, TokenizedChunk
+from radreward.systems.ratescore.taggers import IOBTagger, NeuralTagger, SpanTagger, load_tagger
+from radreward.systems.ratescore.taggers.iob_tagger import IOB_TAGS, decode_iob, iob_labels
+from radreward.systems.ratescore.taggers.neural import TaggerModel, entities_from_spans
+from radreward.systems.ratescore.taggers.span_tagger import SPAN_CLASSES
 from radreward.types import Entity
 
 TEXTS = ["Lungs clear.", "No left effusion or edema", "", "Lungs clear.", "x"]
@@ -26,7 +26,7 @@ LABELLED = [
 def model_of(scheme: str, name: str = "tiny-bert") -> TaggerModel:
     torch.manual_seed(0)
     backbone = Backbone(name, lora=LoRA(4))
-    return IobModel(backbone) if scheme == "iob" else SpanModel(backbone, hidden=16, width=4)
+    return IOBTagger(backbone) if scheme == "iob" else SpanTagger(backbone, hidden_size=16, width_embedding_dim=4)
 
 
 @pytest.fixture(params=["iob", "span"])
@@ -51,12 +51,14 @@ def test_order_number_and_offsets(scheme: str, name: str) -> None:
 def test_learns_what_it_is_shown(scheme: str) -> None:
     torch.manual_seed(0)
     backbone = Backbone("tiny-bert", lora=None)
-    model: TaggerModel = IobModel(backbone) if scheme == "iob" else SpanModel(backbone, hidden=32, width=8)
+    model: TaggerModel = (
+        IOBTagger(backbone) if scheme == "iob" else SpanTagger(backbone, hidden_size=32, width_embedding_dim=8)
+    )
     tagger = NeuralTagger(model, load_tokenizer("tiny-bert"))
-    pieces = [piece for row, (text, _) in enumerate(LABELLED) for piece in tagger.tokens.pieces(row, text)]
+    pieces = [piece for row, (text, _) in enumerate(LABELLED) for piece in tagger.sentence_tokenizer.chunks(row, text)]
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     for _ in range(60):
-        loss = model.loss(tagger.tokens.batch(pieces), pieces, [known for _, known in LABELLED])
+        loss = model.loss(tagger.sentence_tokenizer.collate(pieces), pieces, [known for _, known in LABELLED])
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]  # torch has no types for it
         optimizer.step()
@@ -116,16 +118,16 @@ def test_nothing_else_is_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", [4, 7, 100])
 def test_a_long_sentence_is_read_in_parts_and_none_is_lost(limit: int) -> None:
     text = "No left effusion, nor edema; thelongestwordhere XXXX."
-    pieces = SentenceTokens(load_tokenizer("tiny-bert"), limit).pieces(0, text)
-    assert all(len(piece.ids) <= limit for piece in pieces)
+    pieces = SentenceTokenizer(load_tokenizer("tiny-bert"), limit).chunks(0, text)
+    assert all(len(piece.input_ids) <= limit for piece in pieces)
     for piece in pieces:
-        assert text[piece.begin : piece.begin + len(piece.text)] == piece.text
-    covered = {piece.begin + at for piece in pieces for start, end in piece.spans for at in range(start, end)}
+        assert text[piece.start : piece.start + len(piece.text)] == piece.text
+    covered = {piece.start + at for piece in pieces for start, end in piece.offsets for at in range(start, end)}
     assert covered == {at for at, char in enumerate(text) if char != " "}
 
 
-def _piece(text: str) -> Piece:
-    (piece,) = SentenceTokens(load_tokenizer("embedded"), 100).pieces(0, text)
+def _piece(text: str) -> TokenizedChunk:
+    (piece,) = SentenceTokenizer(load_tokenizer("embedded"), 100).chunks(0, text)
     return piece
 
 
@@ -141,13 +143,13 @@ def _piece(text: str) -> Piece:
 )
 def test_decoding(tags: list[str], expected: list[str]) -> None:
     piece = _piece("no edema")
-    words = piece.words()
+    words = piece.word_token_spans()
     assert len(words) == 2
-    row = ["O"] * len(piece.ids)
+    row = ["O"] * len(piece.input_ids)
     for (first, last), tag in zip(words, tags, strict=True):
         row[first] = tag
         row[first + 1 : last + 1] = ["B-Anatomy"] * (last - first)  # what continues a word does not count
-    found = entities_of(piece, decode_words(piece, row))
+    found = entities_from_spans(piece, decode_iob(piece, row))
     assert [entity.name for entity in found] == expected
     if tags[0] == "B-Anatomy":
         assert found[0].type == "Anatomy"
@@ -159,14 +161,14 @@ def test_tags_and_decoding_are_inverse() -> None:
         Entity("Mild pneumomediastinum", "Abnormality", 0, 22),
         Entity("hydropneumothorax", "Non-Abnormality", 30, 47),
     ]
-    tags = [TAGS[max(number, 0)] for number in tag_numbers(piece, known)]
-    assert entities_of(piece, decode_words(piece, tags)) == known
+    tags = [IOB_TAGS[max(number, 0)] for number in iob_labels(piece, known)]
+    assert entities_from_spans(piece, decode_iob(piece, tags)) == known
 
 
 def test_spans_that_overlap_go_to_the_likelier() -> None:
-    class Certain(SpanModel):
+    class Certain(SpanTagger):
         def forward(self, batch: object, spans: torch.Tensor) -> torch.Tensor:
-            logits = torch.zeros(len(spans), len(KINDS))
+            logits = torch.zeros(len(spans), len(SPAN_CLASSES))
             logits[:, 0] = 1
             for row, (_, _, _, words) in enumerate(spans.tolist()):
                 if words <= 2:
@@ -174,17 +176,17 @@ def test_spans_that_overlap_go_to_the_likelier() -> None:
             return logits
 
     piece = _piece("no edema here")
-    model = Certain(Backbone("tiny-bert", lora=LoRA(2)), hidden=4, width=2)
+    model = Certain(Backbone("tiny-bert", lora=LoRA(2)), hidden_size=4, width_embedding_dim=2)
     tagger = NeuralTagger(model, load_tokenizer("embedded"))
-    (found,) = model.decode(tagger.tokens.batch([piece]), [piece])
-    assert [entity.name for entity in entities_of(piece, found)] == ["no edema", "here"]
+    (found,) = model.decode(tagger.sentence_tokenizer.collate([piece]), [piece])
+    assert [entity.name for entity in entities_from_spans(piece, found)] == ["no edema", "here"]
 
 
 @pytest.mark.parametrize("field", ["hidden", "width"])
 def test_sizes_are_positive(field: Literal["hidden", "width"]) -> None:
     sizes = {"hidden": 4, "width": 4, field: 0}
     with pytest.raises(ValueError, match=f"Expected `{field}` to be >= 1 but got 0"):
-        SpanModel(Backbone("tiny-bert"), **sizes)
+        SpanTagger(Backbone("tiny-bert"), **sizes)
 
 
 def test_a_backbone_that_cannot_be_packed_reads_sentences(tmp_path: Path) -> None:
@@ -193,6 +195,6 @@ def test_a_backbone_that_cannot_be_packed_reads_sentences(tmp_path: Path) -> Non
     DebertaV2Model(DebertaV2Config(**sizes, num_attention_heads=2)).save_pretrained(tmp_path / "backbone")
     load_tokenizer("tiny-bert").save_pretrained(tmp_path / "backbone")
     name = str(tmp_path / "backbone")
-    tagger = NeuralTagger(IobModel(Backbone(name, lora=LoRA(2))), load_tokenizer(name))
+    tagger = NeuralTagger(IOBTagger(Backbone(name, lora=LoRA(2))), load_tokenizer(name))
     tagger.save_pretrained(tmp_path / "model")
     assert load_tagger(tmp_path / "model").tag(TEXTS) == tagger.tag(TEXTS)

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.ratescore.compare_taggers import measures, real_sentences
 from radreward.systems.ratescore.taggers import load_tagger
-from radreward.systems.ratescore.taggers.artifact import SHIPPED
+from radreward.systems.ratescore.taggers.artifact import EMBEDDED_TAGGER_DIR
 from radreward.types import ENTITY_TYPES
 
 LABELS = json.loads(
@@ -16,7 +16,7 @@ LABELS = json.loads(
 
 
 def test_the_shipped_tagger_is_small_and_finds_the_plainest() -> None:
-    assert sum(file.stat().st_size for file in SHIPPED.iterdir()) < 2_000_000
+    assert sum(file.stat().st_size for file in EMBEDDED_TAGGER_DIR.iterdir()) < 2_000_000
     (found,) = load_tagger("embedded").tag(["There is no pleural effusion. The heart is enlarged."])
     assert [(entity.name, entity.type) for entity in found] == [
         ("pleural effusion", "Non-Abnormality"),

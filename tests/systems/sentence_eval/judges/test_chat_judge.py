@@ -11,27 +11,27 @@ from hypothesis import strategies as st
 
 from radreward.llm import ChatModel
 from radreward.systems.sentence_eval.few_shot import SCORES
-from radreward.systems.sentence_eval.judges import ChatJudge, average, nearest_score, tally
+from radreward.systems.sentence_eval.judges import ChatJudge, average_judgements, count_statuses, round_to_score
 from radreward.systems.sentence_eval.prompt import SentencePrompt
 from radreward.text.sentence_splitter import split_sentences
-from radreward.types import ChatAnswer, ChatRequest, SentenceJudgement, SentenceScore
+from radreward.types import ChatRequest, ChatResponse, SentenceJudgement, SentenceScore
 
 
 class Scripted(ChatModel):
     """Answers with a function of the table that it is sent and of the seed."""
 
-    identity = "scripted"
+    model_id = "scripted"
 
     def __init__(self, say: Callable[[str, int], str]) -> None:
         super().__init__()
         self.say = say
         self.asked = 0
 
-    def answer(self, requests: Sequence[ChatRequest], done: Callable[[int, ChatAnswer], None]) -> None:
+    def _generate(self, requests: Sequence[ChatRequest], on_response: Callable[[int, ChatResponse], None]) -> None:
         for index, request in enumerate(requests):
             text = self.say(request.messages[-1].content, request.seed)
             status = "ok" if text else "no answer after 6 attempts: the server said 500"
-            done(index, ChatAnswer(text, "stop", 1, 1, status))
+            on_response(index, ChatResponse(text, "stop", 1, 1, status))
             self.asked += 1
 
 
@@ -44,29 +44,29 @@ def test_repetitions_are_averaged_and_the_order_stays() -> None:
     reports = ["No edema. Big heart.", "Clear.", ""]
     predictions = ["Mild edema.", "Clear. Clear.", "Nothing here."]
     model = Scripted(lambda table, seed: rows(table, ["1", "1", "0.5"][seed]) + f"\noverall,{seed}")
-    judge = ChatJudge(model, SentencePrompt(shots=1))
+    judge = ChatJudge(model, SentencePrompt(num_shots=1))
     found = judge.judge([split_sentences(text) for text in reports], [split_sentences(text) for text in predictions])
     assert model.asked == 9
-    assert [(len(entry.original), len(entry.predicted)) for entry in found] == [(2, 1), (1, 2), (0, 1)]
+    assert [(len(entry.reference_scores), len(entry.candidate_scores)) for entry in found] == [(2, 1), (1, 2), (0, 1)]
     for entry in found:
-        for score in (*entry.original, *entry.predicted):
+        for score in (*entry.reference_scores, *entry.candidate_scores):
             assert score is not None
             assert score.score == pytest.approx(2.5 / 3)
         assert entry.overall == 1
         assert entry.status == "ok"
-    assert found[0].problems == {"match without score": 9}
+    assert found[0].format_errors == {"match without score": 9}
 
 
 def test_an_answer_that_is_missing_leaves_the_others() -> None:
     model = Scripted(lambda table, seed: "" if seed == 1 or "gone" in table else rows(table, "0") + "\noverall,2")
     found = ChatJudge(model).judge([["No edema."], ["It is gone."]], [["Edema."], ["Edema."]])
-    assert found[0].original == (SentenceScore(0.0, (), (1.0, 0.0, 0.0, 0.0)),)  # 0 in all that answered
+    assert found[0].reference_scores == (SentenceScore(0.0, (), (1.0, 0.0, 0.0, 0.0)),)  # 0 in all that answered
     reason = "no answer: no answer after 6 attempts: the server said 500"
     assert found[0].status == f"partial: 1 of 3 repetitions, the first because of {reason}"
-    assert found[1].original == (None,)
+    assert found[1].reference_scores == (None,)
     assert found[1].overall is None
     assert found[1].status == f"partial: 3 of 3 repetitions, the first because of {reason}"
-    assert tally(found) == {"partial": 2}
+    assert count_statuses(found) == {"partial": 2}
 
 
 def test_no_pairs() -> None:
@@ -91,7 +91,7 @@ def test_one_repetition_keeps_its_status() -> None:
     model = Scripted(lambda table, seed: "I cannot.")
     [found] = ChatJudge(model, repetitions=1, temperature=0.0).judge([["a b."]], [["c d."]])
     assert found.status == "no judgement: nothing in the answer could be read"
-    assert tally([found]) == {
+    assert count_statuses([found]) == {
         "no judgement": 1,
         "problem: prose": 1,
         "problem: missing row": 2,
@@ -104,29 +104,31 @@ ENTRY = st.none() | st.builds(SentenceScore, st.sampled_from(SCORES), st.sets(st
 
 @given(st.lists(st.tuples(ENTRY, st.none() | st.floats(0, 5)), min_size=1, max_size=5))
 def test_average_is_the_mean_of_what_is_there(repetitions: list[tuple[SentenceScore | None, float | None]]) -> None:
-    found = average([SentenceJudgement((entry,), (), overall, "", {}, "ok") for entry, overall in repetitions])
+    found = average_judgements(
+        [SentenceJudgement((entry,), (), overall, "", {}, "ok") for entry, overall in repetitions]
+    )
     given_ = [entry for entry, _ in repetitions if entry is not None]
     if given_:
-        assert found.original[0] is not None
-        assert found.original[0].score == pytest.approx(sum(entry.score for entry in given_) / len(given_))
+        assert found.reference_scores[0] is not None
+        assert found.reference_scores[0].score == pytest.approx(sum(entry.score for entry in given_) / len(given_))
         for place in range(4):
             named = sum(place in entry.matches for entry in given_)
-            assert (place in found.original[0].matches) == (named > len(given_) / 2)
+            assert (place in found.reference_scores[0].matches) == (named > len(given_) / 2)
     else:
-        assert found.original == (None,)
+        assert found.reference_scores == (None,)
     rated = [overall for _, overall in repetitions if overall is not None]
     assert found.overall == (pytest.approx(sum(rated) / len(rated)) if rated else None)
 
 
 def test_average_of_other_reports() -> None:
     one = SentenceJudgement((None,), (), None, "", {}, "ok")
-    for wrong in ([], [one, one._replace(original=())]):
+    for wrong in ([], [one, one._replace(reference_scores=())]):
         with pytest.raises(ValueError, match="Expected judgements of one pair"):
-            average(wrong)
+            average_judgements(wrong)
 
 
 @given(st.floats(-1, 1))
 def test_nearest_score(value: float) -> None:
-    found = nearest_score(value)
+    found = round_to_score(value)
     assert found in SCORES
     assert all(abs(found - value) <= abs(score - value) for score in SCORES)
