@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from radreward.llm import OpenAIChatModel, ResponseCache
-from radreward.types import ChatRequest, Message
+from radreward.llm.messages import ChatRequest, Message
 
 REQUESTS = 2000
 CONCURRENCY = 16

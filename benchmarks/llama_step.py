@@ -30,12 +30,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AutoModel, LlamaConfig, PreTrainedConfig
 
+from benchmarks._published_configs import published_config
 from benchmarks.training_speed import PATHS, Case, draw, pairs_of
 from radreward.criteria import Criteria, Criterion
 from radreward.data.packing import Packing, pack
 from radreward.models import Backbone, LoRA, RewardModel
 from radreward.models.backbone import DTypeName
-from radreward.models.published_configs import published
 from radreward.types import PackedBatch
 
 NAME = "meta-llama/Meta-Llama-3-8B"
@@ -277,7 +277,7 @@ def table(result: dict[str, Any]) -> Table:
 def main(small: bool = False) -> None:
     """Measure and print."""
     console = Console(width=130)
-    config = published(NAME)
+    config = published_config(NAME)
     if small or config is None or not torch.cuda.is_available():
         console.print("A small Llama in float32 on the CPU: that the code runs, no figure of a GPU.")
         device, config = torch.device("cpu"), SMALL_CONFIG

@@ -35,7 +35,6 @@ CASES = (
     Case(("evaluate", "--data", "nowhere.jsonl")),
     Case(("score", "--input", "nowhere.csv", "--output", "scores.csv")),
     Case(("score", "--model", "nobody", "--input", "pairs.jsonl", "--output", "scores.csv")),
-    Case(("memory", "--config", "nowhere.yaml")),
     Case(("synthesize", "--groups", "2", "--output", "data"), job=True),
     Case(("score", "--input", "pairs.jsonl", "--output", "scores.csv"), job=True),
     Case(("evaluate", "--data", "groups.jsonl"), job=True),

@@ -37,7 +37,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("command", [(), ("score",), ("evaluate",), ("synthesize",), ("memory",), ("summarize",)])
+@pytest.mark.parametrize("command", [(), ("score",), ("evaluate",), ("synthesize",), ("summarize",)])
 def test_help_imports_nothing_heavy(command: tuple[str, ...]) -> None:
     assert _imported(MODEL | TRAINING | TABLES | {"numpy", "pyarrow"}, *command, "--help") == (0, set())
 
@@ -47,7 +47,6 @@ def test_help_imports_nothing_heavy(command: tuple[str, ...]) -> None:
     [
         ("evaluate", "--data=nowhere.jsonl"),
         ("score", "--input=nowhere.csv", "--output=a.csv"),
-        ("memory", "--config=nowhere.yaml"),
         ("synthesize", "--output=data", "--reports=nowhere.csv"),
         ("benchmark", "--data=nowhere.jsonl", "--scorers=ratescore", "--output=out"),
     ],

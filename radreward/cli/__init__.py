@@ -47,9 +47,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             tune,
         )
         from radreward.cli import (
-            estimate_memory as memory,
-        )
-        from radreward.cli import (
             fit_regressor as regress,
         )
         from radreward.cli import (
@@ -66,7 +63,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "evaluate": commands.evaluate,
             "score": commands.score,
             "synthesize": commands.synthesize,
-            "memory": memory.run,
             "tune": tune.run,
             "compare": compare.run,
             "write": write.run,

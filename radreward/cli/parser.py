@@ -15,9 +15,6 @@ from radreward.cli import (
     tune,
 )
 from radreward.cli import (
-    estimate_memory as memory,
-)
-from radreward.cli import (
     fit_regressor as regress,
 )
 from radreward.cli import (
@@ -51,7 +48,6 @@ def parse(arguments: Sequence[str]) -> Namespace:
     parser = Parser("radreward", description="Train and use metrics that judge radiology reports.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("fit", help="train a reward model: --config FILE [--dotted.key=value ...]")
-    memory.add(_command(commands, "memory", "tell what a run of fit would need of a GPU's memory"))
     _evaluate(_command(commands, "evaluate", "compare a model's scores with known errors"))
     _score(_command(commands, "score", "score candidates in a file against their references"))
     tune.add(_command(commands, "tune", "search settings of fit for those that make a metric best"))

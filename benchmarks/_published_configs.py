@@ -1,4 +1,4 @@
-"""Dimensions of published backbones, for what is computed without their weights and without a hub."""
+"""Architectures of published backbones, for computations without their weights and without the Hub."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ PUBLISHED: dict[str, dict[str, str | int | float]] = {
         "num_key_value_heads": 8,
         "max_position_embeddings": 8192,
     },
-    # Both are tuned from Llama 2 7B: Touvron et al. 2023; Meditron adds 17 tokens (Chen et al. 2023).
+    # Both are fine-tuned from Llama 2 7B (Touvron et al. 2023); Meditron adds 17 tokens (Chen et al. 2023).
     "lmsys/vicuna-7b-v1.5": {**_LLAMA2, "model_type": "llama", "vocab_size": 32000, "max_position_embeddings": 4096},
     "epfl-llm/meditron-7b": {**_LLAMA2, "model_type": "llama", "vocab_size": 32017, "max_position_embeddings": 2048},
-    # Gemma Team 2024, "Gemma: Open Models Based on Gemini Research and Technology", table 1; of the two halves of
-    # its gated layer each has 24576.
+    # Gemma Team 2024, "Gemma: Open Models Based on Gemini Research and Technology", table 1; each half of its gated
+    # layer has 24576 units.
     "google/gemma-7b": {
         "model_type": "gemma",
         "vocab_size": 256000,
@@ -52,17 +52,11 @@ PUBLISHED: dict[str, dict[str, str | int | float]] = {
         "max_position_embeddings": 2048,
     },
 }
-"""By name on the hub, as keyword arguments of the configuration of transformers: the backbones of ER²Score, table 5."""
+"""Backbones of ER²Score, table 5: Hub name to keyword arguments of the transformers configuration."""
 
 
-def published(name: str) -> PreTrainedConfig | None:
-    """The architecture of a published backbone, None for one whose dimensions are not here.
-
-    >>> published("google/gemma-7b").num_hidden_layers
-    28
-    """
-    if name not in PUBLISHED:
-        return None
+def published_config(name: str) -> PreTrainedConfig:
+    """Return the architecture of a published backbone."""
     settings = dict(PUBLISHED[name])
     config: PreTrainedConfig = AutoConfig.for_model(str(settings.pop("model_type")), **settings)
     return config
