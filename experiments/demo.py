@@ -43,9 +43,9 @@ def train(stage: str, out: Path, *synthesis: str, steps: int, start: Path | None
     run(
         "fit",
         f"--config={CONFIG}",
-        f"--run={folder}",
+        f"--run-dir={folder}",
         f"--data.records={data / 'groups.parquet'}",
-        "--data.validation=0.05",
+        "--data.val_split=0.05",
         f"--trainer.max_steps={steps}",
         f"--trainer.val_check_interval={steps}",
         "--overwrite=true",

@@ -15,8 +15,8 @@ import torch
 from radreward.data.relation_io import read_relations
 from radreward.metrics import cohen_kappa, confusion_matrix
 from radreward.systems.sentence_eval.few_shot import SCORES
+from radreward.systems.sentence_eval.judgement import SentenceScore
 from radreward.systems.sentence_eval.judges import RelationJudge
-from radreward.types import SentenceScore
 
 
 def main() -> None:

@@ -1,80 +1,40 @@
-"""The command line: `radreward fit | evaluate | score | synthesize`."""
+"""The command line, `radreward COMMAND`, and `build`, which creates what a configuration describes."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from radreward.cli.parser import parse
+from radreward._lazy_imports import lazy_exports
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
-    from radreward.cli.training import TrainingRun as TrainingRun
-    from radreward.cli.training import build as build
+    from radreward.cli.training import TrainingRun, build
 
-__all__ = ["build", "main"]
+__all__ = ["TrainingRun", "build", "main"]
+
+_load_export = lazy_exports(__name__)
 
 
-def __getattr__(name: str) -> Any:
-    """`build`, imported when it is first asked for: `radreward --help` stays fast."""
-    if name == "build":
-        from radreward.cli.training import build
-
-        return build
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __getattr__(name: str) -> object:
+    """Import `build` on first use, so that `radreward --help` stays fast."""
+    return _load_export(name)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command. What stops it is told in one line on stderr.
+    """Run a command; print an error as one line on stderr.
+
+    Args:
+        arguments: The command and its options; defaults to those of the process.
 
     Returns:
-        0; 1 where rows were rejected; 2 for input that cannot be used; 130 after Ctrl-C.
+        0 on success, 1 if rows were rejected, 2 for unusable input, 130 after Ctrl-C.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    from radreward.cli.parser import run_command
+
     try:
-        if given[:1] == ["fit"]:
-            from radreward.cli.commands import fit
-
-            return fit(given[1:])
-        options = parse(given)
-        from radreward.cli import (
-            benchmark,
-            commands,
-            compare,
-            convert,
-            summarize,
-            tune,
-        )
-        from radreward.cli import (
-            fit_regressor as regress,
-        )
-        from radreward.cli import (
-            judge_sentences as judge,
-        )
-        from radreward.cli import (
-            refine as verify,
-        )
-        from radreward.cli import (
-            synthesize_llm as write,
-        )
-
-        command = {
-            "evaluate": commands.evaluate,
-            "score": commands.score,
-            "synthesize": commands.synthesize,
-            "tune": tune.run,
-            "compare": compare.run,
-            "write": write.run,
-            "check-sheet": write.check_sheet,
-            "judge": judge.run,
-            "verify": verify.run,
-            "benchmark": benchmark.run,
-            "convert": convert.run,
-            "regress": regress.run,
-            "summarize": summarize.run,
-        }
-        return command[options.command](options)
+        return run_command(list(sys.argv[1:] if arguments is None else arguments))
     except InputError as error:
         from radreward.cli.errors import one_line
 

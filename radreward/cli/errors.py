@@ -1,4 +1,4 @@
-"""What is wrong, in one line; and silence about what nobody can mend."""
+"""One-line error messages, and filters for library warnings nobody can act on."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _BOILERPLATE = (
     "Expected a <class 'NoneType'>",
     "Expected a path but",
 )
-"""What jsonargparse says around the line that matters."""
+"""Starts of the lines that jsonargparse prints around the relevant one."""
 
 
 @contextmanager
 def suppress_library_warnings() -> Iterator[None]:
-    """Without what libraries say on import and nobody can act on."""
+    """Hide warnings that libraries raise on import."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"`torch\.jit\.", DeprecationWarning)
         yield
@@ -40,10 +40,13 @@ def suppress_library_warnings() -> Iterator[None]:
 
 @contextmanager
 def user_errors(constructing: bool = False) -> Iterator[None]:
-    """Turn what users can mend into `InputError`, files that cannot be used too; the rest keeps its traceback.
+    """Convert errors that the user can fix into `InputError`; all others keep their traceback.
 
     Args:
-        building: Whether constructors run on users' settings, so that a ValueError is about these.
+        constructing: True if constructors run on the user's settings, so that a ValueError is about these.
+
+    Raises:
+        InputError: For wrong settings, unusable files, and values that are not finite.
     """
     kinds = (FloatingPointError, ValueError, TypeError) if constructing else (FloatingPointError,)
     try:
@@ -58,29 +61,40 @@ def user_errors(constructing: bool = False) -> Iterator[None]:
             raise
         raise InputError(f"{path}: cannot be used ({error.strerror}).") from error
     except Exception as error:
-        # Lightning's, by its name: to import it takes seconds, and few commands train.
+        # Lightning's exception is compared by name: importing it takes seconds, and few commands train.
         if isinstance(error, kinds) or type(error).__name__ == "MisconfigurationException":
             raise InputError(simplify_jsonargparse_error(str(error))) from error
         raise
 
 
 def warn_overwrite(path: Path) -> None:
-    """One line, where a run that begins will replace what another has written."""
+    """Print a line if a run will replace an existing file.
+
+    Args:
+        path: The file.
+    """
     if path.exists():
-        print(f"Will be replaced by this run: {path}", file=sys.stderr)
+        print(f"This run will replace {path}.", file=sys.stderr)
 
 
 def validate_config_files(arguments: Sequence[str]) -> None:
-    """Read the files after --config for what jsonargparse tells without a name: one of them is no YAML.
+    """Check that every file after `--config` is a YAML mapping; jsonargparse does not name the file.
+
+    Args:
+        arguments: The command line of `fit`.
 
     Raises:
-        InputError: If one cannot be read; names the file, the line and the column.
+        InputError: If a file is missing, a directory, no YAML, or no mapping; names the file, line and column.
     """
-    for at, entry in enumerate(arguments):
-        name, _, given = entry.partition("=")
-        path = Path(given or "".join(arguments[at + 1 : at + 2]))
-        if name not in ("--config", "-c") or not path.is_file():
+    for index, entry in enumerate(arguments):
+        name, _, value = entry.partition("=")
+        if name not in ("--config", "-c"):
             continue
+        path = Path(value or "".join(arguments[index + 1 : index + 2]))
+        if path.is_dir():
+            raise InputError(f"{path}: Expected a YAML file but got a directory.")
+        if not path.is_file():
+            raise InputError(f"{path}: Expected a YAML file but there is no such file.{_nearest_file(path)}")
         try:
             settings = yaml.safe_load(path.read_text(encoding="utf-8"))
         except yaml.MarkedYAMLError as error:
@@ -90,12 +104,23 @@ def validate_config_files(arguments: Sequence[str]) -> None:
         except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: Expected YAML in UTF-8 but it cannot be read ({one_line(error)}).") from error
         if not isinstance(settings, dict):
-            found = "nothing" if settings is None else type(settings).__name__
-            raise InputError(f"{path}: Expected settings by name but got {found}.")
+            got = "an empty file" if settings is None else type(settings).__name__
+            raise InputError(f"{path}: Expected settings as `key: value` but got {got}.")
+
+
+def _nearest_file(path: Path) -> str:
+    """Return a hint at the file of the same folder with the most similar name, or of the nearest existing folder."""
+    folder = next((parent for parent in path.parents if parent.is_dir()), Path())
+    files = {entry.name: entry for entry in sorted(folder.rglob("*.y*ml"))[:1000]}
+    near = get_close_matches(path.name, files, n=1)
+    return f" Did you mean {files[near[0]]}?" if near else ""
 
 
 def one_line(error: BaseException) -> str:
-    r"""The message without line breaks; of an error in a worker process only what the worker said.
+    r"""Return the message of an error without line breaks; of an error in a worker process, the worker's message.
+
+    Args:
+        error: The error.
 
     >>> one_line(ValueError("Caught it in a worker.\nTraceback ...\nradreward.errors.InputError: a.csv: gone"))
     'a.csv: gone'
@@ -106,18 +131,21 @@ def one_line(error: BaseException) -> str:
 
 
 def simplify_jsonargparse_error(text: str) -> str:
-    r"""The line that matters in a message of jsonargparse.
+    r"""Return the relevant line of a jsonargparse message.
 
-    >>> explain('Parser key "data.records":\n  Expected a <class \'str\'>. Got value: 3')
+    Args:
+        text: The message.
+
+    >>> simplify_jsonargparse_error('Parser key "data.records":\n  Expected a <class \'str\'>. Got value: 3')
     'data.records: Expected a str. Got value: 3'
-    >>> explain('Parser key "model":\n  - Problem with class_path:\n    Parser key "hidden":\n Expected a number.')
-    'model.hidden: Expected a number.'
-    >>> explain('Parser key "a":\n  - Expected a <class \'int\'>\n  - Expected a <class \'bool\'>\n  Given value: x')
-    'a: Expected a int; Expected a bool (given: x)'
+    >>> simplify_jsonargparse_error('Parser key "model":\n  - Problem:\n    Parser key "rank":\n Expected a number.')
+    'model.rank: Expected a number.'
+    >>> simplify_jsonargparse_error('Parser key "a":\n  - Expected a <class \'int\'>\n  - Expected a <class \'bool\'>')
+    'a: Expected a int; Expected a bool'
     """
     keys = re.findall(r'[Pp]arser key "([^"]+)"', text)
     key = ".".join(keys)
-    if len(keys) > 1:  # a class inside a class: the innermost is what is wrong
+    if len(keys) > 1:  # a class inside a class: the innermost one is wrong
         text = re.sub(r'.*[Pp]arser key "[^"]+"', f'Parser key "{key}"', text, flags=re.DOTALL)
     if found := re.search(r"Expected a dot import path string: (\S+)", text):
         return _unknown_class(key, found[1], text)
@@ -130,30 +158,42 @@ def simplify_jsonargparse_error(text: str) -> str:
     ):
         return f"unknown setting {found[1] or f'{found[2]}.{found[3]}'}; `radreward fit --help` lists all."
     if found := re.search(r"Not a valid subclass of (\w+)\. Got value: (.*)", text):
-        where = "criteria" if key.endswith(".criteria") else key  # named once, linked to where they are used
-        return f"{where}: Expected the name of a {found[1]}, or class_path and init_args, but got {found[2]}."
+        return f"{key}: Expected the name of a {found[1]}, or class_path and init_args, but got {found[2]}."
     lines = [re.sub(r'[Pp]arser key "([^"]+)":', r"\1:", line.strip().removeprefix("- ")) for line in text.splitlines()]
-    kept = dict.fromkeys(line for line in lines if line and not line.startswith(_BOILERPLATE))
-    plain = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", "; ".join(kept).replace(":; ", ": "))
+    relevant = dict.fromkeys(line for line in lines if line and not line.startswith(_BOILERPLATE))
+    plain = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", "; ".join(relevant).replace(":; ", ": "))
     plain = re.sub(r"; Given value: (.*)$", r" (given: \1)", plain)
     return re.sub(r"typing\.Literal\[(.*?)\]", r"one of \1", plain)
 
 
 def _unknown_class(key: str, name: str, text: str) -> str:
-    """Which class was meant, where one of the family has a like name."""
+    """Return the message for a class that cannot be imported: the file that was searched, or a similar class."""
     found = re.search(r"<class '(?!jsonargparse)(\w+\.[\w.]*)\.(\w+)'>", text)
     module, base = found.groups() if found else ("radreward.data.collators.base", "Collator")
-    family = getattr(importlib.import_module(module), base)
-    names = sorted(_concrete(family))
-    plain = {entry.lower(): entry for entry in names}  # `radcliq-significance` means RadCliQSignificance
-    near = get_close_matches(name.rsplit(".", 1)[-1].lower().replace("-", ""), plain, n=1)
-    hint = f"Did you mean {plain[near[0]]}?" if near else f"Expected one of {', '.join(names)}, or a class of your own."
+    names = sorted(_concrete_subclasses(getattr(importlib.import_module(module), base)))
+    by_lowercase = {entry.lower(): entry for entry in names}
+    near = get_close_matches(name.rsplit(".", 1)[-1].lower().replace("-", ""), by_lowercase, n=1)
+    if near:
+        hint = f"Did you mean {by_lowercase[near[0]]}?"
+    elif "." in name:
+        hint = _searched(name)
+    else:
+        hint = f"Expected one of {', '.join(names)}, or the import path of a class of your own."
     return f"{key}: there is no {base} {name!r}. {hint}"
 
 
-def _concrete(family: type) -> set[str]:
+def _searched(path: str) -> str:
+    """Return what was looked for under the import path of a user's class."""
+    module, _, name = path.rpartition(".")
+    file = f"{module.replace('.', '/')}.py"
+    if Path(file).is_file():
+        return f"{file} defines no {name}."
+    return f"There is no file {file} in {Path.cwd()}; give the import path relative to the folder you work in."
+
+
+def _concrete_subclasses(family: type) -> set[str]:
     names = set() if inspect.isabstract(family) else {family.__name__}
-    return names.union(*map(_concrete, family.__subclasses__()))
+    return names.union(*map(_concrete_subclasses, family.__subclasses__()))
 
 
 def _unknown_option(key: str, path: str, option: str) -> str:
@@ -161,8 +201,4 @@ def _unknown_option(key: str, path: str, option: str) -> str:
     options = list(inspect.signature(getattr(importlib.import_module(module), name)).parameters)
     near = get_close_matches(option, options, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"Expected one of {', '.join(options)}."
-    if not options:
-        hint = "It has none."
-    if key == "criteria":
-        hint += " A file of criteria is set with --criteria=CriteriaFromYAML --criteria.path=FILE."
-    return f"{key}: {name} has no setting {option!r}. {hint}"
+    return f"{key}: {name} has no setting {option!r}. {hint if options else 'It has none.'}"

@@ -1,128 +1,115 @@
-"""Arguments of all commands but `fit`, whose arguments are the constructors of what it builds."""
+"""The list of commands, and how a command line becomes a call of a command's `run`."""
 
 from __future__ import annotations
 
-from argparse import ArgumentDefaultsHelpFormatter, ArgumentParser, Namespace
+import re
+from argparse import ArgumentError
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NoReturn
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import version
+from types import ModuleType
 
-from radreward.cli import (
-    benchmark,
-    compare,
-    convert,
-    summarize,
-    tune,
-)
-from radreward.cli import (
-    fit_regressor as regress,
-)
-from radreward.cli import (
-    judge_sentences as judge,
-)
-from radreward.cli import (
-    refine as verify,
-)
-from radreward.cli import (
-    synthesize_llm as write,
-)
+from jsonargparse import ArgumentParser
+
+from radreward.cli.signature import CommandHelpFormatter, add_signature, call_with_options
 from radreward.errors import InputError
 
-MODEL = "`embedded`, the folder of a saved model, or the folder of a run"
+COMMANDS = (
+    *("synthesize", "fit", "evaluate", "score", "tune", "compare"),
+    *("convert", "benchmark", "summarize"),
+    *("judge-sentences", "fit-regressor", "refine"),
+    *("synthesize-llm", "review-agreement", "list"),
+)
+"""Commands in the order of `radreward --help`; each is the module of that name."""
 
 
-class Parser(ArgumentParser):
-    """Tells what is wrong in one line, as everything here does."""
+def run_command(arguments: Sequence[str]) -> int:
+    """Run the command that a command line names.
 
-    def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the usage."""
-        raise InputError(f"{message}. See `{self.prog} --help`.")
+    Args:
+        arguments: The command and its options; without any, the help is printed.
 
-
-def parse(arguments: Sequence[str]) -> Namespace:
-    """The options of a command, named in `command`.
+    Returns:
+        The exit code of the command.
 
     Raises:
-        InputError: If they do not fit.
+        InputError: If there is no such command, or an option is unknown, missing or wrong.
     """
-    parser = Parser("radreward", description="Train and use metrics that judge radiology reports.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    commands.add_parser("fit", help="train a reward model: --config FILE [--dotted.key=value ...]")
-    _evaluate(_command(commands, "evaluate", "compare a model's scores with known errors"))
-    _score(_command(commands, "score", "score candidates in a file against their references"))
-    tune.add(_command(commands, "tune", "search settings of fit for those that make a metric best"))
-    compare.add(_command(commands, "compare", "show finished runs side by side, over seeds, with a paired test"))
-    summarize.add(
-        _command(commands, "summarize", "tell what errors a report generator makes, of reports scored with reasons")
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_help())
+        return 0
+    if arguments[0] == "--version":
+        print(f"radreward {version('radreward')}")
+        return 0
+    name, *options = arguments
+    if name not in COMMANDS:
+        near = get_close_matches(name, COMMANDS, n=1)
+        hint = f"Did you mean {near[0]}?" if near else "`radreward --help` lists them."
+        raise InputError(f"Expected a command but got {name!r}. {hint}")
+    command = _module(name)
+    if name == "fit":  # its options are the constructors of what it builds
+        code: int = command.run(options)
+        return code
+    parser = ArgumentParser(
+        prog=f"radreward {name}",
+        description=_summary(command),
+        formatter_class=CommandHelpFormatter,
+        exit_on_error=False,
+        allow_abbrev=False,
     )
-    benchmark.add(_command(commands, "benchmark", "compare metrics with what people made of reports"))
-    convert.add(_command(commands, "convert", "make rated pairs, the input of benchmark, of published files or groups"))
-    regress.add(_command(commands, "regress", "fit the overall score of sentences to known errors or ratings"))
-    _synthesize(_command(commands, "synthesize", "make training groups with exact errors from reports or from nothing"))
-    judge.add(_command(commands, "judge", "judge reports sentence by sentence, by a language model or without one"))
-    verify.add(_command(commands, "verify", "correct reports by what a judge says of them, and judge them again"))
-    write.add(_command(commands, "write", "let a language model write training data, and check it"))
-    write.add_sheet(_command(commands, "check-sheet", "tell how far a person agrees with what a language model wrote"))
-    return parser.parse_args(arguments)
+    add_signature(parser, command.run)
+    try:
+        parsed = parser.parse_args(options)
+    except ArgumentError as error:
+        raise InputError(f"{_option_error(str(error))} See `radreward {name} --help`.") from error
+    return call_with_options(command.run, parsed)
 
 
-def _command(commands: object, name: str, text: str) -> ArgumentParser:
-    add = commands.add_parser  # type: ignore[attr-defined]  # argparse gives its return type no public name
-    made: ArgumentParser = add(
-        name, help=text, description=text[0].upper() + text[1:] + ".", formatter_class=ArgumentDefaultsHelpFormatter
-    )
-    return made
+def _module(name: str) -> ModuleType:
+    return import_module(f"radreward.cli.{name.replace('-', '_')}")
 
 
-def _evaluate(parser: ArgumentParser) -> None:
-    parser.add_argument("--model", default="embedded", help=MODEL)
-    parser.add_argument("--data", required=True, type=Path, help="groups or pairs with known errors")
-    parser.add_argument("--output", type=Path, default=None, help="JSON file for the figures; none is written without")
-    parser.add_argument(
-        "--criteria",
-        default=None,
-        help="preset or YAML by which errors are stated; the model's own where it has any",
-    )
-    _scoring(parser)
+def _summary(command: ModuleType) -> str:
+    return (command.run.__doc__ or "").splitlines()[0]
 
 
-def _score(parser: ArgumentParser) -> None:
-    parser.add_argument("--model", default="embedded", help=MODEL)
-    parser.add_argument(
-        "--input", required=True, type=Path, help="JSONL, CSV or Parquet with id, reference and candidate"
-    )
-    parser.add_argument("--output", required=True, type=Path, help="file to write, JSONL, CSV or Parquet by its name")
-    parser.add_argument("--engine", choices=("local", "ray"), default="local", help="this process, or Ray's workers")
-    parser.add_argument("--workers", type=int, default=2, help="with ray: how many, a core each")
-    parser.add_argument("--ray-address", default=None, help="of a cluster, or auto; one is started here without")
-    _scoring(parser)
-
-
-def _scoring(parser: ArgumentParser) -> None:
-    parser.add_argument("--precision", choices=("fp32", "int8"), default="fp32", help="of the backbone; int8 is faster")
-    parser.add_argument(
-        "--too-long",
-        choices=("reject", "truncate"),
-        default="reject",
-        help="what a report over the model's limit does; both are told in its status",
+def _help() -> str:
+    rows = (f"  {name:<18}{_summary(_module(name))}" for name in COMMANDS)
+    return "\n".join(
+        (
+            "usage: radreward COMMAND [options]",
+            "",
+            "Train and use metrics that judge radiology reports. For research only.",
+            "",
+            "commands:",
+            *rows,
+            "",
+            "`radreward COMMAND --help` lists the options of a command; `radreward --version` prints the version.",
+        )
     )
 
 
-def _synthesize(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--reports", type=Path, default=None, help="file with reports to edit; without it reports are generated"
-    )
-    parser.add_argument("--column", default=None, help="column of --reports with the text, if it has no usual name")
-    parser.add_argument(
-        "--length",
-        choices=("report", "statement", "plain"),
-        default="report",
-        help="of generated texts: whole reports, single statements, from which a model learns "
-        "words faster, or a few findings in plain words, for a model that learns to read from nothing",
-    )
-    parser.add_argument("--most", type=int, default=None, help="most findings of a plain report; 4 if not given")
-    parser.add_argument("--criteria", default="radcliq-significance", help="a preset or a YAML file")
-    parser.add_argument("--groups", type=int, default=10_000, help="how many references")
-    parser.add_argument("--per-reference", type=int, default=3, help="candidates for each reference")
-    parser.add_argument("--seed", type=int, default=0, help="equal seeds make equal files")
-    parser.add_argument("--output", required=True, type=Path, help="folder for groups.parquet and its data card")
+def _option_error(text: str) -> str:
+    r"""Return the relevant line of a jsonargparse message, with the option as the user types it.
+
+    >>> _option_error('Parser key "per_reference":\n  Expected a <class \'int\'>. Got value: x')
+    '--per-reference: Expected an int but got x.'
+    >>> _option_error("the following arguments are required: output, input")
+    'Expected the options --output, --input.'
+    >>> _option_error("unrecognized arguments: --per 3")
+    'Expected a known option but got --per.'
+    """
+    if found := re.search(r"arguments are required: (.*)", text):
+        names = [f"--{name.replace('_', '-')}" for name in found[1].split(", ")]
+        return f"Expected the option{'s' * (len(names) > 1)} {', '.join(names)}."
+    if found := re.search(r"unrecognized arguments: (\S+)", text):
+        return f"Expected a known option but got {found[1]}."
+    if found := re.search(r'[Pp]arser key "(\w+)":\s+(?:- )?Expected a (.*?)\. Got value: (.*)', text, re.DOTALL):
+        option, kind, value = f"--{found[1].replace('_', '-')}", found[2], found[3].splitlines()[0]
+        if choices := re.search(r"Literal\[(.*)\]", kind):
+            names = choices[1].replace("'", "")
+            return f"{option}: Expected one of {names} but got {value}."
+        name = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", kind)
+        return f"{option}: Expected {'an' if name[0] in 'aeiou' else 'a'} {name} but got {value}."
+    return f"{' '.join(text.split())}."

@@ -1,30 +1,25 @@
-"""`radreward verify`: reports corrected by what a judge says of them, and judged again."""
+"""`radreward refine`: candidates corrected by a judge's findings, then judged and scored again."""
 
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
+from radreward.cli.console import make_console, print_paths
 from radreward.cli.errors import suppress_library_warnings, user_errors
-from radreward.cli.judge_sentences import (
-    CHAT,
+from radreward.cli.inputs import check_scorers
+from radreward.cli.judging import (
+    JudgeOptions,
     ReportPairs,
-    add_judge,
-    make_chat_model,
-    make_judge,
-    print_dry_run,
     read_report_pairs,
+    response_cache,
     resumable_rows,
     write_through,
 )
-from radreward.errors import InputError
+from radreward.cli.llm_options import LLMOptions
 
 if TYPE_CHECKING:
     from pyarrow import Schema
@@ -33,26 +28,29 @@ if TYPE_CHECKING:
     from radreward.systems.sentence_eval.judges import SentenceJudge
     from radreward.systems.sentence_eval.refinement import ReportRefiner
 
-WIDTH = 100
 
+def run(
+    *,
+    input: Path,
+    output: Path,
+    judge: JudgeOptions,
+    llm: LLMOptions,
+    scorers: Sequence[str] = ("er2score",),
+    seed: int = 0,
+) -> int:
+    """Correct candidates by a judge's findings and show whether other metrics rise.
 
-def add(parser: ArgumentParser) -> None:
-    """Its arguments."""
-    add_judge(parser)
-    parser.add_argument(
-        "--scorers", nargs="+", default=["embedded"], help="names or folders of metrics that score before and after"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the bootstrap")
-    parser.add_argument(
-        "--output", required=True, type=Path, help="file for the reports; the table is written beside it"
-    )
-
-
-def run(options: Namespace) -> int:
-    """Verify the pairs of a file; 1 where some could not be judged or corrected."""
+    Args:
+        input: JSONL, CSV or Parquet file with the columns id, reference and candidate.
+        output: File for the corrected reports; the table is written beside it.
+        judge: The judge.
+        llm: The language model of a chat judge.
+        scorers: Names or folders of metrics that score before and after.
+        seed: Seed of the bootstrap.
+    """
     with suppress_library_warnings(), user_errors(constructing=True):
         from radreward.io.tables import AtomicTableWriter
-        from radreward.scorers import load, resolve
+        from radreward.scorers import load
         from radreward.scoring.resume import check_output
         from radreward.systems.sentence_eval.refinement import ChatRefiner, RuleRefiner
         from radreward.systems.sentence_eval.refinement_study import (
@@ -61,39 +59,37 @@ def run(options: Namespace) -> int:
             write_score_changes,
         )
 
-        check_output(options.output, options.input)
-        if twice := [name for name, count in Counter(options.scorers).items() if count > 1]:
-            raise InputError(f"--scorers: Expected different metrics but {twice[0]} is there twice.")
-        for name in options.scorers:
-            resolve(name)
-        pairs = read_report_pairs(options.input)
-        if options.dry_run:
-            print("Of the first judgement; corrections ask once a pair, the second judgement as much as the first:")
-            return print_dry_run(options, pairs)
-        model = make_chat_model(options) if options.judge == CHAT else None
-        judge = make_judge(options, model)
-        reviser: ReportRefiner = ChatRefiner(model, options.max_tokens) if model else RuleRefiner()
-        known = [text for text, found in zip(pairs.references, pairs.problems, strict=True) if found is None]
-        scorers = {name: load(name).fit_references(known) for name in options.scorers}
-        made_of = {"judge": judge.fingerprint(), "scorers": {n: one.fingerprint() for n, one in scorers.items()}}
+        check_output(output, input)
+        check_scorers(scorers)
+        pairs = read_report_pairs(input)
+        if llm.dry_run:
+            print("For the first judgement; corrections send one request per pair, the second judgement as many again:")
+            judge.print_request_volume(pairs)
+            return 0
+        model = llm.load(response_cache(output)) if judge.uses_chat else None
+        sentence_judge = judge.make_judge(model)
+        refiner: ReportRefiner = ChatRefiner(model, judge.max_tokens) if model else RuleRefiner()
+        valid = [text for text, error in zip(pairs.references, pairs.errors, strict=True) if error is None]
+        loaded = {name: load(name).fit_references(valid) for name in scorers}
+        fingerprint = {
+            "judge": sentence_judge.fingerprint(),
+            "scorers": {name: scorer.fingerprint() for name, scorer in loaded.items()},
+        }
+        compute = partial(_rows, sentence_judge, refiner, loaded)
         scores: list[dict[str, tuple[float, float]]] = []
         failed: list[str] = []
-        made = resumable_rows(options, pairs, made_of, partial(_verified, pairs, judge, reviser, scorers))
-        with made as chunks, AtomicTableWriter(options.output, _schema(options.scorers)) as writer:
+        rows = resumable_rows(judge, input, output, pairs, fingerprint, compute)
+        with rows as chunks, AtomicTableWriter(output, _schema(scorers)) as writer:
             for row in write_through(writer, chunks):
-                scores.append(_scores(row, options.scorers))
+                scores.append(_complete_scores(row, scorers))
                 if not row["refined"]:
                     failed.append(f"{row['id']}: {row['status']}")
-        rows = score_changes(scores, scorers, options.seed)
-        tables = write_score_changes(rows, options.output.with_suffix(""))
-    console = Console()
-    if not console.is_terminal or console.width > WIDTH:
-        console = Console(width=WIDTH)
-    console.print(score_change_table(rows))
-    for path in (options.output, *tables):
-        console.print(str(path), soft_wrap=True, highlight=False)
+        changes = score_changes(scores, loaded, seed)
+        tables = write_score_changes(changes, output.with_suffix(""))
+    make_console().print(score_change_table(changes))
+    print_paths((path.suffix[1:], path) for path in (output, *tables))
     if failed:
-        print(f"Left out: {len(failed)} of {len(pairs.ids)} pairs; first {failed[0]}", file=sys.stderr)
+        print(f"Skipped: {len(failed)} of {len(pairs.ids)} pairs; the first is {failed[0]}", file=sys.stderr)
     return 1 if failed else 0
 
 
@@ -106,41 +102,38 @@ def _schema(scorers: Sequence[str]) -> Schema:
 
 
 def _columns(scorers: Iterable[str]) -> list[str]:
-    """Of each score that before and that after."""
+    """Return the columns of the scores before and after, of the judge and of each scorer."""
     from radreward.systems.sentence_eval.refinement_study import JUDGE_ROW
 
     return [f"{when}_{name}" for name in (JUDGE_ROW, *scorers) for when in ("before", "after")]
 
 
-def _verified(
-    pairs: ReportPairs, judge: SentenceJudge, reviser: ReportRefiner, scorers: Mapping[str, Scorer], part: slice
+def _rows(
+    judge: SentenceJudge, refiner: ReportRefiner, scorers: Mapping[str, Scorer], pairs: ReportPairs
 ) -> list[dict[str, Any]]:
-    """Rows of some pairs."""
+    """Return one row per pair."""
     from radreward.systems.sentence_eval.refinement_study import JUDGE_ROW, run_refinement_study
 
-    ids, references, candidates, problems = (
-        pairs.ids[part],
-        pairs.references[part],
-        pairs.candidates[part],
-        pairs.problems[part],
-    )
+    results = run_refinement_study(pairs.references, pairs.candidates, judge, refiner, scorers)
     rows: list[dict[str, Any]] = []
-    found = run_refinement_study(references, candidates, judge, reviser, scorers)
-    for identity, reference, candidate, why, entry in zip(ids, references, candidates, problems, found, strict=True):
-        row: dict[str, Any] = {"id": None if identity is None else str(identity)}
+    for pair_id, reference, candidate, error, result in zip(*pairs, results, strict=True):
+        row: dict[str, Any] = {"id": None if pair_id is None else str(pair_id)}
         for name, value in (("reference", reference), ("candidate", candidate)):
             row[name] = value if value is None or isinstance(value, str) else str(value)
-        row |= {"refined": entry.refined_text, "status": why or entry.status}
-        row["explanation"] = entry.judgement_before.explanation if entry.judgement_before else ""
-        row["corrections"] = [correction._asdict() for correction in entry.corrections]
-        values = [value for name in (JUDGE_ROW, *scorers) for value in entry.scores.get(name, (None, None))]
-        rows.append({**row, **dict(zip(_columns(scorers), values, strict=True))})
+        row |= {"refined": result.refined_text, "status": error or result.status}
+        row["explanation"] = result.judgement_before.explanation if result.judgement_before else ""
+        row["corrections"] = [
+            {"action": entry.action, "sentence": entry.sentence, "score": entry.judged_score}
+            for entry in result.corrections
+        ]
+        scores = [score for name in (JUDGE_ROW, *scorers) for score in result.scores.get(name, (None, None))]
+        rows.append({**row, **dict(zip(_columns(scorers), scores, strict=True))})
     return rows
 
 
-def _scores(row: Mapping[str, Any], scorers: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Before and after, of the scores that are both there."""
+def _complete_scores(row: Mapping[str, Any], scorers: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Return the scores before and after, of those that have both."""
     from radreward.systems.sentence_eval.refinement_study import JUDGE_ROW
 
-    both = {name: (row[f"before_{name}"], row[f"after_{name}"]) for name in (JUDGE_ROW, *scorers)}
-    return {name: pair for name, pair in both.items() if None not in pair}
+    pairs = {name: (row[f"before_{name}"], row[f"after_{name}"]) for name in (JUDGE_ROW, *scorers)}
+    return {name: pair for name, pair in pairs.items() if None not in pair}

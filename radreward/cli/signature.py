@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
@@ -27,9 +27,11 @@ class CommandHelpFormatter(DefaultHelpFormatter):
 
     def _get_help_string(self, action: Any) -> str:
         text: str = action.help or ""
-        if action.required or action.default in (None, False, "==SUPPRESS=="):
+        if action.required or action.default in (None, False, (), "==SUPPRESS=="):
             return f"{text} (required)" if action.required and action.option_strings else text
-        default = " ".join(map(str, action.default)) if isinstance(action.default, list) else str(action.default)
+        default = (
+            " ".join(map(str, action.default)) if isinstance(action.default, list | tuple) else str(action.default)
+        )
         return f"{text} (default: {default})".replace("%", "%%")
 
 
@@ -43,14 +45,14 @@ def _signature_options(owner: Any) -> Iterator[_Option]:
         else:
             positional = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
             text = " ".join(helps[name].split()).rstrip(".")
-            yield _Option(name, types[name], parameter.default, positional, text[:1].lower() + text[1:])
+            yield _Option(name.rstrip("_"), types[name], parameter.default, positional, text)
 
 
 def add_signature(parser: ArgumentParser, function: Callable[..., Any]) -> None:
     """Add one option per parameter of a function to a parser.
 
-    A positional-only parameter becomes a positional argument, a `bool` a flag, a `list` takes several values, and the
-    fields of a dataclass become options of their own.
+    A positional-only parameter becomes a positional argument, a `bool` a flag, a `Sequence` takes several values, and
+    the fields of a dataclass become options of their own. `from_` stands for `--from`, which Python reserves.
 
     Args:
         parser: The parser to extend.
@@ -64,8 +66,9 @@ def add_signature(parser: ArgumentParser, function: Callable[..., Any]) -> None:
             settings["required"] = True
         if option.type is bool:
             settings["action"] = "store_true"
-        elif get_origin(option.type) is list:
-            settings |= {"type": get_args(option.type)[0], "nargs": "+"}
+        elif get_origin(option.type) is Sequence:
+            nargs = "*" if option.positional and "default" in settings else "+"
+            settings |= {"type": get_args(option.type)[0], "nargs": nargs}
         else:
             settings["type"] = option.type
         if option.type is not bool and Path in (option.type, *get_args(option.type)):
@@ -80,14 +83,18 @@ def call_with_options(function: Callable[..., int], options: Namespace) -> int:
         function: The function.
         options: The parsed options, by parameter name.
     """
+    types = get_type_hints(function)
     positional, keyword = [], {}
     for name, parameter in inspect.signature(function).parameters.items():
-        kind = get_type_hints(function)[name]
-        value = (
-            kind(**{field.name: options[field.name] for field in fields(kind)}) if is_dataclass(kind) else options[name]
-        )
+        value = _value(name, types[name], options)
         if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
             positional.append(value)
         else:
             keyword[name] = value
     return function(*positional, **keyword)
+
+
+def _value(name: str, kind: Any, options: Namespace) -> Any:
+    if is_dataclass(kind) and isinstance(kind, type):
+        return kind(**{field.name: options[field.name] for field in fields(kind)})
+    return options[name.rstrip("_")]

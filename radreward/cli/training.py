@@ -1,4 +1,4 @@
-"""`radreward fit`: constructor signatures are the configuration, one function builds what it says."""
+"""Build a training run from a configuration: constructor signatures are the settings."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 from jsonargparse import Namespace
 from lightning.pytorch import Callback, Trainer
-from lightning.pytorch.callbacks import ProgressBar as Progress
+from lightning.pytorch.callbacks import ProgressBar as LightningProgressBar
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import TensorBoardLogger
 from rich import get_console
 
 from radreward.cli.errors import validate_config_files
-from radreward.criteria import Criteria
+from radreward.criteria import criteria_config
 from radreward.data.collators.reward import RewardCollator
 from radreward.data.datamodule import BaseDataModule, PairedReportDataModule
 from radreward.errors import InputError
@@ -28,22 +29,21 @@ from radreward.scorers import resolve
 
 DESCRIPTION = """Train a model: a reward model, unless `model` names another module.
 
-Settings come from --config and from --dotted.key=value, the latter winning. Everything is kept in the folder --run.
+Settings come from --config and from --dotted.key=value; the latter win. Everything is stored in the folder --run-dir.
 """
 
 IGNORED_WARNINGS = (
-    r"The '\w+' does not have many workers",  # batches are made while the model computes; `data.workers` is documented
+    r"The '\w+' does not have many workers",  # batches are prepared during a step; see `data.num_workers`
     r"The number of training batches \(\d+\) is smaller than the logging interval",
-    r"Checkpoint directory .* exists and is not empty",  # a continued run
-    r"Found \d+ module\(s\) in eval mode at the start of training",  # the frozen backbone is meant to be
-    r"You're resuming from a checkpoint that ended before the epoch ended",  # ResumableLoader keeps its place
+    r"Checkpoint directory .* exists and is not empty",  # a resumed run
+    r"Found \d+ module\(s\) in eval mode at the start of training",  # the frozen backbone
+    r"You're resuming from a checkpoint that ended before the epoch ended",  # ResumableDataLoader keeps its position
     r"The dirpath has changed from",
     r"`ModelCheckpoint\(monitor='\w+'\)` could not find",  # a run that ended before its first validation
     r"GPU available but not used",
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",
 )
-"""Warnings of libraries on which nobody who trains can act."""
-
+"""Library warnings that a user who trains cannot act on."""
 
 DEFAULT_MODEL = {
     "class_path": "radreward.modules.RewardModule",
@@ -58,56 +58,67 @@ DEFAULT_DATA = {
 }
 
 INSTANTIATOR = "lightning.pytorch.cli.instantiate_module"
+"""What Lightning builds a module with when it reloads a checkpoint."""
 
 
-class TrainingRun(NamedTuple):
-    """What a configuration describes, ready to run."""
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun:
+    """A configuration, built and ready to run.
+
+    Attributes:
+        module: The module to train.
+        data: Its data.
+        trainer: Lightning's trainer.
+        run_folder: The folder of the run.
+        checkpoint: Checkpoint to resume from.
+        init_from: Saved model with the initial weights; unused if the run is resumed.
+        overwrite: Replace an earlier run in the folder.
+        save_config: Writes the configuration to a file.
+        settings: The configuration with all defaults.
+    """
 
     module: BaseModule
     data: BaseDataModule
     trainer: Trainer
-    run: RunFolder
+    run_folder: RunFolder
     checkpoint: Path | None
-    """Where to continue from."""
-    start: Path | None
-    """The saved model whose weights to begin with, where nothing is continued."""
+    init_from: Path | None
     overwrite: bool
     save_config: Callable[[Path], None]
     settings: dict[str, Any]
-    """As in the configuration, with all defaults."""
 
     def fit(self) -> MetricTable:
-        """Train, then save the best model in the run's folder; what it achieved on the validation part.
+        """Train, save the best model in the run's folder, and return its metrics on the validation part.
 
         Raises:
-            InputError: If data, checkpoint or folder cannot be used.
-            KeyboardInterrupt: If it was stopped; `last.ckpt` in the folder can be continued.
+            InputError: If the data, the checkpoint or the folder cannot be used.
+            KeyboardInterrupt: After Ctrl-C; the run can be resumed from `last.ckpt` in its folder.
         """
         self.module.validate_setup(self.data)
         for name in ("max_steps", "max_epochs", "limit_train_batches"):
             if getattr(self.trainer, name) == 0:
                 raise InputError(f"trainer.{name}: Expected at least one step of training but got 0.")
         data, resume = self.data.file_fingerprints(), self.checkpoint is not None
-        if self.trainer.is_global_zero:  # the other processes of a run find the folder begun
-            self.run.check_startable(data, resume, self.overwrite)
-        if self.checkpoint is not None and self.checkpoint.is_file():  # of DeepSpeed's folders it sees itself what fits
+        if self.trainer.is_global_zero:  # for the other ranks the folder already exists
+            self.run_folder.check_startable(data, resume, self.overwrite)
+        if self.checkpoint is not None and self.checkpoint.is_file():  # DeepSpeed checks its folders itself
             self.module.read_checkpoint(self.checkpoint)
-        if self.start is not None:
-            self.module.load_initial_weights(self.start)
-        self.data.setup("fit")  # before anything is written: data that cannot be used leave no run behind
+        if self.init_from is not None:
+            self.module.load_initial_weights(self.init_from)
+        self.data.setup("fit")  # before anything is written, so that unusable data leave no run behind
         with warnings.catch_warnings():
             for message in IGNORED_WARNINGS:
                 warnings.filterwarnings("ignore", message)
             if self.trainer.is_global_zero:
-                self.run.create(data, resume, self.overwrite)
-                self.save_config(self.run.config)
+                self.run_folder.create(data, resume, self.overwrite)
+                self.save_config(self.run_folder.config)
                 self._log_settings()
             try:
                 self.trainer.fit(self.module, self.data, ckpt_path=self.checkpoint)
-            except SystemExit as error:  # what Lightning makes of Ctrl-C
+            except SystemExit as error:  # raised by Lightning after Ctrl-C
                 raise KeyboardInterrupt from error
-            self.trainer.save_checkpoint(self.run.last)
-            result = self.module.export(self.trainer, self.data, self.run)
+            self.trainer.save_checkpoint(self.run_folder.last)
+            result = self.module.export(self.trainer, self.data, self.run_folder)
             final = {f"final/{name}": value for name, value in result["total"].items() if value is not None}
             for logger in self.trainer.loggers:
                 logger.log_metrics(final, self.trainer.global_step)
@@ -121,105 +132,130 @@ class TrainingRun(NamedTuple):
 
 
 class TrainingCLI(LightningCLI):
-    """Parser and construction; `Training.fit` runs."""
+    """Parse the settings and construct module, data and trainer; `TrainingRun.fit` runs them."""
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
-        """What belongs to no class, and what several classes share."""
-        parser.add_argument("--run", type=str, default="runs/er2score", help="Folder of the run.")
+        """Add the settings that belong to no class, and those that several classes share."""
+        parser.add_argument("--run_dir", type=str, default="runs/er2score", help="Folder of the run.")
         parser.add_argument(
-            "--ckpt_path", type=str | None, default=None, help="Continue from `last`, `best` or the path of a file."
+            "--ckpt_path", type=str | None, default=None, help="Resume from `last`, `best` or the path of a file."
         )
         parser.add_argument(
-            "--start", type=str | None, default=None, help="Begin with the weights of a saved model: folder or name."
+            "--init_from", type=str | None, default=None, help="Saved model with the initial weights: folder or name."
         )
         parser.add_argument("--overwrite", type=bool, default=False, help="Replace an earlier run in the folder.")
-        parser.add_argument("--checkpoint_every", type=int, default=50, help="Steps between checkpoints `last`.")
+        parser.add_argument("--checkpoint_every", type=int, default=50, help="Steps between `last` checkpoints.")
         parser.add_argument(
-            "--early_stop", type=int | None, default=None, help="Stop after so many validations without a better one."
+            "--early_stop", type=int | None, default=None, help="Stop after this many validations without improvement."
         )
-        parser.add_subclass_arguments(Criteria, "criteria", required=False, help="What is judged, where anything is.")
+        parser.add_argument(
+            "--criteria", type=str | None, default=None, help="What is judged: a preset or the path of a YAML file."
+        )
         for target in ("model", "data", "data.init_args.collator"):
-            parser.link_arguments("criteria", f"{target}.init_args.criteria")
+            parser.link_arguments("criteria", f"{target}.init_args.criteria", compute_fn=criteria_config)
         parser.link_arguments("model.init_args.backbone.init_args.name", "data.init_args.collator.init_args.tokenizer")
         parser.set_defaults({"model": DEFAULT_MODEL, "data": DEFAULT_DATA})
 
     def before_instantiate_classes(self) -> None:
-        """Criteria are named once; whoever takes any needs them, and a link passes on nothing too.
+        """Check that criteria are given if a class needs them; a link passes on None silently.
 
         Raises:
-            InputError: If there are none.
+            InputError: If criteria are missing.
         """
         for part in (self.config.model, self.config.data):
             if "criteria" in part.init_args and part.init_args.criteria is None:
                 name = part.class_path.rpartition(".")[2]
-                raise InputError(f"criteria: Expected what {name} judges by, such as RadCliQ, but none are named.")
+                raise InputError(f"criteria: Expected the criteria of {name}, such as radcliq, but got none.")
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
-        """As they are given: Lightning's own looks at `sys.argv` too."""
+        """Parse the given arguments only; Lightning's own method also reads `sys.argv`."""
         self.config = parser.parse_args(args)
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
-        """The trainer, with checkpoints and logs in the run's folder."""
-        run = RunFolder(self.config.run)
+        """Return the trainer, with checkpoints and logs in the run's folder."""
+        folder = RunFolder(self.config.run_dir)
         settings: dict[str, Any] = {**self.config_init.trainer.as_dict(), **kwargs}
         if settings["val_check_interval"] == 0:
             raise InputError("trainer.val_check_interval: Expected steps, or a fraction of an epoch, but got 0.")
         if isinstance(settings["val_check_interval"], int):
-            settings["check_val_every_n_epoch"] = None  # steps are counted over epochs, however short these are
+            settings["check_val_every_n_epoch"] = None  # count steps across epochs, however short these are
         callbacks: list[Callback] = _as_list(settings["callbacks"])
-        if settings["enable_progress_bar"] is not False and not any(isinstance(c, Progress) for c in callbacks):
+        has_bar = any(isinstance(callback, LightningProgressBar) for callback in callbacks)
+        if settings["enable_progress_bar"] is not False and not has_bar:
             console = get_console()
             settings["enable_progress_bar"] = console.is_terminal or console.is_jupyter
-            callbacks.append(ProgressBar() if settings["enable_progress_bar"] else PlainTextProgress(run.folder))
+            callbacks.append(ProgressBar() if settings["enable_progress_bar"] else PlainTextProgress(folder.folder))
         settings["callbacks"] = [
-            *run.callbacks(self.model.monitor, self.config.checkpoint_every, self.config.early_stop),
+            *folder.callbacks(self.model.monitor, self.config.checkpoint_every, self.config.early_stop),
             *callbacks,
         ]
         if settings["logger"] is None or settings["logger"] is True:
-            settings["logger"] = run.logger()
+            settings["logger"] = folder.logger()
         return self.trainer_class(**settings)
 
 
-class ConfigOnlyCLI(TrainingCLI):
-    """Parses and checks, and makes nothing."""
-
-    def instantiate_classes(self) -> None:
-        """No model, no data, no trainer."""
-
-
 def build(config: str | Path | None = None, *overrides: str) -> TrainingRun:
-    """Everything that a configuration describes; the one way to make it, in notebooks and studies too.
+    """Build everything that a configuration describes; notebooks and studies use this function too.
 
     Args:
         config: A YAML file.
-        overrides: `dotted.key=value`.
+        overrides: Single settings as `dotted.key=value`.
 
     Raises:
         InputError: If the file cannot be read; names line and column.
-        ArgumentError: If a key or value does not fit; of jsonargparse.
-        ValueError: If a constructor refuses its arguments.
+        ArgumentError: If a key or value does not fit; raised by jsonargparse.
+        ValueError: If a constructor rejects its arguments.
     """
     arguments = [] if config is None else [f"--config={config}"]
     return build_from_arguments([*arguments, *(f"--{entry.removeprefix('--')}" for entry in overrides)])
 
 
-def resolve_config(arguments: Sequence[str]) -> dict[str, Any]:
-    """What a command line of `fit` says, with all defaults; nothing is made of it. Raises as `build` does."""
-    cli = _cli(ConfigOnlyCLI, arguments)
-    settings: dict[str, Any] = yaml.safe_load(cli.parser.dump(cli.config, skip_link_targets=False, skip_unset=False))
-    return settings
+def build_from_arguments(arguments: Sequence[str]) -> TrainingRun:
+    """Build everything that a command line of `fit` describes; see `build`.
+
+    Args:
+        arguments: The command line.
+    """
+    cli = _parse(arguments)
+    folder = RunFolder(cli.config.run_dir)
+    checkpoint = None if cli.config.ckpt_path is None else folder.resolve_checkpoint(cli.config.ckpt_path)
+    init_from = _init_from(cli.config.init_from) if cli.config.init_from and checkpoint is None else None
+
+    stored: Namespace = cli.config.clone()
+    stored.ckpt_path, stored.overwrite = None, False
+    stored.pop("config", None)
+    settings = yaml.safe_load(cli.parser.dump(stored, skip_link_targets=False, skip_unset=False))
+    # `load_from_checkpoint` builds the module from these settings.
+    cli.model.save_hyperparameters({**settings["model"]["init_args"], "_instantiator": INSTANTIATOR}, logger=False)
+
+    def save_config(path: Path) -> None:
+        cli.parser.save(stored, path, skip_unset=False, overwrite=True)
+
+    return TrainingRun(
+        module=cli.model,
+        data=cli.datamodule,
+        trainer=cli.trainer,
+        run_folder=folder,
+        checkpoint=checkpoint,
+        init_from=init_from,
+        overwrite=cli.config.overwrite,
+        save_config=save_config,
+        settings=settings,
+    )
 
 
-def _cli(kind: type[TrainingCLI], arguments: Sequence[str]) -> TrainingCLI:
+def _parse(arguments: Sequence[str]) -> TrainingCLI:
     if os.getcwd() not in sys.path:  # so that `class_path: experiments.my_loss.MyLoss` is found
         sys.path.insert(0, os.getcwd())
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     logging.getLogger("lightning.fabric").setLevel(logging.WARNING)
+    arguments = [_with_underscores(entry) for entry in arguments]
     validate_config_files(arguments)
     with warnings.catch_warnings():
-        # Lightning calls by their old names what jsonargparse has renamed.
+        # Lightning uses names that jsonargparse has deprecated.
         warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.|jsonargparse\.")
-        return kind(
+        parser = {"prog": "radreward fit", "description": DESCRIPTION, "exit_on_error": False, "allow_abbrev": False}
+        return TrainingCLI(
             BaseModule,
             BaseDataModule,
             subclass_mode_model=True,
@@ -227,40 +263,26 @@ def _cli(kind: type[TrainingCLI], arguments: Sequence[str]) -> TrainingCLI:
             save_config_callback=None,
             seed_everything_default=0,
             trainer_defaults={"num_sanity_val_steps": 0, "log_every_n_steps": 10, "enable_model_summary": False},
-            parser_kwargs={"prog": "radreward fit", "description": DESCRIPTION, "exit_on_error": False},
-            args=list(arguments),
+            parser_kwargs=parser,
+            args=arguments,
             run=False,
-            load_from_checkpoint_support=False,  # of Lightning's making, which asks `RewardModule` to take part
+            load_from_checkpoint_support=False,  # it requires `RewardModule` to take part
             auto_configure_optimizers=False,
         )
 
 
-def build_from_arguments(arguments: Sequence[str]) -> TrainingRun:
-    """As `build`, from a command line."""
-    cli = _cli(TrainingCLI, arguments)
-    run = RunFolder(cli.config.run)
-    checkpoint = None if cli.config.ckpt_path is None else run.resolve_checkpoint(cli.config.ckpt_path)
-    start = _init_from(cli.config.start) if cli.config.start and checkpoint is None else None
-
-    kept: Namespace = cli.config.clone()
-    kept.ckpt_path, kept.overwrite = None, False
-    kept.pop("config", None)
-    settings = yaml.safe_load(cli.parser.dump(kept, skip_link_targets=False, skip_unset=False))
-    # So that `load_from_checkpoint` builds from these settings.
-    cli.model.save_hyperparameters({**settings["model"]["init_args"], "_instantiator": INSTANTIATOR}, logger=False)
-
-    def save_config(path: Path) -> None:
-        cli.parser.save(kept, path, skip_unset=False, overwrite=True)
-
-    return TrainingRun(
-        cli.model, cli.datamodule, cli.trainer, run, checkpoint, start, cli.config.overwrite, save_config, settings
-    )
+def _with_underscores(argument: str) -> str:
+    """Return an argument with its option as a setting's name: `--run-dir=a-b` is `--run_dir=a-b`."""
+    if not argument.startswith("--"):
+        return argument
+    name, equals, value = argument[2:].partition("=")
+    return f"--{name.replace('-', '_')}{equals}{value}"
 
 
 def _init_from(name: str) -> Path:
     folder = resolve(name)[1]
     if folder is None:
-        raise InputError(f"--start: Expected a model that was trained and saved, which {name!r} is not.")
+        raise InputError(f"--init-from: Expected a saved trained model but {name!r} has no weights.")
     return folder
 
 

@@ -1,9 +1,8 @@
-"""`radreward tune`: run a study, or join one."""
+"""`radreward tune`: run an Optuna study, or join a running one."""
 
 from __future__ import annotations
 
 import io
-from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from radreward.cli.console import print_paths
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.errors import InputError
 
@@ -19,54 +19,59 @@ if TYPE_CHECKING:
     from radreward.tuning import TrialRunner
 
 
-def add(parser: ArgumentParser) -> None:
-    """Its arguments."""
-    parser.add_argument("--config", required=True, type=Path, help="file of the study")
-    parser.add_argument("--base", type=Path, default=None, help="configuration of fit, in the place of the study's own")
-    parser.add_argument("--trials", type=int, default=None, help="in total, in the place of the study's own number")
-    parser.add_argument("--run", type=Path, default=None, help="folder; runs/<name of the study> where none is given")
-    parser.add_argument(
-        "--storage",
-        default=None,
-        help="URL of a database, or journal:PATH, for several workers; study.db in the folder where none is given",
-    )
-    parser.add_argument("--overwrite", action="store_true", help="delete a study of this name and its trials first")
-    parser.add_argument("settings", nargs="*", metavar="dotted.key=value", help="settings of fit for every trial")
+def run(
+    overrides: Sequence[str] = (),
+    /,
+    *,
+    config: Path,
+    base: Path | None = None,
+    trials: int | None = None,
+    run_dir: Path | None = None,
+    storage: str | None = None,
+    overwrite: bool = False,
+) -> int:
+    """Search the settings of fit with Optuna; several workers may share a study.
 
-
-def run(options: Namespace) -> int:
-    """Run trials until the study has all, then show them and where everything lies."""
-    if not options.config.is_file():
-        raise InputError(f"{options.config}: Expected a study but there is no such file.")
+    Args:
+        overrides: Settings of fit for every trial, as dotted.key=value.
+        config: YAML file of the study.
+        base: Configuration of fit, instead of the study's own.
+        trials: Total number of trials, instead of the study's own.
+        run_dir: Folder of the study; by default runs/NAME, with the name of the study.
+        storage: URL of a database, or journal:PATH, for several workers; by default study.db in the folder.
+        overwrite: Delete a study of the same name and its trials first.
+    """
+    if not config.is_file():
+        raise InputError(f"{config}: Expected a study but there is no such file.")
     with suppress_library_warnings(), user_errors():
         import matplotlib as mpl
 
         from radreward.tuning import best_model_location, load_study_config, run_study, trial_table, write_study_results
 
-        mpl.use("agg")  # nothing is shown, all is written
-        settings = load_study_config(options.config, options.base, options.trials, options.settings)
-        folder = options.run or Path("runs") / settings.study
-        study = run_study(settings, fit_runner(), folder, options.storage, options.overwrite)
-        console = Console()
-        console.print(trial_table(study, settings))
-        found = write_study_results(study, settings, fit_runner(), folder)
-    for name, path in (
-        ("best settings", found.best),
-        ("best model", best_model_location(study)),
-        ("all trials", found.trials),
-        ("importances", found.importances),
-        ("plots", f"{found.page}, {found.plots}"),
-        ("logs", f"tensorboard --logdir {folder}"),
-    ):
-        console.print(f"{name:<14} {path}", soft_wrap=True, highlight=False)
+        mpl.use("agg")  # plots are written, never shown
+        settings = load_study_config(config, base, trials, list(overrides))
+        folder = run_dir or Path("runs") / settings.study
+        study = run_study(settings, fit_runner(), folder, storage, overwrite)
+        Console().print(trial_table(study, settings))
+        results = write_study_results(study, settings, fit_runner(), folder)
+    print_paths(
+        (
+            ("best settings", results.best),
+            ("best model", best_model_location(study)),
+            ("all trials", results.trials),
+            ("importances", results.importances),
+            ("plots", f"{results.page}, {results.plots}"),
+            ("logs", f"tensorboard --logdir {folder}"),
+        )
+    )
     return 0
 
 
 def fit_runner() -> TrialRunner:
-    """Trials that do what `radreward fit` does."""
+    """Return a runner whose trials do what `radreward fit` does."""
     from radreward.tuning import TrialRunner
 
-    return TrialRunner(_build, _describe)
+    return TrialRunner(_build, _dump_config)
 
 
 def _build(base: Path, settings: Sequence[str]) -> TrainingRun:
@@ -76,8 +81,8 @@ def _build(base: Path, settings: Sequence[str]) -> TrainingRun:
         return build(base, *settings)
 
 
-def _describe(base: Path, settings: Sequence[str]) -> str:
-    """All settings as YAML, from parsing alone: a backbone of billions of weights is not made to check its name."""
+def _dump_config(base: Path, settings: Sequence[str]) -> str:
+    """Return all settings as YAML from parsing alone, without building a backbone of billions of weights."""
     from radreward.cli.training import build
 
     printed = io.StringIO()
@@ -85,6 +90,6 @@ def _describe(base: Path, settings: Sequence[str]) -> str:
         try:
             with redirect_stdout(printed):
                 build(base, *settings, "print_config")
-        except SystemExit:  # what printing ends with
+        except SystemExit:  # raised after printing
             return printed.getvalue()
-    raise AssertionError("--print_config ends what it is given to")
+    raise AssertionError("--print_config ends the process")

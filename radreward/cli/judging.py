@@ -1,0 +1,206 @@
+"""Sentence judges for the commands that use one: options, reading pairs, resumable rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from radreward.errors import InputError
+
+if TYPE_CHECKING:
+    from radreward.io.tables import AtomicTableWriter
+    from radreward.llm import ChatModel
+    from radreward.systems.sentence_eval.judges import ChatJudge, RelationJudge, SentenceJudge
+
+CHAT = "chat"
+CHUNK_SIZE = 256
+"""Pairs that are judged together and stored."""
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """Which judge is used, and how a language model is asked.
+
+    Args:
+        judge: `embedded`, the folder of a trained judge or of its run, or `chat` for a language model.
+        instruction: With chat: the instruction of the prompt.
+        shots: With chat: number of examples in the prompt.
+        examples: With chat: YAML file of examples; by default those of the package.
+        no_explanation: With chat: ask for no explanation.
+        repetitions: With chat: number of answers per pair, which are averaged.
+        temperature: With chat: sampling temperature.
+        max_tokens: With chat: largest number of tokens in an answer.
+    """
+
+    judge: str = "embedded"
+    instruction: Literal["simplistic", "detailed"] = "detailed"
+    shots: int = 5
+    examples: Path | None = None
+    no_explanation: bool = False
+    repetitions: int = 3
+    temperature: float = 1.0
+    max_tokens: int = 4096
+
+    @property
+    def uses_chat(self) -> bool:
+        """True if a language model judges."""
+        return self.judge == CHAT
+
+    def make_judge(self, model: ChatModel | None) -> SentenceJudge:
+        """Return the judge.
+
+        Args:
+            model: The language model of a chat judge; None for any other.
+
+        Raises:
+            InputError: If there is no such judge.
+            ValueError: If a number is out of range.
+        """
+        return load_judge(self.judge, CHAT) if model is None else self._chat_judge(model)
+
+    def print_request_volume(self, pairs: ReportPairs) -> None:
+        """Print how many requests and tokens a chat judge would send.
+
+        Args:
+            pairs: The pairs to judge.
+
+        Raises:
+            InputError: If the judge is no language model.
+        """
+        from radreward.llm import DryRunChatModel, estimate_volume
+        from radreward.text.sentence_splitter import split_sentences
+
+        if not self.uses_chat:
+            raise InputError("--dry-run: Expected --judge chat: other judges send no requests.")
+        valid = [index for index, error in enumerate(pairs.errors) if error is None]
+        sides = [[split_sentences(side[index]) for index in valid] for side in (pairs.references, pairs.candidates)]
+        print(estimate_volume(self._chat_judge(DryRunChatModel()).build_requests(*sides)))
+        print("Dry run: nothing was sent. Every request contains two whole reports.")
+
+    def _chat_judge(self, model: ChatModel) -> ChatJudge:
+        from radreward.systems.sentence_eval.judges import ChatJudge
+        from radreward.systems.sentence_eval.prompt import SentencePrompt
+
+        prompt = SentencePrompt(self.instruction, self.shots, not self.no_explanation, self.examples)
+        return ChatJudge(model, prompt, self.repetitions, self.temperature, self.max_tokens)
+
+
+def load_judge(name: str, *alternatives: str) -> RelationJudge:
+    """Return a trained judge.
+
+    Args:
+        name: `embedded`, or the folder of a judge or of a run.
+        alternatives: Other values of the option, for the error message.
+
+    Raises:
+        InputError: If there is no such judge.
+    """
+    from radreward.systems.sentence_eval.artifact import CONFIG
+    from radreward.systems.sentence_eval.judges import RelationJudge
+    from radreward.systems.sentence_eval.judges.relation_judge import EMBEDDED_JUDGE
+
+    if name != EMBEDDED_JUDGE and not Path(name).is_dir():
+        expected = ", ".join((EMBEDDED_JUDGE, *alternatives))
+        raise InputError(f"--judge: Expected {expected} or the folder of a judge but got {name!r}.")
+    model_folder = Path(name, "model")  # of a run
+    return RelationJudge.from_pretrained(model_folder if (model_folder / CONFIG).is_file() else name)
+
+
+class ReportPairs(NamedTuple):
+    """Pairs of reports in the order of their file; an unreadable side is None or the original value."""
+
+    ids: list[Any]
+    references: list[Any]
+    candidates: list[Any]
+    errors: list[str | None]
+    """Per pair: why it cannot be judged, or None."""
+
+    def part(self, rows: slice) -> ReportPairs:
+        """Return a range of the pairs."""
+        return ReportPairs(self.ids[rows], self.references[rows], self.candidates[rows], self.errors[rows])
+
+
+def read_report_pairs(path: Path) -> ReportPairs:
+    """Read the pairs of a file.
+
+    Args:
+        path: JSONL, CSV or Parquet with the columns id, reference and candidate.
+
+    Raises:
+        InputError: If the file cannot be read, has no readable row, or lacks a column.
+    """
+    from radreward.io.tables import read_rows
+    from radreward.scorers.base import validate_pair
+
+    pairs, readable = ReportPairs([], [], [], []), False
+    for row in (row for batch in read_rows(path) for row in batch):
+        for name in ("id", "reference", "candidate"):
+            if not row.error and name not in row.values:
+                raise InputError(f"{path}, row {row.number}: Expected a column {name!r} but it is missing.")
+        readable = readable or row.error is None
+        pairs.ids.append(row.values.get("id", f"row {row.number}"))
+        for side, name in ((pairs.references, "reference"), (pairs.candidates, "candidate")):
+            side.append(None if row.error else row.values[name])
+        error = validate_pair(pairs.references[-1], pairs.candidates[-1])
+        pairs.errors.append(row.error or (error.reason if error else None))
+    if not pairs.ids:
+        raise InputError(f"{path}: Expected at least one row but the file is empty.")
+    if not readable:
+        raise InputError(f"{path}: Expected at least one readable row but got none; row 1: {pairs.errors[0]}.")
+    return pairs
+
+
+@contextmanager
+def resumable_rows(
+    judge: JudgeOptions,
+    source: Path,
+    output: Path,
+    pairs: ReportPairs,
+    fingerprint: Mapping[str, Any],
+    compute: Callable[[ReportPairs], list[dict[str, Any]]],
+) -> Iterator[Iterable[list[dict[str, Any]]]]:
+    """Compute the rows of an output chunk by chunk; chunks of an interrupted run are reused.
+
+    A language model is asked about all pairs at once, because its responses are cached one by one.
+
+    Args:
+        judge: The judge.
+        source: The input file.
+        output: The file that the block writes.
+        pairs: The pairs of the input.
+        fingerprint: What the rows depend on beside the input.
+        compute: Returns one row per pair.
+    """
+    if judge.uses_chat:
+        yield [compute(pairs)]
+        return
+    from radreward.data.records import file_fingerprint
+    from radreward.scoring.resume import ChunkStore, compute_missing
+
+    chunks = ChunkStore(output, {"input": file_fingerprint(source), **fingerprint, "chunk": CHUNK_SIZE})
+
+    def compute_part(rows: slice) -> list[dict[str, Any]]:
+        return compute(pairs.part(rows))
+
+    yield compute_missing(chunks, output, len(pairs.ids), CHUNK_SIZE, "judged", compute_part)
+    chunks.remove()  # the block has written the output
+
+
+def write_through(writer: AtomicTableWriter, chunks: Iterable[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """Yield rows after writing them.
+
+    Args:
+        writer: The open table.
+        chunks: Rows, chunk by chunk.
+    """
+    for rows in chunks:
+        writer.write(rows)
+        yield from rows
+
+
+def response_cache(output: Path) -> Path:
+    """Return the file beside an output that caches the responses of a language model."""
+    return output.with_name(f"{output.name}.answers.sqlite")

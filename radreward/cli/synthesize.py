@@ -1,0 +1,54 @@
+"""`radreward synthesize`: training groups with exactly counted errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from radreward.cli.errors import suppress_library_warnings, user_errors, warn_overwrite
+
+
+def run(
+    *,
+    output: Path,
+    reports: Path | None = None,
+    text_column: str | None = None,
+    granularity: Literal["report", "statement", "plain"] = "report",
+    max_findings: int | None = None,
+    criteria: str = "radcliq-significance",
+    groups: int = 10_000,
+    per_reference: int = 3,
+    seed: int = 0,
+) -> int:
+    """Generate training groups with exactly counted errors, from your reports or from a grammar.
+
+    Args:
+        output: Folder for groups.parquet and its data card.
+        reports: File with reports to perturb; by default a grammar generates the references.
+        text_column: Column of --reports with the text, if it has no usual name.
+        granularity: Kind of the generated texts: whole reports; single statements, from which a model learns words
+            faster; or a few findings in plain words, for a decoder that starts from random weights.
+        max_findings: Largest number of findings in a plain report; 4 by default.
+        criteria: Preset or YAML file of the criteria by which errors are counted.
+        groups: Number of references.
+        per_reference: Candidates per reference.
+        seed: Seed; equal seeds give equal files.
+    """
+    with suppress_library_warnings(), user_errors(constructing=True):
+        from radreward.criteria import load_criteria
+        from radreward.synthesis import synthesize_files
+
+        warn_overwrite(output / "groups.parquet")
+        path = synthesize_files(
+            output,
+            load_criteria(criteria),
+            groups,
+            per_reference,
+            seed,
+            reports,
+            text_column,
+            granularity,
+            max_findings,
+        )
+    print(f"Groups: {path}, with a data card beside them.")
+    return 0
