@@ -21,9 +21,10 @@ from radreward.criteria import Criteria
 from radreward.data.collators.base import Collator
 from radreward.data.length_buckets import LengthBucketSampler, ResumableDataLoader
 from radreward.data.pairing import make_pairs
-from radreward.data.records import GROUP_SCHEMA, file_fingerprint, read_groups
+from radreward.data.records import GROUP_SCHEMA, read_groups
 from radreward.data.split import is_held_out, normalize_text
 from radreward.errors import InputError
+from radreward.io.artifacts import file_fingerprint
 from radreward.types import Candidate, ReportGroup
 
 logger = logging.getLogger(__name__)

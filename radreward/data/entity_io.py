@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from radreward.data.records import RowError, text_field
 from radreward.errors import InputError
 from radreward.io.tables import is_valid_utf8, write_table
+from radreward.io.validated_rows import RowError, text_field
 from radreward.types import ENTITY_TYPES, Entity
 
 ENTITY_SCHEMA = pa.schema(

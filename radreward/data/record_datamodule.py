@@ -10,9 +10,9 @@ from torch.utils.data import Dataset
 
 from radreward.data.datamodule import BaseDataModule
 from radreward.data.length_buckets import LengthBucketSampler, ResumableDataLoader
-from radreward.data.records import file_fingerprint
 from radreward.data.split import is_held_out
 from radreward.errors import InputError
+from radreward.io.artifacts import file_fingerprint
 
 T = TypeVar("T")
 

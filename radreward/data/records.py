@@ -15,6 +15,7 @@ import pyarrow as pa
 from radreward.criteria import Criteria, CriteriaError
 from radreward.errors import InputError
 from radreward.io.tables import TableRow, arrow_rows, is_valid_utf8, read_rows, write_table
+from radreward.io.validated_rows import RowError, text_field
 from radreward.types import Candidate, ReportGroup
 
 GROUP_SCHEMA = pa.schema(
@@ -30,10 +31,6 @@ GROUP_SCHEMA = pa.schema(
 
 FLAT_COLUMNS = frozenset({"id", "group", "reference", "candidate", "system"})
 """Columns of a flat row beside the criteria."""
-
-
-class RowError(ValueError):
-    """What is wrong with a row; the reader adds file and row."""
 
 
 def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[ReportGroup]:
@@ -98,43 +95,6 @@ def write_groups(path: str | Path, groups: Iterable[ReportGroup]) -> None:
         for group in groups
     )
     write_table(path, GROUP_SCHEMA, rows)
-
-
-def text_field(values: Mapping[str, Any], name: str, allow_integer: bool = False) -> str:
-    """A text of a row that is not empty; with `number`, an integer is read as text.
-
-    Raises:
-        RowError: If it is missing, no text, or empty.
-    """
-    if name not in values:
-        raise RowError(f"field {name!r}: expected a column of this name")
-    value = values[name]
-    if allow_integer and isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if not isinstance(value, str):
-        raise RowError(f"field {name!r}: expected a text but got {value!r}")
-    if not value.strip():
-        raise RowError(f"field {name!r}: expected a text that is not empty")
-    if not is_valid_utf8(value):
-        raise RowError(f"field {name!r}: expected UTF-8 text")
-    return value
-
-
-def file_fingerprint(path: str | Path) -> str:
-    """sha256 of a file, or of the names and contents of all files of a folder."""
-    digest = hashlib.sha256()
-    root = Path(path)
-    for file in sorted(root.rglob("*")) if root.is_dir() else [root]:
-        if file.is_file():
-            digest.update(str(file.relative_to(root)).encode() + b"\0")
-            try:
-                with file.open("rb") as stream:
-                    digest.update(hashlib.file_digest(stream, "sha256").digest())
-            except OSError as error:
-                raise InputError(f"{file}: cannot be read ({error.strerror}).") from error
-        elif not root.exists():
-            raise InputError(f"{path}: cannot be read (No such file or directory).")
-    return digest.hexdigest()
 
 
 def _read_any_rows(path: str | Path) -> Iterator[TableRow]:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from radreward.data.records import RowError
 from radreward.errors import InputError
 from radreward.io.tables import is_valid_utf8, read_rows, write_table
+from radreward.io.validated_rows import RowError
 from radreward.systems.sentence_eval.few_shot import SCORES
 
 RELATION_SCHEMA = pa.schema(

@@ -1,4 +1,4 @@
-"""Folders that are written whole or not at all."""
+"""Folders that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,31 +13,36 @@ from radreward.errors import InputError
 
 @contextmanager
 def atomic_folder(folder: str | Path, marker_files: Collection[str], description: str) -> Iterator[Path]:
-    """A scratch folder that takes the place of `folder`, and of an older one there, when the block ends well.
+    """Yield a scratch folder that replaces `folder` if the block ends without an error.
+
+    An `InputError` of the block names files in `folder` instead of the scratch folder.
 
     Args:
-        folder: Where to.
-        known: Files by one of which an older folder is known that may be replaced.
-        holds: What such a folder holds, for the message.
+        folder: The folder to write.
+        marker_files: Names of files; an existing folder with any of them may be replaced.
+        description: What such a folder holds, for messages.
 
     Raises:
         InputError: If the folder holds something else.
 
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     with new_folder(Path(place, "model"), {"config.json"}, "a model") as new:
-    ...         _ = Path(new, "config.json").write_text("{}")
-    ...     os.listdir(Path(place, "model"))
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     with atomic_folder(Path(parent, "model"), {"config.json"}, "a model") as scratch:
+    ...         _ = Path(scratch, "config.json").write_text("{}")
+    ...     os.listdir(Path(parent, "model"))
     ['config.json']
     """
     folder = Path(folder)
-    ours = any((folder / name).is_file() for name in marker_files)
-    if folder.exists() and not ours and (folder.is_file() or any(folder.iterdir())):
+    replaceable = any((folder / name).is_file() for name in marker_files)
+    if folder.exists() and not replaceable and (folder.is_file() or any(folder.iterdir())):
         raise InputError(f"{folder}: Expected a folder that is new, empty or holds {description}.")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
         new, old = Path(scratch, "new"), Path(scratch, "old")
         new.mkdir()
-        yield new
+        try:
+            yield new
+        except InputError as error:
+            raise InputError(str(error).replace(str(new), str(folder))) from error
         if folder.exists():
             os.replace(folder, old)
         os.replace(new, folder)

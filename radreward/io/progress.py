@@ -1,82 +1,64 @@
-"""How far a run over a file is: a bar where there is a terminal, elsewhere a line now and then."""
+"""Progress on standard error: bars on a terminal, otherwise one line per minute."""
 
 from __future__ import annotations
 
+import math
 import sys
 import time
-from pathlib import Path
+from collections.abc import Collection, Iterator
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+T = TypeVar("T")
+
+
+def print_line(text: str) -> None:
+    """Print a line on standard error at once."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def format_time_left(seconds: float) -> str:
+    """Return a remaining time in minutes.
+
+    >>> format_time_left(150)
+    '2 min left'
+    """
+    return f"{seconds / 60:.0f} min left"
 
 
 class ProgressReporter:
-    """Counts rows on the standard error.
+    """Progress of one or several tasks, as a context manager.
 
     Args:
-        rows: How many there are.
-        output: Where they go; told at the start.
-        done: Rows that an earlier run had done.
-        show: Whether anything is shown.
-        every: Seconds between two lines.
-        word: What is done with the rows.
+        enabled: False shows nothing.
+        interval: Seconds between two lines of a task, without a terminal.
+
+    >>> with ProgressReporter(enabled=False) as progress:
+    ...     task = progress.add_task("scored", total=10, unit="rows")
+    ...     progress.advance(task, 10)
     """
 
-    def __init__(
-        self,
-        total: int,
-        output: Path,
-        completed: int = 0,
-        enabled: bool = True,
-        interval: float = 60.0,
-        description: str = "scored",
-    ) -> None:
-        self.total, self.output, self.completed, self.interval, self.description = (
-            total,
-            output,
-            completed,
-            interval,
-            description,
-        )
+    def __init__(self, enabled: bool = True, interval: float = 60.0) -> None:
+        self.interval = interval
         console = Console(stderr=True)
-        bar = console.is_terminal or console.is_jupyter
-        self._plain_text = enabled and not bar
-        columns = (
-            TextColumn(description),
+        is_terminal = console.is_terminal or console.is_jupyter
+        self._prints_lines = enabled and not is_terminal
+        self._bars = Progress(
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[speed]} rows/s"),
+            TextColumn("{task.fields[speed]}"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not (enabled and is_terminal),
         )
-        self._bar = Progress(*columns, TimeRemainingColumn(), console=console, disable=not (enabled and bar))
-        self._task = self._bar.add_task(description, total=total, completed=completed, speed="-")
 
     def __enter__(self) -> Self:
-        self._started = self._last_printed = time.monotonic()
-        self._advanced = 0
-        self._bar.start()
-        if self._plain_text:
-            self._print_line(f"into {self.output}")
+        self._bars.start()
         return self
-
-    def advance(self, rows: int) -> None:
-        """Rows were done."""
-        self._advanced += rows
-        now = time.monotonic()
-        speed = self._advanced / (now - self._started)
-        self._bar.update(self._task, advance=rows, speed=f"{speed:.1f}")
-        if self._plain_text and now - self._last_printed >= self.interval:
-            left = (self.total - self.completed - self._advanced) / speed / 60
-            self._print_line(f"{speed:.3g} rows/s, {left:.0f} min left")
-
-    def _print_line(self, text: str) -> None:
-        self._last_printed = time.monotonic()
-        print(
-            f"{self.description} {self.completed + self._advanced} of {self.total} rows: {text}",
-            file=sys.stderr,
-            flush=True,
-        )
 
     def __exit__(
         self,
@@ -84,4 +66,57 @@ class ProgressReporter:
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._bar.stop()
+        self._bars.stop()
+
+    def add_task(
+        self, description: str, total: int | None = None, completed: int = 0, unit: str = "rows", note: str = ""
+    ) -> TaskID:
+        """Start a task.
+
+        Args:
+            description: Label of its bar and lines.
+            total: Number of units; None shows a bar without an end, and no lines.
+            completed: Units that an earlier run completed.
+            unit: Plural noun for what is counted.
+            note: End of a first line, such as where results are written; if empty, there is no first line.
+        """
+        now = time.monotonic()
+        fields = {
+            "initial": completed,
+            "unit": unit,
+            "started": now,
+            "printed": now if note else -math.inf,
+            "speed": "",
+        }
+        task = self._bars.add_task(description, total=total, completed=completed, **fields)
+        if note:
+            self._print(task, note)
+        return task
+
+    def describe(self, task: TaskID, description: str) -> None:
+        """Change the description of a task."""
+        self._bars.update(task, description=description)
+
+    def advance(self, task: TaskID, units: int = 1) -> None:
+        """Count completed units."""
+        self._bars.update(task, advance=units)
+        state, now = self._bars.tasks[self._bars.task_ids.index(task)], time.monotonic()
+        speed = (state.completed - state.fields["initial"]) / max(now - state.fields["started"], 1e-9)
+        self._bars.update(task, speed=f"{speed:.1f} {state.fields['unit']}/s")
+        if state.total is not None and (state.finished or now - state.fields["printed"] >= self.interval):
+            self._bars.update(task, printed=now)
+            left = format_time_left((state.total - state.completed) / speed) if speed else "speed unknown"
+            self._print(task, f"{speed:.3g} {state.fields['unit']}/s, {left}")
+
+    def track(self, values: Collection[T], description: str, unit: str = "steps") -> Iterator[T]:
+        """Yield each value and count it once the next one is requested."""
+        task = self.add_task(description, len(values), unit=unit)
+        for value in values:
+            yield value
+            self.advance(task)
+
+    def _print(self, task: TaskID, text: str) -> None:
+        if self._prints_lines:
+            state = self._bars.tasks[self._bars.task_ids.index(task)]
+            counts = f"{state.completed:.0f} of {state.total:.0f} {state.fields['unit']}" if state.total else ""
+            print_line(f"{state.description}: {counts}, {text}")

@@ -1,10 +1,11 @@
-"""Rows of JSONL, CSV and Parquet files, read in batches and written whole or not at all."""
+"""Rows of JSONL, CSV and Parquet files: read in batches, written completely or not at all."""
 
 from __future__ import annotations
 
 import csv
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, islice
 from pathlib import Path
@@ -18,54 +19,55 @@ from radreward.errors import InputError
 
 TABLE_SUFFIXES = (".jsonl", ".csv", ".parquet")
 UNCLOSED_QUOTE_ERROR = "unexpected end of data"
-"""What `csv` says of a quote that runs to the end of the file, rows and all."""
+"""Message of `csv` for a quote that is never closed."""
 
 
 class TableRow(NamedTuple):
-    """One row of a file, numbered from 1, a header not counted; `problem` says why it cannot be used."""
+    """A row of a file."""
 
     number: int
+    """From 1; a header is not counted."""
     values: dict[str, Any]
     error: str | None = None
+    """Why the row is unreadable."""
 
 
 def table_suffix(path: str | Path) -> str:
-    """The format of a path.
+    """Return the suffix of a path in lower case.
 
     Raises:
-        InputError: If it is none of `FORMATS`.
+        InputError: If it is none of `TABLE_SUFFIXES`.
 
-    >>> extension("a/pairs.JSONL")
+    >>> table_suffix("a/pairs.JSONL")
     '.jsonl'
     """
     suffix = Path(path).suffix.lower()
     if suffix not in TABLE_SUFFIXES:
-        raise InputError(
-            f"{path}: expected a name that ends with {', '.join(TABLE_SUFFIXES)} but got {suffix or 'none'!r}."
-        )
+        expected = ", ".join(TABLE_SUFFIXES)
+        raise InputError(f"{path}: expected a name that ends with {expected} but got {suffix or 'none'!r}.")
     return suffix
 
 
 def read_rows(path: str | Path, batch_size: int = 1024) -> Iterator[list[TableRow]]:
-    """The rows of a file in order, batch by batch; a row that is broken is yielded with its problem.
+    """Yield the rows of a file in order, in batches; an unreadable row has an `error`.
 
-    Memory is that of one batch (Parquet: of one page more).
+    Memory is that of one batch (Parquet: and one page).
 
     Raises:
-        InputError: If the file as a whole cannot be read: missing, of another format, truncated.
+        InputError: If the file is missing, truncated or of another format.
     """
-    kind = table_suffix(path)
-    reader = {".jsonl": _read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}[kind]
+    suffix = table_suffix(path)
+    reader = {".jsonl": _read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}[suffix]
     try:
         rows = reader(Path(path), batch_size)
         while batch := list(islice(rows, batch_size)):
             yield batch
     except (OSError, pa.ArrowException, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read as {kind[1:]} ({_error_reason(error)}).") from error
+        raise InputError(f"{path}: cannot be read as {suffix[1:]} ({_error_reason(error)}).") from error
 
 
 def count_rows(path: str | Path) -> int | None:
-    """How many rows a file has where its footer says so (Parquet), else None."""
+    """Return the number of rows of a Parquet file from its footer, None for other formats."""
     if table_suffix(path) != ".parquet":
         return None
     try:
@@ -98,43 +100,43 @@ def _parse_json_row(number: int, line: bytes) -> TableRow:
 
 
 def _read_csv(path: Path, batch_size: int) -> Iterator[TableRow]:
-    csv.field_size_limit(2**31 - 1)  # the default of 128 KiB is no limit of ours
+    csv.field_size_limit(2**31 - 1)  # the default is 128 KiB
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         reader = csv.DictReader(file, strict=True)
         names = reader.fieldnames or []
         if not all(map(is_valid_utf8, names)):
             raise InputError(f"{path}: expected a header in UTF-8.")
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise InputError(f"{path}: expected a header of different columns but {twice[0]!r} is there twice.")
+        if duplicates := [name for name in names if names.count(name) > 1]:
+            raise InputError(f"{path}: expected a header of different columns but got {duplicates[0]!r} twice.")
         for number in count(1):
             try:
                 yield _parse_csv_row(number, next(reader))
             except StopIteration:
                 return
-            except csv.Error as error:  # the reader goes on with the next line
-                what = "a quote is never closed" if str(error) == UNCLOSED_QUOTE_ERROR else error
-                yield TableRow(number, {}, f"expected CSV ({what})")
+            except csv.Error as error:  # the reader resumes at the next line
+                cause = "a quote is never closed" if str(error) == UNCLOSED_QUOTE_ERROR else error
+                yield TableRow(number, {}, f"expected CSV ({cause})")
 
 
 def _parse_csv_row(number: int, values: dict[Any, Any]) -> TableRow:
     extra = values.pop(None, None)  # the key of surplus fields
     if extra is not None or None in values.values():
         return TableRow(number, values, "expected as many fields as the header has")
-    broken = [name for name, value in values.items() if not is_valid_utf8(value)]
-    return TableRow(number, values, f"field {broken[0]!r}: expected UTF-8 text" if broken else None)
+    invalid = [name for name, value in values.items() if not is_valid_utf8(value)]
+    return TableRow(number, values, f"field {invalid[0]!r}: expected UTF-8 text" if invalid else None)
 
 
 def is_valid_utf8(value: str) -> bool:
-    r"""Whether a string can be written as UTF-8: a lone surrogate, `"\ud800"` in JSON, cannot.
+    r"""Return True if a string can be encoded as UTF-8; a lone surrogate, `"\ud800"` in JSON, cannot.
 
-    >>> is_text("é"), is_text("\ud800")
+    >>> is_valid_utf8("é"), is_valid_utf8("\ud800")
     (True, False)
     """
     return not any("\ud800" <= char <= "\udfff" for char in value)
 
 
 def _open_parquet(path: Path) -> pq.ParquetFile:
-    path.open("rb").close()  # says in fewer words than Arrow why a file cannot be opened
+    path.open("rb").close()  # raises a shorter error than Arrow if the file cannot be opened
     return pq.ParquetFile(path)
 
 
@@ -147,27 +149,27 @@ def _read_parquet(path: Path, batch_size: int) -> Iterator[TableRow]:
 
 
 def arrow_rows(batch: pa.RecordBatch | pa.Table, first_number: int) -> Iterator[TableRow]:
-    """Rows of Arrow data, the first of them with this number."""
+    """Yield the rows of Arrow data, numbered from `first_number`."""
     for index in range(batch.num_rows):
-        values, problem = {}, None
+        values, error = {}, None
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             try:
                 values[name] = column[index].as_py()
             except UnicodeDecodeError:
-                problem = f"field {name!r}: expected UTF-8 text"
-        yield TableRow(first_number + index, values, problem)
+                error = f"field {name!r}: expected UTF-8 text"
+        yield TableRow(first_number + index, values, error)
 
 
 class AtomicTableWriter:
-    r"""Writes rows to a file that appears, complete, when the block ends without an error.
+    r"""Writer of a file that appears, complete, when the block ends without an error.
 
     Args:
-        path: The file; its name says the format.
+        path: The file; its suffix decides the format.
         schema: The columns and, for Parquet, their types.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "a.jsonl"
-    >>> with TableWriter(path, pa.schema({"id": pa.string()})) as writer:
+    >>> with AtomicTableWriter(path, pa.schema({"id": pa.string()})) as writer:
     ...     writer.write([{"id": "x"}])
     >>> path.read_text()
     '{"id": "x"}\n'
@@ -191,13 +193,23 @@ class AtomicTableWriter:
         return self
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Append rows; in Parquet they are one row group. Nested values are JSON in CSV."""
+        """Append rows, in Parquet as one row group. Nested values are JSON in CSV."""
         if self._suffix == ".parquet":
             self._parquet_writer.write_table(pa.Table.from_pylist(list(rows), schema=self.schema))
         elif self._suffix == ".jsonl":
             self._file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         else:
             csv.writer(self._file).writerows([_csv_cell(row.get(name)) for name in self.schema.names] for row in rows)
+
+    def append_file(self, path: Path) -> None:
+        """Append the rows of a file that another writer wrote in the same format and with the same columns."""
+        if self._suffix == ".parquet":
+            self._parquet_writer.write_table(pq.ParquetFile(path).read())
+            return
+        with path.open(encoding="utf-8", newline="") as file:
+            if self._suffix == ".csv":
+                next(csv.reader(file))
+            shutil.copyfileobj(file, self._file)
 
     def __exit__(
         self,
@@ -217,7 +229,7 @@ def _csv_cell(value: Any) -> Any:
 
 
 def write_table(path: str | Path, schema: pa.Schema, rows: Iterator[Mapping[str, Any]], batch_size: int = 1000) -> None:
-    """Write all rows of an iterator, `size` at a time."""
+    """Write all rows of an iterator in batches; the file appears when it is complete."""
     with AtomicTableWriter(path, schema) as writer:
         while batch := list(islice(rows, batch_size)):
             writer.write(batch)

@@ -1,4 +1,4 @@
-"""Rows of text as tables: for the terminal, in Markdown and in LaTeX."""
+"""Tables of text for the terminal, Markdown and LaTeX, and the numbers in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LATEX_CHARACTERS = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    "[": "{[}",  # at the start of a row it would be an option of the line's end
+    "[": "{[}",  # at the start of a row, `[` is an option of the line break before it
     "±": r"$\pm$",
     "–": "--",
     "−": "$-$",
@@ -34,51 +34,49 @@ _LATEX_CHARACTERS = {
     "Δ": r"$\Delta$",
     "²": "$^2$",
 }
-
 _MAX_COLUMN_WIDTH = 14
-"""Longer heads are broken at every space."""
+"""Longer column names are broken at every space."""
 
 
 def terminal_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table of which the first column may break, and the others, figures, may not."""
-    made = Table(
+    """Return a rich table whose first column may wrap; the other columns, numbers, never do."""
+    table = Table(
         title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True
     )
-    made.add_column(columns[0], overflow="fold")
-    for head in columns[1:]:
-        made.add_column(
-            head.replace(" ", "\n") if len(head) > _MAX_COLUMN_WIDTH else head, justify="right", no_wrap=True
-        )
+    table.add_column(columns[0], overflow="fold")
+    for name in columns[1:]:
+        header = name.replace(" ", "\n") if len(name) > _MAX_COLUMN_WIDTH else name
+        table.add_column(header, justify="right", no_wrap=True)
     for row in rows:
-        made.add_row(*row)
-    return made
+        table.add_row(*row)
+    return table
 
 
 def markdown_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], escape: Callable[[str], str] | None = None
 ) -> str:
-    r"""A table in Markdown, its text escaped, by `markdown_text` if not otherwise.
+    r"""Return a Markdown table; texts are escaped by `escape`, which defaults to `escape_markdown`.
 
     >>> print(markdown_table(["", "n"], [["a_b", "1"]]))
     |  | n |
     | --- | ---: |
     | a\_b | 1 |
     """
-    head, *lines = (f"| {' | '.join(map(escape or escape_markdown, line))} |" for line in (columns, *rows))
-    return "\n".join([head, f"| {' | '.join(['---', *('---:' for _ in columns[1:])])} |", *lines])
+    header, *lines = (f"| {' | '.join(map(escape or escape_markdown, line))} |" for line in (columns, *rows))
+    return "\n".join([header, f"| {' | '.join(['---', *('---:' for _ in columns[1:])])} |", *lines])
 
 
 def escape_markdown(text: str) -> str:
-    r"""Text that Markdown takes as it stands.
+    r"""Escape the characters that Markdown interprets.
 
-    >>> print(markdown_text("a|b"))
+    >>> print(escape_markdown("a|b"))
     a\|b
     """
     return re.sub(r"([\\`*_|<>\[\]])", r"\\\1", text)
 
 
 def latex_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in LaTeX with the rules of booktabs, its text escaped."""
+    """Return a LaTeX table with the rules of booktabs; texts are escaped."""
 
     def line(cells: Sequence[str]) -> str:
         return " & ".join(cells) + r" \\"
@@ -87,7 +85,7 @@ def latex_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         [
             rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}",
             r"\toprule",
-            line([_LATEX_COLUMNS.get(head, escape_latex(head)) for head in columns]),
+            line([_LATEX_COLUMNS.get(name, escape_latex(name)) for name in columns]),
             r"\midrule",
             *(line([escape_latex(cell) for cell in row]) for row in rows),
             r"\bottomrule",
@@ -97,27 +95,27 @@ def latex_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def escape_latex(text: str) -> str:
-    r"""Text that LaTeX takes as it stands.
+    r"""Escape the characters that LaTeX interprets.
 
-    >>> print(latex_text("5 % [a]"))
+    >>> print(escape_latex("5 % [a]"))
     5 \% {[}a]
     """
     return "".join(_LATEX_CHARACTERS.get(sign, sign) for sign in text)
 
 
 def format_signed(value: float, digits: int = 3) -> str:
-    """A number with its sign.
+    """Return a number with its sign.
 
-    >>> signed(0.5), signed(-0.25, 2)
+    >>> format_signed(0.5), format_signed(-0.25, 2)
     ('+0.500', '−0.25')
     """
     return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def format_number(value: float | None, digits: int = 3) -> str:
-    """A number, with a minus where it is negative only; a dash where there is none.
+    """Return a number with a sign only if it is negative, or a dash for None.
 
-    >>> plain(0.5), plain(-0.25, 2), plain(None)
+    >>> format_number(0.5), format_number(-0.25, 2), format_number(None)
     ('0.500', '−0.25', '–')
     """
     return "–" if value is None else f"{value:.{digits}f}".replace("-", "−")

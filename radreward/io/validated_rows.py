@@ -1,4 +1,4 @@
-"""Files of which every row must be usable: what is wrong with each is told, not with the first alone."""
+"""Files in which every row must be valid: readers that report every invalid row, and checks of fields."""
 
 from __future__ import annotations
 
@@ -6,43 +6,46 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from radreward.data.records import RowError
 from radreward.errors import InputError
-from radreward.io.tables import read_rows
+from radreward.io.tables import is_valid_utf8, read_rows
 
 T = TypeVar("T")
 _MAX_REPORTED = 5
 
 
+class RowError(ValueError):
+    """An invalid row; the reader adds file and row number to the message."""
+
+
 def read_validated_rows(path: str | Path, parse: Callable[[Mapping[str, Any]], T]) -> list[tuple[int, T]]:
-    """Row number and what `make` makes of each row's values.
+    """Return the number and the parsed values of each row.
 
     Args:
-        path: JSONL, CSV or Parquet.
-        make: Raises `RowError` for values that cannot be used.
+        path: JSONL, CSV or Parquet file.
+        parse: Parses the values of a row; raises `RowError` if they are invalid.
 
     Raises:
-        InputError: If the file cannot be read, has no row, or has rows that cannot be used.
+        InputError: If the file cannot be read, has no row, or has an invalid row.
     """
-    found: list[tuple[int, T]] = []
-    problems: list[str] = []
+    parsed: list[tuple[int, T]] = []
+    errors: list[str] = []
     for batch in read_rows(path):
         for row in batch:
             try:
                 if row.error:
                     raise RowError(row.error)
-                found.append((row.number, parse(row.values)))
+                parsed.append((row.number, parse(row.values)))
             except RowError as error:
-                problems.append(f"row {row.number}: {error}")
-    if problems:
-        raise_row_errors(path, problems)
-    if not found:
-        raise InputError(f"{path}: Expected at least one row but there is none.")
-    return found
+                errors.append(f"row {row.number}: {error}")
+    if errors:
+        raise_row_errors(path, errors)
+    if not parsed:
+        raise InputError(f"{path}: Expected at least one row but the file has none.")
+    return parsed
 
 
 def raise_row_errors(path: str | Path, errors: Sequence[str]) -> NoReturn:
-    """Tell the first problems, and how many more there are.
+    """Report the first errors and the number of the others.
 
     Raises:
         InputError: Always.
@@ -51,11 +54,36 @@ def raise_row_errors(path: str | Path, errors: Sequence[str]) -> NoReturn:
     raise InputError(f"{path}, {'; '.join(errors[:_MAX_REPORTED])}{more}.")
 
 
-def number_field(values: Mapping[str, Any], name: str, minimum: float, maximum: float) -> float | None:
-    """A number of a row, or None where the field is empty, null, NaN or not there.
+def text_field(values: Mapping[str, Any], name: str, allow_integer: bool = False) -> str:
+    """Return a text of a row that is not empty; `allow_integer` converts integers to text.
 
     Raises:
-        RowError: If it is something else, or not from `least` to `most`.
+        RowError: If the field is missing, empty, or no valid text.
+    """
+    if name not in values:
+        raise RowError(f"field {name!r}: expected a column of this name")
+    value = values[name]
+    if allow_integer and isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str):
+        raise RowError(f"field {name!r}: expected a text but got {value!r}")
+    if not value.strip():
+        raise RowError(f"field {name!r}: expected a text that is not empty")
+    if not is_valid_utf8(value):
+        raise RowError(f"field {name!r}: expected UTF-8 text")
+    return value
+
+
+def optional_text_field(values: Mapping[str, Any], name: str, allow_integer: bool = False) -> str | None:
+    """Return a text of a row as `text_field` does, or None if the field is empty, null or missing."""
+    return None if values.get(name) in (None, "") else text_field(values, name, allow_integer)
+
+
+def number_field(values: Mapping[str, Any], name: str, minimum: float, maximum: float) -> float | None:
+    """Return a number of a row, or None if the field is empty, null, NaN or missing.
+
+    Raises:
+        RowError: If the value is no number from `minimum` to `maximum`.
 
     >>> number_field({"confidence": "7"}, "confidence", 1, 10)
     7.0

@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.criteria import Criteria, MRScoreCriteria, RadCliQCriteria
-from radreward.data.records import GROUP_SCHEMA, file_fingerprint, read_groups, text_field, write_groups
+from radreward.data.records import GROUP_SCHEMA, read_groups, write_groups
 from radreward.errors import InputError
+from radreward.io.artifacts import file_fingerprint
+from radreward.io.validated_rows import text_field
 from radreward.types import Candidate, ReportGroup
 
 TAGS = RadCliQCriteria().tags

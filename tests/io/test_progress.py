@@ -1,33 +1,55 @@
-"""How far a scoring run is, where there is no terminal."""
-
 import re
-from pathlib import Path
 
 import pytest
 
 from radreward.io.progress import ProgressReporter
 
 
-def test_lines_tell_where_the_scores_go_how_many_there_are_and_what_is_left(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with ProgressReporter(1000, Path("out.csv"), completed=200, interval=0.0) as told:
-        told.advance(300)
+def test_lines_show_output_speed_and_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressReporter(interval=0.0) as progress:
+        task = progress.add_task("Scoring", 1000, completed=200, note="into out.csv")
+        progress.advance(task, 300)
     first, second = capsys.readouterr().err.splitlines()
-    assert first == "scored 200 of 1000 rows: into out.csv"
-    assert re.fullmatch(r"scored 500 of 1000 rows: [\d.e+]+ rows/s, 0 min left", second)
+    assert first == "Scoring: 200 of 1000 rows, into out.csv"
+    assert re.fullmatch(r"Scoring: 500 of 1000 rows, [\d.e+]+ rows/s, 0 min left", second)
 
 
-def test_nothing_is_told_that_nobody_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    with ProgressReporter(10, Path("out.csv"), enabled=False, interval=0.0) as told:
-        told.advance(10)
+def test_lines_appear_once_per_interval_and_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressReporter(interval=60.0) as progress:
+        first = progress.add_task("bleu", 3, unit="pairs", note="started")
+        second = progress.add_task("rouge", 3, unit="pairs")
+        for _ in range(3):
+            progress.advance(first)
+        progress.advance(second)
+    lines = [line.split(",")[0] for line in capsys.readouterr().err.splitlines()]
+    assert lines == ["bleu: 0 of 3 pairs", "bleu: 3 of 3 pairs", "rouge: 1 of 3 pairs"]
+
+
+def test_disabled_reporter_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressReporter(enabled=False, interval=0.0) as progress:
+        progress.advance(progress.add_task("Scoring", 10, note="into out.csv"), 10)
+        assert list(progress.track([1, 2], "Fold")) == [1, 2]
     assert capsys.readouterr().err == ""
 
 
-def test_on_a_terminal_there_is_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_terminal_shows_a_bar_instead_of_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("rich.console.Console.is_terminal", True)
-    with ProgressReporter(10, Path("out.csv"), interval=0.0) as told:
-        told.advance(10)
+    with ProgressReporter(interval=0.0) as progress:
+        progress.advance(progress.add_task("Scoring", 10, note="into out.csv"), 10)
+        label = progress.add_task("Bootstrap")
+        progress.describe(label, "Page")
     shown = capsys.readouterr().err
     assert "10/10" in shown
+    assert "Page" in shown
     assert "into out.csv" not in shown
+
+
+def test_track_counts_each_value_after_it_was_used(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressReporter(interval=0.0) as progress:
+        for value in progress.track(["a", "b"], "Fold", unit="folds"):
+            print(value)
+    captured = capsys.readouterr()
+    assert captured.out == "a\nb\n"
+    assert [line.split(",")[0] for line in captured.err.splitlines()] == ["Fold: 1 of 2 folds", "Fold: 2 of 2 folds"]

@@ -132,7 +132,7 @@ def test_an_open_quote_and_a_column_twice(tmp_path: Path) -> None:
     path.write_text('id,text\n1,x\n2,"open\n3,x\n')
     assert [row.error for row in rows(path)] == [None, "expected CSV (a quote is never closed)"]
     path.write_text("id,text,id\n1,x,2\n")
-    with pytest.raises(InputError, match=r"a\.csv: expected a header of different columns but 'id' is there twice"):
+    with pytest.raises(InputError, match=r"a\.csv: expected a header of different columns but got 'id' twice"):
         rows(path)
 
 

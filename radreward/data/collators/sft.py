@@ -6,6 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from random import Random
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,12 +17,33 @@ from radreward.data.collators.base import Collator, error_tensor
 from radreward.data.collators.reward import PromptTooLongError
 from radreward.data.packing import Packing, pack, to_rows
 from radreward.errors import InputError
-from radreward.prompts.generative_template import GenerativeTemplate
+from radreward.prompts.generative_template import ErrorAnalysis, GenerativeTemplate
 from radreward.systems.radreason.prompt import RadReasonTemplate
-from radreward.types import ErrorAnalysis, PackedBatch, ReportGroup, SFTBatch
+from radreward.types import PackedBatch, ReportGroup
 
 IGNORE_INDEX = -100
 """The label of tokens on which there is no loss."""
+
+
+class SFTBatch(NamedTuple):
+    """Packed prompts with their target answers; a named tuple, so that Lightning can move it to a device."""
+
+    packed: PackedBatch
+    """The answer of a candidate is in the candidate's node."""
+    labels: Tensor
+    """(R, L) int64 next token if it belongs to an answer; -100 elsewhere."""
+    error_counts: Tensor
+    """(C, N) float32 target error counts."""
+    prompts: tuple[list[list[int]], ...]
+    """(C,) prompts without answers, as segments of token ids."""
+    answers: tuple[str, ...]
+    """(C,) answers as text."""
+    report_pairs: tuple[tuple[str, str], ...]
+    """(C,) reference and candidate."""
+    ids: tuple[str, ...]
+    """Group ids."""
+    group: Tensor
+    """(C,) int64: index into `ids`."""
 
 
 class AnalysisWriter(ABC):

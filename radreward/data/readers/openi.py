@@ -16,10 +16,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from radreward.criteria import RADCLIQ_ERROR_TYPES, Criteria
-from radreward.data.records import RowError, text_field, write_groups
+from radreward.data.records import write_groups
 from radreward.data.split import is_held_out
 from radreward.errors import InputError
 from radreward.io.tables import read_rows
+from radreward.io.validated_rows import RowError, text_field
 from radreward.types import Candidate, ReportGroup
 
 logger = logging.getLogger(__name__)

@@ -1,0 +1,265 @@
+"""Model folders: JSON settings and safetensors weights, saved, loaded, checked and fingerprinted in one place.
+
+Nothing in a model folder is ever executed. Use `radreward.io.atomic.atomic_folder` to write one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from radreward.errors import InputError
+
+
+def read_json(path: str | Path) -> Any:
+    """Return the content of a JSON file.
+
+    Raises:
+        InputError: If the file cannot be read or is not JSON.
+    """
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: Expected a JSON file but it cannot be read ({error.strerror}).") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: Expected JSON but it cannot be parsed ({error}).") from error
+
+
+def read_json_object(path: str | Path) -> dict[str, Any]:
+    """Return the content of a JSON file that holds an object.
+
+    Raises:
+        InputError: If the file cannot be read, is not JSON, or holds another type.
+    """
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: Expected a JSON object but got {type(value).__name__}.")
+    return value
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write a value as indented JSON, atomically: the file is complete or unchanged.
+
+    Raises:
+        ValueError: If a number is not finite.
+    """
+    path = Path(path)
+    scratch = path.with_name(f".{path.name}.new")
+    scratch.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    scratch.replace(path)
+
+
+def read_config(path: str | Path, fields: Collection[str], format_version: int | str = 1) -> dict[str, Any]:
+    """Return the settings of a model folder, see `check_config`."""
+    config = read_json_object(path)
+    check_config(config, path, fields, format_version)
+    return config
+
+
+def check_config(
+    config: Mapping[str, Any], path: str | Path, fields: Collection[str], format_version: int | str = 1
+) -> None:
+    """Check that settings have the expected format and exactly the expected fields.
+
+    Args:
+        config: The settings.
+        path: File of the settings, for messages.
+        fields: Names of all fields, with or without `format`.
+        format_version: Expected value of the field `format`.
+
+    Raises:
+        InputError: If the format differs, or a field is missing or unknown.
+
+    >>> check_config({"format": 1, "depth": 3}, "config.json", {"depth"})
+    """
+    if config.get("format") != format_version:
+        raise InputError(
+            f"{path}: Expected `format` to be {format_version!r} but got {config.get('format')!r}. "
+            "Save the model again with this version."
+        )
+    expected = {*fields, "format"}
+    if wrong := sorted(expected ^ set(config)):
+        state = "missing" if wrong[0] in expected else "unknown"
+        raise InputError(f"{path}: Expected the fields {', '.join(sorted(expected))} but {wrong[0]!r} is {state}.")
+
+
+@contextmanager
+def config_errors(path: str | Path) -> Iterator[None]:
+    """Name the settings file in every error that building from its fields raises.
+
+    Raises:
+        InputError: In place of any `InputError`, `TypeError`, `ValueError`, `KeyError` or `AttributeError`.
+
+    >>> with config_errors("config.json"):
+    ...     int("one")
+    Traceback (most recent call last):
+    ...
+    radreward.errors.InputError: config.json: a field has a wrong value (invalid literal for int() with base 10: 'one').
+    """
+    try:
+        yield
+    except InputError as error:
+        named = str(error).startswith(str(Path(path).parent) + "/")
+        raise InputError(str(error) if named else f"{path}: {error}") from error
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise InputError(f"{path}: a field has a wrong value ({error}).") from error
+
+
+def save_tensors(
+    path: str | Path,
+    state: Mapping[str, Tensor],
+    dtype: torch.dtype | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write tensors as safetensors.
+
+    Args:
+        path: The file to write.
+        state: Tensors by name.
+        dtype: Type to convert to, such as `torch.float16` for half the size; by default each keeps its own.
+        metadata: Texts to store in the header.
+
+    Raises:
+        InputError: If a number is not finite, or is too large for `dtype`.
+    """
+    tensors = {name: value.detach().cpu().to(dtype or value.dtype).contiguous() for name, value in state.items()}
+    _check_finite(path, tensors)
+    save_file(tensors, path, None if metadata is None else dict(metadata))
+
+
+def load_tensors(path: str | Path) -> dict[str, Tensor]:
+    """Return the tensors of a safetensors file, on the CPU.
+
+    Raises:
+        InputError: If the file is missing or damaged, or a number is not finite.
+    """
+    try:
+        state = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise InputError(_unreadable(path, error)) from error
+    _check_finite(path, state)
+    return state
+
+
+def load_metadata(path: str | Path) -> dict[str, str]:
+    """Return the texts in the header of a safetensors file.
+
+    Raises:
+        InputError: If the file is missing or damaged.
+    """
+    try:
+        with safe_open(path, "pt") as file:
+            return dict(file.metadata() or {})
+    except (OSError, SafetensorError) as error:
+        raise InputError(_unreadable(path, error)) from error
+
+
+def _unreadable(path: str | Path, error: Exception) -> str:
+    if not Path(path).is_file():
+        return f"{path}: Expected a safetensors file with weights but there is no such file."
+    return f"{path}: Expected a safetensors file but it is damaged ({error}). Copy the file again."
+
+
+def _check_finite(path: str | Path, state: Mapping[str, Tensor]) -> None:
+    for name, value in state.items():
+        if not torch.isfinite(value).all():
+            raise InputError(f"{path}: Expected {name!r} to hold finite numbers only, as {value.dtype}.")
+
+
+def load_into(module: nn.Module, state: Mapping[str, Tensor], names: Collection[str] | None = None) -> None:
+    """Copy tensors into the parameters and buffers of a module.
+
+    Args:
+        module: The module to change.
+        state: Tensors by name.
+        names: Names that `state` must have, by default all of the module's state.
+
+    Raises:
+        InputError: If a name is missing or unknown, or a shape differs. The module is then unchanged.
+    """
+    own = module.state_dict()
+    expected = set(own if names is None else names)
+    if wrong := sorted(expected ^ set(state)):
+        cause = "missing" if wrong[0] in expected else "unknown"
+        raise InputError(f"Expected the weights of this model but {wrong[0]!r} is {cause}.")
+    for name, value in state.items():
+        if own[name].shape != value.shape:
+            raise InputError(f"Expected {name!r} to have shape {tuple(own[name].shape)} but got {tuple(value.shape)}.")
+    with torch.no_grad():
+        for name, value in state.items():
+            own[name].copy_(value)
+
+
+def fingerprint(*parts: Any) -> str:
+    """Return a SHA-256 that changes with any part.
+
+    Args:
+        parts: JSON scalars, bytes, tensors, arrays, paths (hashed by content), and mappings and sequences of these.
+
+    Raises:
+        TypeError: If a part is of another type.
+        InputError: If a file cannot be read.
+
+    >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
+    True
+    >>> fingerprint("ab") == fingerprint("a", "b")
+    False
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        for header, content in _encode(part):
+            digest.update(f"{header} {len(content)}\0".encode())
+            digest.update(content)
+    return digest.hexdigest()
+
+
+def _encode(part: Any) -> Iterator[tuple[str, bytes | memoryview]]:
+    """Yield kind and bytes of each value in a part; with their lengths they are unambiguous."""
+    if isinstance(part, Tensor):
+        values = part.detach().cpu().contiguous()
+        yield f"{values.dtype} {tuple(values.shape)}", memoryview(values.flatten().view(torch.uint8).numpy())
+    elif isinstance(part, np.ndarray):
+        yield from _encode(torch.from_numpy(np.ascontiguousarray(part)))
+    elif isinstance(part, Path):
+        yield "file", file_fingerprint(part).encode()
+    elif isinstance(part, Mapping):
+        yield "mapping", str(len(part)).encode()
+        for key in sorted(part):
+            yield from _encode([key, part[key]])
+    elif isinstance(part, list | tuple):
+        yield "sequence", str(len(part)).encode()
+        for value in part:
+            yield from _encode(value)
+    elif isinstance(part, bytes):
+        yield "bytes", part
+    elif part is None or isinstance(part, str | bool | int | float):
+        yield "value", json.dumps(part).encode()
+    else:
+        raise TypeError(f"Expected a part of a fingerprint but got {type(part).__name__}.")
+
+
+def file_fingerprint(path: str | Path) -> str:
+    """Return the SHA-256 of a file, or of the names and contents of all files of a folder.
+
+    Raises:
+        InputError: If a file cannot be read.
+    """
+    root = Path(path)
+    if root.is_dir():
+        files = (file for file in sorted(root.rglob("*")) if file.is_file())
+        return fingerprint({file.relative_to(root).as_posix(): file for file in files})
+    try:
+        with root.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error

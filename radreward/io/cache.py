@@ -1,0 +1,113 @@
+"""A key-value cache in one SQLite file, shared by processes and limited in size."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from radreward.errors import InputError
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS namespace (name TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS entry (key TEXT PRIMARY KEY, value BLOB NOT NULL, used INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS entry_used ON entry (used);
+"""
+_MAX_PARAMETERS = 500
+"""Keys per query; older versions of SQLite allow 999 parameters."""
+
+
+class SQLiteCache:
+    """Bytes by key in one SQLite file.
+
+    Several processes and threads may share the file. A value is stored when `put` returns, and survives a kill. Values
+    may quote reports, so only the owner can read the file.
+
+    Args:
+        path: The file, created with its folder if absent.
+        namespace: Fingerprint of all that the values depend on. Values stored under another namespace are deleted.
+        max_entries: Maximum number of values; the least recently used are deleted first. None sets no limit.
+
+    Raises:
+        InputError: If the file is no cache, or cannot be read or written; also by every method.
+
+    >>> import tempfile
+    >>> cache = SQLiteCache(Path(tempfile.mkdtemp()) / "cache.sqlite", max_entries=2)
+    >>> cache.put({"a": b"1", "b": b"2", "c": b"3"})
+    >>> cache.get(["a", "b", "c"])
+    {'b': b'2', 'c': b'3'}
+    """
+
+    def __init__(self, path: str | Path, namespace: str = "", max_entries: int | None = None) -> None:
+        if max_entries is not None and max_entries < 1:
+            raise ValueError(f"Expected `max_entries` to be >= 1 but got {max_entries}.")
+        self.path, self.max_entries = Path(path), max_entries
+        self._lock = threading.Lock()
+        with self._reported():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+            # A write-ahead log keeps committed values through a kill without waiting for the disk.
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.executescript(_SCHEMA)
+        with self._transaction() as connection:
+            if connection.execute("SELECT name FROM namespace").fetchall() != [(namespace,)]:
+                connection.execute("DELETE FROM namespace")
+                connection.execute("DELETE FROM entry")
+                connection.execute("INSERT INTO namespace VALUES (?)", (namespace,))
+
+    def get(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """Return the values of the keys that are present, in the order of the keys."""
+        keys = list(keys)
+        values: dict[str, bytes] = {}
+        with self._transaction(write=self.max_entries is not None) as connection:
+            for start in range(0, len(keys), _MAX_PARAMETERS):
+                batch = keys[start : start + _MAX_PARAMETERS]
+                marks = ",".join("?" * len(batch))
+                query = f"SELECT key, value FROM entry WHERE key IN ({marks})"  # noqa: S608 - question marks only
+                values.update(connection.execute(query, batch))
+            if self.max_entries is not None:
+                used = _next_use(connection)
+                connection.executemany("UPDATE entry SET used = ? WHERE key = ?", [(used, key) for key in values])
+        return {key: values[key] for key in keys if key in values}
+
+    def put(self, values: Mapping[str, bytes]) -> None:
+        """Store values, all or none, and delete the least recently used above the limit."""
+        with self._transaction() as connection:
+            used = _next_use(connection)
+            rows = [(key, value, used) for key, value in values.items()]
+            connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", rows)
+            if self.max_entries is not None:
+                count = connection.execute("SELECT COUNT(*) FROM entry").fetchone()[0]
+                oldest = "DELETE FROM entry WHERE key IN (SELECT key FROM entry ORDER BY used, rowid LIMIT ?)"
+                connection.execute(oldest, (max(0, count - self.max_entries),))
+
+    def __len__(self) -> int:
+        with self._transaction(write=False) as connection:
+            return int(connection.execute("SELECT COUNT(*) FROM entry").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    @contextmanager
+    def _transaction(self, write: bool = True) -> Iterator[sqlite3.Connection]:
+        with self._lock, self._reported(), self._connection:  # commits, or rolls back after an error
+            self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            yield self._connection
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            raise InputError(f"{self.path}: cannot be used as a cache ({error}). Name another file.") from error
+
+
+def _next_use(connection: sqlite3.Connection) -> int:
+    """Return a number greater than every `used` in the file."""
+    return 1 + int(connection.execute("SELECT COALESCE(MAX(used), 0) FROM entry").fetchone()[0])
