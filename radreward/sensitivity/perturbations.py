@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from radreward.synthesis.fact_sampling import sample_fact, sample_findings
 from radreward.synthesis.grammar import fact_sentence, joint_sentence
-from radreward.synthesis.noun_phrases import SEVERITY_ADVERBS, SIZE_WORDS
 from radreward.text.facts import Change, Fact, Sentence
-from radreward.text.findings import FINDINGS, LOCATION_SUFFIXES, LOCATIONS, SEVERITY_WORDS, is_related
+from radreward.text.findings import FINDINGS, is_related
+from radreward.text.locations import LOCATION_SUFFIXES, LOCATIONS
+from radreward.text.severity import SEVERITY_ADVERBS, SEVERITY_WORDS, SIZE_WORDS
 
 MAX_ERRORS = 3
 """Most errors of one kind in one report."""

@@ -16,13 +16,13 @@ from typing import Literal, NamedTuple
 
 from radreward.data.entity_io import TaggedSentence
 from radreward.data.split import is_held_out
-from radreward.synthesis.fact_sampling import remove_related, sample_fact, sample_findings
+from radreward.synthesis.fact_sampling import sample_fact, sample_findings
 from radreward.synthesis.grammar import fact_sentence, joint_sentence, normal_sentence
 from radreward.synthesis.noun_phrases import capitalize_first
 from radreward.text.facts import Fact
-from radreward.text.findings import FINDINGS
+from radreward.text.findings import FINDINGS, remove_related
 from radreward.text.lexicon import LexicalPhrase, find_phrases, inflections, load_lexicon
-from radreward.text.report_parser import parse_sentence
+from radreward.text.sentence_parser import parse_sentence
 from radreward.text.sentence_templates import ALL_CLEAR_STATEMENTS, FILLER_SENTENCES, NORMAL_STATEMENTS
 from radreward.types import Entity
 
@@ -142,13 +142,15 @@ def _clause(text: str, is_denied: bool) -> _Clause | None:
     for start, end, _ in reversed(spans):
         skeleton = skeleton[:start] + "#" + skeleton[end:]
     skeleton = re.sub(r"#(?:(?:,? (?:and|or|with)|,) #)+", "#", skeleton).lower()
-    return _Clause(text, spans, tuple(phrase.head for phrase in found if phrase.kind in ("name", "off")), skeleton)
+    return _Clause(
+        text, spans, tuple(phrase.head for phrase in found if phrase.kind in ("finding", "abnormal")), skeleton
+    )
 
 
 def _type(phrase: LexicalPhrase, is_denied: bool) -> str:
-    if phrase.kind in ("place", "device"):
+    if phrase.kind in ("location", "device"):
         return "Anatomy"
-    if phrase.kind == "well":
+    if phrase.kind == "normal":
         return "Non-Abnormality"
     kind = "Disease" if phrase.is_disease else "Abnormality"
     return f"Non-{kind}" if is_denied else kind
@@ -239,7 +241,9 @@ def _common_name_words(noun: str, sign: str) -> list[_Words]:
             found.append(_Words(between, None, None))
         kind = _type(phrase, bool(sign))
         found.append(
-            _Words(noun[phrase.start : phrase.end], kind, phrase.head if phrase.kind in ("name", "off") else None)
+            _Words(
+                noun[phrase.start : phrase.end], kind, phrase.head if phrase.kind in ("finding", "abnormal") else None
+            )
         )
         end = phrase.end
     if rest := noun[end:].strip():

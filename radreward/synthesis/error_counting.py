@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from radreward.criteria import RADCLIQ_ERROR_TYPES
 from radreward.text.facts import Change, Fact
-from radreward.text.findings import FINDINGS, SEVERITY_LEVELS, ancestors, is_related
+from radreward.text.findings import FINDINGS, ancestors, is_related
+from radreward.text.severity import SEVERITY_LEVELS
 
 ERROR_TAGS = tuple(criterion.tag for criterion in RADCLIQ_ERROR_TYPES)
 FALSE_PREDICTION, OMISSION, WRONG_LOCATION, WRONG_SEVERITY, FALSE_COMPARISON, OMITTED_COMPARISON = ERROR_TAGS

@@ -7,6 +7,7 @@ from random import Random
 
 from radreward.criteria import Criteria
 from radreward.data.collators.sft import AnalysisWriter
+from radreward.prompts.generative_template import ErrorAnalysis
 from radreward.synthesis.error_counting import (
     ERROR_TAGS,
     FALSE_COMPARISON,
@@ -21,7 +22,6 @@ from radreward.synthesis.error_counting import (
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
 from radreward.text.report_parser import parse_report
-from radreward.types import ErrorAnalysis
 
 EARLIER = {"new": "new", "worse": "worse", "better": "better", "stable": "stable", "resolved": "resolved"}
 ERROR_TEMPLATES: dict[str, tuple[str, ...]] = {

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from random import Random
 
 from radreward.text.facts import Change, Fact
-from radreward.text.findings import FINDINGS, LOCATIONS, SEVERITY_WORDS, ancestors, is_related
+from radreward.text.findings import FINDINGS, ancestors, is_related
+from radreward.text.locations import LOCATIONS
+from radreward.text.severity import SEVERITY_WORDS
 
 FINDING_CLUSTERS: tuple[tuple[float, tuple[tuple[str, float], ...]], ...] = (
     (3.0, (("edema", 0.8), ("cardiomegaly", 0.8), ("effusion", 0.7), ("congestion", 0.5), ("atelectasis", 0.4))),

@@ -8,11 +8,12 @@ from __future__ import annotations
 from functools import lru_cache
 from random import Random
 
-from radreward.synthesis.noun_phrases import SEVERITY_ADVERBS, NounPhrase, capitalize_first
+from radreward.synthesis.noun_phrases import NounPhrase, capitalize_first
 from radreward.text.facts import Fact
-from radreward.text.findings import LOCATION_PREFIXES, LOCATION_SUFFIXES, SEVERITY_WORDS
 from radreward.text.lexicon import load_lexicon
-from radreward.text.report_parser import parse_sentence
+from radreward.text.locations import LOCATION_PREFIXES, LOCATION_SUFFIXES
+from radreward.text.sentence_parser import parse_sentence
+from radreward.text.severity import SEVERITY_ADVERBS, SEVERITY_WORDS
 
 NORMAL_STATES = ("normal", "unremarkable", "within normal limits", "intact")
 ORGAN_TEMPLATES = (

@@ -7,9 +7,10 @@ from random import Random
 from typing import NamedTuple
 
 from radreward.text.facts import Fact
-from radreward.text.findings import FINDINGS, LOCATION_PREFIXES, LOCATION_SUFFIXES, SEVERITY_WORDS
+from radreward.text.findings import FINDINGS
+from radreward.text.locations import LOCATION_PREFIXES, LOCATION_SUFFIXES
+from radreward.text.severity import SEVERITY_ADVERBS, SEVERITY_WORDS, SIZE_WORDS
 
-SEVERITY_ADVERBS = {"mild": ("mildly", "minimally"), "moderate": ("moderately",), "severe": ("markedly", "severely")}
 _PARTICIPLE_NAME = re.compile(
     "enlarged|dilated|elevated|raised|prominent|increased|hyper(?:expanded|inflated) |tortuous|unfolded|ectatic|"
     "widened|distended|calcified|atherosclerotic|diminished|blunted|displaced|exaggerated"
@@ -24,7 +25,6 @@ ASYMMETRY = {
     "consolidation": "left greater than right",
 }
 """Which side is worse follows from the finding, so that other words for a fact never say the contrary."""
-SIZE_WORDS = frozenset({"small", "trace", "tiny", "moderate-sized", "large", "massive"})
 FINDINGS_WITH_SIZE = frozenset(
     {"nodule", "mass", "cavity", "bulla", "pericardial", "hiatal", "opacity", "consolidation", "subq"}
 )

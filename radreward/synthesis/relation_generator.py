@@ -26,8 +26,9 @@ from radreward.synthesis.lexicon_statements import (
 )
 from radreward.synthesis.noun_phrases import NounPhrase, capitalize_first, fill_template, noun_phrase
 from radreward.text.facts import Fact
-from radreward.text.findings import FINDINGS, LOCATIONS, SEVERITY_WORDS, ancestors, is_related
-from radreward.text.report_parser import parse_sentence
+from radreward.text.findings import FINDINGS, ancestors, is_related
+from radreward.text.locations import LOCATIONS
+from radreward.text.sentence_parser import parse_sentence
 from radreward.text.sentence_templates import (
     ABSENT_TEMPLATES,
     ALL_CLEAR_STATEMENTS,
@@ -39,6 +40,7 @@ from radreward.text.sentence_templates import (
     PRESENT_TEMPLATES,
     UNCERTAIN_TEMPLATES,
 )
+from radreward.text.severity import SEVERITY_WORDS
 
 Split = Literal["train", "test"]
 T = TypeVar("T")

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from radreward.errors import InputError
 from radreward.io.tables import TableRow, is_valid_utf8, read_rows
-from radreward.synthesis.perturbations.error_operators import BODY_SECTIONS, ERROR_OPERATORS
+from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
 from radreward.text.facts import AnnotatedReport
-from radreward.text.report_parser import PartiallyParsedSentence, parse_report
+from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence, parse_report
 
 TEXT_COLUMNS = ("report", "reference", "text")
 SECTION_COLUMNS = ("findings", "impression")

@@ -16,8 +16,10 @@ from radreward.synthesis.fact_sampling import sample_fact, sample_findings
 from radreward.synthesis.grammar import fact_sentence, joint_sentence
 from radreward.synthesis.perturbations.word_substitution import substitute_words
 from radreward.text.facts import Fact, Sentence
-from radreward.text.findings import FINDINGS, LOCATIONS, is_related
-from radreward.text.report_parser import ParsedSentence, PartiallyParsedSentence, parse_sentence
+from radreward.text.findings import FINDINGS, is_related
+from radreward.text.locations import LOCATIONS
+from radreward.text.report_parser import PartiallyParsedSentence
+from radreward.text.sentence_parser import ParsedSentence, parse_sentence
 
 TRIAD_OPERATORS = ("negation", "laterality", "severity", "synonym")
 """What makes the opposite: a denial or its lack, the other side, another degree, another finding of like name."""

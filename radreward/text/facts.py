@@ -1,4 +1,4 @@
-"""What a report states, apart from its wording."""
+"""Records of what a report states, independent of its wording."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Section = Literal["indication", "comparison", "findings", "impression"]
 
 
 class Fact(NamedTuple):
-    """One finding as stated; what is None is not stated.
+    """One finding as stated; a detail is None if the text does not state it.
 
     >>> Fact("effusion", location="left", severity="mild").positive
     True
@@ -25,34 +25,42 @@ class Fact(NamedTuple):
 
     @property
     def positive(self) -> bool:
-        """Whether the finding is reported as there, certainly or not."""
+        """True if the finding is reported as present or as uncertain."""
         return self.polarity != "absent"
 
 
 class Sentence(NamedTuple):
-    """A sentence and what it states; a sentence without facts is filler."""
+    """A sentence and its facts; a sentence without facts is filler."""
 
     text: str
     facts: tuple[Fact, ...]
     section: Section = "findings"
 
+    def with_full_stop(self) -> Sentence:
+        """Return the sentence with a full stop, so that another can follow it.
+
+        >>> Sentence("No edema", ()).with_full_stop().text
+        'No edema.'
+        """
+        return self if self.text.endswith((".", "!", "?")) else self._replace(text=self.text + ".")
+
 
 class AnnotatedReport(NamedTuple):
-    """A report as sentences."""
+    """A report as a sequence of sentences."""
 
     sentences: tuple[Sentence, ...]
     has_headings: bool = False
-    """Whether sections are introduced by their names."""
+    """True if the text names each section."""
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What the report states, each once, in order; what was said fully is not said again by a shorter form."""
+        """Distinct facts in order, without those that a more specific fact of the report includes."""
         stated = list(dict.fromkeys(fact for sentence in self.sentences for fact in sentence.facts))
-        return tuple(fact for fact in stated if not any(_is_more_specific(other, fact) for other in stated))
+        return tuple(fact for fact in stated if not any(_is_more_specific(candidate, fact) for candidate in stated))
 
     @property
     def text(self) -> str:
-        """The report as one text."""
+        """The full text."""
         parts: list[str] = []
         section = None
         for sentence in self.sentences:
@@ -63,8 +71,8 @@ class AnnotatedReport(NamedTuple):
         return " ".join(parts)
 
 
-def _is_more_specific(other_fact: Fact, fact: Fact) -> bool:
-    """Whether `other` states all that `fact` does and something besides."""
-    same = other_fact.finding == fact.finding and other_fact.positive == fact.positive
-    pairs = zip(other_fact[2:], fact[2:], strict=True)
-    return same and other_fact != fact and other_fact[2:] != fact[2:] and all(b is None or a == b for a, b in pairs)
+def _is_more_specific(candidate: Fact, fact: Fact) -> bool:
+    """Return True if `candidate` states everything that `fact` does, and more."""
+    same_finding = candidate.finding == fact.finding and candidate.positive == fact.positive
+    details = zip(candidate[2:], fact[2:], strict=True)
+    return same_finding and candidate[2:] != fact[2:] and all(b is None or a == b for a, b in details)

@@ -1,9 +1,10 @@
-"""Words of chest radiology by the part that they play in a sentence, read from lexicon.txt."""
+"""The lexicon of chest radiology: phrases by their role in a sentence, read from lexicon.txt."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from typing import Literal, NamedTuple, cast
@@ -23,54 +24,53 @@ CATEGORY_CODES = {
     "abnormal": "X",
     "normal": "G",
 }
-"""Sections that name things, and a letter for each. A word of form that also describes an organ gets the letter Y."""
+"""Lexicon sections that name things, with a letter each. Words that are both form and abnormal get the letter Y."""
 
-CUE_SECTIONS = ("denying", "denied", "open", "ending")
-"""Sections of words on which the reach of a denial depends."""
+CUE_SECTIONS = ("negation before", "negation after", "no negation", "scope end")
+"""Lexicon sections that determine the scope of a negation."""
 
-
-PhraseKind = Literal["name", "generic", "place", "device", "off", "well"]
+PhraseKind = Literal["finding", "generic", "device", "location", "abnormal", "normal"]
 _PHRASES: tuple[tuple[PhraseKind, str], ...] = (
-    ("name", "[FY]*[QZBA]*[FY]*[BA]*[ND]"),  # small left pleural effusion
+    ("finding", "[FY]*[QZBA]*[FY]*[BA]*[ND]"),  # small left pleural effusion
     ("generic", "[FY]*[QZBA]*[FY]*[BA]*E"),  # acute cardiopulmonary process
     ("device", "[FQZBA]*V"),  # right internal jugular catheter
-    ("place", "[QZB]*A|[QZB]*[ZB][QZB]*"),  # left upper lobe; a body part ends it
-    ("off", "F*[XY]"),  # mildly enlarged
-    ("well", "G"),  # normal
+    ("location", "[QZB]*A|[QZB]*[ZB][QZB]*"),  # left upper lobe; a body part ends it
+    ("abnormal", "F*[XY]"),  # mildly enlarged
+    ("normal", "G"),  # normal
 )
-"""Phrases by the letters of `PARTS`. A finding takes the words of degree, form and place before it."""
-_PHRASE = re.compile("|".join(f"(?P<{kind}>{letters})" for kind, letters in _PHRASES))
-_NAME = re.compile(_PHRASES[0][1])
+"""Phrases as patterns of category codes. A finding includes the words of severity, form and location before it."""
+_PHRASE = re.compile("|".join(f"(?P<{kind}>{codes})" for kind, codes in _PHRASES))
+_FINDING = re.compile(_PHRASES[0][1])
 _GAP = re.compile(r"[\s/-]*")
 
 
 class LexiconMatch(NamedTuple):
-    """A phrase of the lexicon in a sentence."""
+    """An entry of the lexicon in a text."""
 
     category: str
-    """Letters of `PARTS`."""
+    """One of `CATEGORY_CODES`, or Y."""
     start: int
     end: int
 
 
-class LexicalPhrase(NamedTuple):
-    """A phrase that names a finding, a place, a device or a state."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalPhrase:
+    """A phrase that names a finding, a location, a device or a state."""
 
     kind: PhraseKind
     start: int
     end: int
     head: str
-    """Its last word of the lexicon, lower case."""
+    """Last lexicon entry of the phrase, in lowercase."""
     is_disease: bool
-    """Whether it names a disease."""
     is_standalone: bool
-    """Whether it has no other words than its head."""
+    """True if the phrase is its head only."""
 
 
 def inflections(phrase: str) -> Iterator[str]:
-    """A phrase and its plural.
+    """Yield a phrase and its plural.
 
-    >>> list(forms("rib")), list(forms("adenopathy")), list(forms("mass"))
+    >>> list(inflections("rib")), list(inflections("adenopathy")), list(inflections("mass"))
     (['rib', 'ribs'], ['adenopathy', 'adenopathies'], ['mass', 'masses'])
     """
     yield phrase
@@ -83,46 +83,44 @@ def inflections(phrase: str) -> Iterator[str]:
 
 
 def parse_sections(text: str) -> dict[str, list[str]]:
-    r"""Phrases of each section, lower case.
+    r"""Return the lowercase phrases of each section of a lexicon file.
 
-    >>> sections("# words\n[organ: names]\nheart;\nlung\n[form]\nmild")
+    >>> parse_sections("# comment\n[organ: names]\nheart;\nlung\n[form]\nmild")
     {'organ': ['heart', 'lung'], 'form': ['mild']}
     """
-    found: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
     for block in re.split(r"^\[", text, flags=re.MULTILINE)[1:]:
-        head, _, body = block.partition("]")
+        title, _, body = block.partition("]")
         phrases = (" ".join(phrase.split()).lower() for phrase in body.split(";"))
-        found[head.partition(":")[0]] = [phrase for phrase in phrases if phrase]
-    return found
+        sections[title.partition(":")[0]] = [phrase for phrase in phrases if phrase]
+    return sections
 
 
 @lru_cache(1)
 def load_lexicon() -> Mapping[str, tuple[str, ...]]:
-    """All sections of the lexicon; to the devices come those of the report grammar."""
+    """Return all sections of the lexicon; the devices include those of the findings vocabulary."""
     text = resources.files("radreward.text").joinpath("lexicon.txt").read_text(encoding="utf-8")
-    found = parse_sections(text)
-    nouns = (noun for entry in FINDINGS.values() if entry.region == "devices" for noun in entry.names)
-    devices = (noun.removeprefix("*").lower() for noun in nouns)
-    known = {phrase for name in ("finding", "form", "abnormal") for phrase in found[name]}
-    found["device"] += [noun for noun in devices if noun.split()[0] not in known and noun not in known]
-    return {name: tuple(dict.fromkeys(phrases)) for name, phrases in found.items()}
+    sections = parse_sections(text)
+    devices = (name.lower() for finding in FINDINGS.values() if finding.is_device for name in finding.plain_names)
+    others = {phrase for section in ("finding", "form", "abnormal") for phrase in sections[section]}
+    sections["device"] += [name for name in devices if name.split()[0] not in others and name not in others]
+    return {name: tuple(dict.fromkeys(phrases)) for name, phrases in sections.items()}
 
 
 @lru_cache(1)
 def phrase_categories() -> Mapping[str, str]:
-    """The letter of each phrase, in all its forms; of two parts the one that stands earlier in `PARTS` wins."""
-    letters: dict[str, str] = {}
-    both = set(load_lexicon()["form"]) & set(load_lexicon()["abnormal"])
-    for section, letter in CATEGORY_CODES.items():
+    """Return the category code of each phrase and its plural; the first section of `CATEGORY_CODES` wins."""
+    codes: dict[str, str] = {}
+    ambiguous = set(load_lexicon()["form"]) & set(load_lexicon()["abnormal"])
+    for section, code in CATEGORY_CODES.items():
         for phrase in load_lexicon()[section]:
-            inflected = inflections(phrase) if letter in "AZVEND" else (phrase,)
-            for form in inflected:
-                letters.setdefault(form, "Y" if phrase in both else letter)
-    return letters
+            for form in inflections(phrase) if code in "AZVEND" else (phrase,):
+                codes.setdefault(form, "Y" if phrase in ambiguous else code)
+    return codes
 
 
 def compile_phrases(phrases: Iterable[str]) -> re.Pattern[str]:
-    """Any of the phrases as whole words, the longest where several begin."""
+    """Return a pattern of phrases as complete words, the longest first."""
     longest_first = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
     return re.compile(r"(?<![\w-])(?:" + "|".join(map(re.escape, longest_first)) + r")(?![\w-]|'\w)")
 
@@ -133,53 +131,58 @@ def _lexicon_pattern() -> re.Pattern[str]:
 
 
 @lru_cache(None)
-def cue_pattern(name: str) -> re.Pattern[str]:
-    """The words of one of `CUES`."""
-    return compile_phrases(load_lexicon()[name])
+def cue_pattern(section: str) -> re.Pattern[str]:
+    """Return the pattern of one of `CUE_SECTIONS`."""
+    return compile_phrases(load_lexicon()[section])
 
 
 def lowercase_same_length(text: str) -> str:
-    """The text in lower case, character by character, so that offsets stay."""
+    """Return a text in lowercase, character by character, so that offsets stay valid."""
     return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
 def match_lexicon(text: str) -> list[LexiconMatch]:
-    """The phrases of the lexicon in a text, from left to right.
+    """Return the lexicon entries in a text, from left to right.
 
-    >>> [(atom.part, atom.start, atom.end) for atom in atoms("Small left pleural effusion")]
+    >>> [(match.category, match.start, match.end) for match in match_lexicon("Small left pleural effusion")]
     [('F', 0, 5), ('Z', 6, 10), ('N', 11, 27)]
     """
-    return [
-        LexiconMatch(phrase_categories()[match[0]], *match.span())
-        for match in _lexicon_pattern().finditer(lowercase_same_length(text))
-    ]
+    matches = _lexicon_pattern().finditer(lowercase_same_length(text))
+    return [LexiconMatch(phrase_categories()[match[0]], *match.span()) for match in matches]
 
 
 def find_phrases(text: str) -> list[LexicalPhrase]:
-    """The phrases of a sentence, from left to right; their atoms have but white space, hyphens and slashes between.
+    """Return the phrases of a sentence, from left to right.
 
-    >>> [(phrase.kind, phrase.head) for phrase in phrases("Small left effusion, heart mildly enlarged.")]
-    [('name', 'effusion'), ('place', 'heart'), ('off', 'enlarged')]
+    Entries of one phrase are separated by white space, hyphens and slashes only.
+
+    >>> [(phrase.kind, phrase.head) for phrase in find_phrases("Small left effusion, heart mildly enlarged.")]
+    [('finding', 'effusion'), ('location', 'heart'), ('abnormal', 'enlarged')]
     """
     return [phrase for run in _adjacent_matches(text) for phrase in _phrases_of_run(text, run)]
 
 
 def _adjacent_matches(text: str) -> list[list[LexiconMatch]]:
     runs: list[list[LexiconMatch]] = []
-    for atom in match_lexicon(text):
-        if runs and _GAP.fullmatch(text, runs[-1][-1].end, atom.start):
-            runs[-1].append(atom)
+    for match in match_lexicon(text):
+        if runs and _GAP.fullmatch(text, runs[-1][-1].end, match.start):
+            runs[-1].append(match)
         else:
-            runs.append([atom])
+            runs.append([match])
     return runs
 
 
 def _phrases_of_run(text: str, run: list[LexiconMatch]) -> Iterator[LexicalPhrase]:
-    letters = "".join(atom.category for atom in run)
-    for match in _PHRASE.finditer(letters):
-        if match.lastgroup == "off" and _NAME.match(letters, match.end()):
-            continue  # "increased effusion": of a finding, not of a body part
+    codes = "".join(match.category for match in run)
+    for match in _PHRASE.finditer(codes):
+        if match.lastgroup == "abnormal" and _FINDING.match(codes, match.end()):
+            continue  # "increased effusion" describes a finding, not a body part
         first, last = run[match.start()], run[match.end() - 1]
-        head = lowercase_same_length(text[last.start : last.end])
-        kind = cast("PhraseKind", match.lastgroup)
-        yield LexicalPhrase(kind, first.start, last.end, head, last.category == "D", first is last)
+        yield LexicalPhrase(
+            kind=cast("PhraseKind", match.lastgroup),
+            start=first.start,
+            end=last.end,
+            head=lowercase_same_length(text[last.start : last.end]),
+            is_disease=last.category == "D",
+            is_standalone=first is last,
+        )

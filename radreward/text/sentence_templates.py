@@ -1,4 +1,7 @@
-"""The wordings of sentences, as data; all our own. {n} is the name of a finding, {a} the same with its article."""
+"""Sentence templates of the report grammar.
+
+{n} is the phrase of a finding, {a} the phrase with its article; {N} and {A} start with a capital.
+"""
 
 from __future__ import annotations
 
@@ -260,7 +263,7 @@ UNCHANGED_DEVICE_STATEMENTS = (
     "Support devices are in stable position.",
     "Lines and tubes remain in standard position.",
 )
-"""Only where every device is said to be unchanged."""
+"""Used only if every device is unchanged."""
 FILLER_SENTENCES = (
     "AP portable view of the chest.",
     "PA and lateral views of the chest were obtained.",
@@ -282,23 +285,10 @@ FILLER_SENTENCES = (
     "Please see the separate CT report.",
 )
 CLINICAL_HISTORIES = (
-    "Shortness of breath.",
-    "Chest pain.",
-    "Fever and cough.",
-    "Line placement.",
-    "Preoperative evaluation.",
-    "Status post fall.",
-    "Hypoxia.",
-    "History of heart failure.",
-    "Follow up of a known lesion.",
-    "Altered mental status.",
-    "Status post intubation.",
-    "Abdominal pain.",
-    "Weight loss and night sweats.",
-    "Trauma.",
-    "History of breast cancer.",
-    "Dialysis patient with dyspnea.",
-    "Postoperative day two.",
+    *("Shortness of breath.", "Chest pain.", "Fever and cough.", "Line placement.", "Preoperative evaluation."),
+    *("Status post fall.", "Hypoxia.", "History of heart failure.", "Follow up of a known lesion."),
+    *("Altered mental status.", "Status post intubation.", "Abdominal pain.", "Weight loss and night sweats."),
+    *("Trauma.", "History of breast cancer.", "Dialysis patient with dyspnea.", "Postoperative day two."),
 )
 PRIOR_STUDIES = (
     "None.",

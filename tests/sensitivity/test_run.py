@@ -33,7 +33,7 @@ from radreward.synthesis.error_counting import (
     to_radcliq_counts,
 )
 from radreward.synthesis.error_counting import count_errors as count
-from radreward.text.report_parser import sentence_facts
+from radreward.text.sentence_parser import sentence_facts
 
 CAUSED = {
     "laterality": {WRONG_LOCATION},

@@ -9,12 +9,13 @@ import pytest
 from radreward.synthesis.fact_sampling import (
     COMMON_FINDINGS,
     FINDING_CLUSTERS,
-    remove_related,
     sample_fact,
     sample_facts,
     sample_findings,
 )
-from radreward.text.findings import FINDINGS, LOCATIONS, SEVERITY_WORDS, ancestors, is_related
+from radreward.text.findings import FINDINGS, ancestors, is_related, remove_related
+from radreward.text.locations import LOCATIONS
+from radreward.text.severity import SEVERITY_WORDS
 
 SAMPLES = [sample_facts(Random(seed)) for seed in range(2000)]
 

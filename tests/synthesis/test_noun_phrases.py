@@ -4,9 +4,11 @@ from random import Random
 
 import pytest
 
-from radreward.synthesis.noun_phrases import FINDINGS_WITH_SIZE, SIZE_WORDS, NounPhrase, fill_template, noun_phrase
+from radreward.synthesis.noun_phrases import FINDINGS_WITH_SIZE, NounPhrase, fill_template, noun_phrase
 from radreward.text.facts import Fact
-from radreward.text.findings import FINDINGS, LOCATIONS, SEVERITY_WORDS
+from radreward.text.findings import FINDINGS
+from radreward.text.locations import LOCATIONS
+from radreward.text.severity import SEVERITY_WORDS, SIZE_WORDS
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from radreward.synthesis.relation_generator import (
 )
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
-from radreward.text.report_parser import parse_sentence
+from radreward.text.sentence_parser import parse_sentence
 from radreward.text.sentence_templates import FILLER_SENTENCES
 
 EFFUSION = Fact("effusion", location="left", severity="mild")

@@ -1,7 +1,7 @@
 import pytest
 
 from radreward.synthesis.triads import TRIAD_OPERATORS, generate_triads, triads_from_sentences
-from radreward.text.report_parser import parse_sentence
+from radreward.text.sentence_parser import parse_sentence
 
 
 def test_the_rewrite_states_the_same_and_the_opposite_does_not() -> None:

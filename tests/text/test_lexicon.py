@@ -2,12 +2,12 @@ from radreward.text.findings import FINDINGS
 from radreward.text.lexicon import CATEGORY_CODES, CUE_SECTIONS, find_phrases, load_lexicon, phrase_categories
 
 
-def test_sections_are_those_that_are_read() -> None:
+def test_load_lexicon_has_expected_sections() -> None:
     assert set(load_lexicon()) == set(CATEGORY_CODES) | set(CUE_SECTIONS)
     assert all(load_lexicon().values())
 
 
-def test_phrases_are_words_in_lower_case() -> None:
+def test_lexicon_phrases_are_lowercase() -> None:
     for section in load_lexicon().values():
         for phrase in section:
             assert phrase == phrase.lower().strip()
@@ -15,16 +15,16 @@ def test_phrases_are_words_in_lower_case() -> None:
             assert len(phrase) < 60
 
 
-def test_every_name_of_the_grammar_is_known() -> None:
-    nouns = {noun.removeprefix("*") for entry in FINDINGS.values() for noun in entry.names}
-    assert not [noun for noun in nouns if not find_phrases(noun)]
+def test_find_phrases_knows_every_finding_name() -> None:
+    names = {name for finding in FINDINGS.values() for name in finding.plain_names}
+    assert not [name for name in names if not find_phrases(name)]
 
 
-def test_the_earlier_part_wins() -> None:
-    assert phrase_categories()["calcified"] == "Y"  # of a granuloma a form, of an aorta a state
+def test_phrase_categories_prefers_first_section() -> None:
+    assert phrase_categories()["calcified"] == "Y"  # form of a granuloma, state of an aorta
     assert phrase_categories()["lungs"] == "A"
     assert phrase_categories()["pneumonia"] == "D"
 
 
-def test_a_hyphen_or_letter_ends_no_word() -> None:
+def test_find_phrases_matches_complete_words_only() -> None:
     assert not find_phrases("hearty heart-to-heartless massive")

@@ -1,4 +1,4 @@
-"""Normal statements: what they deny, and that none stands beside a finding that clouds it."""
+"""Tests of normal statements: negated findings, and no contradiction with reported findings."""
 
 from random import Random
 
@@ -12,12 +12,12 @@ from radreward.text.findings import FINDINGS
 from radreward.text.normal_statements import is_uninformative, negated_findings
 from radreward.text.sentence_templates import ALL_CLEAR_STATEMENTS, NORMAL_STATEMENTS
 
-WRITTEN = [(text, keys) for keys, texts in NORMAL_STATEMENTS.items() for text in texts]
+STATEMENTS = [(text, keys) for keys, texts in NORMAL_STATEMENTS.items() for text in texts]
 CLEAR_LUNGS = set(NORMAL_STATEMENTS["opacity", "consolidation"])
 
 
-@pytest.mark.parametrize(("text", "keys"), WRITTEN, ids=[text for text, _ in WRITTEN])
-def test_what_is_written_denies_its_findings(text: str, keys: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("text", "keys"), STATEMENTS, ids=[text for text, _ in STATEMENTS])
+def test_negated_findings_of_grammar_statements(text: str, keys: tuple[str, ...]) -> None:
     assert negated_findings(text.lower()) == keys
     assert set(keys) <= FINDINGS.keys()
 
@@ -36,24 +36,24 @@ def test_what_is_written_denies_its_findings(text: str, keys: tuple[str, ...]) -
         ("", ()),
     ],
 )
-def test_other_wordings(text: str, keys: tuple[str, ...]) -> None:
+def test_negated_findings_of_free_wording(text: str, keys: tuple[str, ...]) -> None:
     assert negated_findings(text) == keys
 
 
 @pytest.mark.parametrize(
     "text", [*ALL_CLEAR_STATEMENTS, "", "...", "no acute process identified in the chest", "normal study"]
 )
-def test_nothing_is_said(text: str) -> None:
+def test_is_uninformative_true(text: str) -> None:
     assert is_uninformative(text.lower())
 
 
 @pytest.mark.parametrize("text", ["shrapnel.", "no shrapnel.", "acute disease.", "normal heart", "disease"])
-def test_something_is_said(text: str) -> None:
+def test_is_uninformative_false(text: str) -> None:
     assert not is_uninformative(text)
 
 
 def _normal(facts: tuple[Fact, ...], rng: Random) -> list[tuple[str, ...]]:
-    texts = dict(WRITTEN)
+    texts = dict(STATEMENTS)
     return [
         texts[entry.text]
         for entry in render_report(facts, rng, ReportStyle(filler_probability=0.0)).sentences
@@ -62,7 +62,7 @@ def _normal(facts: tuple[Fact, ...], rng: Random) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize(
-    ("finding", "clouded", "free"),
+    ("finding", "excluded", "allowed"),
     [
         ("pneumonia", ("opacity", "consolidation"), ("cardiomegaly",)),
         ("nodule", ("opacity", "consolidation"), ("fracture",)),
@@ -74,21 +74,21 @@ def _normal(facts: tuple[Fact, ...], rng: Random) -> list[tuple[str, ...]]:
         ("picc", (), ("opacity", "consolidation")),
     ],
 )
-def test_no_normal_statement_beside_what_clouds_it(
-    finding: str, clouded: tuple[str, ...], free: tuple[str, ...]
+def test_render_report_omits_implausible_normal_statements(
+    finding: str, excluded: tuple[str, ...], allowed: tuple[str, ...]
 ) -> None:
-    made = [keys for seed in range(150) for keys in _normal((Fact(finding),), Random(seed))]
-    assert clouded not in made
-    assert free in made
+    statements = [keys for seed in range(150) for keys in _normal((Fact(finding),), Random(seed))]
+    assert excluded not in statements
+    assert allowed in statements
 
 
-def test_lungs_with_something_in_them_are_not_called_clear() -> None:
-    seen = 0
+def test_render_report_calls_lungs_clear_only_without_lung_findings() -> None:
+    count = 0
     for seed in range(500):
         rng = Random(seed)
         report = render_report(sample_facts(rng), rng, ReportStyle())
         if CLEAR_LUNGS & {entry.text for entry in report.sentences}:
-            seen += 1
-            found = [FINDINGS[fact.finding] for fact in report.facts if fact.positive]
-            assert not [entry.key for entry in found if entry.region == "lungs" and entry.urgency != "benign"]
-    assert seen > 50
+            count += 1
+            findings = [FINDINGS[fact.finding] for fact in report.facts if fact.positive]
+            assert not [entry.key for entry in findings if entry.region == "lungs" and entry.urgency != "benign"]
+    assert count > 50

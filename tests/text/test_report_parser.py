@@ -13,89 +13,73 @@ from radreward.text.report_parser import (
     MAX_REPORT_CHARS,
     PartiallyParsedSentence,
     is_fully_parsed,
+    is_heading,
     parse_report,
-    parse_sentence,
-    sentence_facts,
-    split_simple_sentences,
 )
+from radreward.text.sentence_parser import parse_sentence, sentence_facts
 
 random_report = random_report_source(sample_style)
 
-WORDS = [noun.removeprefix("*") for entry in FINDINGS.values() for noun in entry.names] + [
+WORDS = [name for finding in FINDINGS.values() for name in finding.plain_names] + [
     *("no", "not", "without", "left", "RLL", "small", "severe", "possible", "unchanged", "new", "and", "or", "with"),
     *("Findings:", "IMPRESSION:", "Technique:", "1.", ".", ",", "İ", "ß", "___", "tube,", "is", "seen", "\n", "It"),
 ]
 TEXTS = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))
 
 
-def test_reads_back_what_the_grammar_wrote() -> None:
+def test_parse_report_restores_facts_of_grammar() -> None:
     for seed in range(500):
         report = random_report(Random(seed))
         assert set(parse_report(report.text).facts) == set(report.facts), report.text
 
 
-def test_reads_back_sections() -> None:
+def test_parse_report_restores_sections() -> None:
     for seed in range(100):
         rng = Random(seed)
         report = render_report(sample_facts(rng), rng, ReportStyle("both", has_headings=True, has_history=True))
-        again = parse_report(report.text)
-        assert again.text == report.text
+        parsed = parse_report(report.text)
+        assert parsed.text == report.text
         for section in ("findings", "impression", "indication"):
             facts = [
-                {f for entry in r.sentences if entry.section == section for f in entry.facts} for r in (report, again)
+                {f for sentence in r.sentences if sentence.section == section for f in sentence.facts}
+                for r in (report, parsed)
             ]
             assert facts[0] == facts[1]
 
 
-def test_most_of_what_the_grammar_writes_is_read_wholly() -> None:
-    entries = [entry for seed in range(300) for entry in parse_report(random_report(Random(seed)).text).sentences]
-    stated = [entry for entry in entries if entry.facts]
-    assert sum(isinstance(entry, PartiallyParsedSentence) for entry in stated) < 0.1 * len(stated)
+def test_parse_report_parses_most_grammar_sentences_completely() -> None:
+    sentences = [s for seed in range(300) for s in parse_report(random_report(Random(seed)).text).sentences if s.facts]
+    assert sum(isinstance(sentence, PartiallyParsedSentence) for sentence in sentences) < 0.1 * len(sentences)
 
 
 @given(TEXTS)
-def test_any_text_is_kept_and_spans_are_within(text: str) -> None:
+def test_parse_report_preserves_text_and_spans_are_valid(text: str) -> None:
     report = parse_report(text)
     assert report.text == " ".join(text.split())
-    for entry in report.sentences:
-        for spans in parse_sentence(entry.text).spans:
+    for sentence in report.sentences:
+        for spans in parse_sentence(sentence.text).spans:
             for span in filter(None, spans):
-                assert 0 <= span[0] < span[1] <= len(entry.text)
-                assert entry.text[slice(*span)] == entry.text[slice(*span)].strip()
+                assert 0 <= span[0] < span[1] <= len(sentence.text)
+                assert sentence.text[slice(*span)] == sentence.text[slice(*span)].strip()
 
 
 @given(TEXTS)
-def test_spans_hold_the_name(text: str) -> None:
-    for entry in parse_report(text).sentences:
-        reading = parse_sentence(entry.text)
-        for fact, spans in zip(reading.facts, reading.spans, strict=bool(reading.spans)):
-            assert sentence_facts(entry.text[slice(*spans.name)])[0].finding == fact.finding
+def test_parse_sentence_spans_cover_the_name(text: str) -> None:
+    for sentence in parse_report(text).sentences:
+        parsed = parse_sentence(sentence.text)
+        for fact, spans in zip(parsed.facts, parsed.spans, strict=bool(parsed.spans)):
+            assert sentence_facts(sentence.text[slice(*spans.name)])[0].finding == fact.finding
 
 
-def test_time_is_bounded() -> None:
-    """Without full stops there is nothing to read; with them, a report of the greatest length takes a moment."""
-    endless = ("small left effusion, no edema and " * 1000)[:MAX_REPORT_CHARS]
-    assert parse_report(endless).facts == ()
+def test_parse_report_time_is_bounded() -> None:
+    unsplit = ("small left effusion, no edema and " * 1000)[:MAX_REPORT_CHARS]
+    assert parse_report(unsplit).facts == ()
     assert len(parse_report("Small left pleural effusion. " * (MAX_REPORT_CHARS // 30)).facts) == 1
 
 
-def test_a_text_too_long_is_refused() -> None:
+def test_parse_report_long_text_raises() -> None:
     with pytest.raises(ValueError, match="at most 20000 characters but got 20001"):
         parse_report("a" * (MAX_REPORT_CHARS + 1))
-
-
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        ("Seen by Dr. ___ today. No edema.", ["Seen by Dr. ___ today.", "No edema."]),
-        ("1. No edema. 2. Scar.", ["1. No edema.", "2. Scar."]),
-        ("Mass of 3.2 cm. Scar", ["Mass of 3.2 cm.", "Scar"]),
-        ("", []),
-        ("...", ["..."]),
-    ],
-)
-def test_sentences(text: str, sentences: list[str]) -> None:
-    assert split_simple_sentences(text) == sentences
 
 
 @pytest.mark.parametrize(
@@ -114,16 +98,16 @@ def test_sentences(text: str, sentences: list[str]) -> None:
         ("Nothing of the kind.", set()),
     ],
 )
-def test_wild_sentences(text: str, facts: set[str | tuple[str | None, ...]]) -> None:
-    read_facts = parse_report(text).facts
+def test_parse_report_reads_free_wording(text: str, facts: set[str | tuple[str | None, ...]]) -> None:
+    parsed = parse_report(text).facts
     for expected in facts:
         if isinstance(expected, tuple):
-            assert expected in {fact[:4] for fact in read_facts}
+            assert expected in {fact[:4] for fact in parsed}
         elif expected.startswith("-"):
-            assert expected[1:] in {fact.finding for fact in read_facts if not fact.positive}
+            assert expected[1:] in {fact.finding for fact in parsed if not fact.positive}
         else:
-            assert expected in {fact.finding for fact in read_facts if fact.positive}
-    assert len(read_facts) == len(facts)
+            assert expected in {fact.finding for fact in parsed if fact.positive}
+    assert len(parsed) == len(facts)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +122,7 @@ def test_wild_sentences(text: str, facts: set[str | tuple[str | None, ...]]) -> 
         "2. No acute disease.",
     ],
 )
-def test_read_wholly(text: str) -> None:
+def test_is_fully_parsed_true(text: str) -> None:
     assert is_fully_parsed(parse_report(text))
 
 
@@ -162,7 +146,7 @@ def test_read_wholly(text: str) -> None:
         "Effusion at the left base.",
     ],
 )
-def test_not_read_wholly(text: str) -> None:
+def test_is_fully_parsed_false(text: str) -> None:
     assert not is_fully_parsed(parse_report(text))
 
 
@@ -176,17 +160,14 @@ def test_not_read_wholly(text: str) -> None:
         "Scar. RECOMMENDATION: CT for mass.",
     ],
 )
-def test_only_findings_and_impression_are_read(text: str) -> None:
+def test_parse_report_ignores_other_sections(text: str) -> None:
     report = parse_report(text)
     assert {fact.finding for fact in report.facts} == {"scar"}
     assert report.text == text
     assert is_fully_parsed(report)
 
 
-def test_headings_are_sentences_that_head() -> None:
+def test_parse_report_marks_headings() -> None:
     report = parse_report("History: Fall. IMPRESSION: No edema.")
-    heads = [
-        entry.text for entry in report.sentences if isinstance(entry, PartiallyParsedSentence) and entry.is_heading
-    ]
-    assert heads == ["History:", "IMPRESSION:"]
-    assert [entry.section for entry in report.sentences] == ["indication"] * 2 + ["impression"] * 2
+    assert [sentence.text for sentence in report.sentences if is_heading(sentence)] == ["History:", "IMPRESSION:"]
+    assert [sentence.section for sentence in report.sentences] == ["indication"] * 2 + ["impression"] * 2

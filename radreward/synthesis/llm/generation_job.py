@@ -13,11 +13,12 @@ import pyarrow as pa
 from radreward.errors import InputError
 from radreward.io.tables import AtomicTableWriter
 from radreward.llm import ChatModel
+from radreward.llm.messages import ChatRequest, ChatResponse
 from radreward.synthesis.llm.parser import GeneratedReport, parse_generated
 from radreward.synthesis.llm.review_sheet import write_review_sheet
 from radreward.synthesis.llm.tasks import GenerationRequest, GenerationTask
 from radreward.synthesis.llm.validation import CHECK_LEVELS, check_reported_errors
-from radreward.types import ChatRequest, ChatResponse, ReportGroup
+from radreward.types import ReportGroup
 
 ACCEPTED_COLUMNS = (
     *("id", "group", "reference", "candidate", "errors", "system", "tier"),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
-from radreward.types import Message
+from radreward.llm.messages import Message
 
 _ROLE = "You are an experienced radiologist who prepares material to train and test metrics of radiology reports.\n"
 _MAKE = """\

@@ -8,6 +8,7 @@ from random import Random
 from typing import NamedTuple
 
 from radreward.criteria import Criteria
+from radreward.llm.messages import Message
 from radreward.synthesis.llm.parser import GeneratedReport, normalize_for_comparison
 from radreward.synthesis.llm.prompts import (
     Tier,
@@ -18,7 +19,7 @@ from radreward.synthesis.llm.prompts import (
     severity_tiers,
     tier_messages,
 )
-from radreward.types import Message, ReportGroup
+from radreward.types import ReportGroup
 
 MAX_INJECTED_ERRORS = 4
 """Errors of a candidate whose errors are chosen for the writer."""

@@ -26,11 +26,14 @@ from radreward.synthesis.error_counting import (
 from radreward.synthesis.fact_sampling import sample_fact, sample_findings
 from radreward.synthesis.grammar import fact_sentence, restate_facts
 from radreward.synthesis.perturbations.word_substitution import possibly_mentioned, substitute_words
+from radreward.text.changes import mentions_change
 from radreward.text.facts import AnnotatedReport, Change, Fact, Section, Sentence
-from radreward.text.findings import FINDINGS, LOCATIONS, SEVERITY_WORDS, is_related
-from radreward.text.report_parser import PartiallyParsedSentence, mentions_change, sentence_facts, with_full_stop
+from radreward.text.findings import FINDINGS, is_related
+from radreward.text.locations import LOCATIONS
+from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence
+from radreward.text.sentence_parser import sentence_facts
+from radreward.text.severity import SEVERITY_WORDS
 
-BODY_SECTIONS: tuple[Section, ...] = ("findings", "impression")
 ErrorOperator = Callable[[AnnotatedReport, Random], AnnotatedReport | None]
 
 
@@ -127,7 +130,7 @@ def insert_fact(report: AnnotatedReport, fact: Fact, rng: Random) -> AnnotatedRe
             and sentences[where - 1].section == section
             and not isinstance(sentences[where - 1], PartiallyParsedSentence)
         ):
-            sentences[where - 1] = with_full_stop(sentences[where - 1])
+            sentences[where - 1] = sentences[where - 1].with_full_stop()
         sentences.insert(where, fact_sentence(fact, rng, section))
     return report._replace(sentences=tuple(_without_contradictions(sentences, fact, rng)))
 
@@ -142,7 +145,7 @@ def _insertion_points(sentences: Sequence[Sentence], section: Section) -> list[i
     ]
     if own and not (
         isinstance(last := sentences[own[-1]], PartiallyParsedSentence)
-        and with_full_stop(last) != last
+        and last.with_full_stop() != last
         and not last.is_heading
     ):
         slots.append(own[-1] + 1)
@@ -297,6 +300,6 @@ def reorder(report: AnnotatedReport, rng: Random, share: float = 1.0) -> Annotat
             rng.shuffle(free)
         moved = iter(free)
         sentences += [
-            entry if isinstance(entry, PartiallyParsedSentence) else with_full_stop(next(moved)) for entry in own
+            entry if isinstance(entry, PartiallyParsedSentence) else next(moved).with_full_stop() for entry in own
         ]
     return report._replace(sentences=tuple(sentences))

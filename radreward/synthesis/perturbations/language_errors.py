@@ -14,10 +14,9 @@ from radreward.synthesis.error_counting import (
     count_errors,
     to_radcliq_counts,
 )
-from radreward.synthesis.perturbations.error_operators import BODY_SECTIONS
 from radreward.text.facts import AnnotatedReport, Section, Sentence
 from radreward.text.findings import FINDINGS
-from radreward.text.report_parser import PartiallyParsedSentence
+from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence
 from radreward.text.sentence_templates import CLINICAL_HISTORIES
 
 MEDICAL_TERMS = frozenset(

@@ -6,8 +6,11 @@ import re
 from functools import lru_cache
 
 from radreward.text.facts import AnnotatedReport, Fact
-from radreward.text.findings import FINDINGS, LOCATION_PREFIXES, LOCATION_SUFFIXES, SEVERITY_LEVELS, is_related
-from radreward.text.report_parser import LOCATION_WORDS, FactSpans, PartiallyParsedSentence, parse_sentence
+from radreward.text.findings import FINDINGS, is_related
+from radreward.text.locations import LOCATION_PREFIXES, LOCATION_SUFFIXES, LOCATION_WORDS
+from radreward.text.report_parser import PartiallyParsedSentence
+from radreward.text.sentence_parser import FactSpans, parse_sentence
+from radreward.text.severity import SEVERITY_LEVELS
 
 _OTHER_SIDE = {"left": "right", "right": "left", "lll": "rll", "rll": "lll", "lul": "rul", "rul": "lul"}
 _SIDE_WORD = re.compile(r"\b(?:" + "|".join(_OTHER_SIDE) + r")\b")

@@ -11,8 +11,9 @@ from radreward.synthesis.error_counting import count_errors
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS, paraphrase, reorder
 from radreward.synthesis.perturbations.word_substitution import possibly_mentioned, substitute_words
 from radreward.text.facts import AnnotatedReport
-from radreward.text.findings import LOCATION_PREFIXES, LOCATION_SUFFIXES, SEVERITY_WORDS
-from radreward.text.report_parser import LOCATION_WORDS, MAX_REPORT_CHARS, PartiallyParsedSentence, parse_report
+from radreward.text.locations import LOCATION_PREFIXES, LOCATION_SUFFIXES, LOCATION_WORDS
+from radreward.text.report_parser import MAX_REPORT_CHARS, PartiallyParsedSentence, parse_report
+from radreward.text.severity import SEVERITY_WORDS
 
 PHRASES = [
     *LOCATION_WORDS,

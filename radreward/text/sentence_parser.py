@@ -1,0 +1,242 @@
+"""From a sentence to facts: a lexicon parser with scopes of negation, uncertainty, location, severity and change.
+
+The parser is exact on sentences of the report grammar. In other sentences it recognizes known phrases only, and
+`ParsedSentence.is_complete` tells if the sentence may state more.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE
+from radreward.text.facts import Change, Fact, Polarity
+from radreward.text.findings import FINDINGS
+from radreward.text.lexicon import compile_phrases, lowercase_same_length
+from radreward.text.locations import LOCATION_WORDS
+from radreward.text.negation import CLAUSE_STOP, drop_negation_after, is_name_negated
+from radreward.text.normal_statements import is_uninformative, negated_findings
+from radreward.text.sentence_templates import (
+    ABSENT_TEMPLATES,
+    CHANGE_TEMPLATES,
+    DEVICE_CHANGE_TEMPLATES,
+    DEVICE_TEMPLATES,
+    PRESENT_TEMPLATES,
+    UNCERTAIN_TEMPLATES,
+)
+from radreward.text.severity import SEVERITY_OF_PHRASE
+
+MAX_SENTENCE_CHARS = 1_000
+"""Longer sentences have no full stops; they are not parsed because the scopes would be guesses."""
+Span = tuple[int, int]
+
+
+class FactSpans(NamedTuple):
+    """Offsets of the words of one fact in its sentence."""
+
+    name: Span
+    location: Span | None
+    severity: Span | None
+
+    def shifted(self, offset: int) -> FactSpans:
+        """Return the spans in a text that starts `offset` characters earlier."""
+        start, end = self.name
+        return FactSpans((start + offset, end + offset), _shift(self.location, offset), _shift(self.severity, offset))
+
+
+class ParsedSentence(NamedTuple):
+    """Facts of a sentence."""
+
+    facts: tuple[Fact, ...]
+    spans: tuple[FactSpans, ...] = ()
+    """One per fact; empty if the sentence negates findings without naming them."""
+    is_complete: bool = False
+    """True if the sentence states nothing but the facts."""
+
+
+class Mention(NamedTuple):
+    """A finding named in a sentence."""
+
+    finding: str
+    start: int
+    end: int
+
+
+def _name_forms(name: str) -> tuple[str, ...]:
+    plurals = (name + ("es" if name.endswith(("s", "x", "h")) else "s"),)
+    return (name, *((name[:-1] + "ies",) if name.endswith("y") else ()), *plurals)
+
+
+_FINDING_OF_NAME: dict[str, str] = {
+    form.lower(): key for key, finding in FINDINGS.items() for name in finding.plain_names for form in _name_forms(name)
+} | {
+    "pneumothoraces": "pneumothorax",
+    "edema": "edema",
+    "adenopathy": "adenopathy",
+    "air space disease": "consolidation",
+    "air space opacity": "opacity",
+    "air space opacities": "opacity",
+    "air space consolidation": "consolidation",
+    "alveolar consolidation": "consolidation",
+    "focal airspace disease": "consolidation",
+}
+_FINDING = compile_phrases(_FINDING_OF_NAME)
+_LOCATION = compile_phrases(LOCATION_WORDS)
+_SEVERITY = compile_phrases(SEVERITY_OF_PHRASE)
+_UNCERTAINTY = compile_phrases(
+    (
+        *("possible", "possibly", "probable", "probably", "questionable", "suspected", "likely", "versus"),
+        *("may be", "may represent", "may reflect", "could represent", "could reflect", "suggests", "suggesting"),
+        *("suggestive of", "suspicious for", "concerning for", "worrisome for", "difficult to exclude"),
+        *("cannot exclude", "cannot be excluded", "cannot be entirely excluded", "not excluded"),
+    )
+)
+_CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|although|however|associated)\s+|\.\s")
+_ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
+_TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
+_TEMPLATES = (
+    *(PRESENT_TEMPLATES, DEVICE_TEMPLATES, UNCERTAIN_TEMPLATES, ABSENT_TEMPLATES),
+    *(*CHANGE_TEMPLATES.values(), *DEVICE_CHANGE_TEMPLATES.values()),
+)
+_TEMPLATE_TOKENS = frozenset(
+    word
+    for templates in _TEMPLATES
+    for template in templates
+    for word in re.findall(r"[a-z]+", re.sub(r"\{\w\}", "", template.lower()))
+) | {"an", "the", "was", "were", "focal", "area", "areas", "lungs", "specifically", "free", "without", ".", "#"}
+_LIST_TOKENS = frozenset({"no", "or", "nor", "definite", "focal", "evidence", "of", ",", "#"})
+_PERCEPTION_TOKENS = frozenset(
+    {"is", "are", "seen", "identified", "noted", "appreciated", "visualized", "detected", "."}
+)
+
+
+def sentence_facts(text: str) -> tuple[Fact, ...]:
+    """Return the facts of one sentence."""
+    return parse_sentence(text).facts
+
+
+@lru_cache(20_000)
+def parse_sentence(text: str) -> ParsedSentence:
+    """Return the facts of one sentence, and the offsets of their words.
+
+    >>> parse_sentence("There is a small left pleural effusion.").is_complete
+    True
+    >>> parse_sentence("Small effusion around the drain.").is_complete
+    False
+    """
+    if len(text) > MAX_SENTENCE_CHARS:
+        return ParsedSentence(())
+    lower = " ".join(lowercase_same_length(text).split())
+    number = _ITEM_NUMBER.match(lower)
+    skipped = number.end() if number else 0
+    lower = lower[skipped:]
+    if negated := negated_findings(lower):
+        return ParsedSentence(tuple(Fact(key, "absent") for key in negated), is_complete=True)
+    mentions = [Mention(_FINDING_OF_NAME[match[0]], *match.span()) for match in _FINDING.finditer(lower)]
+    if not mentions:
+        return ParsedSentence((), is_complete=is_uninformative(lower))
+    # Names are masked: "left atrial enlargement" states no location, and "massive" no mass.
+    masked = _FINDING.sub(lambda match: "#" * len(match[0]), lower)
+    scopes = _mention_scopes(mentions, masked)
+    parsed = [
+        _parse_mention(mention, scope, masked, len(mentions)) for mention, scope in zip(mentions, scopes, strict=True)
+    ]
+    facts = tuple(fact for fact, _ in parsed)
+    spans = tuple(spans.shifted(skipped) for _, spans in parsed)
+    return ParsedSentence(facts, spans, _is_complete(masked, scopes, facts))
+
+
+def _mention_scopes(mentions: list[Mention], masked: str) -> list[Span]:
+    """Return the part of the sentence whose modifiers belong to each mention.
+
+    A scope is the clause of the mention, and the clauses without a mention after it.
+    """
+    clause_starts = [match.end() for match in _CLAUSE.finditer(masked)]
+    scopes = []
+    for index, mention in enumerate(mentions):
+        floor = mentions[index - 1].end if index else 0
+        is_last = index + 1 == len(mentions)
+        ceiling = len(masked) if is_last else mentions[index + 1].start
+        starts = [start for start in clause_starts if floor <= start <= mention.start] if index else []
+        ends = [start for start in clause_starts if mention.end <= start <= ceiling]
+        scopes.append((max([floor, *starts]), ends[-1] if ends and not is_last else ceiling))
+    return scopes
+
+
+def _parse_mention(mention: Mention, scope: Span, masked: str, num_mentions: int) -> tuple[Fact, FactSpans]:
+    own = masked[slice(*scope)]
+    context = own if num_mentions > 1 else masked
+    finding = FINDINGS[mention.finding]
+    change = _find_change(context) if finding.can_change else None
+    polarity: Polarity = "present"
+    if change == "resolved" or (change != "stable" and is_name_negated(masked, mention.start, mention.end)):
+        polarity = "absent"
+    elif _UNCERTAINTY.search(context) or _is_hedged_before(mention, masked):
+        polarity = "uncertain"
+    location = _LOCATION.search(own)
+    severity = _SEVERITY.search(own) if finding.has_severity else None
+    spans = FactSpans(
+        (mention.start, mention.end),
+        _shift(location.span() if location else None, scope[0]),
+        _shift(severity.span() if severity else None, scope[0]),
+    )
+    if polarity == "absent":
+        return Fact(mention.finding, "absent", None, None, change), spans
+    where = _allowed_location(LOCATION_WORDS[location[0]], finding.locations) if location else None
+    return Fact(mention.finding, polarity, where, SEVERITY_OF_PHRASE[severity[0]] if severity else None, change), spans
+
+
+def _shift(span: Span | None, offset: int) -> Span | None:
+    return (span[0] + offset, span[1] + offset) if span else None
+
+
+def _allowed_location(location: str, allowed: tuple[str, ...]) -> str | None:
+    """Return the location, or its side if the finding has no such location: an effusion at the left base is left."""
+    if location in allowed:
+        return location
+    side = location.split(" ")[0]
+    return side if side in allowed else None
+
+
+def _find_change(text: str) -> Change | None:
+    match = CHANGE.search(text)
+    return CHANGE_OF_PHRASE[match[0]] if match else None
+
+
+def _is_hedged_before(mention: Mention, masked: str) -> bool:
+    """Return True if uncertainty before the name reaches it, as in "may represent edema or pneumonia"."""
+    cues = _UNCERTAINTY.finditer(masked[: mention.start])
+    return any(not CLAUSE_STOP.search(masked[cue.end() : mention.start]) for cue in cues)
+
+
+def _is_complete(masked: str, scopes: list[Span], facts: tuple[Fact, ...]) -> bool:
+    """Return True if the facts are beyond reasonable doubt all that a sentence states.
+
+    Each modifier must be the only one of its kind in its scope and part of the fact. All other words must be words of
+    the grammar's templates. Several findings must be all present, or all negated in one list.
+    """
+    for (start, end), fact in zip(scopes, facts, strict=True):
+        own = masked[start:end]
+        stated: tuple[tuple[list[str], str | None], ...] = (
+            ([LOCATION_WORDS[match[0]] for match in _LOCATION.finditer(own)], fact.location),
+            ([SEVERITY_OF_PHRASE[match[0]] for match in _SEVERITY.finditer(own)], fact.severity),
+            ([CHANGE_OF_PHRASE[match[0]] for match in CHANGE.finditer(own)], fact.change),
+        )
+        if any(values != ([value] if value else []) for values, value in stated):
+            return False
+    rest = re.sub("#+", "#", masked)
+    for pattern in (CHANGE, _LOCATION, _SEVERITY, _UNCERTAINTY):
+        rest = pattern.sub(" ", rest)
+    tokens = _TOKEN.findall(drop_negation_after(rest))
+    if len(facts) == 1:
+        return (_TEMPLATE_TOKENS | {","}).issuperset(tokens)
+    if all(fact == Fact(fact.finding, "absent") for fact in facts):
+        first, last = tokens.index("#"), len(tokens) - tokens[::-1].index("#")
+        return (
+            (_TEMPLATE_TOKENS | {","}).issuperset(tokens[:first])
+            and _LIST_TOKENS.issuperset(tokens[first:last])
+            and _PERCEPTION_TOKENS.issuperset(tokens[last:])
+        )
+    all_present = all(fact.polarity == "present" and fact.change is None for fact in facts)
+    return all_present and (_TEMPLATE_TOKENS | {",", "and", "with"}).issuperset(tokens)

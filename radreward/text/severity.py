@@ -1,0 +1,65 @@
+"""Severity of findings: one scale of three levels for degrees and sizes, and its words."""
+
+from __future__ import annotations
+
+import re
+
+SEVERITY_WORDS: dict[str, tuple[str, ...]] = {
+    "mild": ("mild", "small", "minimal", "slight", "trace", "tiny", "subtle", "minor"),
+    "moderate": ("moderate", "moderate-sized", "moderately severe", "mild to moderate"),
+    "severe": ("severe", "large", "marked", "extensive", "massive", "substantial"),
+}
+"""Adjectives of each level, the most common first."""
+SEVERITY_LEVELS = {severity: level for level, severity in enumerate(SEVERITY_WORDS)}
+SEVERITY_ADVERBS = {"mild": ("mildly", "minimally"), "moderate": ("moderately",), "severe": ("markedly", "severely")}
+SIZE_WORDS = frozenset({"small", "trace", "tiny", "moderate-sized", "large", "massive"})
+"""Adjectives of `SEVERITY_WORDS` that state a size."""
+SEVERITY_SCALES = (
+    ("mild", "moderate", "severe"),
+    ("small", "moderate", "large"),
+    ("tiny", "moderate-sized", "massive"),
+    ("trace", "moderate", "large"),
+    ("slight", "moderate", "marked"),
+    ("subtle", "moderate", "extensive"),
+    ("minor", "moderate", "substantial"),
+    ("minimal", "moderate", "marked"),
+    ("mildly", "moderately", "severely"),
+    ("minimally", "moderately", "markedly"),
+)
+"""Words that differ in level only, from mild to severe."""
+
+SEVERITY_OF_PHRASE: dict[str, str] = {
+    phrase: severity
+    for words in (SEVERITY_WORDS, SEVERITY_ADVERBS)
+    for severity, phrases in words.items()
+    for phrase in phrases
+} | {
+    "mildly increased": "mild",
+    "moderately large": "severe",
+    "small to moderate": "moderate",
+    "moderate to large": "severe",
+    "moderate to severe": "severe",
+    "sizable": "severe",
+    "huge": "severe",
+    "borderline": "mild",
+}
+"""The level of each phrase that the sentence parser knows."""
+
+_SEVERITY_OF_WORD = {
+    word: severity
+    for words in (SEVERITY_WORDS, SEVERITY_ADVERBS)
+    for severity, phrases in words.items()
+    for word in phrases
+    if " " not in word
+} | {"slightly": "mild"}
+_SEVERITY_WORD = re.compile(r"\b(?:" + "|".join(_SEVERITY_OF_WORD) + r")\b")
+
+
+def first_severity(text: str) -> str | None:
+    """Return the level of the first word of severity in a text, or None if it has none.
+
+    >>> first_severity("moderately enlarged heart with a small effusion"), first_severity("heart")
+    ('moderate', None)
+    """
+    match = _SEVERITY_WORD.search(text.lower())
+    return _SEVERITY_OF_WORD[match[0]] if match else None
