@@ -1,4 +1,4 @@
-"""What a long run over a file has finished, kept beside its output until all of it is there."""
+"""Finished chunks of a long run over a file, stored beside its output until all are present."""
 
 from __future__ import annotations
 
@@ -8,74 +8,71 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from radreward.errors import InputError
+from radreward.io.artifacts import read_json_object, write_json
 from radreward.io.progress import ProgressReporter
-from radreward.io.tables import table_suffix
+from radreward.io.tables import AtomicTableWriter, table_suffix
 
 
 class ChunkStore:
-    """Texts of finished chunks in `<output>.parts`: a run that was killed goes on with those that are missing.
+    """Files of finished chunks in `<output>.parts`: a run that was killed resumes with the missing ones.
 
     Args:
-        output: What the run will write.
-        made_of: All that the texts depend on, as JSON holds it: by these a run that was begun is known.
+        output: The file that the run writes.
+        fingerprint: All that the chunks depend on, as JSON values by name.
+        suffix: Format of the chunks' files.
 
     Raises:
-        InputError: If the folder was begun for something else.
+        InputError: If the folder holds chunks with another fingerprint.
 
     >>> import tempfile
-    >>> output = Path(tempfile.mkdtemp()) / "a.jsonl"
-    >>> Parts(output, {"input": "x"}).put(1, "[]")
-    >>> parts = Parts(output, {"input": "x"})
-    >>> 0 in parts, 1 in parts, parts.lines(1)
-    (False, True, [[]])
+    >>> store = ChunkStore(Path(tempfile.mkdtemp()) / "a.jsonl", {"input": "x"})
+    >>> store.path(1).touch()
+    >>> 0 in store, 1 in store
+    (False, True)
     """
 
-    def __init__(self, output: Path, fingerprint: Mapping[str, Any]) -> None:
-        self.folder = chunk_folder(output)
-        path = self.folder / "manifest.json"
-        if not path.is_file():
+    def __init__(self, output: Path, fingerprint: Mapping[str, Any], suffix: str = ".jsonl") -> None:
+        self.folder, self.suffix = chunk_folder(output), suffix
+        manifest = self.folder / "manifest.json"
+        if not manifest.is_file():
             self.folder.mkdir(parents=True, exist_ok=True)
-            _write_atomic(path, json.dumps(fingerprint))
+            scratch = manifest.with_suffix(".new")
+            write_json(scratch, fingerprint)
+            scratch.replace(manifest)
             return
-        before = json.loads(path.read_text(encoding="utf-8"))
-        if changed := [key for key in fingerprint if before.get(key) != fingerprint[key]]:
+        previous = read_json_object(manifest)
+        if changed := [name for name, value in fingerprint.items() if previous.get(name) != value]:
             raise InputError(
-                f"{self.folder}: the {changed[0]} changed since the run that began here; "
-                "delete the folder to start anew."
+                f"{self.folder}: the {changed[0]} changed since the run that is to be resumed. "
+                "Delete the folder to start again."
             )
 
     def __contains__(self, number: int) -> bool:
-        """Whether a chunk is finished."""
-        return self._path(number).is_file()
+        """Return True if a chunk is finished."""
+        return self.path(number).is_file()
 
-    def write(self, number: int, text: str) -> None:
-        """Keep what became of a chunk: lines of JSON."""
-        _write_atomic(self._path(number), text)
-
-    def read(self, number: int) -> list[Any]:
-        """What was kept of a chunk."""
-        with self._path(number).open(encoding="utf-8") as file:
-            return [json.loads(line) for line in file]
+    def path(self, number: int) -> Path:
+        """Return the file of a chunk."""
+        return self.folder / f"{number:08d}{self.suffix}"
 
     def remove(self) -> None:
-        """Delete the folder: the output is there."""
+        """Delete the folder, once the output is written."""
         shutil.rmtree(self.folder)
-
-    def _path(self, number: int) -> Path:
-        return self.folder / f"{number:08d}.jsonl"
 
 
 def chunk_folder(output: Path) -> Path:
-    """Where the parts of an output are kept while it is not whole."""
+    """Return the folder of an output's chunks."""
     return output.with_name(f"{output.name}.parts")
 
 
 def check_output(output: Path, source: Path) -> None:
-    """Whether a run can write its output: told before anything is computed.
+    """Check, before anything is computed, that a run can write its output.
 
     Raises:
-        InputError: If the name says no format, or it is a folder or the input.
+        InputError: If the suffix is unknown, or the output is a folder or the input.
     """
     table_suffix(output)
     if output.is_dir():
@@ -92,30 +89,29 @@ def compute_missing(
     description: str,
     compute: Callable[[slice], list[dict[str, Any]]],
 ) -> Iterator[list[dict[str, Any]]]:
-    """The rows of an output, chunk by chunk: all are made, or kept of a run that was killed, before the first is given.
+    """Compute the chunks that the store lacks, then return the rows of all chunks in order.
 
     Args:
-        parts: Where they are kept.
-        output: What they are for.
-        rows: How many there are.
-        chunk: How many are made together.
-        word: What is done with them, as "judged".
-        make: Makes those of a slice, as JSON holds them.
+        store: Finished chunks, in JSON lines.
+        output: The file that the rows are for, shown with the progress.
+        num_rows: Number of rows.
+        chunk_size: Rows that are computed together.
+        description: Label of the progress, as "Judging".
+        compute: Returns the rows of a slice, as JSON values.
     """
-    begins = dict(enumerate(range(0, num_rows, chunk_size)))
-    sizes = {number: min(chunk_size, num_rows - begin) for number, begin in begins.items()}
-    with ProgressReporter(
-        num_rows, output, sum(size for number, size in sizes.items() if number in store), description=description
-    ) as told:
-        for number, begin in begins.items():
+    slices = [slice(start, min(start + chunk_size, num_rows)) for start in range(0, num_rows, chunk_size)]
+    sizes = [part.stop - part.start for part in slices]
+    completed = sum(size for number, size in enumerate(sizes) if number in store)
+    with ProgressReporter() as progress:
+        task = progress.add_task(description, num_rows, completed, note=f"into {output}")
+        for number, part in enumerate(slices):
             if number not in store:
-                made = compute(slice(begin, begin + sizes[number]))
-                store.write(number, "".join(json.dumps(row) + "\n" for row in made))
-                told.advance(sizes[number])
-    return map(store.read, begins)
+                with AtomicTableWriter(store.path(number), pa.schema([])) as writer:
+                    writer.write(compute(part))
+                progress.advance(task, sizes[number])
+    return (_read_json_lines(store.path(number)) for number in range(len(slices)))
 
 
-def _write_atomic(path: Path, text: str) -> None:
-    scratch = path.with_suffix(".new")
-    scratch.write_text(text, encoding="utf-8")
-    scratch.replace(path)
+def _read_json_lines(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8", newline="\n") as file:
+        return [json.loads(line) for line in file]

@@ -1,51 +1,47 @@
-"""Scores of the pairs in a file: streamed, resumable, a bad row stops nothing."""
+"""Score the pairs of a file: streamed, resumable, and not stopped by invalid rows.
+
+The route: `scan_input` reads the input once for its columns and duplicate ids. `_score_missing` reads it again in
+chunks, scores those that are missing, and stores each as a file in the format of the output. `_join` appends these.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from radreward.data.records import file_fingerprint
 from radreward.errors import InputError
+from radreward.io.artifacts import file_fingerprint
 from radreward.io.progress import ProgressReporter
-from radreward.io.tables import AtomicTableWriter, read_rows, table_suffix
-from radreward.scorers.base import Scorer, validate_pair
-from radreward.scoring.chunks import Chunk, LocalBackend, ScoringBackend, hash64, to_scoring_row
+from radreward.io.tables import AtomicTableWriter, TableRow, read_rows, table_suffix, write_table
+from radreward.scorers.base import SCORED_STATUSES, PairError, Scorer, validate_pair
+from radreward.scoring.backends import Chunk, LocalBackend, ScoringBackend
+from radreward.scoring.input_scan import InputScan, scan_input
 from radreward.scoring.resume import ChunkStore, check_output
+from radreward.types import Scores
 
-REQUIRED_COLUMNS = ("id", "reference", "candidate")
-_ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+REJECTS_SCHEMA = pa.schema({"file": pa.string(), "row": pa.int64(), "field": pa.string(), "reason": pa.string()})
 
 
-class ScoringSummary(NamedTuple):
-    """What a scoring run did."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoringSummary:
+    """Counts and files of a scoring run."""
 
     rows: int
     rejected: int
     seconds: float
     output: Path
     rejects: Path | None
-    """The side file, or None where no row was rejected."""
+    """File of the rejected rows; None if no row was rejected."""
     resumed: int
-    """Rows that an earlier run had scored."""
-
-
-class _InputSchema(NamedTuple):
-    """What a first look at the input found."""
-
-    num_rows: int
-    id_type: pa.DataType
-    extra_columns: pa.Schema
-    duplicate_hashes: frozenset[int]
-    """Hashes of ids that stand in more than one row."""
+    """Rows that an earlier run scored."""
 
 
 def score_file(
@@ -56,98 +52,83 @@ def score_file(
     progress: bool = True,
     backend: ScoringBackend | None = None,
 ) -> ScoringSummary:
-    """Score `reference` against `candidate` in every row of JSONL, CSV or Parquet.
+    """Score `reference` against `candidate` in every row of a JSONL, CSV or Parquet file.
 
-    Writes `id`, the other columns as they are, `total` (higher is better), a column per criterion, its
-    `count_<criterion>`, of a scorer that explains its `evidence` as JSON, and `status`, in the order of the input.
-    Rows that cannot be scored have no scores, a status that says why, and stand in `<output>.rejects.jsonl` with file,
-    row, field and reason.
+    Writes, in the order of the input, `id`, the other columns unchanged, `total` (higher is better), one column and
+    one `count_<criterion>` per criterion, `evidence` as JSON if the scorer explains, and `status`. A row that cannot
+    be scored has no scores and a status that says why; `<output>.rejects.jsonl` lists its file, row, field and reason.
 
     Args:
-        scorer: What scores.
+        scorer: The scorer.
         source: The input.
-        output: The file to write; its name says the format. It appears when it is complete.
-        chunk: Rows that are held and scored together. Scores of a finished chunk are kept in `<output>.parts` until
-            the end: a run that was killed goes on with the chunks that are missing.
-        progress: Show on the standard error how far it is.
-        engine: Where the chunks are scored, by a scorer equal to `scorer`; in this process where none is given.
+        output: The file to write, in the format of its suffix; it appears when it is complete.
+        chunk_size: Rows that are held and scored together. Finished chunks are stored in `<output>.parts`: a run that
+            was killed resumes with the missing ones.
+        progress: Show progress on standard error.
+        backend: Scores the chunks with a scorer equal to `scorer`; defaults to this process.
 
     Raises:
-        ValueError: If `chunk` is not positive.
+        ValueError: If `chunk_size` is not positive.
         InputError: If the input cannot be read, has no row or lacks a column, a column would be written twice, the
-            output cannot be a file, or input or scorer changed since the run that is to be resumed.
+            output cannot be a file, or the input or the scorer changed since the run that is to be resumed.
     """
     if chunk_size < 1:
-        raise ValueError(f"Expected `chunk` to be >= 1 but got {chunk_size}.")
+        raise ValueError(f"Expected `chunk_size` to be >= 1 but got {chunk_size}.")
     start, source, output = time.monotonic(), Path(source), Path(output)
     check_output(output, source)
-    survey = _scan_input(source, chunk_size)
-    fitted = scorer.fit_references(_iter_references(source))
+    scan = scan_input(source, chunk_size)
+    scorer = _fit_references(scorer, source, backend)
+    schema = _output_schema(scan, scorer, source)
+    inputs = {"input": file_fingerprint(source), "scorer": scorer.fingerprint(), "chunk size": chunk_size}
+    store = ChunkStore(output, inputs, table_suffix(output))
+    resumed = sum(size for number, size in enumerate(scan.chunk_sizes) if number in store)
+    with ProgressReporter(enabled=progress) as reporter:
+        task = reporter.add_task("Scoring", scan.num_rows, resumed, note=f"into {output}")
+        for chunk in _score_missing(scan, store, backend or LocalBackend(scorer)):
+            _write_chunk(chunk, store, scan, scorer, schema)
+            reporter.advance(task, len(chunk.rows))
+    rejects = _join_chunks(store, len(scan.chunk_sizes), output, schema)
+    store.remove()
+    return ScoringSummary(
+        rows=scan.num_rows,
+        rejected=_count_lines(rejects) if rejects else 0,
+        seconds=time.monotonic() - start,
+        output=output,
+        rejects=rejects,
+        resumed=resumed,
+    )
+
+
+class _ScoredChunk(NamedTuple):
+    """Rows of a chunk; `scores` are of those without an error, in their order."""
+
+    number: int
+    rows: list[TableRow]
+    errors: list[PairError | None]
+    scores: Scores
+
+
+def _fit_references(scorer: Scorer, source: Path, backend: ScoringBackend | None) -> Scorer:
+    """Return the scorer for this run; most need no references and do not read the file."""
+    references = (
+        row.values["reference"]
+        for batch in read_rows(source)
+        for row in batch
+        if not row.error and validate_pair(row.values.get("reference"), row.values.get("candidate")) is None
+    )
+    fitted = scorer.fit_references(references)
     if backend and fitted is not scorer:
-        raise InputError(f"{scorer.title}: needs all references of a run, which workers do not have; score it here.")
-    scorer = fitted
-    schema = _output_schema(survey, scorer, source)
-    parts = ChunkStore(output, {"input": file_fingerprint(source), "scorer": scorer.fingerprint(), "chunk": chunk_size})
-    sizes = [min(chunk_size, survey.num_rows - begin) for begin in range(0, survey.num_rows, chunk_size)]
-    resumed = sum(size for number, size in enumerate(sizes) if number in parts)
-    with ProgressReporter(survey.num_rows, output, resumed, progress) as told:
-        for number, text in (backend or LocalBackend(scorer))(
-            _missing_chunks(source, chunk_size, survey, parts), parts.folder
-        ):
-            parts.write(number, text)
-            told.advance(sizes[number])
-    rejects = output.with_name(f"{output.name}.rejects.jsonl")
-    rejected = _write_output(scorer, source, output, rejects, schema, parts, chunk_size)
-    parts.remove()
-    seconds = time.monotonic() - start
-    return ScoringSummary(survey.num_rows, rejected, seconds, output, rejects if rejected else None, resumed)
+        raise InputError(f"{scorer.title}: needs all references of a run, which workers lack. Score in this process.")
+    return fitted
 
 
-def _scan_input(source: Path, chunk_size: int) -> _InputSchema:
-    kinds: dict[str, set[type]] = {}
-    hashes: list[np.ndarray] = []
-    broken: str | None = None
-    usable = False
-    for batch in read_rows(source, chunk_size):
-        for row in batch:
-            usable = usable or row.error is None
-            broken = broken or row.error
-            for name, value in row.values.items():
-                kinds.setdefault(name, set()).update(() if value is None else (_value_type(value),))
-        hashes.append(np.array([hash64(row.values.get("id")) for row in batch], dtype=np.uint64))
-    rows = sum(map(len, hashes))
-    if not rows:
-        raise InputError(f"{source}: Expected at least one row but there is none.")
-    if not usable:
-        raise InputError(f"{source}: Expected at least one row that can be read but there is none; row 1: {broken}.")
-    if missing := [name for name in REQUIRED_COLUMNS if name not in kinds]:
-        raise InputError(f"{source}: Expected a column {missing[0]!r}; there are {', '.join(kinds) or 'none'}.")
-    values, counts = np.unique(np.concatenate(hashes), return_counts=True)
-    given = pq.read_schema(source) if table_suffix(source) == ".parquet" else None
-    names = [name for name in kinds if name not in REQUIRED_COLUMNS]
-    fields = [(name, given.field(name).type if given else _arrow_type(kinds[name])) for name in names]
-    id_type = pa.int64() if kinds["id"] == {int} else pa.string()
-    return _InputSchema(rows, id_type, pa.schema(fields), frozenset(values[counts > 1].tolist()))
-
-
-def _iter_references(source: Path) -> Iterator[str]:
-    """The references of all rows that can be scored."""
-    for batch in read_rows(source):
-        for row in batch:
-            reference = row.values.get("reference")
-            if not row.error and validate_pair(reference, row.values.get("candidate")) is None:
-                yield str(reference)
-
-
-def _value_type(value: Any) -> type:
-    """The type of a value; an integer that no column of integers holds counts as text."""
-    return str if type(value) is int and abs(value) >= 2**63 else type(value)
-
-
-def _arrow_type(kinds: set[type]) -> pa.DataType:
-    if kinds == {int, float}:
-        return pa.float64()
-    return _ARROW_TYPES.get(next(iter(kinds)), pa.string()) if len(kinds) == 1 else pa.string()
+def _output_schema(scan: InputScan, scorer: Scorer, source: Path) -> pa.Schema:
+    fields = [*zip(scan.columns.names, scan.columns.types, strict=True)]
+    fields += [(name, pa.float32()) for name in _score_columns(scorer)]
+    fields += [(name, pa.string()) for name in (["evidence"] * scorer.returns_explanations + ["status"])]
+    if duplicates := [name for name, count in Counter(name for name, _ in fields).items() if count > 1]:
+        raise InputError(f"{source}: Expected no column {duplicates[0]!r}; the scorer writes it. Rename the column.")
+    return pa.schema(fields)
 
 
 def _score_columns(scorer: Scorer) -> list[str]:
@@ -155,66 +136,72 @@ def _score_columns(scorer: Scorer) -> list[str]:
     return ["total", *scorer.sub_names, *(f"count_{tag}" for tag in tags)]
 
 
-def _text_columns(scorer: Scorer) -> list[str]:
-    return ["evidence", "status"] if scorer.returns_explanations else ["status"]
+def _score_missing(scan: InputScan, store: ChunkStore, backend: ScoringBackend) -> Iterator[_ScoredChunk]:
+    """Read the input again and score each chunk that the store lacks; in memory are those the backend works on."""
+    waiting: dict[int, tuple[list[TableRow], list[PairError | None]]] = {}
+
+    def missing_chunks() -> Iterator[Chunk]:
+        for number, rows in enumerate(read_rows(scan.source, scan.chunk_size)):
+            if number not in store:
+                errors = [scan.find_error(row) for row in rows]
+                waiting[number] = rows, errors
+                valid = [row.values for row, error in zip(rows, errors, strict=True) if error is None]
+                yield Chunk(number, [row["reference"] for row in valid], [row["candidate"] for row in valid])
+
+    for number, scores in backend(missing_chunks()):
+        rows, errors = waiting.pop(number)
+        yield _ScoredChunk(number, rows, errors, scores)
 
 
-def _output_schema(survey: _InputSchema, scorer: Scorer, source: Path) -> pa.Schema:
-    fields = [("id", survey.id_type), *zip(survey.extra_columns.names, survey.extra_columns.types, strict=True)]
-    told = [(name, pa.string()) for name in _text_columns(scorer)]
-    fields += [*((name, pa.float32()) for name in _score_columns(scorer)), *told]
-    if twice := [name for name, count in Counter(name for name, _ in fields).items() if count > 1]:
-        raise InputError(f"{source}: Expected no column {twice[0]!r}, which the output gets from the scorer.")
-    return pa.schema(fields)
+def _write_chunk(chunk: _ScoredChunk, store: ChunkStore, scan: InputScan, scorer: Scorer, schema: pa.Schema) -> None:
+    """Store a chunk as rows of the output, and its rejected rows, if any, in a file of their own."""
+    score_names = _score_columns(scorer)
+    scored = _score_rows(chunk.scores, scorer)
+    rows, rejects = [], []
+    for row, error in zip(chunk.rows, chunk.errors, strict=True):
+        values: list[float | None] = [None] * len(score_names)
+        evidence, status = None, ""
+        if error is None:
+            values, evidence, status = next(scored)
+            if status not in SCORED_STATUSES:
+                values = [None] * len(score_names)
+                error = PairError("reference" if "reference" in status else "candidate", status)
+        if error is not None:
+            status = error.reason
+            rejects.append(
+                {"file": str(scan.source), "row": row.number, "field": error.field or None, "reason": status}
+            )
+        explained = {"evidence": evidence} if scorer.returns_explanations else {}
+        copied = _copy_values(row, scan.columns, plain=store.suffix != ".parquet")
+        rows.append({**copied, **dict(zip(score_names, values, strict=True)), **explained, "status": status})
+    if rejects:
+        write_table(_rejects_path(store.path(chunk.number)), REJECTS_SCHEMA, iter(rejects))
+    write_table(store.path(chunk.number), schema, iter(rows), len(rows))
 
 
-def _missing_chunks(source: Path, chunk: int, survey: _InputSchema, parts: ChunkStore) -> Iterator[Chunk]:
-    """The chunks whose parts are missing, one at a time."""
-    first: dict[str, int] = {}
-    for number, batch in enumerate(read_rows(source, chunk)):
-        entries = [to_scoring_row(row, survey.duplicate_hashes, first) for row in batch]
-        if number not in parts:
-            yield Chunk(number, entries)
+def _score_rows(scores: Scores, scorer: Scorer) -> Iterator[tuple[list[float | None], str | None, str]]:
+    """Yield scores in the order of `_score_columns`, evidence as JSON, and status of each pair."""
+    sign = 1 if scorer.higher_is_better else -1
+    size = len(scores.status)
+    blocks = [(sign * scores.total).unsqueeze(1).tolist()]
+    widths = len(scorer.sub_names), len(scorer.criteria) if scorer.criteria else 0
+    for values, width in zip((scores.sub_scores, scores.error_counts), widths, strict=True):
+        blocks.append([[None] * width] * size if values is None else values.tolist())
+    evidence = scores.evidence if scores.evidence and scorer.returns_explanations else (None,) * size
+    for status, shown, *parts in zip(scores.status, evidence, *blocks, strict=True):
+        values = [None if value is None or math.isnan(value) else value for part in parts for value in part]
+        yield values, None if shown is None else json.dumps(shown._asdict()), status
 
 
-def _write_output(
-    scorer: Scorer, source: Path, output: Path, rejects: Path, schema: pa.Schema, parts: ChunkStore, chunk: int
-) -> int:
-    """Join input and parts; the number of rejected rows."""
-    names, told, rejected, plain = _score_columns(scorer), _text_columns(scorer), 0, table_suffix(output) != ".parquet"
-    reject_schema = pa.schema(
-        [("file", pa.string()), ("row", pa.int64()), ("field", pa.string()), ("reason", pa.string())]
-    )
-    with AtomicTableWriter(rejects, reject_schema) as side, AtomicTableWriter(output, schema) as writer:
-        for number, batch in enumerate(read_rows(source, chunk)):
-            rows = []
-            bad = []
-            for row, (status, field, values, *shown) in zip(batch, parts.read(number), strict=True):
-                scores = dict(zip(names, values or [None] * len(names), strict=True))
-                carried = {name: row.values.get(name) for name in schema.names[1 : -len(names) - len(told)]}
-                texts = {"id": row.values.get("id"), **carried}
-                said = dict(
-                    zip(told, (*(shown or [None]), status) if scorer.returns_explanations else (status,), strict=True)
-                )
-                rows.append({**_coerce(texts, schema, plain), **scores, **said})
-                if field is not None:
-                    bad.append({"file": str(source), "row": row.number, "field": field or None, "reason": status})
-            writer.write(rows)
-            side.write(bad)
-            rejected += len(bad)
-    if not rejected:
-        rejects.unlink()
-    return rejected
+def _copy_values(row: TableRow, columns: pa.Schema, plain: bool) -> dict[str, Any]:
+    """Return the copied values of a row as their columns hold them.
 
-
-def _coerce(values: dict[str, Any], schema: pa.Schema, plain: bool) -> dict[str, Any]:
-    """Values as their columns hold them.
-
-    What is no text in a column of texts is JSON; broken UTF-8 becomes '?'; `plain` makes texts of dates and the like.
+    Values other than text in a column of texts become JSON, and invalid UTF-8 becomes "?". `plain` turns dates and
+    the like into text, for formats without such types.
     """
-    fitted = {}
-    for name, value in values.items():
-        kind = schema.field(name).type
+    copied = {}
+    for name, kind in zip(columns.names, columns.types, strict=True):
+        value = row.values.get(name)
         if value is not None and kind == pa.string():
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
             value = text.encode(errors="replace").decode()
@@ -222,5 +209,27 @@ def _coerce(values: dict[str, Any], schema: pa.Schema, plain: bool) -> dict[str,
             value = float(value)
         elif plain and not isinstance(value, str | int | float | None):
             value = json.loads(json.dumps(value, default=str))
-        fitted[name] = value
-    return fitted
+        copied[name] = value
+    return copied
+
+
+def _join_chunks(store: ChunkStore, num_chunks: int, output: Path, schema: pa.Schema) -> Path | None:
+    """Append all chunks to the output and all rejected rows to their file, whose path is returned if there are any."""
+    chunks = [store.path(number) for number in range(num_chunks)]
+    parts, rejects = [path for path in map(_rejects_path, chunks) if path.is_file()], _rejects_path(output)
+    rejects.unlink(missing_ok=True)
+    for path, columns, files in ((rejects, REJECTS_SCHEMA, parts), (output, schema, chunks)):
+        if files:
+            with AtomicTableWriter(path, columns) as writer:
+                for file in files:
+                    writer.append_file(file)
+    return rejects if parts else None
+
+
+def _rejects_path(output: Path) -> Path:
+    return output.with_name(f"{output.name}.rejects.jsonl")
+
+
+def _count_lines(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(1 for _ in file)

@@ -1,4 +1,4 @@
-"""Scoring in workers of a Ray cluster: one that is killed changes nothing."""
+"""Scoring in workers of a Ray cluster, one of which is killed."""
 
 import json
 import subprocess
@@ -21,9 +21,9 @@ from radreward.scoring.score_file import score_file
 
 ROWS, CHUNK = 96, 8
 
-# A process of its own: Ray leaves sockets and threads behind, and what it deprecates of its own is no matter of ours.
+# Ray runs in a process of its own: it leaves sockets and threads behind and raises deprecation warnings.
 DRIVER = """
-import os, signal, sys, time
+import os, signal, sys
 from pathlib import Path
 
 import ray
@@ -31,21 +31,24 @@ import ray
 from radreward.cli import main
 from radreward.scorers import load
 from radreward.scoring import score_file
-from radreward.scoring.ray_backend import OnRay
+from radreward.scoring.ray_backend import RayBackend
 
 folder = Path(sys.argv[1])
 
-def make():
+def build():
     scorer = load(folder / "model")
-    inner = scorer.score
+    inner, scored = scorer.score, []
 
     def score(references, candidates):
-        mark = folder / "killed"
-        if sum(1 for _ in folder.glob("begun-*")) >= 4 and not mark.exists():
-            mark.write_text(str(os.getpid()))
-            os.kill(os.getpid(), signal.SIGKILL)  # in the middle of a chunk
-        (folder / f"begun-{os.getpid()}-{time.monotonic_ns()}").touch()
-        time.sleep(0.05)
+        if len(scored) == 2:
+            try:
+                (folder / "killed").touch(exist_ok=False)  # one worker only, however many get here together
+                (folder / "killed").write_text(str(os.getpid()))
+                os.kill(os.getpid(), signal.SIGKILL)  # while it holds a chunk
+            except FileExistsError:
+                pass
+        scored.append(len(references))
+        (folder / f"scored-{os.getpid()}").touch()
         return inner(references, candidates)
 
     scorer.score = score
@@ -53,11 +56,12 @@ def make():
 
 if __name__ == "__main__":
     ray.init("local", num_cpus=2, object_store_memory=100 * 2**20, include_dashboard=False, log_to_driver=False)
-    summary = score_file(load(folder / "model"), folder / "in.parquet", folder / "ray.parquet", 8, engine=OnRay(make))
+    files = folder / "in.parquet", folder / "ray.parquet"
+    summary = score_file(load(folder / "model"), *files, chunk_size=8, backend=RayBackend(build))
     assert summary.resumed == 0
     files = ["--input", str(folder / "in.jsonl"), "--output", str(folder / "command.jsonl")]
     model = ["--model", str(folder / "model")]
-    code = main(["score", "--engine", "ray", "--workers", "1", *model, *files])
+    code = main(["score", "--backend", "ray", "--num-workers", "1", *model, *files])
     ray.shutdown()
     sys.exit(code)
 """
@@ -70,13 +74,12 @@ def table(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def side(output: Path) -> str:
-    """What was rejected."""
+def rejected_rows(output: Path) -> str:
     return output.with_name(f"{output.name}.rejects.jsonl").read_text()
 
 
 @pytest.mark.timeout(700)  # Ray starts five processes, which takes long on a machine that is busy
-def test_scores_are_those_of_one_process_though_a_worker_is_killed(tmp_path: Path) -> None:
+def test_ray_backend_scores_like_one_process_though_a_worker_is_killed(tmp_path: Path) -> None:
     torch.manual_seed(0)
     criteria = RadCliQCriteria()
     calibration = Calibration([[(-1.0, 2.0), (1.0, 0.0)]] * len(criteria))
@@ -90,38 +93,44 @@ def test_scores_are_those_of_one_process_though_a_worker_is_killed(tmp_path: Pat
     rows[7]["candidate"] = " "
     rows[50]["id"] = "r49"
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
-    few = "".join(json.dumps(row) + "\n" for row in rows[:20])
-    (tmp_path / "in.jsonl").write_text(few + "{broken\n")
+    first_rows = "".join(json.dumps(row) + "\n" for row in rows[:20])
+    (tmp_path / "in.jsonl").write_text(first_rows + "{broken\n")
     run = subprocess.run(
         [sys.executable, "-c", DRIVER, str(tmp_path)], capture_output=True, text=True, check=False, timeout=600
     )
     assert run.returncode == 1, run.stderr  # rows were rejected
     assert (tmp_path / "killed").is_file()
-    killed = (tmp_path / "killed").read_text()
-    workers = {path.name.split("-")[1] for path in tmp_path.glob("begun-*")}
-    assert killed in workers  # it had begun what another did
+    workers = {path.name.split("-")[1] for path in tmp_path.glob("scored-*")}
+    assert (tmp_path / "killed").read_text() in workers
     assert len(workers) > 1
 
     scorer = load(tmp_path / "model")
     for name, output in (("in.parquet", "ray.parquet"), ("in.jsonl", "command.jsonl")):
         here = tmp_path / f"here-{output}"
         score_file(scorer, tmp_path / name, here, CHUNK, progress=False)
-        found, expected = (table(path) for path in (tmp_path / output, here))
-        assert found == expected
-        assert side(tmp_path / output) == side(here)
+        scored, expected = (table(path) for path in (tmp_path / output, here))
+        assert len(scored) == len(expected)
+        for row, reference in zip(scored, expected, strict=True):
+            assert list(row) == list(reference)
+            for name, value in reference.items():  # the last bits of scores depend on the number of threads
+                close = pytest.approx(value, rel=1e-4, abs=1e-5) if isinstance(value, float) else value
+                assert row[name] == close
+        assert rejected_rows(tmp_path / output) == rejected_rows(here)
     assert not list(tmp_path.glob("*.parts"))
-    assert "21 rows: into" in run.stderr
+    assert "of 21 rows, into" in run.stderr
 
 
-def test_what_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ValueError, match="Expected `workers` to be >= 1 but got 0"):
-        RayBackend(lambda: load("embedded"), num_workers=0)
-    with pytest.raises(ValueError, match="Expected `gpus` to be >= 0 but got -1"):
-        RayBackend(lambda: load("embedded"), gpus_per_worker=-1)
+def test_ray_backend_invalid_settings_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ValueError, match="Expected `num_workers` to be >= 1 but got 0"):
+        RayBackend(lambda: load("er2score"), num_workers=0)
+    with pytest.raises(ValueError, match="Expected `gpus_per_worker` to be >= 0 but got -1"):
+        RayBackend(lambda: load("er2score"), gpus_per_worker=-1)
     (tmp_path / "a.jsonl").write_text('{"id": 1, "reference": "Clear.", "candidate": "Clear."}')
     files = ["--input", str(tmp_path / "a.jsonl"), "--output", str(tmp_path / "b.jsonl")]
-    assert main(["score", "--engine", "ray", "--workers", "0", *files]) == 2
-    assert capsys.readouterr().err == "radreward: Expected `workers` to be >= 1 but got 0.\n"
+    assert main(["score", "--backend", "ray", "--num-workers", "0", *files]) == 2
+    assert capsys.readouterr().err == "radreward: Expected `num_workers` to be >= 1 but got 0.\n"
     monkeypatch.setitem(sys.modules, "ray", None)  # as if it were not installed
-    assert main(["score", "--engine", "ray", *files]) == 2
+    assert main(["score", "--backend", "ray", *files]) == 2
     assert "pip install 'radreward[distributed]'" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Scoring of files: order, bad rows, resuming after a kill."""
+"""Scoring of files: order, invalid rows, resuming after a kill."""
 
 import csv
 import datetime
@@ -27,13 +27,13 @@ from radreward.models import Backbone, Calibration, RewardModel, RewardModelArti
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import load
 from radreward.scorers.base import STATUS_NOT_FINITE, STATUS_OK, Scorer
-from radreward.scoring.chunks import Chunk, LocalBackend
+from radreward.scoring.backends import Chunk, LocalBackend
 from radreward.scoring.score_file import score_file
 from radreward.types import Scores
 
 
 class Overlap(Scorer):
-    """Share of the candidate's words that the reference has; notes every text it scores, fails where it is told to."""
+    """Fraction of the candidate's words that the reference has; logs every candidate, and fails at `fails_at`."""
 
     def __init__(self, log: Path | None = None, seconds: float = 0.0, fails_at: str | None = None) -> None:
         self.log, self.seconds, self.fails_at = log, seconds, fails_at
@@ -73,7 +73,7 @@ def _pairs(number: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
-def test_order_length_and_other_columns(tmp_path: Path, suffix: str) -> None:
+def test_score_file_keeps_order_length_and_other_columns(tmp_path: Path, suffix: str) -> None:
     source = _write(tmp_path / "in.jsonl", _pairs(25))
     output = tmp_path / f"out{suffix}"
     summary = score_file(Overlap(), source, output, chunk_size=4, progress=False)
@@ -88,7 +88,7 @@ def test_order_length_and_other_columns(tmp_path: Path, suffix: str) -> None:
     assert not (tmp_path / f"out{suffix}.parts").exists()
 
 
-def test_bad_rows_keep_their_place_and_stand_in_the_rejects(tmp_path: Path) -> None:
+def test_score_file_invalid_rows_keep_their_position_and_are_listed_in_rejects(tmp_path: Path) -> None:
     good = {"id": "a", "reference": "x", "candidate": "x"}
     rows = [
         good,
@@ -119,19 +119,19 @@ def test_bad_rows_keep_their_place_and_stand_in_the_rejects(tmp_path: Path) -> N
         ("in.jsonl", '{"id": 1, "reference": "x"}\n', "column 'candidate'"),
         ("in.jsonl", '{"id": 1, "reference": "x", "candidate": "x", "total": 1}\n', "no column 'total'"),
         ("in.jsonl", "", "at least one row"),
-        ("in.jsonl", "{\n[1]\n", r"one row that can be read but there is none; row 1: expected a JSON object \("),
+        ("in.jsonl", "{\n[1]\n", r"one readable row but got none; row 1: expected a JSON object \("),
         ("in.csv", "id,reference,candidate\n1,x\n", "row 1: expected as many fields as the header has"),
         ("in.txt", "", "ends with"),
         ("in.parquet", "PAR1 and then nothing", "cannot be read as parquet"),
     ],
 )
-def test_what_stops_the_run(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_score_file_unusable_input_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=message):
         score_file(Overlap(), tmp_path / name, tmp_path / "out.jsonl", progress=False)
 
 
-def test_an_output_that_is_a_folder_is_told_before_anything_is_scored(tmp_path: Path) -> None:
+def test_score_file_output_folder_is_refused_before_scoring(tmp_path: Path) -> None:
     source, output, log = _write(tmp_path / "in.jsonl", _pairs(2)), tmp_path / "out.jsonl", tmp_path / "log"
     output.mkdir()
     with pytest.raises(InputError, match=r"out\.jsonl: Expected a file to write but it is a folder"):
@@ -139,32 +139,32 @@ def test_an_output_that_is_a_folder_is_told_before_anything_is_scored(tmp_path: 
     assert not log.exists()
 
 
-def test_chunks_may_come_in_any_order_and_only_those_that_are_missing_are_scored(tmp_path: Path) -> None:
+def test_backend_may_return_chunks_in_any_order_and_gets_missing_chunks_only(tmp_path: Path) -> None:
     source, output = _write(tmp_path / "in.jsonl", _pairs(11)), tmp_path / "out.jsonl"
-    asked: list[int] = []
+    requested: list[int] = []
 
-    def backwards(chunks: Iterable[Chunk], folder: Path) -> Iterator[tuple[int, str]]:
-        found = list(chunks)
-        asked.extend(chunk.number for chunk in found)
-        for number, text in reversed(list(LocalBackend(Overlap())(found, folder))):
-            if number == 1 and len(found) > 2:
+    def reversed_backend(chunks: Iterable[Chunk]) -> Iterator[tuple[int, Scores]]:
+        received = list(chunks)
+        requested.extend(chunk.number for chunk in received)
+        for number, scores in reversed(list(LocalBackend(Overlap())(received))):
+            if number == 1 and len(received) > 2:
                 raise RuntimeError("gone")
-            yield number, text
+            yield number, scores
 
     with pytest.raises(RuntimeError, match="gone"):
-        score_file(Overlap(), source, output, chunk_size=4, progress=False, backend=backwards)
-    summary = score_file(Overlap(), source, output, chunk_size=4, progress=False, backend=backwards)
-    assert asked == [0, 1, 2, 0, 1]
+        score_file(Overlap(), source, output, chunk_size=4, progress=False, backend=reversed_backend)
+    summary = score_file(Overlap(), source, output, chunk_size=4, progress=False, backend=reversed_backend)
+    assert requested == [0, 1, 2, 0, 1]
     assert summary.resumed == 3  # the last chunk
     assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(11)]
 
 
-def test_killed_and_resumed_without_scoring_a_finished_part_twice(tmp_path: Path) -> None:
+def test_killed_run_resumes_without_scoring_a_finished_chunk_twice(tmp_path: Path) -> None:
     source, output, log = _write(tmp_path / "in.jsonl", _pairs(60)), tmp_path / "out.jsonl", tmp_path / "log"
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from pathlib import Path\nfrom test_files import Overlap, score_file\n"
-        f"score_file(Overlap(Path({str(log)!r}), 0.3), {str(source)!r}, {str(output)!r}, chunk=5, progress=False)"
+        "from pathlib import Path\nfrom test_score_file import Overlap, score_file\n"
+        f"score_file(Overlap(Path({str(log)!r}), 0.3), {str(source)!r}, {str(output)!r}, chunk_size=5, progress=False)"
     )
     process = subprocess.Popen([sys.executable, "-c", code])
     parts = tmp_path / "out.jsonl.parts"
@@ -175,7 +175,7 @@ def test_killed_and_resumed_without_scoring_a_finished_part_twice(tmp_path: Path
     process.wait()
     finished = 5 * len(list(parts.glob("0*.jsonl")))
     log.write_text("")
-    with pytest.raises(InputError, match="chunk changed"):
+    with pytest.raises(InputError, match="chunk size changed"):
         score_file(Overlap(), source, output, chunk_size=6, progress=False)
     summary = score_file(Overlap(log), source, output, chunk_size=5, progress=False)
     assert log.read_text().splitlines() == [f"clear word{i}" for i in range(finished, 60)]
@@ -183,15 +183,15 @@ def test_killed_and_resumed_without_scoring_a_finished_part_twice(tmp_path: Path
     assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(60)]
 
 
-def test_an_input_that_changed_is_not_resumed(tmp_path: Path) -> None:
+def test_resume_after_changed_input_is_refused(tmp_path: Path) -> None:
     source, parts = _write(tmp_path / "in.jsonl", _pairs(3)), tmp_path / "out.jsonl.parts"
     parts.mkdir()
-    (parts / "manifest.json").write_text(json.dumps({"input": "other", "scorer": "overlap", "chunk": 512}))
+    (parts / "manifest.json").write_text(json.dumps({"input": "other", "scorer": "overlap", "chunk size": 512}))
     with pytest.raises(InputError, match="the input changed"):
         score_file(Overlap(), source, tmp_path / "out.jsonl", progress=False)
 
 
-def test_csv_with_newlines_and_quotes(tmp_path: Path) -> None:
+def test_csv_newlines_and_quotes_are_copied(tmp_path: Path) -> None:
     texts = ['two\nlines, "quoted"', "a,b", "plain\r\nx"]
     source, output = tmp_path / "in.csv", tmp_path / "out.csv"
     with source.open("w", newline="") as file:
@@ -209,7 +209,7 @@ def test_csv_with_newlines_and_quotes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
-def test_parquet_columns_of_any_type_are_carried(tmp_path: Path, suffix: str) -> None:
+def test_parquet_columns_of_any_type_are_copied(tmp_path: Path, suffix: str) -> None:
     day = datetime.date(2020, 2, 3)
     table = pa.table(
         {
@@ -236,7 +236,7 @@ def test_parquet_columns_of_any_type_are_carried(tmp_path: Path, suffix: str) ->
         assert output.read_text().splitlines()[1] == '7,2020-02-03,"[""a""]",1.0,ok'
 
 
-def test_values_that_fit_no_column_are_written_as_text(tmp_path: Path) -> None:
+def test_values_of_mixed_types_are_written_as_text(tmp_path: Path) -> None:
     good = {"reference": "x", "candidate": "x"}
     rows = [
         {**good, "id": 1, "a": 2**80, "b": 1.5, "c": {"k": 1}},
@@ -259,9 +259,9 @@ def test_values_that_fit_no_column_are_written_as_text(tmp_path: Path) -> None:
     ]
 
 
-def test_a_score_that_is_not_finite_is_no_score(tmp_path: Path) -> None:
+def test_infinite_score_is_rejected(tmp_path: Path) -> None:
     class Broken(Overlap):
-        def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
             return super()._score_valid(references, candidates)._replace(total=torch.tensor([1.0, torch.inf]))
 
     source, output = _write(tmp_path / "in.jsonl", _pairs(2)), tmp_path / "out.jsonl"
@@ -269,7 +269,7 @@ def test_a_score_that_is_not_finite_is_no_score(tmp_path: Path) -> None:
     assert [(row["total"], row["status"]) for row in _read(output)] == [(1.0, STATUS_OK), (None, STATUS_NOT_FINITE)]
 
 
-def test_a_reward_model_writes_a_column_per_criterion_and_its_counts(tmp_path: Path) -> None:
+def test_reward_model_writes_one_score_and_one_count_per_criterion(tmp_path: Path) -> None:
     torch.manual_seed(0)
     criteria = RadCliQCriteria()
     calibration = Calibration([[(-1.0, 2.0), (1.0, 0.0)]] * len(criteria))
@@ -295,18 +295,18 @@ def test_a_reward_model_writes_a_column_per_criterion_and_its_counts(tmp_path: P
     assert summary.rejected == 1
 
 
-def test_another_model_does_not_go_on_with_the_scores_of_a_killed_run(tmp_path: Path) -> None:
+def test_resume_with_another_scorer_is_refused(tmp_path: Path) -> None:
     class Other(Overlap):
         def fingerprint(self) -> str:
             return "other"
 
-        def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
             raise KeyboardInterrupt
 
     source, output = _write(tmp_path / "in.jsonl", _pairs(3)), tmp_path / "out.jsonl"
     with pytest.raises(KeyboardInterrupt):
         score_file(Other(), source, output, progress=False)
-    with pytest.raises(InputError, match=r"out.jsonl.parts: the scorer changed .*; delete the folder to start anew"):
+    with pytest.raises(InputError, match=r"out.jsonl.parts: the scorer changed .*\. Delete the folder to start again"):
         score_file(Overlap(), source, output, progress=False)
     _write(source, _pairs(4))
     with pytest.raises(InputError, match="the input changed"):
@@ -314,7 +314,7 @@ def test_another_model_does_not_go_on_with_the_scores_of_a_killed_run(tmp_path: 
     assert not output.exists()
 
 
-def test_bad_rows_of_csv(tmp_path: Path) -> None:
+def test_csv_invalid_rows_have_field_and_reason(tmp_path: Path) -> None:
     source, output = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_bytes(
         b"id,reference,candidate,site\n"
@@ -351,7 +351,7 @@ def _broken_text(texts: Sequence[bytes | None]) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(texts), pa.array(texts, pa.binary()).buffers())
 
 
-def test_bad_rows_of_parquet(tmp_path: Path) -> None:
+def test_parquet_invalid_rows_have_field_and_reason(tmp_path: Path) -> None:
     columns = {
         "id": ["a", "b", "c", "d", "a", None, "g"],
         "reference": ["x", "", None, "x", "x", "x", "x"],
@@ -376,7 +376,7 @@ def test_bad_rows_of_parquet(tmp_path: Path) -> None:
     assert [(entry["file"], entry["row"]) for entry in rejects] == [(str(source), number) for number in range(2, 7)]
 
 
-def test_columns_of_the_wrong_type_in_parquet(tmp_path: Path) -> None:
+def test_parquet_columns_of_wrong_type_reject_every_row(tmp_path: Path) -> None:
     table = pa.table({"id": [1.5, 2.5, 3.5], "reference": [float("nan"), None, 3.0], "candidate": ["x"] * 3})
     source, output = tmp_path / "in.parquet", tmp_path / "out.jsonl"
     pq.write_table(table, source)
@@ -392,7 +392,7 @@ def test_columns_of_the_wrong_type_in_parquet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", [0.5, 0.98])
-def test_a_truncated_parquet_file_stops_the_run(tmp_path: Path, kept: float) -> None:
+def test_truncated_parquet_file_is_refused_without_output(tmp_path: Path, kept: float) -> None:
     whole, source, output = tmp_path / "whole.parquet", tmp_path / "in.parquet", tmp_path / "out.jsonl"
     pq.write_table(pa.Table.from_pylist(_pairs(500)), whole)
     data = whole.read_bytes()
@@ -404,15 +404,15 @@ def test_a_truncated_parquet_file_stops_the_run(tmp_path: Path, kept: float) -> 
 
 @pytest.mark.parametrize("missing", ["id", "reference", "candidate"])
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
-def test_a_missing_column_is_named_with_those_that_are_there(tmp_path: Path, suffix: str, missing: str) -> None:
+def test_missing_column_is_named_with_present_columns(tmp_path: Path, suffix: str, missing: str) -> None:
     source, output = tmp_path / f"in{suffix}", tmp_path / "out.jsonl"
-    kept = [name for name in ("id", "reference", "candidate") if name != missing]
-    write_table(source, pa.schema([(name, pa.string()) for name in kept]), iter([dict.fromkeys(kept, "x")]))
-    with pytest.raises(InputError, match=rf"in\{suffix}: .* column '{missing}'; there are {', '.join(kept)}\."):
+    present = [name for name in ("id", "reference", "candidate") if name != missing]
+    write_table(source, pa.schema([(name, pa.string()) for name in present]), iter([dict.fromkeys(present, "x")]))
+    with pytest.raises(InputError, match=rf"in\{suffix}: .* column '{missing}' but got {', '.join(present)}\."):
         score_file(Overlap(), source, output, progress=False)
 
 
-def test_an_error_of_the_scorer_loses_no_finished_chunk(tmp_path: Path) -> None:
+def test_scorer_error_keeps_finished_chunks(tmp_path: Path) -> None:
     source, output, log = _write(tmp_path / "in.jsonl", _pairs(20)), tmp_path / "out.jsonl", tmp_path / "log"
     with pytest.raises(RuntimeError, match="out of memory"):
         score_file(Overlap(log, fails_at="clear word13"), source, output, chunk_size=4, progress=False)
@@ -426,11 +426,11 @@ def test_an_error_of_the_scorer_loses_no_finished_chunk(tmp_path: Path) -> None:
     assert output.read_bytes() == fresh.read_bytes()
 
 
-def test_a_part_that_was_being_written_is_scored_anew(tmp_path: Path) -> None:
+def test_partially_written_chunk_is_scored_again(tmp_path: Path) -> None:
     source, output, log = _write(tmp_path / "in.jsonl", _pairs(12)), tmp_path / "out.jsonl", tmp_path / "log"
     with pytest.raises(RuntimeError):
         score_file(Overlap(fails_at="clear word9"), source, output, chunk_size=4, progress=False)
-    (tmp_path / "out.jsonl.parts" / "00000002.new").write_text('["ok", nul')
+    (tmp_path / "out.jsonl.parts" / ".00000002.jsonl.1.part").write_text('{"id": nul')
     assert score_file(Overlap(log), source, output, chunk_size=4, progress=False).resumed == 8
     assert log.read_text().splitlines() == [f"clear word{i}" for i in range(8, 12)]
     assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(12)]
@@ -441,7 +441,7 @@ TEXT = st.one_of(st.none(), st.just(float("nan")), st.integers(), st.text(max_si
 
 @settings(max_examples=30)
 @given(st.lists(st.fixed_dictionaries({"id": TEXT, "reference": TEXT, "candidate": TEXT}), min_size=1, max_size=9))
-def test_any_rows_keep_their_order_and_each_has_a_score_or_a_reason(rows: list[dict[str, Any]]) -> None:
+def test_any_rows_keep_their_order_and_have_a_score_or_a_reason(rows: list[dict[str, Any]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source, output = _write(Path(folder) / "in.jsonl", rows), Path(folder) / "out.jsonl"
         summary = score_file(Overlap(), source, output, chunk_size=2, progress=False)
@@ -455,5 +455,5 @@ def test_any_rows_keep_their_order_and_each_has_a_score_or_a_reason(rows: list[d
         for number, row in enumerate(rows)
     ]
     assert [row["total"] is not None for row in written] == good
-    assert [entry["row"] for entry in rejects] == [number for number, fine in enumerate(good, 1) if not fine]
+    assert [entry["row"] for entry in rejects] == [number for number, valid in enumerate(good, 1) if not valid]
     assert [entry["reason"] for entry in rejects] == [row["status"] for row in written if row["total"] is None]
