@@ -19,9 +19,9 @@ from radreward.criteria import RadCliQCriteria
 from radreward.data.readers.openi import write_coded_groups
 
 METRICS = (
-    *("embedded", "ratescore", "sentences"),
+    *("er2score", "ratescore", "sentence-eval"),
     *("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-1", "rouge-2", "rouge-l", "chrf", "meteor", "cider"),
-    *("bertscore", "entity-f1", "labels-14"),
+    *("bertscore", "entity-f1", "chexpert-f1"),
 )
 SEED = 11  # no model here was trained on data of this one
 console = Console()

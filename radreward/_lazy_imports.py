@@ -1,4 +1,4 @@
-"""Packages whose members are imported when they are first asked for: a command loads what it uses."""
+"""Imports on first use, so that each command loads only what it needs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 
 def lazy_exports(package: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a package: its members are the imports under its `if TYPE_CHECKING:`.
+    """Return a module `__getattr__` that exports the names imported under the package's `if TYPE_CHECKING:`.
 
-    So every name is written once, and type checkers see it.
+    Each name is written once, and type checkers see it.
 
     Args:
-        package: The `__name__` of the package.
+        package: The package's `__name__`.
 
-    >>> lazy("radreward.models")("LoRA").__module__
+    >>> lazy_exports("radreward.models")("LoRA").__module__
     'radreward.models.lora'
     """
     module = import_module(package)

@@ -1,8 +1,7 @@
-"""Numbers over all processes of a training run; one process alone is left as it is.
+"""Reductions over the ranks of a distributed run; in a single process they return their input.
 
-Processes that train together average their gradients, while each of them has another number of pairs. So a mean of
-losses divides by the mean number of losses of a process, not by its own: then the average over the processes is the
-mean over all losses. Every function here has to be called by all processes equally often.
+Ranks average their gradients but hold different numbers of losses, so a mean over losses divides by the mean count per
+rank: the average over ranks is then the mean over all losses. Every rank must call these functions equally often.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from radreward.errors import InputError
 
 
 def world_size() -> int:
-    """How many there are."""
+    """Return the number of ranks."""
     return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
 
 
 def all_reduce_sum(values: Tensor) -> Tensor:
-    """Sum over the processes, same shape.
+    """Return the sum over ranks, with the same shape.
 
-    >>> total(torch.tensor([1, 2]))
+    >>> all_reduce_sum(torch.tensor([1, 2]))
     tensor([1, 2])
     """
     if world_size() == 1:
@@ -35,37 +34,37 @@ def all_reduce_sum(values: Tensor) -> Tensor:
 
 
 def mean_count_per_rank(count: int, device: torch.device) -> Tensor:
-    """() float32: what each process has on average, at least 1 in all.
+    """Return the mean count per rank as a () float32 tensor; the sum over ranks is clamped to at least 1.
 
-    >>> mean_number(0, torch.device("cpu"))
+    >>> mean_count_per_rank(0, torch.device("cpu"))
     tensor(1.)
     """
     return all_reduce_sum(torch.tensor(float(count), device=device)).clamp(min=1.0) / world_size()
 
 
 def all_reduce_mean(scalars: dict[str, Tensor], weight: float = 1.0) -> dict[str, Tensor]:
-    """Mean of each () value over the processes; all of them have the same names in the same order.
+    """Return the weighted mean of each () value over ranks; all ranks must pass the same names in the same order.
 
     Args:
-        scalars: Values by name, each over what this process has.
-        weight: How much that is, where processes have unlike amounts.
+        scalars: Values by name.
+        weight: Weight of this rank, such as its number of samples.
 
-    >>> mean({"length": torch.tensor(3.0)}, weight=8)
+    >>> all_reduce_mean({"length": torch.tensor(3.0)}, weight=8)
     {'length': tensor(3.)}
     """
     if world_size() == 1:
         return scalars
     values = torch.stack([value.detach().double() for value in scalars.values()])
-    *sums, amount = all_reduce_sum(torch.cat([values * weight, values.new_tensor([weight])]))
-    return {name: (value / amount).float() for name, value in zip(scalars, sums, strict=True)}
+    *sums, total_weight = all_reduce_sum(torch.cat([values * weight, values.new_tensor([weight])]))
+    return {name: (value / total_weight).float() for name, value in zip(scalars, sums, strict=True)}
 
 
 @contextmanager
 def raise_on_all_ranks(device: torch.device) -> Iterator[None]:
-    """Where one process finds that it cannot go on, none does: the others would wait for it for ever.
+    """Raise on every rank if the body raises an `InputError` on any of them, instead of waiting forever.
 
     Raises:
-        InputError: Of this process, or that another has one.
+        InputError: The error of this rank, or a notice that another rank failed.
     """
     try:
         yield
@@ -73,4 +72,4 @@ def raise_on_all_ranks(device: torch.device) -> Iterator[None]:
         all_reduce_sum(torch.ones((), device=device))
         raise
     if all_reduce_sum(torch.zeros((), device=device)):
-        raise InputError("Another process cannot go on: what is wrong stands in its own message.")
+        raise InputError("Another rank failed; see its error message.")

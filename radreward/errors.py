@@ -1,5 +1,5 @@
-"""Errors that are the user's to mend: `main` prints them as one line and exits with 2."""
+"""Errors caused by user input: the command line prints them as one line and exits with status 2."""
 
 
 class InputError(ValueError):
-    """A file, row, field or setting that cannot be used; the message names it and says what was expected."""
+    """An unusable file, row, field or setting. The message names it and states what was expected."""

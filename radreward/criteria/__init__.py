@@ -1,4 +1,4 @@
-"""What is judged: criteria, the published presets, and a user's own from YAML."""
+"""Evaluation criteria: error types, their weights, published presets and definitions in YAML."""
 
 from radreward.criteria.criteria import Criteria, CriteriaError, Criterion, CriterionKind
 from radreward.criteria.presets import (
@@ -9,12 +9,13 @@ from radreward.criteria.presets import (
     RadCliQCriteria,
     RadCliQSignificanceCriteria,
     RatingCriteria,
+    criteria_config,
     load_criteria,
 )
 
 __all__ = [
-    "RADCLIQ_ERROR_TYPES",
     "PRESETS",
+    "RADCLIQ_ERROR_TYPES",
     "Criteria",
     "CriteriaError",
     "CriteriaFromYAML",
@@ -24,5 +25,6 @@ __all__ = [
     "RadCliQCriteria",
     "RadCliQSignificanceCriteria",
     "RatingCriteria",
+    "criteria_config",
     "load_criteria",
 ]

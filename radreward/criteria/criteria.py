@@ -1,4 +1,4 @@
-"""What is judged: one object drives prompts, head size, margins, tables and reports."""
+"""Criteria by which reports are judged; they define prompts, head size, margins and table columns."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
-    from torch import Tensor  # imported where a tensor is made: commands that need none start at once
+    from torch import Tensor  # torch is imported on use, so that commands without tensors start fast
 
 CriterionKind = Literal["count", "binary", "rating"]
 
 
 class CriteriaError(InputError):
-    """Criteria, or errors stated by them, that cannot be used as given."""
+    """Invalid criteria, or invalid error counts for them."""
 
 
 class Criterion(NamedTuple):
-    """One thing that can be wrong with a report, or, of the kind "rating", what people gave it: higher is better.
+    """An error type, or for kind "rating" a score given by raters (higher is better).
 
     >>> Criterion("incorrect location", "A finding is put in the wrong place.").tag
     'incorrect_location'
@@ -30,54 +30,52 @@ class Criterion(NamedTuple):
     description: str
     kind: CriterionKind = "count"
     weight: float = 1.0
-    """What one error takes off the total, or one point of a rating adds to it."""
+    """Total lost per error, or gained per rating point."""
 
     @property
     def tag(self) -> str:
-        """The name as an identifier: used in files, columns and answer tags."""
+        """Name as an identifier, for files, columns and answer tags."""
         return re.sub(r"[^a-z0-9]+", "_", self.name.lower()).strip("_")
 
 
 class Criteria:
-    """An ordered set of criteria, and how errors become a score.
+    """An ordered set of criteria and the scoring rule that turns errors into a total.
 
-    quality_j = -errors_j * weight_j and total = offset + sum over j of quality_j; higher is better. A criterion of the
-    kind "rating" holds no errors but points: quality_j = points_j * weight_j.
+    quality_j = -errors_j * weight_j and total = max_total + Σ_j quality_j; higher is better. A criterion of kind
+    "rating" has points instead of errors: quality_j = points_j * weight_j.
 
     Args:
-        name: What the set is called in files and tables.
-        criteria: The criteria in order; a mapping is read as the fields of `Criterion`.
-        offset: The total of a report without errors.
+        name: Name in files and tables.
+        criteria: Criteria in order, each a `Criterion` or a mapping of its fields.
+        max_total: Total of a report without errors.
 
     Attributes:
-        tags: The identifiers of the criteria, in order.
+        tags: Identifiers of the criteria, in order.
 
     Raises:
-        CriteriaError: If there is no criterion, or one has no name, an unknown kind, a weight that is not a
-            finite number >= 0, or a tag that another has too.
+        CriteriaError: If there is no criterion, or one has an empty name, an unknown kind, a weight that is not a
+            finite number >= 0, or the same tag as another criterion.
 
     >>> import torch
     >>> criteria = Criteria("two", [Criterion("omission", "Missing."), Criterion("grammar", "Bad.", "binary", 5)])
-    >>> criteria.total(criteria.quality(torch.tensor([[2.0, 1.0]])))
+    >>> criteria.total_quality(criteria.quality(torch.tensor([[2.0, 1.0]])))
     tensor([-7.])
     """
 
     def __init__(self, name: str, criteria: Sequence[Criterion | Mapping[str, Any]], max_total: float = 0.0) -> None:
         self.name = name
-        self.criteria = tuple(_validated_criterion(entry, position) for position, entry in enumerate(criteria))
-        self.max_total = _finite_number(max_total, "offset")
+        self.criteria = tuple(_validated_criterion(entry, number) for number, entry in enumerate(criteria, 1))
+        self.max_total = _finite_number(max_total, "max_total")
         if not self.criteria:
             raise CriteriaError(f"Expected criteria {name!r} to have at least one criterion but got none.")
         self.tags = tuple(criterion.tag for criterion in self.criteria)
-        for position, tag in enumerate(self.tags):
-            if tag in self.tags[:position]:
-                raise CriteriaError(
-                    f"Expected the criteria of {name!r} to have different names, but {tag!r} is there twice."
-                )
+        for index, tag in enumerate(self.tags):
+            if tag in self.tags[:index]:
+                raise CriteriaError(f"Expected the criteria of {name!r} to have different names but got {tag!r} twice.")
 
     @property
     def weights(self) -> Tensor:
-        """(N,) float32: what one error of each criterion takes off the total, or one point of a rating adds to it."""
+        """(N,) float32 total lost per error of each criterion, or gained per rating point."""
         import torch
 
         return torch.tensor([criterion.weight for criterion in self.criteria], dtype=torch.float32)
@@ -86,11 +84,11 @@ class Criteria:
         return len(self.criteria)
 
     def quality(self, errors: Tensor) -> Tensor:
-        """(..., N) errors to (..., N) quality, higher is better."""
+        """Convert (..., N) errors to (..., N) quality, higher is better."""
         return errors * (self._signs * self.weights).to(errors)
 
     def errors(self, quality: Tensor) -> Tensor:
-        """(..., N) quality back to (..., N) errors; a criterion that weighs nothing gives 0."""
+        """Convert (..., N) quality back to (..., N) errors; 0 for a criterion of weight 0."""
         import torch
 
         weights = self.weights.to(quality)
@@ -102,20 +100,20 @@ class Criteria:
         """(N,) float32: 1 for ratings, -1 for errors."""
         import torch
 
-        return torch.tensor([1.0 if entry.kind == "rating" else -1.0 for entry in self.criteria])
+        return torch.tensor([1.0 if criterion.kind == "rating" else -1.0 for criterion in self.criteria])
 
     def total_quality(self, quality: Tensor) -> Tensor:
-        """(..., N) quality to (...) total, higher is better."""
+        """Sum (..., N) quality to a (...) total, higher is better."""
         return self.max_total + quality.sum(-1)
 
     def to_tensor(self, errors: Mapping[str, float]) -> Tensor:
-        """Stated errors by tag as (N,) float32, in the order of the criteria; raises as `values` does."""
+        """Convert errors by tag to (N,) float32, see `to_list`."""
         import torch
 
         return torch.tensor(self.to_list(errors), dtype=torch.float32)
 
     def to_list(self, errors: Mapping[str, float]) -> list[float]:
-        """Stated errors by tag as N numbers, in the order of the criteria.
+        """Convert errors by tag to N numbers in the order of the criteria.
 
         Raises:
             CriteriaError: If a tag is unknown or missing, or a value is not a finite number >= 0 (0 or 1 for a
@@ -125,43 +123,42 @@ class Criteria:
             raise CriteriaError(f"unknown criterion {unknown[0]!r}; {self.name} has {', '.join(self.tags)}")
         if missing := [tag for tag in self.tags if tag not in errors]:
             raise CriteriaError(f"no value for criterion {missing[0]!r} of {self.name}")
-        return [_validated_error(errors[tag], entry) for tag, entry in zip(self.tags, self.criteria, strict=True)]
+        return [_validated_error(errors[criterion.tag], criterion) for criterion in self.criteria]
 
     def weighted_errors(self, errors: Mapping[str, float]) -> float:
-        """What stated errors by tag take off the total, Σ_j errors_j · weight_j; raises as `values` does."""
-        weighed = zip(self.to_list(errors), self.criteria, strict=True)
+        """Return the total lost by errors given by tag, Σ_j errors_j · weight_j; raises like `to_list`."""
         return math.fsum(
             value * (-criterion.weight if criterion.kind == "rating" else criterion.weight)
-            for value, criterion in weighed
+            for value, criterion in zip(self.to_list(errors), self.criteria, strict=True)
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The criteria as plain values, for JSON and YAML; `from_dict` reads them."""
+        """Return the criteria as plain values for JSON and YAML; `from_dict` is the inverse."""
         return {
             "name": self.name,
-            "offset": self.max_total,
-            "criteria": [entry._asdict() for entry in self.criteria],
+            "max_total": self.max_total,
+            "criteria": [criterion._asdict() for criterion in self.criteria],
         }
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Criteria:
-        """Criteria from plain values.
+        """Build criteria from plain values.
 
         Raises:
-            CriteriaError: If a key is unknown or missing, or a value is of the wrong type.
+            CriteriaError: If a key is unknown or missing, or a value has the wrong type.
         """
         if not isinstance(value, Mapping):
             raise CriteriaError(
                 f"Expected criteria to be a mapping with name and criteria but got {type(value).__name__}."
             )
-        if unknown := sorted(set(map(str, value)) - {"name", "criteria", "offset"}):
-            raise CriteriaError(f"Expected the keys name, criteria and offset but got {unknown[0]!r}.")
+        if unknown := sorted(set(map(str, value)) - {"name", "criteria", "max_total"}):
+            raise CriteriaError(f"Expected the keys name, criteria and max_total but got {unknown[0]!r}.")
         if not isinstance(value.get("name"), str) or not value["name"].strip():
-            raise CriteriaError("Expected `name` to be a text that is not empty.")
+            raise CriteriaError("Expected `name` to be a non-empty text.")
         entries = value.get("criteria")
         if not isinstance(entries, Sequence) or isinstance(entries, str):
             raise CriteriaError("Expected `criteria` to be a list of criteria, each with name and description.")
-        return Criteria(value["name"], entries, value.get("offset", 0.0))
+        return Criteria(value["name"], entries, value.get("max_total", 0.0))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Criteria) and self.to_dict() == other.to_dict()
@@ -173,11 +170,11 @@ class Criteria:
         return f"{type(self).__name__}({self.name!r}, {', '.join(self.tags)})"
 
     def __copy__(self) -> Self:
-        return self  # nothing in it changes
+        return self  # immutable
 
 
-def _validated_criterion(entry: Criterion | Mapping[str, Any], position: int) -> Criterion:
-    where = f"criterion {position + 1}"
+def _validated_criterion(entry: Criterion | Mapping[str, Any], number: int) -> Criterion:
+    where = f"criterion {number}"
     if not isinstance(entry, Criterion):
         if not isinstance(entry, Mapping):
             raise CriteriaError(f"Expected {where} to be a mapping but got {type(entry).__name__}.")
@@ -190,9 +187,9 @@ def _validated_criterion(entry: Criterion | Mapping[str, Any], position: int) ->
         entry = Criterion(**entry)
     for field in ("name", "description"):
         if not isinstance(getattr(entry, field), str) or not getattr(entry, field).strip():
-            raise CriteriaError(f"Expected the {field} of {where} to be a text that is not empty.")
+            raise CriteriaError(f"Expected the {field} of {where} to be a non-empty text.")
     if not entry.tag or entry.tag[0].isdigit():
-        raise CriteriaError(f"Expected the name of {where} to begin with a letter a-z but got {entry.name!r}.")
+        raise CriteriaError(f"Expected the name of {where} to start with a letter a-z but got {entry.name!r}.")
     if entry.kind not in ("count", "binary", "rating"):
         raise CriteriaError(
             f"Expected the kind of {entry.name!r} to be count, binary or rating but got {entry.kind!r}."
@@ -210,9 +207,13 @@ def _finite_number(value: object, name: str) -> float:
 
 
 def _validated_error(value: object, criterion: Criterion) -> float:
-    allowed, expected = True, "a finite number >= 0"
-    if criterion.kind == "binary":
-        allowed, expected = value in (0, 1), "0 or 1"
-    if allowed and isinstance(value, bool | int | float) and math.isfinite(value) and value >= 0:
+    is_binary = criterion.kind == "binary"
+    if (
+        isinstance(value, int | float)  # includes bool
+        and math.isfinite(value)
+        and value >= 0
+        and (value in (0, 1) or not is_binary)
+    ):
         return float(value)
+    expected = "0 or 1" if is_binary else "a finite number >= 0"
     raise CriteriaError(f"expected {expected} for criterion {criterion.tag!r} but got {value!r}")

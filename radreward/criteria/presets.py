@@ -1,9 +1,10 @@
-"""The published scoring systems, as classes so that a configuration can name and set them."""
+"""Published criteria, and the loader for a preset's name or a YAML file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -17,13 +18,13 @@ RADCLIQ_ERROR_TYPES = (
     Criterion("incorrect comparison", "A comparison with an earlier study is made that the reference does not make."),
     Criterion("omission of comparison", "A change since an earlier study that the reference notes is missing."),
 )
-"""The six error types of RadCliQ (Yu et al. 2023), in their usual order."""
+"""Six error types of RadCliQ (Yu et al. 2023), in the published order."""
 
 
 class RadCliQCriteria(Criteria):
-    """Six error counts; total = -sum of counts (ER²Score, section 3.1).
+    """Six error counts; total = -Σ counts (ER²Score, section 3.1).
 
-    >>> RadCliQ().tags[:2]
+    >>> RadCliQCriteria().tags[:2]
     ('false_prediction', 'omission')
     """
 
@@ -32,12 +33,12 @@ class RadCliQCriteria(Criteria):
 
 
 class RadCliQSignificanceCriteria(Criteria):
-    """The six error types, each counted apart as clinically significant and as insignificant, as ReXVal does.
+    """Six error counts, each split into clinically significant and insignificant errors, as in ReXVal.
 
     Args:
-        insignificant_weight: What a clinically insignificant error takes off the total; a significant one takes 1.
+        insignificant_weight: Weight of a clinically insignificant error; a significant error has weight 1.
 
-    >>> criteria = RadCliQSignificance()
+    >>> criteria = RadCliQSignificanceCriteria()
     >>> len(criteria), criteria.tags[0], criteria.tags[6]
     (12, 'significant_false_prediction', 'insignificant_false_prediction')
     """
@@ -59,44 +60,32 @@ class RadCliQSignificanceCriteria(Criteria):
 
 
 class MRScoreCriteria(Criteria):
-    """Seven yes/no errors with weights; total = 100 - sum of weights of the errors made (ER²Score, section 3.1).
+    """Seven weighted yes/no errors; total = 100 - Σ weights of the errors present (ER²Score, section 3.1).
 
-    >>> MRScore().weights.tolist()
+    >>> MRScoreCriteria().weights.tolist()
     [30.0, 20.0, 20.0, 10.0, 10.0, 5.0, 5.0]
     """
 
     def __init__(self) -> None:
-        super().__init__(
-            "mrscore",
-            [
-                Criterion("impression consistency", "The impression contradicts the reference.", "binary", 30),
-                Criterion(
-                    "impression organs",
-                    "The impression speaks of other organs than the reference.",
-                    "binary",
-                    20,
-                ),
-                Criterion(
-                    "description of lesions",
-                    "A lesion is described wrongly: place, size or kind.",
-                    "binary",
-                    20,
-                ),
-                Criterion("clinical history", "The clinical history contradicts the reference.", "binary", 10),
-                Criterion("completeness", "Something that the reference reports is missing.", "binary", 10),
-                Criterion("grammar", "The report has errors of grammar or spelling.", "binary", 5),
-                Criterion("medical terminology", "A medical term is wrong or not a medical term.", "binary", 5),
-            ],
-            max_total=100,
+        entries = (
+            ("impression consistency", "The impression contradicts the reference.", 30),
+            ("impression organs", "The impression speaks of other organs than the reference.", 20),
+            ("description of lesions", "A lesion is described wrongly: place, size or kind.", 20),
+            ("clinical history", "The clinical history contradicts the reference.", 10),
+            ("completeness", "Something that the reference reports is missing.", 10),
+            ("grammar", "The report has errors of grammar or spelling.", 5),
+            ("medical terminology", "A medical term is wrong or not a medical term.", 5),
         )
+        criteria = [Criterion(name, description, "binary", weight) for name, description, weight in entries]
+        super().__init__("mrscore", criteria, max_total=100)
 
 
 class RatingCriteria(Criteria):
-    """One number that people gave each report, higher is better, in place of errors: the column `rating` of a file.
+    """One rating per report instead of errors, higher is better; read from the column `rating`.
 
     >>> import torch
-    >>> criteria = Rating()
-    >>> criteria.tags, criteria.total(criteria.quality(torch.tensor([[4.5]])))
+    >>> criteria = RatingCriteria()
+    >>> criteria.tags, criteria.total_quality(criteria.quality(torch.tensor([[4.5]])))
     (('rating',), tensor([4.5000]))
     """
 
@@ -105,18 +94,18 @@ class RatingCriteria(Criteria):
 
 
 class CriteriaFromYAML(Criteria):
-    """Criteria of a user's own, from a YAML file with `name`, `criteria` and, if wanted, `offset`.
+    """User-defined criteria from a YAML file with `name`, `criteria` and optionally `max_total`.
 
     Args:
-        path: The file. Each criterion has `name`, `description` and, if wanted, `kind` and `weight`.
+        path: YAML file. Each criterion has `name`, `description` and optionally `kind` and `weight`.
 
     Raises:
-        CriteriaError: If the file is missing, is no YAML, or does not describe criteria; the message names it.
+        CriteriaError: If the file is missing, is not YAML or does not define criteria; the message names it.
     """
 
     def __init__(self, path: str) -> None:
         try:
-            read = Criteria.from_dict(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
+            loaded = Criteria.from_dict(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
         except OSError as error:
             raise CriteriaError(f"{path}: cannot be read ({error.strerror}).") from error
         except UnicodeDecodeError as error:
@@ -125,21 +114,23 @@ class CriteriaFromYAML(Criteria):
             raise CriteriaError(f"{path}: is not YAML: {' '.join(str(error).split())}") from error
         except CriteriaError as error:
             raise CriteriaError(f"{path}: {error}") from error
-        super().__init__(read.name, read.criteria, read.max_total)
+        super().__init__(loaded.name, loaded.criteria, loaded.max_total)
 
 
 PRESETS: dict[str, Callable[[], Criteria]] = {
     "radcliq": RadCliQCriteria,
     "radcliq-significance": RadCliQSignificanceCriteria,
     "mrscore": MRScoreCriteria,
+    "rating": RatingCriteria,
 }
+"""Criteria by the name that commands and configurations use."""
 
 
 def load_criteria(name_or_path: str) -> Criteria:
-    """A preset by its name, or a user's own criteria from a YAML file.
+    """Load a preset by name, or user-defined criteria from a YAML file.
 
     Raises:
-        CriteriaError: If it is neither, or the file is not usable.
+        CriteriaError: If the name is unknown, or the file is unusable.
 
     >>> load_criteria("mrscore").name
     'mrscore'
@@ -151,3 +142,22 @@ def load_criteria(name_or_path: str) -> Criteria:
             f"Expected criteria to be one of {', '.join(PRESETS)} or a .yaml file but got {name_or_path!r}."
         )
     return CriteriaFromYAML(name_or_path)
+
+
+def criteria_config(name_or_path: str | None) -> dict[str, Any] | None:
+    """Return the configuration of a preset or of a YAML file of criteria: its class and arguments.
+
+    Args:
+        name_or_path: As in `load_criteria`; None gives None.
+
+    Raises:
+        CriteriaError: If the name is unknown, or the file is unusable.
+
+    >>> criteria_config("mrscore")
+    {'class_path': 'radreward.criteria.MRScoreCriteria'}
+    """
+    if name_or_path is None:
+        return None
+    criteria = load_criteria(name_or_path)
+    config: dict[str, Any] = {"class_path": f"radreward.criteria.{type(criteria).__name__}"}
+    return config if name_or_path in PRESETS else {**config, "init_args": {"path": name_or_path}}

@@ -1,11 +1,11 @@
-"""Scorers as rewards, to train a report generator against any metric.
+"""Scorers as reward functions of TRL, to train a report generator against any metric.
 
     from trl import GRPOTrainer
-    from radreward.integrations.trl import reward_function
+    from radreward.integrations.trl import trl_reward
 
-    trainer = GRPOTrainer(model, reward_funcs=reward_function("ratescore"), train_dataset=dataset, ...)
+    trainer = GRPOTrainer(model, reward_funcs=trl_reward("ratescore"), train_dataset=dataset, ...)
 
-The dataset has the column `reference` beside `prompt`; what the generator writes is the candidate.
+The dataset has the columns `prompt` and `reference`; the completion is the candidate.
 """
 
 from __future__ import annotations
@@ -21,52 +21,52 @@ from radreward.scorers import Scorer, load
 logger = logging.getLogger(__name__)
 
 TRLReward = Callable[..., list[float | None]]
-"""As TRL calls it: prompts, completions and columns of the dataset by name, to a reward of each completion."""
+"""TRL's interface: prompts, completions and dataset columns by name, to one reward per completion."""
 
 
 def trl_reward(
     scorer: Scorer | str, reference_column: str = "reference", missing_reward: float | None = None
 ) -> TRLReward:
-    """A scorer as a reward function of TRL's trainers: the total, turned round where lower is better.
+    """Wrap a scorer as a reward function of TRL's trainers: its total, negated if lower is better.
 
     Args:
-        scorer: A scorer, or the name or folder of one.
-        column: The column of the dataset that holds the reference reports.
-        unscored: The reward of a completion that cannot be scored, such as an empty one; None leaves it out of its
-            group, so that it is neither rewarded nor punished. Either way it is counted in the log, with the reason.
+        scorer: A scorer, or its name or folder.
+        reference_column: Dataset column with the reference reports.
+        missing_reward: Reward of a completion without a score, such as an empty one; None excludes it from its group.
+            Such completions are counted in the log, with a reason.
 
     Raises:
-        InputError: If there is no such scorer; when the function is called, if the column is missing or holds
-            something else than texts.
+        InputError: If the scorer is unknown; when the function is called, if the column is missing or contains
+            anything but texts.
 
-    >>> reward = reward_function("bleu-4")
+    >>> reward = trl_reward("bleu-4")
     >>> reward(prompts=["Write."], completions=["No edema is seen now."], reference=["No edema is seen now."])
     [1.0]
     """
-    chosen = load(scorer) if isinstance(scorer, str) else scorer
-    sign = 1.0 if chosen.higher_is_better else -1.0
+    loaded = load(scorer) if isinstance(scorer, str) else scorer
+    sign = 1.0 if loaded.higher_is_better else -1.0
 
     def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
         references = columns.get(reference_column)
         if references is None:
             raise InputError(
-                f"Expected the column {reference_column!r} in the dataset, with reference reports, but it has none."
+                f"Expected the dataset to have a column {reference_column!r} with reference reports but it has none."
             )
         if len(references) != len(completions) or not all(isinstance(text, str) for text in references):
-            raise InputError(f"Expected the column {reference_column!r} to hold a text for each completion.")
-        scores = chosen.score(list(references), [_completion_text(completion) for completion in completions])
+            raise InputError(f"Expected the column {reference_column!r} to contain a text for each completion.")
+        scores = loaded.score(list(references), [_completion_text(completion) for completion in completions])
         totals = [sign * float(value) for value in scores.total]
-        unread = [status for value, status in zip(totals, scores.status, strict=True) if not math.isfinite(value)]
-        if unread:
-            logger.warning("%d of %d completions have no score: %s.", len(unread), len(totals), unread[0])
+        reasons = [status for value, status in zip(totals, scores.status, strict=True) if not math.isfinite(value)]
+        if reasons:
+            logger.warning("%d of %d completions have no score: %s.", len(reasons), len(totals), reasons[0])
         return [value if math.isfinite(value) else missing_reward for value in totals]
 
-    reward.__name__ = chosen.title or (scorer if isinstance(scorer, str) else type(scorer).__name__)
+    reward.__name__ = loaded.title or (scorer if isinstance(scorer, str) else type(scorer).__name__)
     return reward
 
 
 def _completion_text(completion: Any) -> str:
-    """What was written: a text, or the turns of a chat, as TRL hands on either."""
+    """Return the text of a completion, which TRL passes as a text or as chat messages."""
     if isinstance(completion, str):
         return completion
-    return "\n".join(str(turn["content"]) for turn in completion if turn.get("role") == "assistant")
+    return "\n".join(str(message["content"]) for message in completion if message.get("role") == "assistant")

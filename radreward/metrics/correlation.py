@@ -1,4 +1,4 @@
-"""Rank correlation over all reports together, by criterion and in total."""
+"""Rank correlation over all reports, per criterion and in total."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from radreward.metrics.sub_score_metric import SubScoreMetric
 
 
 class RankCorrelation(SubScoreMetric):
-    """A statistic of all predictions and targets seen, pooled over references; subclasses name the statistic."""
+    """A rank correlation of all predictions and targets, pooled over references; subclasses define `statistic`."""
 
     preds: list[Tensor]
     target: list[Tensor]
@@ -28,29 +28,29 @@ class RankCorrelation(SubScoreMetric):
     @staticmethod
     @abstractmethod
     def statistic(preds: Tensor, target: Tensor) -> Tensor:
-        """(n, M) predictions and targets to (M,); called once per `compute`."""
+        """Return the (M,) correlations of (n, M) predictions and targets; called once per `compute`."""
 
     def update(self, preds: Tensor, target: Tensor, group: Tensor | None = None) -> None:
-        """Keep a batch.
+        """Add a batch.
 
         Args:
-            preds: (n, N) predicted quality, or (n,) totals where there are no tags.
-            target: Known quality, likewise.
-            group: Not used: accepted so that all metrics of a validation take the same arguments.
+            preds: (n, N) predicted quality, or (n,) totals without tags.
+            target: Target quality of the same shape.
+            group: Unused; accepted so that all validation metrics take the same arguments.
         """
         preds, target = self._with_total(preds, target)
         self.preds.append(preds)
         self.target.append(target)
 
     def compute(self) -> dict[str, Tensor]:
-        """() float64 by criterion and "total"; NaN where there are fewer than two values, or a side is constant."""
+        """Return () float64 by criterion and "total"; NaN for fewer than two values or a constant side."""
         if not len(self.preds):
             return self._by_name(torch.full((len(self.names),), torch.nan, dtype=torch.float64, device=self.device))
         return self._by_name(self.statistic(dim_zero_cat(self.preds), dim_zero_cat(self.target)))
 
 
 class KendallTauB(RankCorrelation):
-    """Kendall's τ-b, pooled over references, by criterion and in total.
+    """Kendall's τ-b, pooled over references, per criterion and in total.
 
     >>> metric = KendallTauB(["omission"])
     >>> metric.update(torch.tensor([[1.0], [2.0], [3.0]]), torch.tensor([[-2.0], [-1.0], [0.0]]))
@@ -62,9 +62,9 @@ class KendallTauB(RankCorrelation):
 
 
 class SpearmanRho(RankCorrelation):
-    """Spearman's ρ, pooled over references, by criterion and in total.
+    """Spearman's ρ, pooled over references, per criterion and in total.
 
-    >>> metric = Spearman()
+    >>> metric = SpearmanRho()
     >>> metric.update(torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([1.0, 3.0, 2.0, 4.0]))
     >>> metric.compute()
     {'total': tensor(0.8000, dtype=torch.float64)}

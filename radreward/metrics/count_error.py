@@ -1,4 +1,4 @@
-"""How far predicted error counts are from those counted."""
+"""Deviation of predicted error counts from target counts."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from radreward.metrics.sub_score_metric import SubScoreMetric
 
 
 class CountError(SubScoreMetric):
-    """Absolute error of predicted counts, mean and standard deviation, and how often the rounded count is exact.
+    """Mean and standard deviation of the absolute error of predicted counts, and accuracy of the rounded counts.
 
-    By criterion and for the sum of the counts. The deviation is that of the absolute errors seen (divided by n).
-    Halves are rounded to even.
+    Per criterion and for the sum of the counts. The standard deviation divides by n. Halves are rounded to even.
 
     >>> metric = CountError()
     >>> metric.update(torch.tensor([1.2, 0.0]), torch.tensor([1.0, 2.0]))
@@ -31,17 +30,17 @@ class CountError(SubScoreMetric):
 
     def __init__(self, tags: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(tags, **kwargs)
-        self.add_state("seen", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
-        self.add_state("exact", torch.zeros(len(self.names), dtype=torch.int64), dist_reduce_fx="sum")
-        for name in ("sums", "squares"):
+        self.add_state("count", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("exact_count", torch.zeros(len(self.names), dtype=torch.int64), dist_reduce_fx="sum")
+        for name in ("abs_sum", "square_sum"):
             self.add_state(name, torch.zeros(len(self.names), dtype=torch.float64), dist_reduce_fx="sum")
 
     def update(self, preds: Tensor, target: Tensor) -> None:
         """Add a batch.
 
         Args:
-            preds: (n, N) predicted counts, or (n,) sums where there are no tags.
-            target: Counts, likewise.
+            preds: (n, N) predicted counts, or (n,) sums without tags.
+            target: Target counts of the same shape.
         """
         preds, target = self._with_total(preds, target)
         error = (preds - target).abs()
@@ -51,7 +50,7 @@ class CountError(SubScoreMetric):
         self.exact_count = self.exact_count + (preds.round() == target).sum(0)
 
     def compute(self) -> dict[str, Tensor]:
-        """() float64 as "tag/mae", "tag/sd", "tag/accuracy", and "total/..."; NaN before the first update."""
+        """Return () float64 as "tag/mae", "tag/sd", "tag/accuracy", and "total/..."; NaN before the first update."""
         mean = self.abs_sum / self.count
         variance = (self.square_sum / self.count - mean.square()).clamp_min(0)
         statistics = {"mae": mean, "sd": variance.sqrt(), "accuracy": self.exact_count.double() / self.count}

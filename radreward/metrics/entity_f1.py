@@ -1,4 +1,4 @@
-"""How well entities are found: precision, recall and F1 of whole entities, accuracy of words."""
+"""Precision, recall and F1 of predicted entities, and accuracy of word tags."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
 
 
 def entity_match_counts(predicted: Sequence[Entity], target: Sequence[Entity], overlap: bool = False) -> Tensor:
-    """Of one sentence, by type: entities predicted, known, predicted rightly, known that were found; (4, 5) int64.
+    """Count entities of one sentence by type: predicted, target, matched predicted, matched target; (4, 5) int64.
 
     Args:
-        predicted: What was found.
-        known: What is there.
-        overlap: Whether an entity is right if it shares a character with one of its type; otherwise both must have the
-            same characters, as in CoNLL 2003 and seqeval.
+        predicted: Predicted entities.
+        target: Target entities.
+        overlap: Match entities of the same type that share a character, instead of requiring the same characters as
+            in CoNLL 2003 and seqeval.
 
     >>> edema = Entity("edema", "Disease", 3, 8)
-    >>> found_entities([edema], [edema._replace(start=0)])[:, 2].tolist()
+    >>> entity_match_counts([edema], [edema._replace(start=0)])[:, 2].tolist()
     [1, 1, 0, 0]
     """
     counts = torch.zeros(4, len(ENTITY_TYPES), dtype=torch.int64)
-    for row, (ours, theirs) in enumerate(((predicted, target), (target, predicted))):
-        for entity in ours:
+    for row, (entities, candidates) in enumerate(((predicted, target), (target, predicted))):
+        for entity in entities:
             column = ENTITY_TYPES.index(entity.type)
             counts[row, column] += 1
-            counts[2 + row, column] += any(_matches(entity, other, overlap) for other in theirs)
+            counts[2 + row, column] += any(_matches(entity, candidate, overlap) for candidate in candidates)
     return counts
 
 
@@ -46,7 +46,7 @@ def _matches(first: Entity, second: Entity, overlap: bool) -> bool:
 
 
 def word_tags(text: str, entities: Sequence[Entity]) -> list[str]:
-    """The IOB tag of each word of a sentence.
+    """Return the IOB tag of each word of a sentence.
 
     >>> word_tags("no focal edema", [Entity("focal edema", "Disease", 3, 14)])
     ['O', 'B-Disease', 'I-Disease']
@@ -54,29 +54,30 @@ def word_tags(text: str, entities: Sequence[Entity]) -> list[str]:
     tags = []
     started: set[int] = set()
     for word in _WORD.finditer(text):
-        at = next(
+        index = next(
             (i for i, entity in enumerate(entities) if word.start() < entity.end and entity.start < word.end()), None
         )
-        tags.append("O" if at is None else f"{'I' if at in started else 'B'}-{entities[at].type}")
-        if at is not None:
-            started.add(at)
+        if index is None:
+            tags.append("O")
+        else:
+            tags.append(f"{'I' if index in started else 'B'}-{entities[index].type}")
+            started.add(index)
     return tags
 
 
 class EntityF1Metric(Metric):
-    """Precision, recall and F1 of entities, over all types and by type, and the accuracy of words' IOB tags.
+    """Precision, recall and F1 of entities, over all types and per type, and the accuracy of words' IOB tags.
 
-    precision = right / predicted, recall = found / known, F1 = 2 · precision · recall / (precision + recall), over all
-    sentences at once; NaN where nothing was predicted or known. As `seqeval` computes them (RaTEScore, Table 5).
+    precision = matched / predicted, recall = matched / target, F1 = 2 · precision · recall / (precision + recall),
+    pooled over sentences; NaN without predicted or target entities. Equal to `seqeval` (RaTEScore, Table 5).
 
     Args:
-        overlap: Whether an entity is right if it shares a character with one of its type; otherwise its characters
-            must be the same.
-        kwargs: As in `torchmetrics.Metric`.
+        overlap: Match entities of the same type that share a character, instead of requiring the same characters.
+        kwargs: See `torchmetrics.Metric`.
 
-    >>> scores = EntityScores()
-    >>> scores.update(["edema"], [[Entity("edema", "Disease", 0, 5)]], [[Entity("edema", "Disease", 0, 5)]])
-    >>> scores.compute()["f1"]
+    >>> metric = EntityF1Metric()
+    >>> metric.update(["edema"], [[Entity("edema", "Disease", 0, 5)]], [[Entity("edema", "Disease", 0, 5)]])
+    >>> metric.compute()["f1"]
     tensor(1., dtype=torch.float64)
     """
 
@@ -95,36 +96,37 @@ class EntityF1Metric(Metric):
     def update(
         self, texts: Sequence[str], predicted: Sequence[Sequence[Entity]], target: Sequence[Sequence[Entity]]
     ) -> None:
-        """Add sentences.
+        """Add sentences with their predicted and target entities.
 
         Raises:
-            ValueError: If the three differ in length.
+            ValueError: If the arguments differ in length.
         """
         if not len(texts) == len(predicted) == len(target):
             raise ValueError(
-                f"Expected as many predictions and known entities as sentences ({len(texts)}) "
+                f"Expected as many predictions and targets as sentences ({len(texts)}) "
                 f"but got {len(predicted)} and {len(target)}."
             )
-        for text, ours, theirs in zip(texts, predicted, target, strict=True):
-            self.counts += entity_match_counts(ours, theirs, self.overlap).to(self.counts.device)
-            pairs = list(zip(word_tags(text, ours), word_tags(text, theirs), strict=True))
-            self.words += torch.tensor([sum(one == other for one, other in pairs), len(pairs)]).to(self.words.device)
+        for text, predicted_entities, target_entities in zip(texts, predicted, target, strict=True):
+            counts = entity_match_counts(predicted_entities, target_entities, self.overlap)
+            self.counts += counts.to(self.counts.device)
+            predicted_tags, target_tags = word_tags(text, predicted_entities), word_tags(text, target_entities)
+            equal = sum(a == b for a, b in zip(predicted_tags, target_tags, strict=True))
+            self.words += torch.tensor([equal, len(target_tags)]).to(self.words.device)
 
     def compute(self) -> dict[str, Tensor]:
-        """`precision`, `recall`, `f1`, `accuracy`, and the first three by type, as `f1/Disease`; float64."""
+        """Return `precision`, `recall`, `f1`, `accuracy`, and the first three per type as `f1/Disease`; float64."""
         values = _precision_recall_f1(self.counts.sum(1).double())
         values["accuracy"] = self.words[0].double() / self.words[1]
-        for column, kind in enumerate(ENTITY_TYPES):
-            values |= {
-                f"{name}/{kind}": value for name, value in _precision_recall_f1(self.counts[:, column].double()).items()
-            }
+        for column, entity_type in enumerate(ENTITY_TYPES):
+            by_type = _precision_recall_f1(self.counts[:, column].double())
+            values |= {f"{name}/{entity_type}": value for name, value in by_type.items()}
         return values
 
 
 def _precision_recall_f1(counts: Tensor) -> dict[str, Tensor]:
-    predicted, known, right, found = counts
-    precision, recall = right / predicted, found / known
-    # Where nothing was predicted but something known, or the other way round, F1 is 0 and not undefined.
+    predicted, target, matched_predicted, matched_target = counts
+    precision, recall = matched_predicted / predicted, matched_target / target
     f1 = 2 * precision.nan_to_num() * recall.nan_to_num() / (precision.nan_to_num() + recall.nan_to_num())
-    f1 = torch.where((predicted + known > 0) & f1.isnan(), torch.zeros_like(f1), f1)
+    # F1 is 0, not undefined, if only one of the two sides has entities.
+    f1 = torch.where((predicted + target > 0) & f1.isnan(), torch.zeros_like(f1), f1)
     return {"precision": precision, "recall": recall, "f1": f1}

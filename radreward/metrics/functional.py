@@ -1,4 +1,4 @@
-"""Statistics of agreement as pure functions; float64, NaN where they are not defined."""
+"""Agreement statistics as pure functions; float64, NaN if undefined."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from torch import Tensor
 
 
 def kendall_tau_b(preds: Tensor, target: Tensor) -> Tensor:
-    """Kendall's rank correlation τ-b, with ties (scipy's, O(n log n)).
+    """Return Kendall's rank correlation τ-b, with ties (scipy's, O(n log n)).
 
     Args:
         preds: (n,) or (n, M) predictions.
-        target: Of the same shape.
+        target: Targets of the same shape.
 
     Returns:
         () or (M,) float64 in [-1, 1]; NaN for fewer than two values, a constant side or a NaN among the values.
@@ -31,11 +31,11 @@ def kendall_tau_b(preds: Tensor, target: Tensor) -> Tensor:
 
 
 def spearman(preds: Tensor, target: Tensor) -> Tensor:
-    """Spearman's rank correlation ρ: Pearson's of the ranks, ties at their mean rank (scipy's).
+    """Return Spearman's rank correlation ρ: Pearson's of the ranks, with mean ranks for ties (scipy's).
 
     Args:
         preds: (n,) or (n, M) predictions.
-        target: Of the same shape.
+        target: Targets of the same shape.
 
     Returns:
         () or (M,) float64 in [-1, 1]; NaN for fewer than two values, a constant side or a NaN among the values.
@@ -49,84 +49,50 @@ def spearman(preds: Tensor, target: Tensor) -> Tensor:
     return _columnwise(lambda x, y: float(stats.spearmanr(x, y).statistic), preds, target)
 
 
-def within_group_tau(preds: Tensor, target: Tensor, group: Tensor) -> Tensor:
-    """Kendall's τ-b within every group and column, all groups at once.
-
-    Args:
-        preds: (C, M) predictions.
-        target: (C, M) targets.
-        group: (C,) which reference.
-
-    Returns:
-        (G, M) float64, the groups in ascending order of their number; NaN where a side is constant in the group,
-        or a value is NaN.
-
-    Raises:
-        ValueError: If the shapes do not fit.
-
-    >>> x, y = torch.tensor([[1.0], [2.0], [1.0], [2.0]]), torch.tensor([[1.0], [2.0], [2.0], [1.0]])
-    >>> within_group_tau(x, y, torch.tensor([0, 0, 1, 1]))
-    tensor([[ 1.],
-            [-1.]], dtype=torch.float64)
-    """
-    x, y = _pair_signs(preds, target, group)
-    # Every pair is there twice, above and below the line: the factors of 2 cancel.
-    return (x * y).sum((1, 2)) / (x.abs().sum((1, 2)) * y.abs().sum((1, 2))).sqrt()
-
-
 def count_concordant_pairs(preds: Tensor, target: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
-    """How many pairs of the same group are ordered right, and of how many with different targets, by column.
+    """Count the pairs of each group that the predictions order like the targets, and the pairs with different targets.
 
-    Equal predictions, and a NaN among them, are not right.
+    Pairs with equal predictions, or a NaN among them, are not concordant.
 
     Args:
         preds: (C, M) predictions.
         target: (C, M) targets.
-        group: (C,) which reference.
+        group: (C,) group index.
 
     Returns:
-        Pairs ordered right and pairs with different targets, (M,) int64 each.
+        Concordant and comparable pairs, (G, M) int64 each, by ascending group index.
 
     Raises:
-        ValueError: If the shapes do not fit.
+        ValueError: If the shapes do not match.
 
     >>> x, y = torch.tensor([[1.0], [2.0], [2.0]]), torch.tensor([[1.0], [2.0], [3.0]])
-    >>> pair_order(x, y, torch.tensor([0, 0, 0]))
-    (tensor([2]), tensor([3]))
-    """
-    x, y = _pair_signs(preds, target, group)
-    return (x * y > 0).sum((0, 1, 2)) // 2, (y != 0).sum((0, 1, 2)) // 2
-
-
-def _pair_signs(preds: Tensor, target: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
-    """Signs of the differences of all pairs of each group, (G, K, K, M) float64 for groups of up to K.
-
-    The groups are laid out as rows of one length, so that thousands of small groups take no loop; a pair with an
-    empty place has sign 0, as a pair of equal values does.
+    >>> count_concordant_pairs(x, y, torch.tensor([0, 0, 0]))
+    (tensor([[2]]), tensor([[3]]))
     """
     if preds.shape != target.shape or preds.ndim != 2 or group.shape != preds.shape[:1]:
         raise ValueError(
             f"Expected (C, M) predictions and targets and (C,) groups but got {tuple(preds.shape)}, "
             f"{tuple(target.shape)} and {tuple(group.shape)}."
         )
-    _, index, sizes = torch.unique(group, return_inverse=True, return_counts=True)
+    groups, index = torch.unique(group, return_inverse=True)
     order = index.argsort(stable=True)
-    row = index[order]  # (C,)
-    place = torch.arange(len(row), device=row.device) - (sizes.cumsum(0) - sizes)[row]  # within the group
-    taken = torch.zeros(len(sizes), int(sizes.max()) if len(sizes) else 0, dtype=torch.bool, device=row.device)
-    taken[row, place] = True
-    both = (taken[:, :, None] & taken[:, None])[..., None]  # (G, K, K, 1)
-
-    def signs(values: Tensor) -> Tensor:
-        grid = torch.zeros(*taken.shape, values.shape[1], dtype=torch.float64, device=values.device)
-        grid[row, place] = values[order].double()
-        return torch.where(both, (grid[:, :, None] - grid[:, None]).sign(), 0.0)
-
-    return signs(preds), signs(target)
+    index, preds, target = index[order], preds[order].double(), target[order].double()
+    concordant = torch.zeros(len(groups), preds.shape[1], dtype=torch.int64, device=preds.device)
+    comparable = torch.zeros_like(concordant)
+    for gap in range(1, len(index)):  # pairs of the same group whose sorted positions differ by `gap`
+        same_group = index[gap:] == index[:-gap]
+        if not same_group.any():
+            break
+        rows = index[gap:][same_group]
+        target_sign = (target[gap:] - target[:-gap])[same_group].sign()
+        pred_sign = (preds[gap:] - preds[:-gap])[same_group].sign()
+        concordant.index_add_(0, rows, (pred_sign * target_sign > 0).long())
+        comparable.index_add_(0, rows, (target_sign != 0).long())
+    return concordant, comparable
 
 
 def _columnwise(statistic: Callable[[np.ndarray, np.ndarray], float], preds: Tensor, target: Tensor) -> Tensor:
-    """A statistic of two vectors, column by column; NaN where it is not defined, without a warning."""
+    """Apply a statistic of two vectors to each column; NaN without a warning if undefined."""
     if preds.shape != target.shape or preds.ndim not in (1, 2):
         raise ValueError(
             f"Expected predictions and targets of one shape, (n,) or (n, M), "
@@ -140,6 +106,5 @@ def _columnwise(statistic: Callable[[np.ndarray, np.ndarray], float], preds: Ten
 
 
 def _statistic_or_nan(statistic: Callable[[np.ndarray, np.ndarray], float], x: np.ndarray, y: np.ndarray) -> float:
-    # Also true of an empty side: a maximum needs an `initial`, the comparison with the first value does not.
-    constant = bool((x == x[:1]).all() or (y == y[:1]).all())
+    constant = bool((x == x[:1]).all() or (y == y[:1]).all())  # also True for empty arrays
     return math.nan if constant or np.isnan(x).any() or np.isnan(y).any() else statistic(x, y)

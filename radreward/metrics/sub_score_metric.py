@@ -1,4 +1,4 @@
-"""What the metrics of predicted against known quality share: columns by criterion, and their total."""
+"""Base class of metrics per criterion and in total."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from torchmetrics import Metric
 
 
 class SubScoreMetric(Metric):
-    """A metric of predictions against targets for every criterion and for their total.
-
-    The total is the sum over the criteria. Without `tags` only totals are given, as (n,) vectors.
+    """A metric of predictions against targets for every criterion and for their total, the sum over criteria.
 
     Args:
-        tags: The criteria in order, as in `Criteria.tags`; the results have these names.
-        kwargs: As in `torchmetrics.Metric`.
+        tags: Criteria in order, see `Criteria.tags`; results are named after them. Without tags, `update` takes (n,)
+            totals.
+        kwargs: See `torchmetrics.Metric`.
 
     Raises:
-        ValueError: If a tag is there twice, or is "total".
+        ValueError: If a tag occurs twice, or is "total".
     """
 
     full_state_update = False
@@ -34,10 +33,10 @@ class SubScoreMetric(Metric):
             raise ValueError(f"Expected `tags` to be different from each other and from 'total' but got {list(tags)}.")
 
     def _with_total(self, preds: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Predictions and targets with the total as the last column, (n, N + 1) float64 each.
+        """Append the total as the last column of predictions and targets, (n, N + 1) float64 each.
 
         Raises:
-            ValueError: If they are not (n, N), or (n,) where there are no tags.
+            ValueError: If they are not (n, N), or (n,) without tags.
         """
         shape = (len(preds), len(self.names) - 1) if len(self.names) > 1 else (len(preds),)
         if preds.shape != shape or target.shape != shape:
@@ -48,12 +47,12 @@ class SubScoreMetric(Metric):
         preds, target = preds.detach().double(), target.detach().double()
         if len(shape) == 1:
             return preds[:, None], target[:, None]
-        # Sums of a few float32 are exact in float64, so that equal totals stay equal.
+        # Sums of a few float32 values are exact in float64, so that equal totals stay equal.
         return (
             torch.cat([preds, preds.sum(1, keepdim=True)], 1),
             torch.cat([target, target.sum(1, keepdim=True)], 1),
         )
 
     def _by_name(self, values: Tensor) -> dict[str, Tensor]:
-        """(N + 1,) values by the names of the criteria and "total"."""
+        """Map the (N + 1,) values to the names of the criteria and "total"."""
         return dict(zip(self.names, values, strict=True))

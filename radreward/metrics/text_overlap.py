@@ -1,21 +1,23 @@
-"""Words that two texts have in common, counted by sacrebleu and rouge-score, of the extra `lexical`."""
+"""Word overlap of two texts, computed by sacrebleu and rouge-score (extra `lexical`), and F1 of two sets."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 
 def bleu(references: Sequence[str], candidates: Sequence[str], order: int = 4) -> list[float]:
-    """BLEU of each pair (Papineni et al., 2002), in [0, 1].
+    """Return the sentence BLEU of each pair (Papineni et al., 2002), in [0, 1].
 
-    BP · exp(Σ_n log p_n / N) over n = 1 … N; BP = min(1, exp(1 - |reference| / |candidate|)). Lower case, tokens "13a",
-    exponential smoothing of counts that are 0, and the effective order, so that a text of three words can equal its
-    reference. Two texts without a word in common have 0.
+    BP · exp(Σ_n log p_n / N) over n = 1 … N; BP = min(1, exp(1 - |reference| / |candidate|)). Lowercase, tokenizer
+    "13a", exponential smoothing of zero counts, and the effective order, so that a text of three words can reach 1. Two
+    texts without a common word get 0.
 
     Args:
         references: (n,) texts.
         candidates: (n,) texts.
-        order: N, the longest n-gram, 1 to 4.
+        order: Maximum n-gram order N, 1 to 4.
 
     >>> [round(value, 3) for value in bleu(["No effusion."] * 2, ["no effusion.", "Clear lungs."], 2)]
     [1.0, 0.289]
@@ -28,10 +30,10 @@ def bleu(references: Sequence[str], candidates: Sequence[str], order: int = 4) -
 
 
 def rouge(references: Sequence[str], candidates: Sequence[str], variant: str = "l") -> list[float]:
-    """F1 of the words in common of each pair (Lin, 2004), in [0, 1]: words, pairs of words, or a subsequence.
+    """Return the ROUGE F1 of each pair (Lin, 2004), in [0, 1].
 
-    2 P R / (P + R) with P = common / |candidate| and R = common / |reference|. Lower case, letters and digits only, no
-    stemming. A text without words has 0.
+    2 P R / (P + R) with P = common / |candidate| and R = common / |reference|. Lowercase, letters and digits only, no
+    stemming. A text without words gets 0.
 
     Args:
         references: (n,) texts.
@@ -47,3 +49,13 @@ def rouge(references: Sequence[str], candidates: Sequence[str], variant: str = "
     scorer = RougeScorer([name])
     pairs = zip(references, candidates, strict=True)
     return [float(scorer.score(reference, candidate)[name].fmeasure) for reference, candidate in pairs]
+
+
+def set_f1(first: set[Any], second: set[Any], if_empty: float = math.nan) -> float:
+    """Return 2 |A ∩ B| / (|A| + |B|), or `if_empty` if both sets are empty.
+
+    >>> set_f1({1, 2}, {2, 3}), set_f1(set(), {1}), set_f1(set(), set())
+    (0.5, 0.0, nan)
+    """
+    size = len(first) + len(second)
+    return 2 * len(first & second) / size if size else if_empty

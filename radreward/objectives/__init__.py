@@ -1,4 +1,4 @@
-"""Objectives: losses on tensors of rewards and on rollouts, and how criteria weigh in them."""
+"""Training objectives: losses on rewards and on rollouts, criterion weightings and reward functions."""
 
 from radreward.objectives.advantage_scaling import AdvantageScaling, MajorityGuidedScaling, NoScaling
 from radreward.objectives.base import CriterionAndTotalObjective, Objective, PairObjective, Reduction
@@ -18,27 +18,27 @@ from radreward.objectives.weighted_sum import WeightedSumObjective
 from radreward.objectives.weighting import CriterionWeighting, DynamicWeighting, FixedWeighting, UniformWeighting
 
 __all__ = [
+    "GRPO",
     "AdvantageScaling",
     "BinaryAccuracy",
     "BradleyTerry",
     "CountRegression",
+    "CriterionAndTotalObjective",
+    "CriterionWeighting",
     "DynamicWeighting",
     "FixedWeighting",
     "FormatReward",
     "GaussianAccuracy",
-    "GRPO",
-    "NoScaling",
-    "PlackettLuce",
     "MajorityGuidedScaling",
     "MarginRewardEnforcement",
+    "NoScaling",
     "Objective",
     "PairObjective",
+    "PlackettLuce",
     "ReasoningReward",
     "Reduction",
     "RewardFunction",
     "RolloutObjective",
-    "CriterionWeighting",
-    "WeightedSumObjective",
-    "CriterionAndTotalObjective",
     "UniformWeighting",
+    "WeightedSumObjective",
 ]

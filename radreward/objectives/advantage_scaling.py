@@ -1,4 +1,4 @@
-"""By how much each advantage counts."""
+"""Scaling of advantages."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ from radreward.types import ParsedCompletions
 
 
 class AdvantageScaling(nn.Module, ABC):
-    """Factors on advantages. Subclasses implement `forward`, and nothing else."""
+    """Factors on advantages. Subclasses implement `forward` only."""
 
     @abstractmethod
     def forward(self, completions: ParsedCompletions, accuracy: Tensor) -> Tensor:
-        """(B, G) factors >= 0; called once for every batch of rollouts.
+        """Return (B, G) factors >= 0; called once per rollout batch.
 
         Args:
-            completions: The completions as they were read.
-            accuracy: (B, G) the accuracy reward of each, in [0, 1]; NaN where there is none.
+            completions: Parsed completions.
+            accuracy: (B, G) accuracy rewards in [0, 1]; NaN if unavailable.
         """
 
     if TYPE_CHECKING:
 
         def __call__(self, completions: ParsedCompletions, accuracy: Tensor) -> Tensor:
-            """As `forward`."""
+            """Call `forward`."""
 
 
 class NoScaling(AdvantageScaling):
-    """Every advantage as it is."""
+    """Factors of 1."""
 
     def forward(self, completions: ParsedCompletions, accuracy: Tensor) -> Tensor:
-        """(B, G) ones."""
+        """Return (B, G) ones."""
         return torch.ones_like(accuracy)
 
 
 class MajorityGuidedScaling(AdvantageScaling):
-    """Majority-guided advantage scaling (MGAS of RadReason, Eq. 11-13): what most of a group get right counts less.
+    """Majority-guided advantage scaling (MGAS of RadReason, Eq. 11-13).
 
-    γ is the accuracy reward of the answer that most completions of a prompt give, 0 where none can be read. A
-    completion is correct when its accuracy reward is at least the mean of its group's and its form is valid; ψ is γ
-    for a correct completion and 1 - γ for another. The factor s(ψ) falls from φ⁺ at ψ = 0 to φ⁻ at ψ = 1: a right
-    answer to a hard prompt and an error on an easy one are scaled up.
+    γ is the accuracy reward of the majority answer of a prompt, 0 if no answer is parsable. A completion is correct if
+    its accuracy reward is at least its group's mean and it is well-formed; ψ is γ for a correct completion and 1 - γ
+    for an incorrect one. The factor s(ψ) falls from φ⁺ at ψ = 0 to φ⁻ at ψ = 1: correct answers to hard prompts and
+    errors on easy prompts are scaled up.
 
     Args:
-        beta: β, how sharply s falls; not published.
-        c: Where it is half way; not published.
-        low: φ⁻, the least factor.
-        high: φ⁺, the largest.
-        form: "logistic", or "printed": the equation as it stands in the paper, cut off at φ⁺.
+        beta: Steepness of s (β); not published.
+        c: Midpoint of s; not published.
+        min_scale: Smallest factor (φ⁻).
+        max_scale: Largest factor (φ⁺).
+        variant: "logistic", or "as_published" for the printed equation clipped at φ⁺, see `functional.mgas_scale`.
 
     Raises:
-        ValueError: If a value is out of its range.
+        ValueError: If a value is out of range.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class MajorityGuidedScaling(AdvantageScaling):
         c: float = 0.5,
         min_scale: float = 0.8,
         max_scale: float = 1.2,
-        variant: Literal["logistic", "printed"] = "logistic",
+        variant: Literal["logistic", "as_published"] = "logistic",
     ) -> None:
         super().__init__()
         if not (math.isfinite(beta) and beta >= 0):
@@ -72,17 +72,22 @@ class MajorityGuidedScaling(AdvantageScaling):
         if not 0 <= c <= 1:
             raise ValueError(f"Expected `c` to be in [0, 1] but got {c}.")
         if not (0 <= min_scale <= max_scale and math.isfinite(max_scale)):
-            raise ValueError(f"Expected 0 <= `low` <= `high` but got {min_scale} and {max_scale}.")
-        if variant not in ("logistic", "printed"):
-            raise ValueError(f"Expected `form` to be logistic or printed but got {variant!r}.")
-        self.beta, self.c, self.min_scale, self.max_scale, self.variant = beta, c, min_scale, max_scale, variant
+            raise ValueError(f"Expected 0 <= `min_scale` <= `max_scale` but got {min_scale} and {max_scale}.")
+        if variant not in ("logistic", "as_published"):
+            raise ValueError(f"Expected `variant` to be logistic or as_published but got {variant!r}.")
+        self.beta = beta
+        self.c = c
+        self.min_scale = min_scale
+        self.max_scale = max_scale
+        self.variant = variant
 
     def forward(self, completions: ParsedCompletions, accuracy: Tensor) -> Tensor:
-        """(B, G) between `low` and `high`."""
-        given = accuracy.nan_to_num(0.0)
-        chosen = functional.majority_mask(completions.error_counts).to(given.dtype)
-        gamma = (given * chosen).sum(1, keepdim=True) / chosen.sum(1, keepdim=True).clamp_min(1)  # (B, 1)
-        # A mean of equal numbers may come out above them.
-        correct = (given >= given.mean(1, keepdim=True) - 1e-6) & completions.well_formed
+        """Return (B, G) factors between `min_scale` and `max_scale`."""
+        accuracy = accuracy.nan_to_num(0.0)
+        majority = functional.majority_mask(completions.error_counts).to(accuracy.dtype)
+        gamma = (accuracy * majority).sum(1, keepdim=True) / majority.sum(1, keepdim=True).clamp_min(1)  # (B, 1)
+        # The tolerance covers rounding: the mean of equal numbers may exceed them.
+        correct = (accuracy >= accuracy.mean(1, keepdim=True) - 1e-6) & completions.well_formed
         psi = torch.where(correct, gamma, 1 - gamma)
-        return functional.mgas_scale(psi, self.beta, self.c, self.min_scale, self.max_scale, self.variant == "printed")
+        as_published = self.variant == "as_published"
+        return functional.mgas_scale(psi, self.beta, self.c, self.min_scale, self.max_scale, as_published)

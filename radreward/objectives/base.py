@@ -1,4 +1,4 @@
-"""What every objective on rewards is: one method from a batch of tensors to unreduced losses."""
+"""Base classes of objectives on rewards: from a batch of tensors to unreduced losses."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Reduction = Literal["mean", "sum"]
 
 
 class Objective(nn.Module, ABC):
-    """A loss on rewards that sees tensors only.
+    """A loss on rewards.
 
-    Subclasses implement `forward`; whoever trains calls it on every batch and minimises `reduce` of its output.
-    Where the mean over criteria is needed, `self.weighting` takes it.
+    Subclasses implement `forward`. The training module calls it on every batch and minimizes `reduce` of its output.
+    Means over criteria are computed by `self.weighting`.
 
     Args:
-        weighting: How the criteria weigh in a mean over them; `UniformWeighting` where nothing is given.
-        reduction: How `reduce` makes one number of the losses: their mean or their sum.
+        weighting: Weights of the criteria in a mean over them; defaults to `UniformWeighting`.
+        reduction: "mean" or "sum" over the losses.
 
     Raises:
         ValueError: If `reduction` is neither mean nor sum.
@@ -41,25 +41,25 @@ class Objective(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
-        """Losses of a batch, before any reduction, and detached scalars to log.
+        """Return the unreduced losses of a batch and detached scalars to log.
 
-        A key that ends in "/j" belongs to criterion j. An empty batch gives losses of length 0 that still hang on
-        the rewards, so that their sum backpropagates zeros.
+        A log key that ends in "/j" belongs to criterion j. An empty batch gives losses of length 0 that still depend
+        on the rewards, so that their sum backpropagates zeros.
         """
 
     if TYPE_CHECKING:
 
         def __call__(self, batch: RewardBatch) -> ObjectiveOutput:
-            """As `forward`."""
+            """Call `forward`."""
 
     def normalized_losses(self, output: ObjectiveOutput) -> Tensor:
-        """What each loss contributes to the reduced one: same length as the losses, sums to `reduce`.
+        """Return the contribution of each loss to the reduced loss: same length as the losses, sums to `reduce`.
 
-        Where several processes train together, the mean of what `reduce` gives them is the mean or the sum over the
-        losses of all: they average their gradients, and each has another number of losses.
+        In distributed training the contributions are scaled so that the mean over ranks is the mean (or sum) over
+        the losses of all ranks, although each rank has a different number of losses.
 
         Raises:
-            InputError: If `forward` gave no `ObjectiveOutput` with (n,) losses; names the class.
+            InputError: If `forward` did not return an `ObjectiveOutput` with (n,) losses; names the class.
         """
         name = type(self).__name__
         if not isinstance(output, ObjectiveOutput):
@@ -73,45 +73,44 @@ class Objective(nn.Module, ABC):
         return output.losses / mean_count_per_rank(len(output.losses), output.losses.device)
 
     def reduce(self, output: ObjectiveOutput) -> Tensor:
-        """The one number to minimise, () in the dtype of the rewards; 0 for a batch without losses."""
+        """Return the () loss to minimize, in the dtype of the rewards; 0 for a batch without losses."""
         return self.normalized_losses(output).sum()
 
     def update_weighting(self, batch: RewardBatch) -> None:
-        """Tell the weighting, in training, which pairs the rewards order right by which criterion.
+        """In training, update the weighting with the pairs that each criterion's rewards order correctly.
 
-        A subclass that implements `forward` itself calls it there, once per batch, after the weights were used.
+        A subclass that implements `forward` calls it there once per batch, after the weights were used.
         """
         if self.training:
             accepted, rejected = batch.pairs.unbind(1)
             rewards, quality = batch.rewards.detach(), batch.quality
-            self.weighting.update(
-                *functional.pairwise_order_labels(
-                    rewards[accepted] - rewards[rejected], quality[accepted] - quality[rejected]
-                )
+            labels = functional.pairwise_order_labels(
+                rewards[accepted] - rewards[rejected], quality[accepted] - quality[rejected]
             )
+            self.weighting.update(*labels)
 
-    def reduce_logs(self, values: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Unreduced parts of a loss as scalars to log, with what the weighting logs.
+    def reduce_logs(self, terms: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Average loss terms to scalars to log, and add the logs of the weighting.
 
         Args:
-            terms: By name, (n,) values or (n, N) values by criterion. The latter are logged as their weighted mean
-                and, under "name/j", by criterion. The mean of no values is logged as 0. As with `shares`, the mean
-                over the processes is the one over all values.
+            terms: (n,) values, or (n, N) values per criterion, by name. The latter are logged as their weighted mean
+                and per criterion as "name/j". The mean of an empty term is 0. As with `normalized_losses`, the mean
+                over ranks is the mean over all values.
         """
-        scalars = self.weighting.logs()
-        for name, value in values.items():
-            mean = value.detach().sum(0) / mean_count_per_rank(len(value), value.device)
+        logs = self.weighting.logs()
+        for name, values in terms.items():
+            mean = values.detach().sum(0) / mean_count_per_rank(len(values), values.device)
             if mean.ndim:
-                scalars |= {f"{name}/{j}": entry for j, entry in enumerate(mean)}
+                logs |= {f"{name}/{j}": value for j, value in enumerate(mean)}
                 mean = self.weighting(mean)
-            scalars[name] = mean
-        return scalars
+            logs[name] = mean
+        return logs
 
 
 class PairObjective(Objective):
-    """A loss on accepted and rejected reports of the same reference.
+    """A loss on pairs of an accepted and a rejected report of the same reference.
 
-    Gathers the pairs; a subclass implements `pair_loss` and nothing else.
+    Subclasses implement `pair_loss` only.
 
     >>> class SquaredMargin(PairObjective):
     ...     def pair_loss(self, accepted, rejected, margin):
@@ -124,46 +123,39 @@ class PairObjective(Objective):
 
     @abstractmethod
     def pair_loss(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> Tensor:
-        """Loss of each pair; called once per batch, also with P = 0.
+        """Return the loss of each pair; called once per batch, also with P = 0.
 
         Args:
             accepted: (P, N) rewards of the better reports.
             rejected: (P, N) rewards of the worse reports.
             margin: (P, N) quality of the accepted minus quality of the rejected report, in the dtype of the
-                rewards; may be negative for a criterion, and is positive in sum.
+                rewards; may be negative for a criterion, and its sum is positive.
 
         Returns:
             (P,) losses.
         """
 
-    def pair_terms(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> dict[str, Tensor]:
-        """Parts of the loss to log, (P,) or (P, N) by name; called once per batch, without gradients."""
-        return {}
-
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
-        """Gather the pairs, take their losses and tell the weighting how they were ordered."""
-        accepted, rejected = batch.pairs.unbind(1)
-        margin = (batch.quality[accepted] - batch.quality[rejected]).to(batch.rewards.dtype)
-        pairs = batch.rewards[accepted], batch.rewards[rejected], margin
-        losses = self.pair_loss(*pairs)
-        with torch.no_grad():
-            terms = self.reduce_logs(self.pair_terms(*pairs))
+        """Return the losses of the pairs, and update the weighting."""
+        output = ObjectiveOutput(self.pair_loss(*gather_pairs(batch)), self.reduce_logs({}))
         self.update_weighting(batch)
-        return ObjectiveOutput(losses, terms)
+        return output
 
 
 class CriterionAndTotalObjective(Objective):
-    """An objective with a term for every criterion and one for their total: L = L_ind + λ·L_tot.
+    """An objective with one term per criterion and one for their total: L = L_ind + λ·L_tot.
+
+    Subclasses implement `loss_terms`. Logged: `individual`, `individual/j`, `total`.
 
     Args:
         lambda_: Weight of the total term (λ).
-        individual: Whether L_ind, the weighted mean over the criteria, takes part.
-        total: Whether L_tot, of the sums over the criteria, takes part.
-        weighting: How the criteria weigh in L_ind.
-        reduction: Mean or sum over the losses.
+        use_criteria: Include L_ind, the weighted mean over criteria.
+        use_total: Include L_tot, the term on the sums over criteria.
+        weighting: Weights of the criteria in L_ind.
+        reduction: "mean" or "sum" over the losses.
 
     Raises:
-        ValueError: If `lambda_` is negative or not finite, or both terms are switched off.
+        ValueError: If `lambda_` is negative or not finite, or both terms are excluded.
     """
 
     def __init__(
@@ -178,21 +170,32 @@ class CriterionAndTotalObjective(Objective):
         if not (math.isfinite(lambda_) and lambda_ >= 0):
             raise ValueError(f"Expected `lambda_` to be finite and >= 0 but got {lambda_}.")
         if not use_criteria and not (use_total and lambda_ > 0):
-            raise ValueError("Expected at least one of `individual` and `total` (with `lambda_` > 0) to be on.")
+            raise ValueError("Expected at least one of `use_criteria` and `use_total` (with `lambda_` > 0) to be true.")
         self.lambda_ = lambda_
         self.use_criteria = use_criteria
         self.use_total = use_total
 
-    def active_terms(self, individual: Tensor, total: Tensor) -> dict[str, Tensor]:
-        """Those of the (n, N) individual and (n,) total terms that are switched on, by name."""
-        on = {"individual": self.use_criteria, "total": self.use_total}
-        return {name: term for name, term in (("individual", individual), ("total", total)) if on[name]}
+    @abstractmethod
+    def loss_terms(self, batch: RewardBatch) -> tuple[Tensor, Tensor]:
+        """Return the (n, N) losses per criterion and the (n,) losses of the total; called once per batch."""
 
-    def weighted_total(self, terms: dict[str, Tensor]) -> Tensor:
-        """(n,) losses from what `levels` gives."""
-        parts = []
+    def forward(self, batch: RewardBatch) -> ObjectiveOutput:
+        """Return the (n,) losses L, and update the weighting."""
+        individual, total = self.loss_terms(batch)
+        losses, logged = [], {}
         if self.use_criteria:
-            parts.append(self.weighting(terms["individual"]))
+            losses.append(self.weighting(individual))
+            logged["individual"] = individual
         if self.use_total:
-            parts.append(self.lambda_ * terms["total"])
-        return torch.stack(parts).sum(0)
+            losses.append(self.lambda_ * total)
+            logged["total"] = total
+        output = ObjectiveOutput(torch.stack(losses).sum(0), self.reduce_logs(logged))
+        self.update_weighting(batch)
+        return output
+
+
+def gather_pairs(batch: RewardBatch) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the (P, N) rewards of accepted and rejected reports and their margins, in the dtype of the rewards."""
+    accepted, rejected = batch.pairs.unbind(1)
+    margin = (batch.quality[accepted] - batch.quality[rejected]).to(batch.rewards.dtype)
+    return batch.rewards[accepted], batch.rewards[rejected], margin

@@ -1,37 +1,37 @@
-"""The Bradley–Terry objective of reward models."""
+"""Bradley–Terry objective of reward models."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
-from radreward.objectives.base import CriterionAndTotalObjective, PairObjective, Reduction
+from radreward.objectives.base import CriterionAndTotalObjective, Reduction, gather_pairs
 from radreward.objectives.functional import rewards as functional
 from radreward.objectives.weighting import CriterionWeighting
+from radreward.types import RewardBatch
 
 
-class BradleyTerry(CriterionAndTotalObjective, PairObjective):
-    """The better report should win: -log σ(d) of the difference of rewards (Bradley and Terry, 1952).
+class BradleyTerry(CriterionAndTotalObjective):
+    """Negative log-likelihood of the preferred report, -log σ(d), d the reward difference (Bradley and Terry, 1952).
 
-    By criterion the winner is the report that is better in it, and a tie counts as half a win for each; in total
-    the accepted report wins. With `margin` the winner has to lead by the margin: -log σ(t·(d - m)), as Llama 2 does.
-    `individual=False` gives the usual loss of a reward model on the sum of its rewards.
+    For a criterion, the report with higher quality is preferred, and a tie counts as half a win for each; in total,
+    the accepted report is preferred. With `use_margin`, the loss is -log σ(t·(d - m)), as in Llama 2.
+    `use_criteria=False` gives the usual reward-model loss on the sum of the rewards.
     Logged: `individual`, `individual/j`, `total`.
 
     Args:
-        margin: Whether the winner has to lead by the difference of quality.
+        use_margin: Require the preferred report to lead by the difference of quality.
         lambda_: Weight of the total term.
-        individual: Whether the mean over the criteria takes part.
-        total: Whether the term on the sum of the rewards takes part.
-        weighting: How the criteria weigh in the mean.
-        reduction: Mean or sum over pairs.
+        use_criteria: Include the mean over criteria.
+        use_total: Include the term on the sum of the rewards.
+        weighting: Weights of the criteria in the mean.
+        reduction: "mean" or "sum" over pairs.
 
     Raises:
-        ValueError: If `lambda_` is negative or not finite, or both terms are off.
+        ValueError: If `lambda_` is negative or not finite, or both terms are excluded.
 
     >>> import torch
-    >>> from radreward.types import RewardBatch
     >>> batch = RewardBatch(torch.zeros(2, 1), torch.tensor([[0.0], [-2.0]]), torch.zeros(2), torch.tensor([[0, 1]]))
-    >>> BradleyTerry(individual=False)(batch).losses
+    >>> BradleyTerry(use_criteria=False)(batch).losses
     tensor([0.6931])
     """
 
@@ -47,15 +47,11 @@ class BradleyTerry(CriterionAndTotalObjective, PairObjective):
         super().__init__(lambda_, use_criteria, use_total, weighting, reduction)
         self.use_margin = use_margin
 
-    def pair_terms(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> dict[str, Tensor]:
-        """Losses by criterion (P, N) and of the total (P,), those that are on."""
-        return self.active_terms(
-            self._loss(accepted - rejected, margin), self._loss((accepted - rejected).sum(-1), margin.sum(-1))
-        )
-
-    def pair_loss(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> Tensor:
-        """(P,) losses."""
-        return self.weighted_total(self.pair_terms(accepted, rejected, margin))
+    def loss_terms(self, batch: RewardBatch) -> tuple[Tensor, Tensor]:
+        """Return the (P, N) losses per criterion and the (P,) losses of the total."""
+        accepted, rejected, margin = gather_pairs(batch)
+        difference = accepted - rejected
+        return self._loss(difference, margin), self._loss(difference.sum(-1), margin.sum(-1))
 
     def _loss(self, difference: Tensor, margin: Tensor) -> Tensor:
         return functional.bradley_terry(difference, margin.sign(), margin if self.use_margin else 0.0)

@@ -15,25 +15,25 @@ from radreward.types import ObjectiveOutput, RewardBatch
 
 
 class CountRegression(Objective):
-    """Rewards as predictions of the error counts, which fixes their level as well as their differences.
+    """Regression of error counts on rewards, which determines the level of the rewards and not only differences.
 
-    Quality is minus the errors times what one error takes off, the batch's `unit`, so errors_j = -quality_j / unit_j,
-    and the prediction is x_j = -reward_j / unit_j (of a criterion that weighs nothing -reward_j: it has no errors):
+    With w_j the batch's `error_weights`, errors_j = -quality_j / w_j and the prediction is x_j = -reward_j / w_j
+    (-reward_j for a criterion of weight 0, which has no errors):
 
-    - huber: ½e² where the deviation e = x_j - errors_j is at most δ in size, else δ·(|e| - ½δ);
-    - poisson: rate - errors_j·log(rate), rate = softplus(x_j), the negative log likelihood less a constant.
+    - huber: ½e² if the deviation e = x_j - errors_j is at most δ in size, else δ·(|e| - ½δ);
+    - poisson: rate - errors_j·log(rate), rate = softplus(x_j), the negative log-likelihood less a constant.
 
-    One loss per candidate: the weighted mean over the criteria. Logged: `individual`, `individual/j`, and the
-    absolute deviation `deviation`, `deviation/j` in errors.
+    One loss per candidate: the weighted mean over criteria. Logged: `individual`, `individual/j`, and the absolute
+    deviation in errors, `deviation`, `deviation/j`.
 
     Args:
-        loss: Which of the two.
-        delta: Where Huber's loss turns from square to linear (δ), in errors.
-        weighting: How the criteria weigh in the mean.
-        reduction: Mean or sum over candidates.
+        loss: "huber" or "poisson".
+        delta: Deviation at which the Huber loss turns from quadratic to linear (δ), in errors.
+        weighting: Weights of the criteria in the mean.
+        reduction: "mean" or "sum" over candidates.
 
     Raises:
-        ValueError: If `loss` is unknown, or `delta` is not finite and > 0.
+        ValueError: If `loss` is neither huber nor poisson, or `delta` is not finite and > 0.
 
     >>> batch = RewardBatch(torch.tensor([[-1.0]]), torch.tensor([[-3.0]]), torch.zeros(1), torch.zeros(0, 2).long())
     >>> CountRegression()(batch).losses  # 2 - 1/2
@@ -56,17 +56,17 @@ class CountRegression(Objective):
         self.delta = delta
 
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
-        """(C,) losses."""
-        unit = torch.ones(batch.rewards.shape[-1]) if batch.error_weights is None else batch.error_weights
-        unit = torch.where(unit > 0, unit, 1.0).to(batch.rewards)
-        predicted, errors = -batch.rewards / unit, -batch.quality.to(batch.rewards.dtype) / unit
+        """Return the (C,) losses, and update the weighting."""
+        weights = torch.ones(batch.rewards.shape[-1]) if batch.error_weights is None else batch.error_weights
+        weights = torch.where(weights > 0, weights, 1.0).to(batch.rewards)
+        predicted, errors = -batch.rewards / weights, -batch.quality.to(batch.rewards.dtype) / weights
         if self.loss == "huber":
             individual = F.huber_loss(predicted, errors, delta=self.delta, reduction="none")
             deviation = (predicted - errors).abs()
         else:
             individual = functional.poisson_nll(predicted, errors)
             deviation = (F.softplus(predicted) - errors).abs()
-        terms = self.reduce_logs({"individual": individual, "deviation": deviation})
-        output = ObjectiveOutput(self.weighting(individual), terms)
+        logs = self.reduce_logs({"individual": individual, "deviation": deviation})
+        output = ObjectiveOutput(self.weighting(individual), logs)
         self.update_weighting(batch)
         return output

@@ -1,4 +1,4 @@
-"""What every objective on rollouts is: what completions are worth, then a loss of their tokens."""
+"""Objectives on rollouts: advantages of completions, then a loss on their tokens."""
 
 from __future__ import annotations
 
@@ -23,57 +23,57 @@ logger = logging.getLogger(__name__)
 
 
 class RolloutObjective(nn.Module, ABC):
-    """A loss on what a policy wrote itself; sees tensors and, for rewards, texts.
+    """A loss on a policy's own completions.
 
-    Whoever trains calls `judge` once for every batch of rollouts and the objective itself for every update on it, and
-    minimises `reduce` of its output.
+    The training module calls `compute_advantages` once per rollout batch and the objective itself at every update on
+    it, and minimizes `reduce` of its output.
     """
 
     @abstractmethod
     def compute_advantages(self, completions: ParsedCompletions) -> AdvantageEstimate:
-        """What the completions are worth. A key of its terms that ends in "/j" belongs to criterion j.
+        """Return rewards and advantages. A log key that ends in "/j" belongs to criterion j.
 
         Raises:
-            InputError: If a reward cannot be computed; names the function.
+            InputError: If a reward cannot be computed; names the reward function.
         """
 
     @abstractmethod
     def forward(self, rollouts: Rollouts) -> ObjectiveOutput:
-        """(B·G,) losses of the completions, and detached scalars to log."""
+        """Return the (B·G,) losses of the completions and detached scalars to log."""
 
     @property
     def uses_reference_policy(self) -> bool:
-        """Whether `ref_logps` are read: they cost a forward pass."""
+        """True if `ref_logps` are needed, which cost a forward pass."""
         return False
 
     if TYPE_CHECKING:
 
         def __call__(self, rollouts: Rollouts) -> ObjectiveOutput:
-            """As `forward`."""
+            """Call `forward`."""
 
     def reduce(self, output: ObjectiveOutput) -> Tensor:
-        """The one number to minimise: the mean over all completions, of all processes that train together."""
+        """Return the () loss to minimize: the mean over the completions of all ranks."""
         return output.losses.sum() / mean_count_per_rank(len(output.losses), output.losses.device)
 
 
 class GRPO(RolloutObjective):
-    """Group relative policy optimisation (GRPO, Shao et al. 2024), with the rewards of RadReason (section 3).
+    """Group relative policy optimization (Shao et al. 2024) with the rewards of RadReason (section 3).
 
-    A completion's reward is w_a · (weighted mean of its accuracy over the criteria) + Σ_k w_k r_k, its advantage the
-    reward's distance from its group's mean in deviations, times what `scaling` says. The loss of a completion is the
-    mean over its tokens of -min(ρ A, clamp(ρ, 1 - ε, 1 + ε) A) + β · KL.
+    The reward of a completion is w_a · (weighted mean accuracy over criteria) + Σ_k w_k r_k. Its advantage is the
+    reward's deviation from the group mean in standard deviations, times the factor of `scaling`. Its loss is the mean
+    over tokens of -min(ρ A, clamp(ρ, 1 - ε, 1 + ε) A) + β · KL.
 
     Args:
-        accuracy: The reward by criterion; that of `scaling` too. Gaussian with σ = 0.5 where nothing is given.
-        rewards: Others; form and reasoning where nothing is given.
-        weighting: How the criteria weigh in the accuracy; `DynamicWeighting` for sub-score dynamic weighting (SDW). What it
-            learns from: criteria with and without errors, as completions state and as is known.
-        scaling: Of advantages; `MajorityGuidedScaling` for majority-guided advantage scaling (MGAS).
-        clip: ε.
-        kl: β, of the divergence from the policy before training; 0 does without that policy.
+        accuracy_reward: Reward per criterion, also passed to `scaling`; defaults to `GaussianAccuracy` with σ = 0.5.
+        rewards: Further rewards; defaults to `FormatReward` and `ReasoningReward`.
+        weighting: Weights of the criteria in the accuracy; `DynamicWeighting` for sub-score dynamic weighting (SDW),
+            which is updated with `error_presence`.
+        scaling: Scaling of advantages; `MajorityGuidedScaling` for majority-guided advantage scaling (MGAS).
+        clip_epsilon: Clipping range of the probability ratio (ε).
+        kl_coef: Weight of the KL divergence from the reference policy (β); 0 skips that policy.
 
     Raises:
-        ValueError: If `clip` or `kl` is out of its range, or all rewards weigh 0.
+        ValueError: If `clip_epsilon` or `kl_coef` is out of range, or all rewards have weight 0.
     """
 
     def __init__(
@@ -87,84 +87,85 @@ class GRPO(RolloutObjective):
     ) -> None:
         super().__init__()
         if not 0 < clip_epsilon < 1:
-            raise ValueError(f"Expected `clip` to be in (0, 1) but got {clip_epsilon}.")
+            raise ValueError(f"Expected `clip_epsilon` to be in (0, 1) but got {clip_epsilon}.")
         if not (math.isfinite(kl_coef) and kl_coef >= 0):
-            raise ValueError(f"Expected `kl` to be finite and >= 0 but got {kl_coef}.")
+            raise ValueError(f"Expected `kl_coef` to be finite and >= 0 but got {kl_coef}.")
         self.accuracy_reward = GaussianAccuracy() if accuracy_reward is None else accuracy_reward
         self.rewards = nn.ModuleList([FormatReward(), ReasoningReward()] if rewards is None else rewards)
         self.weighting = UniformWeighting() if weighting is None else weighting
         self.scaling = NoScaling() if scaling is None else scaling
         if not any(function.weight for function in self._named_rewards().values()):
-            raise ValueError("Expected a reward that weighs more than 0 but all weigh 0.")
-        self.clip_epsilon, self.kl_coef = clip_epsilon, kl_coef
+            raise ValueError("Expected a reward with a weight above 0 but all weights are 0.")
+        self.clip_epsilon = clip_epsilon
+        self.kl_coef = kl_coef
 
     @property
     def uses_reference_policy(self) -> bool:
-        """Whether the divergence counts."""
+        """True if `kl_coef` is above 0."""
         return self.kl_coef > 0
 
     @torch.no_grad()
     def compute_advantages(self, completions: ParsedCompletions) -> AdvantageEstimate:
-        """Rewards, advantages and their scales; in training, the weighting is told how the completions did.
+        """Return rewards, advantages and their scales; in training, update the weighting.
 
         Raises:
-            InputError: If a reward function fails, gives another shape, or nothing can be judged; names it.
+            InputError: If a reward function fails, returns another shape or no finite value; names it.
         """
-        terms = self.weighting.logs()
+        logs = self.weighting.logs()
+        functions = self._named_rewards()
         parts: dict[str, Tensor] = {}
         with raise_on_all_ranks(completions.error_counts.device):
-            for name, function in self._named_rewards().items():
-                parts[name] = self._evaluate_reward(name, function, completions, terms)
-        weights = {name: function.weight for name, function in self._named_rewards().items()}
-        # One that weighs nothing is logged alone: where it has no number, the completion has its reward all the same.
-        rewards = torch.stack([weights[name] * part for name, part in parts.items() if weights[name]]).sum(0)
+            for name, function in functions.items():
+                parts[name] = self._evaluate_reward(name, function, completions, logs)
+        # A reward of weight 0 is only logged: its NaN must not remove the completion.
+        weighted = [functions[name].weight * part for name, part in parts.items() if functions[name].weight]
+        rewards = torch.stack(weighted).sum(0)
         scales = self.scaling(completions, parts["accuracy"])
         advantages = self.advantages(rewards) * scales
-        terms |= {f"reward/{name}": part.nanmean() for name, part in parts.items()}
-        terms |= {
+        logs |= {f"reward/{name}": part.nanmean() for name, part in parts.items()}
+        logs |= {
             "reward/total": rewards.nanmean(),
-            "reward/deviation": _group_std(rewards).mean(),
-            "advantage/largest": advantages.abs().max(),
+            "reward/std": _group_std(rewards).mean(),
+            "advantage/max_abs": advantages.abs().max(),
             "advantage/scale": scales.mean(),
             "groups/without_gradient": (advantages == 0).all(1).float().mean(),
-            "completions/unjudged": rewards.isnan().float().mean(),
-            "completions/valid": completions.well_formed.float().mean(),
+            "completions/without_reward": rewards.isnan().float().mean(),
+            "completions/well_formed": completions.well_formed.float().mean(),
         }
         if self.training:
             self.weighting.update(*error_presence(completions))
-        return AdvantageEstimate(advantages, rewards, scales, terms)
+        return AdvantageEstimate(advantages, rewards, scales, logs)
 
     def advantages(self, rewards: Tensor) -> Tensor:
-        """(B, G) from rewards (B, G); a completion without a reward (NaN) has none and leaves the others theirs."""
+        """Return (B, G) advantages of (B, G) rewards; a completion without a reward (NaN) is left out of its group."""
         if not rewards.isnan().any():
             return functional.group_advantages(rewards)
         advantages = torch.zeros_like(rewards)
         for group, row in enumerate(rewards):
-            judged = ~row.isnan()
-            if judged.sum() > 1:
-                advantages[group, judged] = functional.group_advantages(row[judged].unsqueeze(0))[0]
+            rewarded = ~row.isnan()
+            if rewarded.sum() > 1:
+                advantages[group, rewarded] = functional.group_advantages(row[rewarded].unsqueeze(0))[0]
         return advantages
 
     def forward(self, rollouts: Rollouts) -> ObjectiveOutput:
-        """Mean over the tokens of each completion; one without tokens has the loss 0."""
+        """Return the mean token loss of each completion; 0 for a completion without tokens."""
         ratio = (rollouts.logps - rollouts.old_logps).exp()
         advantages = rollouts.advantages.to(ratio.dtype).unsqueeze(-1)  # (B, G, 1)
         losses = functional.clipped_surrogate(ratio, advantages, self.clip_epsilon)
-        # Where the clip cuts the gradient off.
-        beyond = torch.where(
-            advantages > 0, ratio > 1 + self.clip_epsilon, (ratio < 1 - self.clip_epsilon) & (advantages < 0)
-        )
-        terms = {"clipped": _token_mean(beyond.to(ratio.dtype), rollouts.mask).mean().detach()}
+        above = (ratio > 1 + self.clip_epsilon) & (advantages > 0)
+        below = (ratio < 1 - self.clip_epsilon) & (advantages < 0)
+        clipped = (above | below).to(ratio.dtype)  # tokens without gradient
+        logs = {"clipped": _token_mean(clipped, rollouts.mask).mean().detach()}
         if self.kl_coef:
             if rollouts.ref_logps is None:
-                raise ValueError("Expected `ref_logps`: the divergence from the policy before training counts.")
+                raise ValueError("Expected `ref_logps`, which the KL divergence needs, but got None.")
             divergence = functional.k3_kl(rollouts.logps, rollouts.ref_logps)
             losses = losses + self.kl_coef * divergence
-            terms["kl"] = _token_mean(divergence, rollouts.mask).mean().detach()
-        return ObjectiveOutput(_token_mean(losses, rollouts.mask).flatten(), terms)
+            logs["kl"] = _token_mean(divergence, rollouts.mask).mean().detach()
+        return ObjectiveOutput(_token_mean(losses, rollouts.mask).flatten(), logs)
 
     def _named_rewards(self) -> dict[str, RewardFunction]:
-        """All reward functions by the name in logs; of a class that is there twice, the second is Class_2."""
+        """Return all reward functions by name in the logs; the second of a class is named Class_2."""
         named = {"accuracy": self.accuracy_reward}
         for function in cast("Iterable[RewardFunction]", self.rewards):
             name, number = type(function).__name__, 1
@@ -176,38 +177,51 @@ class GRPO(RolloutObjective):
     def _evaluate_reward(
         self, name: str, function: RewardFunction, completions: ParsedCompletions, logs: dict[str, Tensor]
     ) -> Tensor:
-        """(B, G); by criterion it is averaged, and logged by criterion."""
-        who = type(function).__name__
+        """Return (B, G) rewards, averaging and logging rewards per criterion; NaN if not finite."""
+        class_name = type(function).__name__
         try:
             rewards = function(completions)
         except Exception as error:
-            raise InputError(f"The reward function {who} failed: {type(error).__name__}: {error}") from error
-        shape, criteria = tuple(completions.well_formed.shape), completions.target.shape[-1]
-        if not isinstance(rewards, Tensor) or tuple(rewards.shape) not in (shape, (*shape, criteria)):
-            found = tuple(rewards.shape) if isinstance(rewards, Tensor) else type(rewards).__name__
-            raise InputError(f"The reward function {who} gave {found}, not {shape} or {(*shape, criteria)}.")
+            raise InputError(f"The reward function {class_name} failed: {type(error).__name__}: {error}") from error
+        shape, num_criteria = tuple(completions.well_formed.shape), completions.target.shape[-1]
+        if not isinstance(rewards, Tensor) or tuple(rewards.shape) not in (shape, (*shape, num_criteria)):
+            actual = tuple(rewards.shape) if isinstance(rewards, Tensor) else type(rewards).__name__
+            raise InputError(
+                f"The reward function {class_name}: Expected a tensor of shape {shape} or {(*shape, num_criteria)} "
+                f"but got {actual}."
+            )
         rewards = rewards.to(completions.error_counts)
         rewards = rewards.masked_fill(~rewards.isfinite(), torch.nan)
         if rewards.ndim == 3:
             logs |= {f"reward/{name}/{j}": value for j, value in enumerate(rewards.nanmean((0, 1)))}
             rewards = self.weighting(rewards)
-        if unjudged := int(rewards.isnan().sum()):
-            if unjudged == rewards.numel():
-                raise InputError(f"The reward function {who} gave no finite number for any of {unjudged} completions.")
+        if missing := int(rewards.isnan().sum()):
+            if missing == rewards.numel():
+                raise InputError(
+                    f"The reward function {class_name} returned no finite value for any of {missing} completions."
+                )
             logger.warning(
-                "%s gave no finite number for %d of %d completions: these are left out.",
-                *(who, unjudged, rewards.numel()),
+                "%s returned no finite value for %d of %d completions, which are left out.",
+                *(class_name, missing, rewards.numel()),
             )
         return rewards
 
 
 def error_presence(completions: ParsedCompletions) -> tuple[Tensor, Tensor]:
-    """Which criteria have errors, by the completions and as is known: (B·G, N) bool each, for a weighting.
+    """Return stated and actual presence of errors per criterion, (B·G, N) bool each, for a weighting.
 
-    A sub-score that cannot be read says that there is none.
+    An unparsable error count is treated as no error.
 
     >>> one = torch.ones(1, 1, 2)
-    >>> predicted, actual = outcomes(Completions(one * 0.6, one[0] * 0, one[..., 0], one, (("",),), (("", ""),)))
+    >>> completions = ParsedCompletions(
+    ...     error_counts=one * 0.6,
+    ...     target=one[0] * 0,
+    ...     well_formed=one[..., 0],
+    ...     mentioned=one,
+    ...     texts=(("",),),
+    ...     report_pairs=(("", ""),),
+    ... )
+    >>> predicted, actual = error_presence(completions)
     >>> predicted.tolist(), actual.tolist()
     ([[True, True]], [[False, False]])
     """
@@ -217,14 +231,14 @@ def error_presence(completions: ParsedCompletions) -> tuple[Tensor, Tensor]:
 
 
 def _token_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """(B, G) means over the tokens of a completion; 0 for one without tokens."""
+    """Return (B, G) means over the tokens of a completion; 0 for a completion without tokens."""
     return values.masked_fill(~mask, 0.0).sum(-1) / mask.sum(-1).clamp_min(1)
 
 
 def _group_std(rewards: Tensor) -> Tensor:
-    """(B,) of the rewards that are there, as a sample, as advantages take it; 0 where there are less than two.
+    """Return (B,) sample standard deviations of the rewards that are not NaN; 0 for fewer than two.
 
-    >>> _deviation(torch.tensor([[1.0, 3.0, torch.nan], [1.0, torch.nan, torch.nan]])).tolist()
+    >>> _group_std(torch.tensor([[1.0, 3.0, torch.nan], [1.0, torch.nan, torch.nan]])).tolist()
     [1.4142135381698608, 0.0]
     """
     squares = (rewards - rewards.nanmean(1, keepdim=True)).square().nansum(1)

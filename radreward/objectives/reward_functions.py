@@ -1,4 +1,4 @@
-"""What a completion is rewarded for: one method from completions, as they were read, to numbers."""
+"""Reward functions: from parsed completions to numbers."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from radreward.types import ParsedCompletions
 
 
 class RewardFunction(nn.Module, ABC):
-    """A reward of completions. Subclasses implement `forward`, and nothing else.
+    """A reward of completions. Subclasses implement `forward` only.
 
     Args:
-        weight: How much it counts beside other rewards, >= 0.
+        weight: Weight in the sum of rewards, >= 0; a reward of weight 0 is only logged.
 
     Raises:
         ValueError: If `weight` is negative or not finite.
 
     >>> import torch
+    >>> from radreward.testing import make_completions
     >>> class Short(RewardFunction):
     ...     def forward(self, completions):
     ...         return torch.tensor([[float(len(text) < 5) for text in group] for group in completions.texts])
-    >>> no = torch.zeros(1, 2, 1)
-    >>> Short(weight=0.5)(Completions(no, no[0], no[..., 0], no, (("a", "a long one"),), (("", ""),)))
-    tensor([[1., 0.]])
+    >>> Short(weight=0.5)(make_completions(num_prompts=1, group_size=2))
+    tensor([[0., 0.]])
     """
 
     def __init__(self, weight: float = 1.0) -> None:
@@ -38,28 +38,28 @@ class RewardFunction(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, completions: ParsedCompletions) -> Tensor:
-        """(B, G) rewards, or (B, G, N) by criterion, of which the objective's weighting takes the mean.
+        """Return (B, G) rewards, or (B, G, N) rewards per criterion to be averaged by the objective's weighting.
 
-        Called once for every batch of rollouts, before the first update on it. NaN for a completion that cannot be
-        judged: it is left out of its group, counted and told. What cannot be read in a completion is worth nothing,
-        so it is 0. An exception ends the training with the name of this class.
+        Called once per rollout batch, before the first update on it. Return 0 for content that cannot be parsed. A
+        completion with NaN is left out of its group and counted in the logs. An exception stops the training with a
+        message that names the class.
         """
 
     if TYPE_CHECKING:
 
         def __call__(self, completions: ParsedCompletions) -> Tensor:
-            """As `forward`."""
+            """Call `forward`."""
 
 
 class GaussianAccuracy(RewardFunction):
-    """How near each sub-score is to the known one, exp(-d² / (2 σ²)) (RadReason, Eq. 5); 0 where it is unreadable.
+    """Gaussian accuracy per criterion, exp(-d² / (2 σ²)) of the deviation d (RadReason, Eq. 5); 0 if unparsable.
 
     Args:
-        sigma: σ, the difference d at which the reward has fallen to 0.607.
-        weight: How much it counts beside other rewards.
+        sigma: Deviation at which the reward has fallen to 0.607 (σ).
+        weight: Weight in the sum of rewards.
 
     Raises:
-        ValueError: If `sigma` is not positive, or `weight` is out of its range.
+        ValueError: If `sigma` is not finite and > 0, or `weight` is out of range.
     """
 
     def __init__(self, sigma: float = 0.5, weight: float = 1.0) -> None:
@@ -69,29 +69,29 @@ class GaussianAccuracy(RewardFunction):
         self.sigma = sigma
 
     def forward(self, completions: ParsedCompletions) -> Tensor:
-        """(B, G, N) in [0, 1]."""
+        """Return (B, G, N) rewards in [0, 1]."""
         return functional.gaussian_accuracy(completions.error_counts, completions.target.unsqueeze(1), self.sigma)
 
 
 class BinaryAccuracy(RewardFunction):
-    """Whether each sub-score, rounded, is the known one: what the Gaussian reward is compared with."""
+    """Exact match per criterion, after rounding: the baseline of the Gaussian accuracy."""
 
     def forward(self, completions: ParsedCompletions) -> Tensor:
-        """(B, G, N) of 0 and 1."""
+        """Return (B, G, N) rewards of 0 and 1."""
         return functional.binary_accuracy(completions.error_counts, completions.target.unsqueeze(1))
 
 
 class FormatReward(RewardFunction):
-    """Whether the completion has the form that was asked for: the reasoning, and one number for every criterion."""
+    """1 for a completion in the requested format: the reasoning, and one number per criterion."""
 
     def forward(self, completions: ParsedCompletions) -> Tensor:
-        """(B, G) of 0 and 1."""
+        """Return (B, G) rewards of 0 and 1."""
         return completions.well_formed.to(completions.error_counts.dtype)
 
 
 class ReasoningReward(RewardFunction):
-    """The share of the criteria that the reasoning speaks of."""
+    """Fraction of the criteria that the reasoning mentions."""
 
     def forward(self, completions: ParsedCompletions) -> Tensor:
-        """(B, G) in [0, 1]."""
+        """Return (B, G) rewards in [0, 1]."""
         return completions.mentioned.to(completions.error_counts.dtype).mean(-1)

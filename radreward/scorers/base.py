@@ -1,4 +1,4 @@
-"""Text in, scores out: what every scorer does with rows that cannot be scored."""
+"""Base class of scorers: scores for pairs of texts, with a status for rows that cannot be scored."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ STATUS_TRUNCATED = "truncated"
 STATUS_NOT_FINITE = "expected a finite score but the model gave none"
 STATUS_NO_ENTITIES = "no entities: the score is that of the setting"
 SCORED_STATUSES = frozenset({STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES})
-"""Statuses of rows that have a score."""
+"""Statuses of rows with a score."""
 
 
 class PairError(NamedTuple):
-    """Why a row cannot be scored."""
+    """Reason why a pair cannot be scored."""
 
     field: str
     reason: str
 
 
 def validate_pair(reference: Any, candidate: Any) -> PairError | None:
-    """What is wrong with two texts, if anything.
+    """Return the error of a pair, or None if both texts are usable.
 
-    >>> problem("Clear lungs.", " ")
-    Problem(field='candidate', reason='empty candidate')
+    >>> validate_pair("Clear lungs.", " ")
+    PairError(field='candidate', reason='empty candidate')
     """
     for field, value in (("reference", reference), ("candidate", candidate)):
         if value is None or value != value:  # NaN differs from itself
@@ -50,14 +50,14 @@ def validate_pair(reference: Any, candidate: Any) -> PairError | None:
 
 
 class Scorer(ABC):
-    """Judges candidates against references.
+    """A metric that scores candidates against references.
 
     Attributes:
-        title: What it is called in tables and plots; where it is empty, the name by which it was loaded.
-        criteria: By what it counts errors, or None for a scorer that counts none.
-        higher_is_better: The direction of the total.
-        explains: Whether its evidence, a named tuple, goes with the scores into files.
-        range: The lowest and the highest total there can be; None where there is no bound.
+        title: Name in tables and plots; if empty, the name by which the scorer was loaded.
+        criteria: Criteria of the error counts, or None if the scorer counts no errors.
+        higher_is_better: Direction of the total.
+        returns_explanations: True if `Scores.evidence` is written to output files.
+        total_range: Lowest and highest possible total; None if unbounded.
     """
 
     title: str = ""
@@ -68,58 +68,59 @@ class Scorer(ABC):
 
     @property
     def sub_names(self) -> tuple[str, ...]:
-        """What the sub-scores are called, in their order: the criteria, unless a scorer has others."""
+        """Names of the sub-scores in order; defaults to the tags of the criteria."""
         return self.criteria.tags if self.criteria else ()
 
     def fit_references(self, references: Iterable[str]) -> Scorer:
-        """The scorer for a run over these references, maybe not all at once: itself, unless it needs to know them all.
+        """Return a scorer fitted to all references of a run; called once before a run.
 
-        Called once before a run; `references` are not read unless they are needed.
+        The default returns the scorer itself and does not read `references`.
         """
         return self
 
     def score(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """Scores in the order and length of the input; a row that cannot be scored has NaN and a status that says why.
+        """Return scores in the order and length of the input; an unscorable row gets NaN and a status with the reason.
 
         Raises:
-            ValueError: If there are not as many references as candidates.
-            InputError: If the scorer gives another number of scores than there are texts.
+            ValueError: If the numbers of references and candidates differ.
+            InputError: If the scorer returns a wrong number of scores.
         """
         if len(references) != len(candidates):
             raise ValueError(
                 f"Expected as many references as candidates but got {len(references)} and {len(candidates)}."
             )
-        problems = [validate_pair(*pair) for pair in zip(references, candidates, strict=True)]
-        status = [STATUS_OK if found is None else found.reason for found in problems]
-        good = [index for index, found in enumerate(problems) if found is None]
-        scores = self._score_valid([references[i] for i in good], [candidates[i] for i in good])
+        errors = [validate_pair(*pair) for pair in zip(references, candidates, strict=True)]
+        valid = [index for index, error in enumerate(errors) if error is None]
+        scores = self._score_valid([references[i] for i in valid], [candidates[i] for i in valid])
         for name, values in scores._asdict().items():
-            if values is not None and len(values) != len(good):
-                who = self.title or type(self).__name__
-                raise InputError(f"{who}: Expected `{name}` of {len(good)} pairs but got {len(values)}.")
-        for index, value in zip(good, scores.status, strict=True):
+            if values is not None and len(values) != len(valid):
+                scorer_name = self.title or type(self).__name__
+                raise InputError(f"{scorer_name}: Expected `{name}` of {len(valid)} pairs but got {len(values)}.")
+        status = [STATUS_OK if error is None else error.reason for error in errors]
+        for index, value in zip(valid, scores.status, strict=True):
             status[index] = value
         evidence = None
         if scores.evidence is not None:
-            shown = dict(zip(good, scores.evidence, strict=True))
-            evidence = tuple(shown.get(index) for index in range(len(status)))
-        total = _scatter_rows(scores.total, good, len(status))
-        sub, counts = (
-            None if value is None else _scatter_rows(value, good, len(status))
-            for value in (scores.sub_scores, scores.error_counts)
+            by_index = dict(zip(valid, scores.evidence, strict=True))
+            evidence = tuple(by_index.get(index) for index in range(len(status)))
+        total = _scatter_rows(scores.total, valid, len(status))
+        sub_scores, error_counts = (
+            None if values is None else _scatter_rows(values, valid, len(status))
+            for values in (scores.sub_scores, scores.error_counts)
         )
         for index in (~total.isfinite()).nonzero().flatten().tolist():
             total[index] = math.nan
-            status[index] = STATUS_NOT_FINITE if status[index] in SCORED_STATUSES else status[index]
-        return Scores(total, sub, counts, tuple(status), evidence)
+            if status[index] in SCORED_STATUSES:
+                status[index] = STATUS_NOT_FINITE
+        return Scores(total, sub_scores, error_counts, tuple(status), evidence)
 
     @abstractmethod
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """Scores of texts that are not empty; called by `score` with as many of one as of the other, maybe none."""
+        """Score pairs of non-empty texts; called by `score`, possibly without any pair."""
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """Changes with anything that scores depend on; called before a scoring run is resumed."""
+        """Return a hash of everything that determines the scores; compared before a scoring run is resumed."""
 
     @abstractmethod
     def save_pretrained(self, folder: str | Path) -> None:
@@ -127,7 +128,7 @@ class Scorer(ABC):
 
 
 def _scatter_rows(values: Tensor, rows: list[int], length: int) -> Tensor:
-    """Values of some rows to (length, ...), NaN elsewhere."""
-    spread = values.float().new_full((length, *values.shape[1:]), math.nan)
-    spread[rows] = values.float()
-    return spread
+    """Scatter the values of some rows to (length, ...), NaN elsewhere."""
+    scattered = values.float().new_full((length, *values.shape[1:]), math.nan)
+    scattered[rows] = values.float()
+    return scattered

@@ -1,4 +1,4 @@
-"""The fourteen observations of CheXpert in a report, by rules, and their F1."""
+"""Fourteen CheXpert observations labeled by rules, and their F1."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Literal
 
 import torch
 
+from radreward.metrics.text_overlap import set_f1
 from radreward.scorers.base import STATUS_OK
-from radreward.scorers.entity_f1 import set_f1
 from radreward.scorers.stateless import StatelessScorer
 from radreward.text.findings import FINDINGS
 from radreward.text.lexicon import compile_phrases, inflections, lowercase_same_length
@@ -20,7 +20,7 @@ from radreward.types import Scores
 
 LabelState = Literal["positive", "uncertain", "negative"]
 LABEL_STATES: tuple[LabelState, ...] = ("positive", "uncertain", "negative")
-"""Of several mentions the first of these counts."""
+"""States in order of precedence over several mentions."""
 NO_FINDING = "no_finding"
 DEVICES = "support_devices"
 
@@ -40,7 +40,7 @@ OBSERVATIONS: dict[str, tuple[str, ...]] = {
     DEVICES: tuple(key for key, entry in FINDINGS.items() if entry.region == "devices" and key != "foreign"),
     NO_FINDING: (),
 }
-"""The observations, and which of `FINDINGS` show each."""
+"""Observations and the keys of `FINDINGS` that imply them."""
 
 _SHORT_FORMS: dict[str, tuple[str, ...]] = {
     "edema": ("edema", "heart failure"),
@@ -50,14 +50,14 @@ _SHORT_FORMS: dict[str, tuple[str, ...]] = {
     "fracture": ("fractured",),
     DEVICES: ("catheter", "tube", "drain", "pacer", "lead"),
 }
-"""Shorter words, as reports have them where the context is plain."""
+"""Additional short forms used in reports."""
 
 _HEART = r"\b(?:heart|cardiac|cardiopericardial)\b(?: (?:silhouette|size|shadow|contours?))?"
 _IMPLIED: dict[str, str] = {
     "cardiomegaly": _HEART + r"[^.;,]{0,40}?\b(?:enlarged|enlargement|large|big|increased)\b",
     "enlarged_cardiomediastinum": r"\bmediastin\w+\b[^.;,]{0,40}?\b(?:widened|enlarged|prominent)\b",
 }
-"""What is said of a body part, rather than named."""
+"""Patterns of findings described by the state of a body part."""
 _NORMAL: dict[str, str] = {
     "cardiomegaly": _HEART + r"[^.;]{0,40}?\b(?:normal|unremarkable|within normal limits|not enlarged)\b",
     "enlarged_cardiomediastinum": r"\bmediastin\w+\b[^.;]{0,40}?\b(?:normal|unremarkable|within normal limits)\b",
@@ -65,7 +65,7 @@ _NORMAL: dict[str, str] = {
 _UNCERTAIN_BEFORE = re.compile(
     r"\b(?:possib\w+|probab\w+|may|might|could|questionable|suspected|suspicio\w+|suggest\w*|concern\w*|likely|versus|vs)\b"
 )
-"""Before a finding, up to the end of the clause."""
+"""Cues between the start of the clause and the finding."""
 _UNCERTAIN_AFTER = re.compile(
     r"^[^.;]{0,30}?(?:(?:is|are) (?:possible|suspected|likely|questioned)|may be present|"
     r"(?:not|cannot)(?: be)?(?: entirely| completely)? excluded|difficult to exclude)\b"
@@ -74,60 +74,56 @@ _CLAUSE = re.compile(r"[.;]|\bbut\b|\bhowever\b")
 
 
 class CheXpertLabelF1(StatelessScorer):
-    """F1 of the observations that two reports show, each labelled by rules, in [0, 1].
+    """F1 of the observations of two reports, labeled by rules, in [0, 1].
 
-    A report is labelled with the fourteen observations of CheXpert (Irvin et al., 2019): positive, uncertain, negative
-    or not mentioned; "no finding" is positive where no other observation but devices is positive or uncertain. What is
-    uncertain counts as positive: 2 |A ∩ B| / (|A| + |B|) of the sets of observations. The sub-scores, one an
-    observation, are 1 where both reports say the same of it. The labels of both are the evidence.
+    Each report is labeled with the fourteen observations of CheXpert (Irvin et al., 2019): positive, uncertain,
+    negative or not mentioned; "no finding" is positive if no observation except devices is positive or uncertain.
+    Uncertain counts as positive: 2 |A ∩ B| / (|A| + |B|) of the sets of observations. Each of the fourteen sub-scores
+    is 1 if both reports have the same label. The evidence contains the labels of both.
 
-    Words and rules are our own: it is neither the labeller of CheXpert nor CheXbert.
+    Words and rules are our own: this is neither the CheXpert labeler nor CheXbert.
 
-    >>> scores = Labels14().score(["Small left effusion. Possible pneumonia."], ["Large effusion, no pneumonia."])
-    >>> scores.total
+    >>> reference, candidate = "Small left effusion. Possible pneumonia.", "Large effusion, no pneumonia."
+    >>> CheXpertLabelF1().score([reference], [candidate]).total
     tensor([0.6667])
     """
 
-    config_name = "labels.json"
-    title = "14 labels F1 (rules)"
+    config_name = "chexpert_f1.json"
+    title = "CheXpert label F1 (rules)"
     total_range = (0.0, 1.0)
 
     @property
     def sub_names(self) -> tuple[str, ...]:
-        """The observations."""
+        """See `Scorer.sub_names`: the observations."""
         return tuple(OBSERVATIONS)
 
-    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `StatelessScorer.values`."""
-        return self._score_valid(references, candidates).total.tolist()
-
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """See `Scorer.score_texts`."""
-        known = {text: label_report(text) for text in dict.fromkeys((*references, *candidates))}
-        rows = [(known[one], known[other]) for one, other in zip(references, candidates, strict=True)]
-        total = torch.tensor(
-            [set_f1(_positive_labels(one), _positive_labels(other)) for one, other in rows], dtype=torch.float32
-        )
-        same = [[float(one.get(name) == other.get(name)) for name in OBSERVATIONS] for one, other in rows]
-        sub = torch.tensor(same, dtype=torch.float32).view(-1, len(OBSERVATIONS))
-        evidence = tuple({"reference": dict(one), "candidate": dict(other)} for one, other in rows)
-        return Scores(total, sub, None, (STATUS_OK,) * len(rows), evidence)
+        """See `Scorer._score_valid`."""
+        labels = {text: label_report(text) for text in dict.fromkeys((*references, *candidates))}
+        rows = [
+            (labels[reference], labels[candidate]) for reference, candidate in zip(references, candidates, strict=True)
+        ]
+        total = torch.tensor([set_f1(*map(_positive_labels, row)) for row in rows], dtype=torch.float32)
+        equal = [[float(ref.get(name) == cand.get(name)) for name in OBSERVATIONS] for ref, cand in rows]
+        sub_scores = torch.tensor(equal, dtype=torch.float32).view(-1, len(OBSERVATIONS))
+        evidence = tuple({"reference": ref, "candidate": cand} for ref, cand in rows)
+        return Scores(total, sub_scores, None, (STATUS_OK,) * len(rows), evidence)
 
 
 def label_report(text: str) -> dict[str, LabelState]:
-    """The observations that a report mentions, and how.
+    """Return the states of the observations that a report mentions.
 
-    >>> labels("No pneumothorax. Small effusion, possibly pneumonia.")
+    >>> label_report("No pneumothorax. Small effusion, possibly pneumonia.")
     {'pneumonia': 'uncertain', 'pneumothorax': 'negative', 'pleural_effusion': 'positive'}
     """
-    found: dict[str, set[LabelState]] = {}
+    states: dict[str, set[LabelState]] = {}
     for sentence in split_sentences(text):
         for name, state in _sentence_labels(" ".join(lowercase_same_length(sentence).split())):
-            found.setdefault(name, set()).add(state)
-    told = {name: next(s for s in LABEL_STATES if s in found[name]) for name in OBSERVATIONS if name in found}
-    if not _positive_labels(told) - {DEVICES}:
-        told[NO_FINDING] = "positive"
-    return told
+            states.setdefault(name, set()).add(state)
+    labels = {name: next(s for s in LABEL_STATES if s in states[name]) for name in OBSERVATIONS if name in states}
+    if not _positive_labels(labels) - {DEVICES}:
+        labels[NO_FINDING] = "positive"
+    return labels
 
 
 def _positive_labels(labels: Mapping[str, LabelState]) -> set[str]:
@@ -136,20 +132,20 @@ def _positive_labels(labels: Mapping[str, LabelState]) -> set[str]:
 
 @lru_cache(50_000)
 def _sentence_labels(sentence: str) -> tuple[tuple[str, LabelState], ...]:
-    reach = negated_spans(sentence)
-    found: list[tuple[str, LabelState]] = []
-    spans = [(match.span(), _phrase_observations()[match[0]]) for match in _phrase_pattern().finditer(sentence)]
-    for name, said in _IMPLIED.items():
-        spans += [(match.span(), (name,)) for match in re.finditer(said, sentence)]
-    for (start, end), names in spans:
+    scopes = negated_spans(sentence)
+    mentions = [(match.span(), _phrase_observations()[match[0]]) for match in _phrase_pattern().finditer(sentence)]
+    for name, pattern in _IMPLIED.items():
+        mentions += [(match.span(), (name,)) for match in re.finditer(pattern, sentence)]
+    labels: list[tuple[str, LabelState]] = []
+    for (start, end), names in mentions:
         state: LabelState = "positive"
-        if any(begin <= start < stop for begin, stop in reach) or re.search(r"\bnot\b", sentence[start:end]):
+        if any(low <= start < high for low, high in scopes) or re.search(r"\bnot\b", sentence[start:end]):
             state = "negative"
         elif _is_uncertain(sentence, start, end):
             state = "uncertain"
-        found += [(name, state) for name in names]
-    found += [(name, "negative") for name, said in _NORMAL.items() if re.search(said, sentence)]
-    return tuple(found)
+        labels += [(name, state) for name in names]
+    labels += [(name, "negative") for name, pattern in _NORMAL.items() if re.search(pattern, sentence)]
+    return tuple(labels)
 
 
 def _is_uncertain(sentence: str, start: int, end: int) -> bool:
@@ -159,13 +155,13 @@ def _is_uncertain(sentence: str, start: int, end: int) -> bool:
 
 @lru_cache(1)
 def _phrase_observations() -> dict[str, tuple[str, ...]]:
-    """The observations that each phrase shows."""
-    found: dict[str, tuple[str, ...]] = {}
+    """Return the observations implied by each phrase."""
+    observations: dict[str, tuple[str, ...]] = {}
     for name, keys in OBSERVATIONS.items():
-        nouns = [noun.removeprefix("*").lower() for key in keys for noun in FINDINGS[key].names]
-        for form in (form for noun in (*nouns, *_SHORT_FORMS.get(name, ())) for form in inflections(noun)):
-            found[form] = tuple(dict.fromkeys((*found.get(form, ()), name)))
-    return found
+        nouns = [noun.lower() for key in keys for noun in FINDINGS[key].plain_names]
+        for phrase in (form for noun in (*nouns, *_SHORT_FORMS.get(name, ())) for form in inflections(noun)):
+            observations[phrase] = tuple(dict.fromkeys((*observations.get(phrase, ()), name)))
+    return observations
 
 
 @lru_cache(1)

@@ -1,4 +1,4 @@
-"""A metric in a file of one's own, as a scorer: `my_file.py:my_metric`."""
+"""Metrics defined in a user's Python file: `my_file.py:my_metric`."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from typing import Any
 import torch
 
 from radreward.errors import InputError
+from radreward.io.artifacts import fingerprint
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.types import Scores
 
 CUSTOM_METRIC = re.compile(r"(?P<file>.*\.py):(?P<name>\w+)")
-"""How such a metric is named."""
+"""Syntax of a custom metric's name."""
 MetricFunction = Callable[[str, str], float]
 
 
 class CustomScorer(Scorer):
-    """A function that takes a reference and a candidate and gives a number.
+    """A function from a reference and a candidate to a number.
 
-    A pair for which it raises, or gives no finite number, has no score, and its status says why.
+    A pair for which the function raises, or returns no finite number, has no score and a status with the reason.
 
     Args:
-        metric: The function. Its attributes `title`, `higher_is_better` and `range`, where it has them, are the
+        metric: The function. Its attributes `title`, `higher_is_better` and `total_range`, if any, become the
             scorer's.
-        source: What its scores depend on: the text of its file.
+        source_code: Content of its file, for the fingerprint.
 
-    >>> def shared(reference, candidate):
+    >>> def common_words(reference, candidate):
     ...     return len(set(reference.split()) & set(candidate.split()))
-    >>> CustomScorer(shared).score(["Clear lungs."], ["Clear heart."]).total
+    >>> CustomScorer(common_words).score(["Clear lungs."], ["Clear heart."]).total
     tensor([1.])
     """
 
@@ -42,50 +43,47 @@ class CustomScorer(Scorer):
         self.metric, self.source_code = metric, source_code
         self.title = getattr(metric, "title", getattr(metric, "__name__", type(metric).__name__))
         self.higher_is_better = getattr(metric, "higher_is_better", True)
-        self.total_range = getattr(metric, "range", (None, None))
+        self.total_range = getattr(metric, "total_range", (None, None))
 
     @classmethod
     def from_pretrained(cls, folder: str | Path | None, **settings: Any) -> Scorer:
-        """The metric `file.py:name`: a function, or a `Scorer` or a class of it that needs no arguments.
+        """Load the metric `file.py:name`: a function, a `Scorer`, or a `Scorer` class without arguments.
 
-        The file is run. `settings`, which saved scorers take, do not concern it.
+        The file is executed. `settings` of saved scorers are ignored.
 
         Raises:
-            InputError: If there is no such file or name, it cannot be imported, or it is nothing of these.
+            InputError: If file or name do not exist, the file cannot be imported, or the object is unsuitable.
         """
-        found = CUSTOM_METRIC.fullmatch(str(folder))
-        if found is None:
+        match = CUSTOM_METRIC.fullmatch(str(folder))
+        if match is None:
             raise InputError(f"{folder}: Expected a metric as my_file.py:my_metric.")
-        path = Path(found["file"]).expanduser()
-        value: Any = getattr(_import_file(path), found["name"], None)
+        path = Path(match["file"]).expanduser()
+        value: Any = getattr(_import_file(path), match["name"], None)
         if isinstance(value, type) and issubclass(value, Scorer):
             try:
-                made: Scorer = value()
-                return made
+                scorer: Scorer = value()
+                return scorer
             except Exception as error:
-                raise InputError(f"{folder}: cannot be made ({type(error).__name__}: {error}).") from error
+                raise InputError(f"{folder}: cannot be constructed ({type(error).__name__}: {error}).") from error
         if isinstance(value, Scorer):
             return value
-        if isinstance(value, type):
-            raise InputError(
-                f"{folder}: Expected a function of that name, or a Scorer, but it is a class that is none."
-            )
-        if not callable(value):
-            there = "there is none" if value is None else f"it is of type {type(value).__name__}"
-            raise InputError(f"{folder}: Expected a function of that name, or a Scorer, but {there}.")
+        if isinstance(value, type) or not callable(value):
+            actual = "there is no such name" if value is None else f"got an object of type {type(value).__name__}"
+            actual = "got another class" if isinstance(value, type) else actual
+            raise InputError(f"{folder}: Expected a function or a Scorer of that name but {actual}.")
         return cls(value, path.read_text(encoding="utf-8"))
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """See `Scorer.score_texts`."""
+        """See `Scorer._score_valid`."""
         rows = [self._score_row(*pair) for pair in zip(references, candidates, strict=True)]
         total = torch.tensor([value for value, _ in rows], dtype=torch.float32)
         return Scores(total, None, None, tuple(status for _, status in rows))
 
     def _score_row(self, reference: str, candidate: str) -> tuple[float, str]:
-        """Score and status of a pair."""
+        """Return score and status of a pair."""
         try:
             value = self.metric(reference, candidate)
-        except Exception as error:  # whatever somebody's function raises concerns its row alone
+        except Exception as error:  # an error of the user's function affects its row only
             return math.nan, f"{self.title} raised {type(error).__name__}: {error}"
         try:
             return float(value), STATUS_OK
@@ -93,28 +91,28 @@ class CustomScorer(Scorer):
             return math.nan, f"expected a number from {self.title} but got {type(value).__name__}"
 
     def fingerprint(self) -> str:
-        """See `Scorer.fingerprint`: of the file; what that file imports is not seen."""
-        return hashlib.sha256(f"{self.title}\0{self.source_code}".encode()).hexdigest()
+        """See `Scorer.fingerprint`; covers the file, but not its imports."""
+        return fingerprint(self.title, self.source_code)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Refuses: a folder holds settings and weights, never code.
+        """Raise, because a folder contains settings and weights, never code.
 
         Raises:
             InputError: Always.
         """
-        raise InputError(f"{self.title} cannot be saved: it is code; load it from its file.")
+        raise InputError(f"{self.title} cannot be saved because it is code; load it from its file.")
 
 
 def _import_file(path: Path) -> Any:
-    """The module in a file, run anew."""
+    """Execute a Python file and return it as a module."""
     if not path.is_file():
-        raise InputError(f"{path}: Expected a Python file with a metric but there is none.")
+        raise InputError(f"{path}: Expected a Python file with a metric but there is no such file.")
     name = "radreward_custom_" + hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError(f"{path}: Expected a Python file.")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
+    sys.modules[name] = module  # dataclasses look up their module
     try:
         spec.loader.exec_module(module)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Reports as the states of an encoder: BERTScore, and the cosine of CheXbert."""
+"""Scorers on token embeddings: BERTScore and CheXbert similarity."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from typing import Any, Literal
 
 import torch
 
-from radreward.models import text_encoder as text_states
+from radreward.models import text_encoder
 from radreward.models.text_encoder import TextEncoder, TokenEmbeddings, bertscore
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED
 from radreward.scorers.stateless import StatelessScorer
 from radreward.types import Scores
 
 CHUNK_SIZE = 256
-"""Pairs whose states are held at a time."""
+"""Pairs whose embeddings are held in memory at once."""
 
 
 class EmbeddingScorer(StatelessScorer):
-    """Scores two texts by their states; equal texts are encoded once, and texts of equal length together.
+    """Similarity of the token embeddings of two texts; equal texts are encoded once.
 
     Args:
-        encoder: `embedded` (MiniLM), `tiny-bert`, a local folder or a hub name.
-        layer: Whose states are taken, 0 those of the embeddings; the last where none is given.
-        too_long: Reject texts over the encoder's limit with a status, or read their beginning.
-        device: Where it runs.
-        download: Whether an encoder that is not on this machine may be fetched from the hub.
+        encoder: `embedded` (MiniLM), `tiny-bert`, a local folder or a name on the Hugging Face Hub.
+        layer: Hidden layer, 0 for the input embeddings; defaults to the last.
+        on_too_long: "reject" texts over the encoder's maximum length with a status, or "truncate" them.
+        device: Device of the encoder.
+        allow_download: Download the encoder if it is not on this machine.
 
     Raises:
-        ValueError: If there is no such layer, or `too_long` is unknown.
-        InputError: If there is no such encoder.
+        ValueError: If `layer` or `on_too_long` is invalid.
+        InputError: If the encoder cannot be loaded.
     """
 
-    source_modules = (text_states,)
+    source_modules = (text_encoder,)
 
     def __init__(
         self,
@@ -45,59 +45,56 @@ class EmbeddingScorer(StatelessScorer):
     ) -> None:
         super().__init__()
         if on_too_long not in ("reject", "truncate"):
-            raise ValueError(f"Expected `too_long` to be reject or truncate but got {on_too_long!r}.")
+            raise ValueError(f"Expected `on_too_long` to be reject or truncate but got {on_too_long!r}.")
         self.encoder, self.layer, self.on_too_long = encoder, layer, on_too_long
         self._encoder = TextEncoder(encoder, layer, device, allow_download)
         self.max_tokens = self._encoder.max_length
 
     @abstractmethod
     def similarity(self, reference: TokenEmbeddings, candidate: TokenEmbeddings) -> float:
-        """The score of two texts; called for each pair."""
+        """Return the score of two texts; called for each pair."""
 
     def settings(self) -> dict[str, Any]:
         """See `StatelessScorer.settings`."""
         return {"encoder": self.encoder, "layer": self.layer}
 
     def code_version(self) -> str:
-        """See `StatelessScorer.code`; the weights too."""
+        """See `StatelessScorer.code_version`; includes the weights."""
         return f"{super().code_version()} {self._encoder.fingerprint} {self.on_too_long}"
 
-    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `StatelessScorer.values`."""
-        return self._score_valid(references, candidates).total.tolist()
-
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """See `Scorer.score_texts`."""
+        """See `Scorer._score_valid`."""
         total: list[float] = []
         status: list[str] = []
-        for begin in range(0, len(references), CHUNK_SIZE):
-            rows = list(
-                zip(references[begin : begin + CHUNK_SIZE], candidates[begin : begin + CHUNK_SIZE], strict=True)
-            )
-            known = self._encoder.encode([text for row in rows for text in row])
-            for reference, candidate in rows:
-                cut = known[reference].truncated or known[candidate].truncated
-                rejected = cut and self.on_too_long == "reject"
-                total.append(float("nan") if rejected else self.similarity(known[reference], known[candidate]))
-                over = f"over the limit: Expected reports of at most {self.max_tokens} tokens"
-                status.append(over if rejected else STATUS_TRUNCATED if cut else STATUS_OK)
+        for start in range(0, len(references), CHUNK_SIZE):
+            chunk = slice(start, start + CHUNK_SIZE)
+            pairs = list(zip(references[chunk], candidates[chunk], strict=True))
+            embeddings = self._encoder.encode([text for pair in pairs for text in pair])
+            for reference, candidate in ((embeddings[r], embeddings[c]) for r, c in pairs):
+                truncated = reference.truncated or candidate.truncated
+                if truncated and self.on_too_long == "reject":
+                    total.append(float("nan"))
+                    status.append(f"over the limit: Expected reports of at most {self.max_tokens} tokens")
+                else:
+                    total.append(self.similarity(reference, candidate))
+                    status.append(STATUS_TRUNCATED if truncated else STATUS_OK)
         return Scores(torch.tensor(total, dtype=torch.float32), None, None, tuple(status))
 
 
 class BERTScore(EmbeddingScorer):
-    """BERTScore F1 (Zhang et al., 2020), without idf, by any encoder; in [-1, 1] before rescaling, see `bertscore`.
+    """BERTScore F1 (Zhang et al., 2020) without idf, with any encoder; in [-1, 1] before rescaling, see `bertscore`.
 
     Args:
         encoder: See `EmbeddingScorer`.
         layer: See `EmbeddingScorer`.
-        baseline: b of the rescaling (F - b) / (1 - b); none where nothing is given.
-        too_long: See `EmbeddingScorer`.
+        baseline: Baseline b of the rescaling (F - b) / (1 - b); None for no rescaling.
+        on_too_long: See `EmbeddingScorer`.
         device: See `EmbeddingScorer`.
-        download: See `EmbeddingScorer`.
+        allow_download: See `EmbeddingScorer`.
 
     Raises:
-        ValueError: If `baseline` is not in [0, 1), or as of `EmbeddingScorer`.
-        InputError: If there is no such encoder.
+        ValueError: If `baseline` is not in [0, 1), or like `EmbeddingScorer`.
+        InputError: If the encoder cannot be loaded.
     """
 
     config_name = "bertscore.json"
@@ -123,7 +120,7 @@ class BERTScore(EmbeddingScorer):
         return {**super().settings(), "baseline": self.baseline}
 
     def similarity(self, reference: TokenEmbeddings, candidate: TokenEmbeddings) -> float:
-        """See `EmbeddingScorer.compare`."""
+        """See `EmbeddingScorer.similarity`."""
         return self._rescale(bertscore(reference, candidate))
 
     def _rescale(self, value: float) -> float:
@@ -131,20 +128,20 @@ class BERTScore(EmbeddingScorer):
 
 
 class CheXbertSimilarity(EmbeddingScorer):
-    """Cosine of the first tokens' states of two reports, in [-1, 1]; with the weights of CheXbert its similarity.
+    """Cosine similarity of the first token's embeddings, in [-1, 1]; with CheXbert's weights, CheXbert similarity.
 
     Args:
-        encoder: The folder of the weights, as transformers saves them, or as of `EmbeddingScorer`.
+        encoder: Folder of the weights in the format of transformers, or see `EmbeddingScorer`.
         layer: See `EmbeddingScorer`.
-        too_long: See `EmbeddingScorer`.
+        on_too_long: See `EmbeddingScorer`.
         device: See `EmbeddingScorer`.
-        download: See `EmbeddingScorer`.
+        allow_download: See `EmbeddingScorer`.
     """
 
     config_name = "chexbert.json"
-    title = "CheXbert cosine"
+    title = "CheXbert similarity"
     total_range = (-1.0, 1.0)
 
     def similarity(self, reference: TokenEmbeddings, candidate: TokenEmbeddings) -> float:
-        """See `EmbeddingScorer.compare`."""
+        """See `EmbeddingScorer.similarity`."""
         return min(1.0, float(reference.vectors[0] @ candidate.vectors[0]))

@@ -1,25 +1,25 @@
-"""Words in common: BLEU, ROUGE and chrF, counted by sacrebleu and rouge-score."""
+"""Word overlap: BLEU, ROUGE and chrF, computed by sacrebleu and rouge-score."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from radreward.metrics import text_overlap as words
+from radreward.metrics import text_overlap
 from radreward.scorers.stateless import StatelessScorer
 
 ROUGE_VARIANTS = ("1", "2", "l")
 
 
 class BLEU(StatelessScorer):
-    """BLEU of single pairs (Papineni et al., 2002), by sacrebleu, in [0, 1]; see `words.bleu`.
+    """Sentence BLEU (Papineni et al., 2002) by sacrebleu, in [0, 1]; see `text_overlap.bleu`.
 
     Args:
-        order: N, the longest n-gram.
+        order: Maximum n-gram order N.
 
     Raises:
         ValueError: If `order` is not in 1 to 4.
-        InputError: If sacrebleu is not there.
+        InputError: If sacrebleu is not installed.
 
     >>> scores = BLEU(2).score(["No pleural effusion."] * 2, ["no pleural effusion.", "Clear lungs."])
     >>> [round(total, 3) for total in scores.total.tolist()]
@@ -30,7 +30,7 @@ class BLEU(StatelessScorer):
     packages = ("sacrebleu",)
     extra = "lexical"
     total_range = (0.0, 1.0)
-    source_modules = (words,)
+    source_modules = (text_overlap,)
 
     def __init__(self, order: int = 4) -> None:
         if order not in (1, 2, 3, 4):
@@ -44,19 +44,19 @@ class BLEU(StatelessScorer):
         return {"order": self.order}
 
     def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `StatelessScorer.values`."""
-        return words.bleu(references, candidates, self.order)
+        """See `StatelessScorer.compute_totals`."""
+        return text_overlap.bleu(references, candidates, self.order)
 
 
 class ROUGE(StatelessScorer):
-    """F1 of the words in common (Lin, 2004), by rouge-score, in [0, 1]; see `words.rouge`.
+    """ROUGE F1 (Lin, 2004) by rouge-score, in [0, 1]; see `text_overlap.rouge`.
 
     Args:
         variant: "1" or "2" for n-grams, "l" for the longest common subsequence.
 
     Raises:
-        ValueError: If `variant` is none of these.
-        InputError: If rouge-score is not there.
+        ValueError: If `variant` is unknown.
+        InputError: If rouge-score is not installed.
 
     >>> ROUGE("l").score(["Small left effusion."], ["Left effusion, large."]).total
     tensor([0.6667])
@@ -66,7 +66,7 @@ class ROUGE(StatelessScorer):
     packages = ("rouge_score",)
     extra = "lexical"
     total_range = (0.0, 1.0)
-    source_modules = (words,)
+    source_modules = (text_overlap,)
 
     def __init__(self, variant: str = "l") -> None:
         if variant not in ROUGE_VARIANTS:
@@ -80,17 +80,17 @@ class ROUGE(StatelessScorer):
         return {"variant": self.variant}
 
     def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `StatelessScorer.values`."""
-        return words.rouge(references, candidates, self.variant)
+        """See `StatelessScorer.compute_totals`."""
+        return text_overlap.rouge(references, candidates, self.variant)
 
 
 class ChrF(StatelessScorer):
-    """chrF2, F of character n-grams up to 6, recall counted twice (Popović, 2015), by sacrebleu, in [0, 1].
+    """chrF2, F-score of character n-grams up to 6, recall counted twice (Popović, 2015), by sacrebleu, in [0, 1].
 
-    With its defaults: white space is left out, upper and lower case differ.
+    With sacrebleu's defaults: whitespace is ignored, case matters.
 
     Raises:
-        InputError: If sacrebleu is not there.
+        InputError: If sacrebleu is not installed.
 
     >>> ChrF().score(["Clear lungs."], ["Clear  lungs."]).total
     tensor([1.])
@@ -103,7 +103,7 @@ class ChrF(StatelessScorer):
     total_range = (0.0, 1.0)
 
     def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `StatelessScorer.values`."""
+        """See `StatelessScorer.compute_totals`."""
         from sacrebleu.metrics.chrf import CHRF
 
         metric = CHRF()

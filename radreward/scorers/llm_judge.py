@@ -1,8 +1,7 @@
-"""A chat model as the metric: it counts errors by criteria, or corrects the candidate line by line."""
+"""Large language models as metrics: error counts by criteria, or line-by-line corrections."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from abc import abstractmethod
@@ -12,16 +11,18 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 
 from radreward.criteria import Criteria, load_criteria
+from radreward.io.artifacts import fingerprint
 from radreward.llm import ChatModel, LocalChatModel, OpenAIChatModel
+from radreward.llm.messages import ChatRequest, ChatResponse, Message
 from radreward.prompts.parsing import MAX_CHARACTERS
 from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.text.sentence_splitter import split_sentences
-from radreward.types import ChatRequest, ChatResponse, Message, Scores
+from radreward.types import Scores
 
 SEVERITY_SCALE = ("no error", "no effect on care", "some effect on care", "would change care", "would harm the patient")
-"""What the numbers 0 to 4 of a correction mean."""
+"""Meanings of the severities 0 to 4."""
 MAX_TOKENS = 2048
 
 
@@ -33,20 +34,21 @@ class _JudgedPair(NamedTuple):
 
 
 class LLMJudge(StatelessScorer):
-    """Asks a chat model about each pair, once, and reads its answer; what cannot be read has no score, never a guess.
+    """A scorer that sends one request per pair to a chat model and parses the response.
 
-    Reports leave this machine only where `send_reports` says so; it is never saved, and has to be said each time.
+    An unparsable response gives no score and a status with the reason. Reports are sent to another machine only with
+    `allow_remote`, which is never saved and has to be given each time.
 
     Args:
-        model: A local folder or hub name of a language model; where none is given, the server that the environment
-            names (see `OpenAIChatModel`).
-        send_reports: Allow a server that is not this machine.
-        device: Where a local model runs.
-        download: Whether a local model may be fetched from the hub.
-        chat: Who is asked, in place of all these.
+        model: Local folder or Hub name of a language model; if empty, the server named by environment variables (see
+            `OpenAIChatModel`).
+        allow_remote: Allow a server that is not this machine.
+        device: Device of a local model.
+        allow_download: Download a local model from the Hub if needed.
+        chat_model: Chat model to use instead of all of the above.
 
     Raises:
-        InputError: If there is no such model, or the `openai` package that a server needs is not there.
+        InputError: If the model cannot be loaded, or the `openai` package is needed and not installed.
     """
 
     packages: ClassVar[tuple[str, ...]] = ()
@@ -65,39 +67,35 @@ class LLMJudge(StatelessScorer):
 
     @abstractmethod
     def build_prompt(self, reference: str, candidate: str) -> tuple[str, str]:
-        """What the model is told beforehand, and what it is asked; called for each pair."""
+        """Return system and user message of a pair; called for each pair."""
 
     @abstractmethod
     def parse_response(self, text: str, candidate: str) -> _JudgedPair:
-        """The answer of one pair. Never raises."""
+        """Parse the response of one pair. Never raises."""
 
     def settings(self) -> dict[str, Any]:
         """See `StatelessScorer.settings`."""
         return {"model": self.model}
 
     def code_version(self) -> str:
-        """See `StatelessScorer.code`; who answers is hashed."""
-        return f"{super().code_version()} {hashlib.sha256(self.chat_model.model_id.encode()).hexdigest()}"
-
-    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `StatelessScorer.values`."""
-        return self._score_valid(references, candidates).total.tolist()
+        """See `StatelessScorer.code_version`; includes a hash of the model's id."""
+        return f"{super().code_version()} {fingerprint(self.chat_model.model_id)}"
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """See `Scorer.score_texts`."""
+        """See `Scorer._score_valid`."""
         requests = []
         for pair in zip(references, candidates, strict=True):
             system, user = self.build_prompt(*pair)
-            turns = (Message("system", system), Message("user", user))
-            requests.append(ChatRequest(turns, temperature=0.0, max_tokens=MAX_TOKENS))
-        answers = self.chat_model.complete(requests)
-        judged = [self._score_response(answer, text) for answer, text in zip(answers, candidates, strict=True)]
-        total = torch.tensor([one.total for one in judged], dtype=torch.float32)
-        status = tuple(one.status for one in judged)
-        evidence = tuple(one.evidence for one in judged)
+            messages = (Message("system", system), Message("user", user))
+            requests.append(ChatRequest(messages, temperature=0.0, max_tokens=MAX_TOKENS))
+        responses = self.chat_model.complete(requests)
+        rows = [self._score_response(response, text) for response, text in zip(responses, candidates, strict=True)]
+        total = torch.tensor([row.total for row in rows], dtype=torch.float32)
+        status = tuple(row.status for row in rows)
+        evidence = tuple(row.evidence for row in rows)
         if self.criteria is None:
             return Scores(total, None, None, status, evidence)
-        counts = torch.tensor([one.error_counts for one in judged], dtype=torch.float32).view(-1, len(self.criteria))
+        counts = torch.tensor([row.error_counts for row in rows], dtype=torch.float32).view(-1, len(self.criteria))
         return Scores(total, self.criteria.quality(counts), counts, status, evidence)
 
     def _score_response(self, response: ChatResponse, candidate: str) -> _JudgedPair:
@@ -110,26 +108,26 @@ class LLMJudge(StatelessScorer):
 
 
 class ErrorCountJudge(LLMJudge):
-    """Counts the errors of each criterion, with reasons, as G-Rad and CheXprompt ask for them.
+    """Error counts by criteria with reasoning, after G-Rad and CheXprompt.
 
-    total = offset - Σ_j errors_j · weight_j, counts = errors (n, N), sub = quality (n, N); the evidence is what the
-    model says for its numbers. The question is made of the criteria, in our own words: `radcliq` has the six kinds of
-    errors of G-Rad, `radcliq-significance` the same twice, significant or not, as CheXprompt.
+    total = max_total - Σ_j errors_j · weight_j, error counts (n, N), sub-scores = quality (n, N); the evidence is the
+    model's reasoning. The prompt is built from the criteria, in our own words: `radcliq` has the six error types of
+    G-Rad, `radcliq-significance` has each as significant and insignificant, as CheXprompt.
 
     Args:
-        criteria: A preset, a YAML file, or criteria as `Criteria.to_dict` has them.
+        criteria: A preset's name, the path of a YAML file, or the result of `Criteria.to_dict`.
         model: See `LLMJudge`.
-        send_reports: See `LLMJudge`.
+        allow_remote: See `LLMJudge`.
         device: See `LLMJudge`.
-        download: See `LLMJudge`.
-        chat: See `LLMJudge`.
+        allow_download: See `LLMJudge`.
+        chat_model: See `LLMJudge`.
 
     Raises:
-        CriteriaError: If the criteria cannot be used.
-        InputError: As of `LLMJudge`.
+        CriteriaError: If the criteria are invalid.
+        InputError: Like `LLMJudge`.
     """
 
-    config_name = "error_judge.json"
+    config_name = "error_count_judge.json"
 
     def __init__(
         self,
@@ -140,10 +138,10 @@ class ErrorCountJudge(LLMJudge):
         allow_download: bool = False,
         chat_model: ChatModel | None = None,
     ) -> None:
-        known = load_criteria(criteria) if isinstance(criteria, str) else Criteria.from_dict(criteria)
-        self.criteria, self.title = known, f"Chat judge ({known.name})"
-        self.total_range = (None, known.max_total)
-        self._criteria, self._template = known, RadReasonTemplate()
+        self._criteria = load_criteria(criteria) if isinstance(criteria, str) else Criteria.from_dict(criteria)
+        self.criteria, self.title = self._criteria, f"LLM judge ({self._criteria.name})"
+        self.total_range = (None, self._criteria.max_total)
+        self._template = RadReasonTemplate()
         super().__init__(model, allow_remote, device, allow_download, chat_model)
 
     def settings(self) -> dict[str, Any]:
@@ -151,42 +149,41 @@ class ErrorCountJudge(LLMJudge):
         return {**super().settings(), "criteria": self._criteria.to_dict()}
 
     def build_prompt(self, reference: str, candidate: str) -> tuple[str, str]:
-        """See `LLMJudge.question`."""
-        pieces = self._template.render(reference, candidate, self._criteria)
-        return pieces.instruction, pieces.reference + pieces.candidate
+        """See `LLMJudge.build_prompt`."""
+        segments = self._template.render(reference, candidate, self._criteria)
+        return segments.instruction, segments.reference + segments.candidate
 
     def parse_response(self, text: str, candidate: str) -> _JudgedPair:
-        """See `LLMJudge.read`: every criterion needs its number."""
+        """See `LLMJudge.parse_response`; every criterion needs a number."""
         parsed = self._template.parse(text, self._criteria)
-        evidence = {"reasoning": parsed.reasoning, "problem": parsed.format_error}
+        evidence = {"reasoning": parsed.reasoning, "format_error": parsed.format_error}
         counts = [value for value in parsed.values if value is not None]
         if len(counts) < len(self._criteria):
-            tag, reason = next(
-                (tag, reason) for tag, reason in zip(self._criteria.tags, parsed.parse_errors, strict=True) if reason
-            )
-            return self._unscored(f"no judgement: {tag}: {reason}", evidence)
-        errors = dict(zip(self._criteria.tags, counts, strict=True))
-        return _JudgedPair(
-            self._criteria.max_total - self._criteria.weighted_errors(errors), tuple(counts), STATUS_OK, evidence
+            errors = zip(self._criteria.tags, parsed.parse_errors, strict=True)
+            tag, error = next((tag, error) for tag, error in errors if error)
+            return self._unscored(f"no judgement: {tag}: {error}", evidence)
+        total = self._criteria.max_total - self._criteria.weighted_errors(
+            dict(zip(self._criteria.tags, counts, strict=True))
         )
+        return _JudgedPair(total, tuple(counts), STATUS_OK, evidence)
 
 
-_LINE = re.compile(r"\s*(\d{1,4}|new)\s*\|(.*)\|\s*([0-4])\s*", re.ASCII)
+_CORRECTION = re.compile(r"\s*(\d{1,4}|new)\s*\|(.*)\|\s*([0-4])\s*", re.ASCII)
 
 
 class LineEditJudge(LLMJudge):
-    """Corrects the candidate line by line and grades each correction, as FineRadScore does; 0 is best.
+    """Line-by-line corrections of the candidate with severities, after FineRadScore; 0 is best.
 
-    total = - Σ severity, from 0, no error, to 4 each. The evidence is the corrections: the line of the candidate, or
-    new for what it leaves out, what it should say, and the severity.
+    total = -Σ severity, each from 0 (no error) to 4. The evidence lists the corrections: the line of the candidate, or
+    "new" for an omission, the correct text and the severity.
     """
 
-    config_name = "line_judge.json"
-    title = "Chat judge (lines)"
+    config_name = "line_edit_judge.json"
+    title = "LLM judge (line edits)"
     total_range = (None, 0.0)
 
     def build_prompt(self, reference: str, candidate: str) -> tuple[str, str]:
-        """See `LLMJudge.question`."""
+        """See `LLMJudge.build_prompt`."""
         grades = "\n".join(f"{grade}: {meaning}" for grade, meaning in enumerate(SEVERITY_SCALE))
         lines = "\n".join(f"{number}: {text}" for number, text in enumerate(split_sentences(candidate), 1))
         return (
@@ -199,21 +196,22 @@ class LineEditJudge(LLMJudge):
         )
 
     def parse_response(self, text: str, candidate: str) -> _JudgedPair:
-        """See `LLMJudge.read`: every row has to be of the form that was asked for."""
+        """See `LLMJudge.parse_response`; every row must have the requested format."""
         if len(text) > MAX_CHARACTERS:
             return self._unscored(f"no judgement: too long: {len(text)} characters", None)
         rows = [row for row in text.splitlines() if row.strip()]
         if [row.strip(" .").lower() for row in rows] == ["none"]:
             return _JudgedPair(0.0, (), STATUS_OK, [])
-        found = [_LINE.fullmatch(row) for row in rows]
-        if not rows or None in found:
-            what = "empty" if not rows else f"not a row: {rows[found.index(None)][:40]!r}"
-            return self._unscored(f"no judgement: {what}", None)
-        last = len(split_sentences(candidate))
-        evidence = [{"line": m[1], "correction": m[2].strip(), "severity": int(m[3])} for m in found if m]
-        if wrong := [one for one in evidence if one["line"] != "new" and not 1 <= int(str(one["line"])) <= last]:
-            return self._unscored(f"no judgement: no such line: {wrong[0]['line']}", evidence)
-        return _JudgedPair(-float(sum(int(one["severity"]) for one in evidence)), (), STATUS_OK, evidence)
+        matches = [_CORRECTION.fullmatch(row) for row in rows]
+        if not rows or None in matches:
+            reason = "empty" if not rows else f"not a row: {rows[matches.index(None)][:40]!r}"
+            return self._unscored(f"no judgement: {reason}", None)
+        num_lines = len(split_sentences(candidate))
+        evidence = [{"line": m[1], "correction": m[2].strip(), "severity": int(m[3])} for m in matches if m]
+        for correction in evidence:
+            if correction["line"] != "new" and not 1 <= int(str(correction["line"])) <= num_lines:
+                return self._unscored(f"no judgement: no such line: {correction['line']}", evidence)
+        return _JudgedPair(-float(sum(int(m[3]) for m in matches if m)), (), STATUS_OK, evidence)
 
 
 def _make_chat_model(model: str, allow_remote: bool, device: str, allow_download: bool) -> ChatModel:

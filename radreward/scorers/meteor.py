@@ -1,4 +1,4 @@
-"""METEOR, counted by nltk, with equal words and equal stems."""
+"""METEOR by nltk, with exact and stem matches."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ _WORD = re.compile(r"\w+")
 
 
 class _NoWordNet:
-    """In place of WordNet, whose data do not come with nltk."""
+    """Replacement for WordNet, whose data are not part of nltk."""
 
     def synsets(self, word: str) -> tuple[()]:
-        """None."""
+        """Return no synonyms."""
         return ()
 
 
 class METEOR(StatelessScorer):
-    """METEOR (Banerjee and Lavie, 2005) of equal words and equal stems, by nltk, in [0, 1]; without synonyms.
+    """METEOR (Banerjee and Lavie, 2005) with exact and stem matches by nltk, in [0, 1]; without synonyms.
 
-    F (1 - 0.5 (chunks / matches)³) with F = P R / (0.9 P + 0.1 R). Lower case, letters and digits only, Porter stems.
-    Synonyms would need the data of WordNet, so published figures, which have them, are a little higher. Identical
-    reports of n words have 1 - 0.5 / n³, the highest that there is for them.
+    F (1 - 0.5 (chunks / matches)³) with F = P R / (0.9 P + 0.1 R). Lowercase, letters and digits only, Porter stems.
+    Published values, which use WordNet's synonyms, are slightly higher. Identical reports of n words get 1 - 0.5 / n³.
 
     Raises:
-        InputError: If nltk is not there.
+        InputError: If nltk is not installed.
 
     >>> METEOR().score(["Left pleural effusions."], ["left pleural effusion"]).total
     tensor([0.9815])
@@ -39,12 +38,12 @@ class METEOR(StatelessScorer):
     total_range = (0.0, 1.0)
 
     def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `StatelessScorer.values`."""
+        """See `StatelessScorer.compute_totals`."""
         from nltk.stem.porter import PorterStemmer
         from nltk.translate.meteor_score import single_meteor_score
 
-        stemmer, synonyms = PorterStemmer(), _NoWordNet()
+        stemmer, wordnet = PorterStemmer(), _NoWordNet()
         return [
-            single_meteor_score(_WORD.findall(one), _WORD.findall(other), stemmer=stemmer, wordnet=synonyms)
-            for one, other in zip(references, candidates, strict=True)
+            single_meteor_score(_WORD.findall(reference), _WORD.findall(candidate), stemmer=stemmer, wordnet=wordnet)
+            for reference, candidate in zip(references, candidates, strict=True)
         ]

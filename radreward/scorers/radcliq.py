@@ -1,9 +1,7 @@
-"""RadCliQ: four metrics put together by a linear model that was fitted to radiologists' error counts."""
+"""RadCliQ: a linear combination of four metrics, fitted to radiologists' error counts."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -11,21 +9,24 @@ from typing import Any, Literal, NamedTuple
 import torch
 
 from radreward.errors import InputError
+from radreward.io.artifacts import fingerprint, read_config, write_json
+from radreward.io.atomic import atomic_folder
 from radreward.scorers.base import SCORED_STATUSES, STATUS_OK, Scorer
 from radreward.scorers.embedding import BERTScore, CheXbertSimilarity
 from radreward.scorers.radgraph import RadGraphF1
-from radreward.scorers.stateless import FORMAT, StatelessScorer
+from radreward.scorers.registry import load
+from radreward.scorers.stateless import StatelessScorer
 from radreward.types import Scores
 
 COMPONENTS = ("radgraph", "bertscore", "chexbert", "bleu_2")
 CONFIG_NAME = "radcliq.json"
 RadCliQVersion = Literal["v0", "v1"]
 DISTILROBERTA_BASELINE = 0.8473319
-"""Of F1 of distilroberta-base, layer 5, in the bert-score package."""
+"""BERTScore baseline of F1 with distilroberta-base, layer 5, from the bert-score package."""
 
 
 class LinearCombination(NamedTuple):
-    """intercept + Σ_k coefficient_k (x_k - mean_k) / scale_k, the components in the order of `COMPONENTS`."""
+    """intercept + Σ_k coefficient_k (x_k - mean_k) / scale_k, with components in the order of `COMPONENTS`."""
 
     mean: tuple[float, ...]
     scale: tuple[float, ...]
@@ -33,7 +34,7 @@ class LinearCombination(NamedTuple):
     intercept: float
 
     def __call__(self, values: Sequence[float]) -> float:
-        """The predicted number of errors."""
+        """Return the predicted number of errors."""
         parts = zip(values, self.mean, self.scale, self.coefficients, strict=True)
         return self.intercept + sum(c * (value - mean) / scale for value, mean, scale, c in parts)
 
@@ -52,36 +53,36 @@ PUBLISHED_WEIGHTS: dict[RadCliQVersion, LinearCombination] = {
         2.466552561323256e-10,
     ),
 }
-"""As published with the paper (Yu et al., 2023)."""
+"""Weights published with the paper (Yu et al., 2023)."""
 
 
 class RadCliQBLEU2(StatelessScorer):
-    """BLEU-2 as RadCliQ has it, by nltk, in [0, 1]: lower case, full stops apart, words split at spaces.
+    """BLEU-2 as used by RadCliQ, by nltk, in [0, 1]: lowercase, full stops separated, words split at spaces.
 
-    Geometric mean of the shares of words and of pairs of words in common, times the brevity penalty; a count of 0 is
-    0.1 (smoothing method 1).
+    Geometric mean of the precisions of words and word pairs, times the brevity penalty; a count of 0 becomes 0.1
+    (smoothing method 1).
 
     Raises:
-        InputError: If nltk is not there.
+        InputError: If nltk is not installed.
 
     >>> RadCliQBLEU2().score(["No effusion."], ["no effusion ."]).total
     tensor([1.])
     """
 
-    config_name = "bleu_radcliq.json"
+    config_name = "radcliq_bleu.json"
     packages = ("nltk",)
     extra = "lexical"
     title = "BLEU-2 of RadCliQ"
     total_range = (0.0, 1.0)
 
     def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `StatelessScorer.values`."""
+        """See `StatelessScorer.compute_totals`."""
         from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
-        smooth = SmoothingFunction().method1
+        smoothing = SmoothingFunction().method1
         return [
-            float(sentence_bleu([_tokenize(one)], _tokenize(other), (0.5, 0.5), smooth))
-            for one, other in zip(references, candidates, strict=True)
+            float(sentence_bleu([_tokenize(reference)], _tokenize(candidate), (0.5, 0.5), smoothing))
+            for reference, candidate in zip(references, candidates, strict=True)
         ]
 
 
@@ -90,20 +91,20 @@ def _tokenize(text: str) -> list[str]:
 
 
 class RadCliQScorer(Scorer):
-    """RadCliQ (Yu et al., 2023): the number of errors that four metrics together predict; lower is better.
+    """RadCliQ (Yu et al., 2023): number of errors predicted from four metrics; lower is better.
 
-    The published components are RadGraph F1, BERTScore of distilroberta-base (rescaled), the cosine of CheXbert and
-    BLEU-2; others can be given, and the score is then RadCliQ's formula over those. The sub-scores are the components.
-    A pair that one of them cannot score has no score.
+    The published components are RadGraph F1, BERTScore of distilroberta-base (rescaled), CheXbert similarity and
+    BLEU-2; with other components, the published weights are applied to those. Sub-scores are the components. A pair
+    without a score in one component has no score.
 
     Args:
-        version: v0 or v1 of the published constants.
+        version: Version of the published weights, v0 or v1.
         components: A scorer for each of `COMPONENTS`.
 
     Raises:
-        ValueError: If there is no such version, or the components are others.
+        ValueError: If the version is unknown, or the components are not those of `COMPONENTS`.
 
-    >>> round(PUBLISHED["v1"]([1, 1, 1, 1]), 5)
+    >>> round(PUBLISHED_WEIGHTS["v1"]([1, 1, 1, 1]), 5)
     -1.44069
     """
 
@@ -114,60 +115,58 @@ class RadCliQScorer(Scorer):
             raise ValueError(f"Expected `version` to be v0 or v1 but got {version!r}.")
         if set(components) != set(COMPONENTS):
             raise ValueError(f"Expected components {', '.join(COMPONENTS)} but got {', '.join(components)}.")
-        if worse := [name for name, scorer in components.items() if not scorer.higher_is_better]:
-            raise ValueError(f"Expected components of which higher is better but got {worse[0]!r}.")
+        if inverted := [name for name, scorer in components.items() if not scorer.higher_is_better]:
+            raise ValueError(f"Expected higher to be better for every component but got {inverted[0]!r}.")
         self.version = version
         self.components = {name: components[name] for name in COMPONENTS}
         self.title = f"RadCliQ-{version}"
         self.total_range = self._total_bound(1), self._total_bound(0)
 
     def _total_bound(self, side: int) -> float | None:
-        """The score where every component has its lowest (0) or highest (1) value, if all have one."""
+        """Return the score for the worst (0) or best (1) value of every component; None if one is unbounded."""
         linear = PUBLISHED_WEIGHTS[self.version]
         sides = [side if c < 0 else 1 - side for c in linear.coefficients]
-        ends = [scorer.total_range[at] for scorer, at in zip(self.components.values(), sides, strict=True)]
-        known = [end for end in ends if end is not None]
-        return linear(known) if len(known) == len(ends) else None
+        ends = [scorer.total_range[end] for scorer, end in zip(self.components.values(), sides, strict=True)]
+        bounded = [end for end in ends if end is not None]
+        return linear(bounded) if len(bounded) == len(ends) else None
 
     @property
     def sub_names(self) -> tuple[str, ...]:
-        """The components."""
+        """See `Scorer.sub_names`: the components."""
         return COMPONENTS
 
     def fit_references(self, references: Iterable[str]) -> Scorer:
-        """With components for the run."""
+        """See `Scorer.fit_references`: fits the components."""
         texts = list(references)
         fitted = {name: scorer.fit_references(texts) for name, scorer in self.components.items()}
-        same = all(fitted[name] is scorer for name, scorer in self.components.items())
-        return self if same else RadCliQScorer(self.version, fitted)
+        unchanged = all(fitted[name] is scorer for name, scorer in self.components.items())
+        return self if unchanged else RadCliQScorer(self.version, fitted)
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """See `Scorer.score_texts`."""
+        """See `Scorer._score_valid`."""
         parts = {name: scorer.score(references, candidates) for name, scorer in self.components.items()}
-        sub = torch.stack([scores.total.double() for scores in parts.values()], 1)
-        total = torch.tensor([PUBLISHED_WEIGHTS[self.version](row) for row in sub.tolist()], dtype=torch.float64)
+        sub_scores = torch.stack([scores.total.double() for scores in parts.values()], 1)
+        linear = PUBLISHED_WEIGHTS[self.version]
+        total = torch.tensor([linear(row) for row in sub_scores.tolist()], dtype=torch.float64)
         status = []
         for row in range(len(references)):
-            told = {name: scores.status[row] for name, scores in parts.items()}
-            unscored = [f"{name}: {value}" for name, value in told.items() if value not in SCORED_STATUSES]
-            cut = [value for value in told.values() if value != STATUS_OK]
-            status.append((unscored or cut or [STATUS_OK])[0])
-        return Scores(total.float(), sub.float(), None, tuple(status))
+            statuses = {name: scores.status[row] for name, scores in parts.items()}
+            unscored = [f"{name}: {value}" for name, value in statuses.items() if value not in SCORED_STATUSES]
+            not_ok = [value for value in statuses.values() if value != STATUS_OK]
+            status.append((unscored or not_ok or [STATUS_OK])[0])
+        return Scores(total.float(), sub_scores.float(), None, tuple(status))
 
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
-        parts = [self.version, PUBLISHED_WEIGHTS[self.version], [one.fingerprint() for one in self.components.values()]]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        parts = [scorer.fingerprint() for scorer in self.components.values()]
+        return fingerprint(self.version, PUBLISHED_WEIGHTS[self.version], parts)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """See `Scorer.save_pretrained`: a folder for each component."""
-        folder = Path(folder)
-        if folder.exists() and not (folder / CONFIG_NAME).is_file() and (folder.is_file() or any(folder.iterdir())):
-            raise InputError(f"{folder}: Expected a folder that is new, empty or holds {CONFIG_NAME}.")
-        for name, scorer in self.components.items():
-            scorer.save_pretrained(folder / name)
-        text = json.dumps({"format": FORMAT, "version": self.version})
-        (folder / CONFIG_NAME).write_text(text + "\n", encoding="utf-8")
+        """See `Scorer.save_pretrained`: one subfolder per component."""
+        with atomic_folder(folder, {CONFIG_NAME}, CONFIG_NAME) as scratch:
+            for name, scorer in self.components.items():
+                scorer.save_pretrained(scratch / name)
+            write_json(scratch / CONFIG_NAME, {"format": 1, "version": self.version})
 
     @classmethod
     def from_pretrained(
@@ -180,21 +179,21 @@ class RadCliQScorer(Scorer):
         version: RadCliQVersion = "v1",
         chexbert: str = "",
     ) -> RadCliQScorer:
-        """What `save_pretrained` wrote; without a folder the published components.
+        """Load a saved scorer, or build one with the published components.
 
         Args:
-            folder: Where it is.
-            precision: fp32 only.
-            too_long: As of the components.
-            device: Where encoders run.
-            download: Whether encoders that are not on this machine may be fetched from the hub.
-            version: Of the constants, without a folder.
-            chexbert: The folder of CheXbert's weights, without a folder.
+            folder: Folder of a saved scorer; None for the published components.
+            precision: Must be fp32.
+            on_too_long: "reject" or "truncate", see the components.
+            device: Device of the encoders.
+            allow_download: Download encoders that are not on this machine.
+            version: Version of the weights, without a folder.
+            chexbert: Folder of CheXbert's weights, without a folder.
 
         Raises:
-            InputError: If a component cannot be had, a file is missing or broken, or another precision is asked for.
+            InputError: If a component cannot be loaded, a file is missing or invalid, or `precision` is not fp32.
         """
-        settings: dict[str, Any] = {"too_long": on_too_long, "device": device, "download": allow_download}
+        settings: dict[str, Any] = {"on_too_long": on_too_long, "device": device, "allow_download": allow_download}
         if precision != "fp32":
             raise InputError(f"precision: Expected fp32 for RadCliQ but got {precision}.")
         if folder is None:
@@ -207,17 +206,8 @@ class RadCliQScorer(Scorer):
                     "bleu_2": RadCliQBLEU2(),
                 },
             )
-        from radreward.scorers import load
-
         path = Path(folder, CONFIG_NAME)
-        try:
-            saved = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path}: Expected the settings of a RadCliQ ({error}).") from error
-        if (
-            not isinstance(saved, dict)
-            or saved.get("format") != FORMAT
-            or saved.get("version") not in PUBLISHED_WEIGHTS
-        ):
-            raise InputError(f"{path}: Expected `format` {FORMAT} and `version` v0 or v1.")
-        return cls(saved["version"], {name: load(Path(folder, name), **settings) for name in COMPONENTS})
+        saved = read_config(path, {"version"})["version"]
+        if saved not in PUBLISHED_WEIGHTS:
+            raise InputError(f"{path}: Expected `version` to be v0 or v1 but got {saved!r}.")
+        return cls(saved, {name: load(Path(folder, name), **settings) for name in COMPONENTS})

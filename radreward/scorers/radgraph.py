@@ -1,4 +1,4 @@
-"""RadGraph F1, by the `radgraph` package."""
+"""RadGraph F1 by the `radgraph` package."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 
 import torch
 
+from radreward.metrics.text_overlap import set_f1
 from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
 from radreward.types import Scores
 
 
 class RadGraphF1(StatelessScorer):
-    """Mean of the F1 of entities and of relations that two reports have in common (Yu et al., 2023), in [0, 1].
+    """Mean of the F1 of common entities and of common relations of two reports (Yu et al., 2023), in [0, 1].
 
-    An entity is its words and label, a relation its two entities and its kind. F1 = 2 |A ∩ B| / (|A| + |B|) of the
-    sets, and 0 where both are empty, as published: identical reports without relations have 0.5, the highest that
-    there is for them. The sub-scores are the two F1, the evidence what only one of the reports has. The model is that
-    of the `radgraph` package, which fetches it when it is first used.
+    An entity is its words and label, a relation its two entities and its type. F1 = 2 |A ∩ B| / (|A| + |B|), 0 if both
+    sets are empty, as published: identical reports without relations score 0.5. Sub-scores are the two F1; the evidence
+    lists what only one of the reports has. The package downloads its model on first use.
 
     Args:
         model: The package's name of the model.
 
     Raises:
-        InputError: If the package is not there.
+        InputError: If the package is not installed.
     """
 
     config_name = "radgraph.json"
@@ -42,51 +42,44 @@ class RadGraphF1(StatelessScorer):
 
     @property
     def sub_names(self) -> tuple[str, ...]:
-        """Entities and relations."""
+        """See `Scorer.sub_names`."""
         return ("entities", "relations")
 
     def settings(self) -> dict[str, Any]:
         """See `StatelessScorer.settings`."""
         return {"model": self.model}
 
-    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """See `StatelessScorer.values`."""
-        return self._score_valid(references, candidates).total.tolist()
-
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """See `Scorer.score_texts`."""
+        """See `Scorer._score_valid`."""
         texts = list(dict.fromkeys((*references, *candidates)))
-        known = dict(zip(texts, self._annotate(texts), strict=True))
-        rows = [(known[one], known[other]) for one, other in zip(references, candidates, strict=True)]
-        sub = torch.tensor([[_f1(*sets) for sets in zip(one, other, strict=True)] for one, other in rows]).view(-1, 2)
+        annotations = dict(zip(texts, self._annotate(texts), strict=True))
+        rows = [(annotations[r], annotations[c]) for r, c in zip(references, candidates, strict=True)]
+        f1 = [[set_f1(*sets, if_empty=0.0) for sets in zip(ref, cand, strict=True)] for ref, cand in rows]
+        sub_scores = torch.tensor(f1).view(-1, 2).float()
         evidence = tuple(
-            {"missing": sorted(map(str, one[0] - other[0])), "besides": sorted(map(str, other[0] - one[0]))}
-            for one, other in rows
+            {"missing": sorted(map(str, ref[0] - cand[0])), "extra": sorted(map(str, cand[0] - ref[0]))}
+            for ref, cand in rows
         )
-        return Scores(sub.float().mean(1), sub.float(), None, (STATUS_OK,) * len(rows), evidence)
+        return Scores(sub_scores.mean(1), sub_scores, None, (STATUS_OK,) * len(rows), evidence)
 
     def _annotate(self, texts: Sequence[str]) -> list[tuple[set[Any], set[Any]]]:
-        """Entities and relations of each text."""
+        """Return entities and relations of each text."""
         if not texts:
             return []
         if self._model is None:
             from radgraph import RadGraph
 
-            with contextlib.redirect_stdout(io.StringIO()):  # it prints where it runs
+            with contextlib.redirect_stdout(io.StringIO()):  # the package prints the device
                 self._model = RadGraph(model_type=self.model)
-        found: Mapping[str, Any] = self._model(list(texts))
-        return [_entity_and_relation_sets(found[str(place)]["entities"]) for place in range(len(texts))]
+        annotations: Mapping[str, Any] = self._model(list(texts))
+        return [_entity_and_relation_sets(annotations[str(index)]["entities"]) for index in range(len(texts))]
 
 
 def _entity_and_relation_sets(entities: Mapping[str, Mapping[str, Any]]) -> tuple[set[Any], set[Any]]:
-    named = {number: (str(entity["tokens"]), str(entity["label"])) for number, entity in entities.items()}
+    by_number = {number: (str(entity["tokens"]), str(entity["label"])) for number, entity in entities.items()}
     relations = {
-        (named[number], named[str(other)], kind)
+        (by_number[number], by_number[str(target)], relation_type)
         for number, entity in entities.items()
-        for kind, other in entity["relations"]
+        for relation_type, target in entity["relations"]
     }
-    return set(named.values()), relations
-
-
-def _f1(one: set[Any], other: set[Any]) -> float:
-    return 2 * len(one & other) / (len(one) + len(other)) if one or other else 0.0
+    return set(by_number.values()), relations

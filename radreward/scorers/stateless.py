@@ -1,12 +1,9 @@
-"""Scorers that a few settings make: what they share."""
+"""Scorers without trained weights: saved as a JSON file of their settings."""
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import inspect
-import json
-from abc import abstractmethod
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -16,23 +13,23 @@ from typing import Any, ClassVar, Self
 import torch
 
 from radreward.errors import InputError
+from radreward.io.artifacts import config_errors, file_fingerprint, fingerprint, read_config, write_json
+from radreward.io.atomic import atomic_folder
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.types import Scores
 
-FORMAT = 1
-
 
 class StatelessScorer(Scorer):
-    """One number a pair, by a scorer without weights of its own: saved, it is a small JSON of its settings.
+    """A scorer defined by its settings. Subclasses implement `compute_totals`, or `_score_valid` for more than totals.
 
     Attributes:
-        file: What that JSON is called; by it a saved one is known.
-        packages: What it imports that may not be there.
-        extra: The extra of this package that installs them.
-        uses: Modules whose code, beside its own, decides the scores.
+        config_name: Name of the JSON file that identifies a saved scorer.
+        packages: Optional packages that the scorer imports.
+        extra: Extra of this package that installs them.
+        source_modules: Modules besides the scorer's own that determine the scores.
 
     Raises:
-        InputError: If a package is not there; names the extra.
+        InputError: If a package is not installed; names the extra.
     """
 
     config_name: ClassVar[str]
@@ -42,48 +39,36 @@ class StatelessScorer(Scorer):
 
     def __init__(self) -> None:
         if missing := [name for name in self.packages if importlib.util.find_spec(name) is None]:
-            how = f"pip install 'radreward[{self.extra}]'"
-            raise InputError(f"{self.title} needs `{missing[0]}`, of the extra `{self.extra}`: {how}.")
+            command = f"pip install 'radreward[{self.extra}]'"
+            raise InputError(f"{self.title} needs `{missing[0]}`, of the extra `{self.extra}`: {command}.")
 
-    @abstractmethod
     def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> Sequence[float]:
-        """The totals of texts that are not empty; called by `score_texts`, maybe with none."""
+        """Return the totals of non-empty texts; called by `_score_valid`, possibly without any."""
+        raise NotImplementedError(f"{type(self).__name__} must implement `compute_totals` or `_score_valid`.")
 
     def settings(self) -> dict[str, Any]:
-        """The arguments of the constructor, as JSON holds them."""
+        """Return the constructor's arguments as JSON values."""
         return {}
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """See `Scorer.score_texts`."""
+        """See `Scorer._score_valid`."""
         total = torch.tensor(self.compute_totals(references, candidates), dtype=torch.float32)
         return Scores(total, None, None, (STATUS_OK,) * len(references))
 
     def code_version(self) -> str:
-        """What scores depend on beside the settings: this code and the versions of the packages."""
-        kinds = [
-            kind for kind in type(self).__mro__ if issubclass(kind, StatelessScorer) and kind is not StatelessScorer
-        ]
-        files = [*map(inspect.getfile, kinds), *map(inspect.getfile, self.source_modules)]
-        parts = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files]
-        return " ".join([*parts, *(f"{name} {version(name)}" for name in self.packages)])
+        """Return hashes of the source files and versions of the packages that determine the scores."""
+        classes = [c for c in type(self).__mro__ if issubclass(c, StatelessScorer) and c is not StatelessScorer]
+        files = map(inspect.getfile, (*classes, *self.source_modules))
+        return " ".join([*map(file_fingerprint, files), *(f"{name} {version(name)}" for name in self.packages)])
 
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
-        told = json.dumps([type(self).__name__, self.settings(), self.code_version()], sort_keys=True)
-        return hashlib.sha256(told.encode()).hexdigest()
+        return fingerprint(type(self).__name__, self.settings(), self.code_version())
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """See `Scorer.save_pretrained`; refuses a folder that holds something else."""
-        folder = Path(folder)
-        if (
-            folder.exists()
-            and not (folder / self.config_name).is_file()
-            and (folder.is_file() or any(folder.iterdir()))
-        ):
-            raise InputError(f"{folder}: Expected a folder that is new, empty or holds {self.config_name}.")
-        folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"format": FORMAT, "settings": self.settings()}, indent=2)
-        (folder / self.config_name).write_text(text + "\n", encoding="utf-8")
+        """See `Scorer.save_pretrained`; refuses a folder with other content."""
+        with atomic_folder(folder, {self.config_name}, self.config_name) as scratch:
+            write_json(scratch / self.config_name, {"format": 1, "settings": self.settings()})
 
     @classmethod
     def from_pretrained(
@@ -95,42 +80,29 @@ class StatelessScorer(Scorer):
         allow_download: bool = False,
         **settings: Any,
     ) -> Self:
-        """What `save_pretrained` wrote, or one with the given settings.
+        """Load a saved scorer, or build one from settings.
 
         Args:
-            folder: Where it is; without one, `settings` say what it is.
-            precision: fp32 only.
-            too_long: What a scorer with a limit does; others read everything.
-            device: Where a scorer with a model runs.
-            download: Whether a scorer with a model may fetch it from the hub.
-            settings: The constructor's arguments.
+            folder: Folder of a saved scorer; None to use `settings`.
+            precision: Must be fp32.
+            on_too_long: Passed on to scorers with a maximum length: "reject" or "truncate".
+            device: Passed on to scorers with a model.
+            allow_download: Passed on to scorers with a model from the Hugging Face Hub.
+            settings: Constructor arguments.
 
         Raises:
-            InputError: If the file is missing or broken, or another precision is asked for.
+            InputError: If the file is missing or invalid, or `precision` is not fp32.
         """
         if precision != "fp32":
             raise InputError(f"precision: Expected fp32 for {cls.__name__} but got {precision}.")
-        given = settings if folder is None else _read_settings(Path(folder, cls.config_name))
-        here = {"too_long": on_too_long, "device": device, "download": allow_download}
-        known = inspect.signature(cls).parameters
-        given = {**{name: value for name, value in here.items() if name in known}, **given}
+        options = {"on_too_long": on_too_long, "device": device, "allow_download": allow_download}
+        parameters = inspect.signature(cls).parameters
+        options = {name: value for name, value in options.items() if name in parameters}
         if folder is None:
-            return cls(**given)
-        try:
-            return cls(**given)
-        except InputError:
-            raise
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{Path(folder, cls.config_name)}: {error}") from error
-
-
-def _read_settings(path: Path) -> dict[str, Any]:
-    try:
-        saved = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: Expected the settings of a scorer ({error}).") from error
-    if not isinstance(saved, dict) or set(saved) != {"format", "settings"} or saved["format"] != FORMAT:
-        raise InputError(f"{path}: Expected `format` {FORMAT} and `settings`.")
-    if not isinstance(saved["settings"], dict):
-        raise InputError(f"{path}: Expected `settings` to be a mapping but got {type(saved['settings']).__name__}.")
-    return saved["settings"]
+            return cls(**{**options, **settings})
+        path = Path(folder, cls.config_name)
+        saved = read_config(path, {"settings"})["settings"]
+        if not isinstance(saved, dict):
+            raise InputError(f"{path}: Expected `settings` to be a mapping but got {type(saved).__name__}.")
+        with config_errors(path):
+            return cls(**{**options, **saved})

@@ -1,1 +1,1 @@
-"""Statistics shared by all comparisons: paired tests, cluster bootstrap, weighted concordance."""
+"""Statistics shared by comparisons: paired tests, cluster bootstrap and weighted concordance."""

@@ -1,8 +1,8 @@
-"""Correlations in cases that are drawn anew, all draws and all scorers at once.
+"""Cluster bootstrap of rank correlations, for all resamples and scorers at once.
 
-Rows of one case are not independent, so that cases are drawn, never rows. A draw is told by how often each case is in
-it: every statistic of a draw is one of the rows with these weights, and a thousand draws are a few products of
-matrices.
+Rows of a cluster (such as a study) are not independent, so clusters are resampled, not rows. A resample is represented
+by the number of times each cluster occurs in it; statistics are computed on rows weighted by these counts, so that a
+thousand resamples take a few matrix products.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 
 
 class BootstrapCorrelations(NamedTuple):
-    """Correlations of S scorers with T targets in B draws, (B, S, T) each; NaN where a side is constant."""
+    """Correlations of S scorers with T targets in B resamples, (B, S, T) each; NaN if a side is constant."""
 
     tau_b: Floats
     spearman: Floats
@@ -28,32 +28,33 @@ class BootstrapCorrelations(NamedTuple):
 
 
 def resample_clusters(n_clusters: int, n_resamples: int, seed: int) -> NDArray[np.uint16]:
-    """How often each of G cases is in each of B draws of G with replacement, (B, G); two bytes each, as B G is much."""
-    rng, each = np.random.default_rng(seed), np.full(n_clusters, 1 / max(1, n_clusters))
-    found = np.zeros((n_resamples, n_clusters), dtype=np.uint16)
+    """Return how often each of G clusters occurs in each of B resamples with replacement, (B, G)."""
+    rng, probabilities = np.random.default_rng(seed), np.full(n_clusters, 1 / max(1, n_clusters))
+    counts = np.zeros((n_resamples, n_clusters), dtype=np.uint16)  # two bytes each, because B G is large
     step = max(1, MAX_ARRAY_ELEMENTS // max(1, n_clusters))
-    for begin in range(0, n_resamples if n_clusters else 0, step):
-        found[begin : begin + step] = rng.multinomial(n_clusters, each, min(step, n_resamples - begin))
-    return found
+    for start in range(0, n_resamples if n_clusters else 0, step):
+        size = min(step, n_resamples - start)
+        counts[start : start + step] = rng.multinomial(n_clusters, probabilities, size)
+    return counts
 
 
 def weighted_sums(values: Floats, weights: NDArray[np.generic]) -> Floats:
-    """(B,) sums of values (G,) by weights (G, B), which may be small integers: only some are made floats at a time.
+    """Return (B,) sums of (G,) values under (G, B) weights, converting small integer weights in chunks.
 
-    >>> weighed(np.array([1.0, 10.0]), np.array([[2, 0], [0, 1]], dtype=np.uint8)).tolist()
+    >>> weighted_sums(np.array([1.0, 10.0]), np.array([[2, 0], [0, 1]], dtype=np.uint8)).tolist()
     [2.0, 10.0]
     """
-    found = np.empty(weights.shape[1])
+    sums = np.empty(weights.shape[1])
     step = max(1, MAX_ARRAY_ELEMENTS // max(1, len(weights)))
-    for begin in range(0, len(found), step):
-        found[begin : begin + step] = values @ weights[:, begin : begin + step].astype(np.float64)
-    return found
+    for start in range(0, len(sums), step):
+        sums[start : start + step] = values @ weights[:, start : start + step].astype(np.float64)
+    return sums
 
 
 def percentile_interval(samples: Floats) -> tuple[Floats, Floats]:
-    """Percentiles 2.5 and 97.5 over draws, (...) each of (B, ...).
+    """Return percentiles 2.5 and 97.5 over resamples, (...) each of (B, ...).
 
-    Draws in which a statistic is not defined are not counted; it is NaN where it is defined in none.
+    Resamples with an undefined statistic are left out; the result is NaN if all are undefined.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)
@@ -62,81 +63,79 @@ def percentile_interval(samples: Floats) -> tuple[Floats, Floats]:
 
 
 def bootstrap_correlations(x: Floats, y: Floats, cluster: Ints, counts: NDArray[np.integer]) -> BootstrapCorrelations:
-    """τ-b, ρ and r of every x with every y in every draw, as scipy has them of the rows repeated.
+    """Return τ-b, ρ and r of every x with every y in every resample, equal to scipy's on repeated rows.
 
     Args:
         x: (S, n) without NaN.
         y: (T, n) without NaN.
-        case: (n,) which case, 0 to G - 1.
-        counts: (B, G) how often each case is in each draw.
+        cluster: (n,) cluster index, 0 to G - 1.
+        counts: (B, G) occurrences of each cluster in each resample.
 
     >>> x, y = np.array([[1.0, 2, 3, 4]]), np.array([[1.0, 3, 2, 4]])
-    >>> once = drawn_correlations(x, y, np.arange(4), np.ones((1, 4), dtype=np.int64))
+    >>> once = bootstrap_correlations(x, y, np.arange(4), np.ones((1, 4), dtype=np.int64))
     >>> [round(float(value[0, 0, 0]), 4) for value in once]
     [0.6667, 0.8, 0.8]
     """
-    columns = [RankedVariable(values) for values in (*x, *y)]
-    tau = bootstrap_tau(x, y, cluster, counts)
+    variables = [RankedVariable(values) for values in (*x, *y)]
     rho, r = np.empty((2, len(counts), len(x), len(y)))
-    step = max(1, MAX_ARRAY_ELEMENTS // (len(cluster) * len(columns)))
+    step = max(1, MAX_ARRAY_ELEMENTS // (len(cluster) * len(variables)))
     for start in range(0, len(counts), step):
-        part = slice(start, start + step)
-        weights = counts[part][:, cluster].astype(np.float64)  # (b, n)
-        ties = [column.ties(weights) for column in columns]
-        pairs = list(zip(columns, ties, strict=True))
-        ranked = np.stack([_standardize(column.ranks(tied), weights, tied) for column, tied in pairs], 1)
-        plain = np.stack([_standardize(column.values, weights, tied) for column, tied in pairs], 1)  # (b, S + T, n)
-        for into, table in ((rho, ranked), (r, plain)):
-            into[part] = table[:, : len(x)] @ table[:, len(x) :].transpose(0, 2, 1)
-    return BootstrapCorrelations(tau, np.clip(rho, -1, 1), np.clip(r, -1, 1))
+        chunk = slice(start, start + step)
+        weights = counts[chunk][:, cluster].astype(np.float64)  # (b, n)
+        pairs = [(variable, variable.ties(weights)) for variable in variables]
+        ranks = np.stack([_standardize(variable.ranks(ties), weights, ties) for variable, ties in pairs], 1)
+        values = np.stack([_standardize(variable.values, weights, ties) for variable, ties in pairs], 1)
+        for output, table in ((rho, ranks), (r, values)):  # tables (b, S + T, n)
+            output[chunk] = table[:, : len(x)] @ table[:, len(x) :].transpose(0, 2, 1)
+    return BootstrapCorrelations(bootstrap_tau(x, y, cluster, counts), np.clip(rho, -1, 1), np.clip(r, -1, 1))
 
 
 class RankedVariable:
-    """A variable, and where its values are equal."""
+    """A variable and its ties."""
 
     def __init__(self, values: Floats) -> None:
         self.values = values
         self._order = np.argsort(values, kind="stable")
         ordered = values[self._order]
-        new = np.r_[True, ordered[1:] != ordered[:-1]]
-        self._starts = np.flatnonzero(new)
-        self._place = np.empty(len(values), dtype=np.int64)
-        self._place[self._order] = new.cumsum() - 1
+        is_new = np.r_[True, ordered[1:] != ordered[:-1]]
+        self._starts = np.flatnonzero(is_new)
+        self._unique_index = np.empty(len(values), dtype=np.int64)
+        self._unique_index[self._order] = is_new.cumsum() - 1
 
     def ties(self, weights: Floats) -> Floats:
-        """(b, U) how many rows of each draw have each value; weights (b, n)."""
-        summed: Floats = np.add.reduceat(weights[:, self._order], self._starts, axis=1)
-        return summed
+        """Return the (b, U) weight of each unique value in each resample, from (b, n) row weights."""
+        ties: Floats = np.add.reduceat(weights[:, self._order], self._starts, axis=1)
+        return ties
 
     def ranks(self, ties: Floats) -> Floats:
-        """(b, n) ranks in each draw, equal values at their mean rank."""
-        ranks: Floats = (ties.cumsum(1) - (ties - 1) / 2)[:, self._place]
+        """Return (b, n) ranks in each resample, with mean ranks for ties."""
+        ranks: Floats = (ties.cumsum(1) - (ties - 1) / 2)[:, self._unique_index]
         return ranks
 
 
 def _standardize(values: Floats, weights: Floats, ties: Floats) -> Floats:
-    """(b, n) such that the products of two variables add up to their correlation in each draw."""
-    with np.errstate(invalid="ignore", divide="ignore"):  # draws without any of these rows
+    """Return (b, n) values scaled so that the dot product of two variables is their correlation in each resample."""
+    with np.errstate(invalid="ignore", divide="ignore"):  # resamples without any of these rows
         mean = (weights * values).sum(1, keepdims=True) / weights.sum(1, keepdims=True)
-        apart = (values - mean) * np.sqrt(weights)
-        length = np.sqrt((apart**2).sum(1, keepdims=True))
-        length[(ties > 0).sum(1) < 2] = np.nan
-        standard: Floats = apart / length
-    return standard
+        deviation = (values - mean) * np.sqrt(weights)
+        norm = np.sqrt((deviation**2).sum(1, keepdims=True))
+        norm[(ties > 0).sum(1) < 2] = np.nan
+        standardized: Floats = deviation / norm
+    return standardized
 
 
 def bootstrap_tau(x: Floats, y: Floats, cluster: Ints, counts: NDArray[np.integer]) -> Floats:
-    """τ-b alone, (B, S, T): (concordant - discordant) / √(pairs that differ in x · pairs that differ in y).
+    """Return τ-b only, (B, S, T): (concordant - discordant) / √(pairs untied in x · pairs untied in y).
 
-    Arguments as of `drawn_correlations`.
+    For the arguments see `bootstrap_correlations`.
     """
     weights = np.ascontiguousarray(counts.T)
-    above = np.empty((len(counts), len(x), len(y)))
-    for place, one in enumerate(x):
-        for other, two in enumerate(y):
-            rows = ClusteredRows(one, two, cluster)
-            above[:, place, other] = ConcordanceForm(rows, rows, len(weights)).evaluate(weights)
-    differ = [np.sqrt([untied_pairs(values, cluster, weights) for values in side]).T for side in (x, y)]
+    difference = np.empty((len(counts), len(x), len(y)))
+    for i, x_values in enumerate(x):
+        for j, y_values in enumerate(y):
+            rows = ClusteredRows(x_values, y_values, cluster)
+            difference[:, i, j] = ConcordanceForm(rows, rows, len(weights)).evaluate(weights)
+    untied_x, untied_y = (np.sqrt([untied_pairs(values, cluster, weights) for values in side]).T for side in (x, y))
     with np.errstate(invalid="ignore", divide="ignore"):
-        tau: Floats = above / (differ[0][:, :, None] * differ[1][:, None])
+        tau: Floats = difference / (untied_x[:, :, None] * untied_y[:, None])
     return np.clip(tau, -1, 1)

@@ -1,4 +1,4 @@
-"""Whether one scorer orders candidates better than another, on the same references."""
+"""Paired tests: bootstrap intervals and sign-flip tests of the difference of two scorers on the same references."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+
+from radreward.metrics.functional import count_concordant_pairs
+from radreward.statistics.cluster_bootstrap import percentile_interval, resample_clusters, weighted_sums
 
 Floats = NDArray[np.float64]
 
 N_RESAMPLES = 10_000
 _CHUNK_SIZE = 1_000
-"""Resamples that are held in memory together."""
+"""Resamples held in memory at once."""
 
 
 class PairedDifference(NamedTuple):
-    """M differences, each over the same references, (M,) each.
+    """M differences over the same references, (M,) each.
 
     Attributes:
-        difference: Of the shares of pairs that are ordered right; NaN where there are no pairs.
+        difference: Difference of the fractions of concordant pairs; NaN without pairs.
         low: Lower end of its 95 % interval.
-        high: Upper end.
-        p: Of the sign-flip test, two-sided.
+        high: Upper end of its 95 % interval.
+        p: Two-sided p-value of the sign-flip test.
     """
 
     difference: Floats
@@ -32,132 +36,118 @@ class PairedDifference(NamedTuple):
 
 
 def concordant_pairs(rewards: Floats, quality: Floats, group: NDArray[np.str_]) -> tuple[Floats, Floats]:
-    """Of the pairs of each reference that differ in quality, how many the rewards order right, and how many there are.
-
-    Equal rewards are not right.
+    """Count concordant and comparable pairs per reference, see `count_concordant_pairs`.
 
     Args:
-        rewards: (n, M), the candidates of a reference one after the other.
-        quality: (n, M).
-        group: (n,) which reference.
+        rewards: (n, M) rewards.
+        quality: (n, M) target quality.
+        group: (n,) reference id.
 
     Returns:
-        (G, M) each, the references in ascending order.
+        (G, M) each, by ascending reference id.
 
-    >>> one = np.array([[1.0], [2.0], [2.0]])
-    >>> ordered_pairs(one, np.array([[1.0], [2.0], [3.0]]), np.array(["a", "a", "a"]))
+    >>> rewards, quality = np.array([[1.0], [2.0], [2.0]]), np.array([[1.0], [2.0], [3.0]])
+    >>> concordant_pairs(rewards, quality, np.array(["a", "a", "a"]))
     (array([[2.]]), array([[3.]]))
     """
-    names, index = np.unique(group, return_inverse=True)
-    right, pairs = np.zeros((2, len(names), rewards.shape[1]))
-    for gap in range(1, len(group)):  # candidates that stand so far apart
-        same = index[gap:] == index[:-gap]
-        if not same.any():
-            break
-        order = np.sign(quality[gap:] - quality[:-gap])[same]
-        np.add.at(right, index[gap:][same], np.sign(rewards[gap:] - rewards[:-gap])[same] * order > 0)
-        np.add.at(pairs, index[gap:][same], order != 0)
-    return right, pairs
+    index = np.unique(group, return_inverse=True)[1]
+    arrays = (np.ascontiguousarray(values) for values in (rewards, quality, index))
+    concordant, comparable = count_concordant_pairs(*map(torch.from_numpy, arrays))
+    return concordant.double().numpy(), comparable.double().numpy()
 
 
 def paired_differences(
     concordant: Floats, baseline_concordant: Floats, comparable: Floats, seed: int = 0
 ) -> PairedDifference:
-    """Differences of shares of pairs ordered right, with intervals and tests that resample references.
+    """Compare the fractions of concordant pairs of two scorers, resampling references.
 
-    The reference is the unit, because its candidates are not independent of each other, and because references are
-    what there are many of: three seeds allow no p below 1/4. With x_g = right_g - against_g, the difference is
-    Σ_g x_g / Σ_g pairs_g. Its interval is that of the percentile bootstrap, which draws references; its test is
-    `sign_flip_test`.
+    References are the unit of resampling, because the candidates of one reference are not independent. (Seeds would be
+    too few: three allow no p below 1/4.) With x_g = concordant_g - baseline_g, the difference is
+    Σ_g x_g / Σ_g comparable_g, its interval that of the percentile bootstrap, its test `sign_flip_test`.
 
     Args:
-        right: (G, M) pairs of each reference ordered right; means over runs.
-        against: (G, M) likewise, by the other scorer.
-        pairs: (G, M) pairs of each reference with different errors.
-        seed: Of the resampling.
+        concordant: (G, M) concordant pairs of each reference, averaged over runs.
+        baseline_concordant: (G, M) concordant pairs of the baseline scorer.
+        comparable: (G, M) pairs of each reference with different quality.
+        seed: Seed of the resampling.
 
     Raises:
         ValueError: If the shapes differ.
 
     >>> ones = np.ones((5, 1))
-    >>> differences(ones, 0 * ones, 2 * ones)
-    Paired(difference=array([0.5]), low=array([0.5]), high=array([0.5]), p=array([0.0625]))
+    >>> paired_differences(ones, 0 * ones, 2 * ones)
+    PairedDifference(difference=array([0.5]), low=array([0.5]), high=array([0.5]), p=array([0.0625]))
     """
-    if not concordant.shape == baseline_concordant.shape == comparable.shape or concordant.ndim != 2:
-        raise ValueError(
-            f"Expected three (G, M) arrays but got {concordant.shape}, {baseline_concordant.shape} and {comparable.shape}."
-        )
-    found = PairedDifference(*(np.full(concordant.shape[1], np.nan) for _ in range(4)))
-    some = comparable.sum(0) > 0
-    if some.any():
-        apart, comparable = (concordant - baseline_concordant)[:, some], comparable[:, some]
-        found.difference[some] = apart.sum(0) / comparable.sum(0)
-        found.low[some], found.high[some] = _bootstrap_interval(apart, comparable, np.random.default_rng(seed))
-        found.p[some] = sign_flip_test(apart, seed)
-    return found
+    shapes = [array.shape for array in (concordant, baseline_concordant, comparable)]
+    if len(set(shapes)) > 1 or concordant.ndim != 2:
+        raise ValueError(f"Expected three (G, M) arrays but got {shapes[0]}, {shapes[1]} and {shapes[2]}.")
+    result = PairedDifference(*(np.full(concordant.shape[1], np.nan) for _ in range(4)))
+    defined = comparable.sum(0) > 0
+    if defined.any():
+        x, comparable = (concordant - baseline_concordant)[:, defined], comparable[:, defined]
+        result.difference[defined] = x.sum(0) / comparable.sum(0)
+        result.low[defined], result.high[defined] = _bootstrap_interval(x, comparable, seed)
+        result.p[defined] = sign_flip_test(x, seed)
+    return result
 
 
 def sign_flip_test(differences: Floats, seed: int = 0, n_resamples: int = N_RESAMPLES) -> Floats:
-    """Two-sided p of Σ_g x_g under random signs: of equal scorers each x_g is as likely with the other sign.
+    """Return the two-sided p-value of Σ_g x_g under random signs: for equal scorers, x_g and -x_g are equally likely.
 
-    All 2^G signs where these are not more than `resamples`, which makes p exact; else as many random ones, with the
-    observed one among them, so that p is never 0 (Phipson and Smyth 2010).
+    Uses all 2^G sign vectors if these are at most `n_resamples`, which makes p exact; otherwise random ones including
+    the observed one, so that p is never 0 (Phipson and Smyth 2010).
 
     Args:
-        differences: (G, M) x_g, in columns that are tested apart.
-        seed: Of the random signs.
-        resamples: How many.
+        differences: (G, M) x_g; each column is tested separately.
+        seed: Seed of the random signs.
+        n_resamples: Number of sign vectors.
 
     Returns:
-        (M,) p.
+        (M,) p-values.
 
     >>> sign_flip_test(np.array([[1.0], [1.0], [1.0], [-1.0]]))
     array([0.625])
     """
-    units = len(differences)
+    n_units = len(differences)
     observed = np.abs(differences.sum(0))
-    slack = 1e-9 * np.abs(differences).sum(0)  # sums in another order differ by rounding
-    exact = 2**units <= n_resamples
-    total = 2**units if exact else n_resamples - 1
+    tolerance = 1e-9 * np.abs(differences).sum(0)  # sums in another order differ by rounding
+    exact = 2**n_units <= n_resamples
+    total = 2**n_units if exact else n_resamples - 1
     rng = np.random.default_rng(seed)
-    reached = np.zeros(differences.shape[1])
+    extreme = np.zeros(differences.shape[1])
     for start in range(0, total, _CHUNK_SIZE):
         size = min(_CHUNK_SIZE, total - start)
         if exact:
-            bits = np.arange(start, start + size)[:, None] >> np.arange(units) & 1
+            bits = np.arange(start, start + size)[:, None] >> np.arange(n_units) & 1
         else:
-            bits = rng.integers(0, 2, (size, units), dtype=np.int8)
+            bits = rng.integers(0, 2, (size, n_units), dtype=np.int8)
         signs = 1.0 - 2.0 * bits
-        reached += (np.abs(signs @ differences) >= observed - slack).sum(0)
-    return reached / total if exact else (reached + 1) / n_resamples
+        extreme += (np.abs(signs @ differences) >= observed - tolerance).sum(0)
+    return extreme / total if exact else (extreme + 1) / n_resamples
 
 
-def _bootstrap_interval(apart: Floats, pairs: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Percentiles 2.5 and 97.5, (M,) each, of the difference over references that are drawn with replacement.
+def _bootstrap_interval(x: Floats, comparable: Floats, seed: int) -> tuple[Floats, Floats]:
+    """Return percentiles 2.5 and 97.5 of the difference over resampled references, (M,) each.
 
-    Where a criterion is rare, a draw may have no pairs by it: it tells nothing.
+    Resamples without comparable pairs, possible for rare criteria, are left out.
     """
-    units, found = len(apart), []
-    for start in range(0, N_RESAMPLES, _CHUNK_SIZE):
-        size = min(_CHUNK_SIZE, N_RESAMPLES - start)
-        drawn = rng.multinomial(units, np.full(units, 1 / units), size).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            found.append((drawn @ apart) / (drawn @ pairs))
-    low, high = np.nanpercentile(np.concatenate(found), [2.5, 97.5], axis=0)
-    return low, high
+    counts = resample_clusters(len(x), N_RESAMPLES, seed).T
+    with np.errstate(invalid="ignore"):
+        samples = [
+            weighted_sums(x_j, counts) / weighted_sums(n_j, counts) for x_j, n_j in zip(x.T, comparable.T, strict=True)
+        ]
+    return percentile_interval(np.stack(samples, 1))
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Holm's step-down correction (1979): p of a family of tests such that the chance of any false one stays below.
-
-    NaN is no test, and stays.
+    """Return Holm's step-down adjusted p-values (1979), which control the family-wise error rate; NaN stays NaN.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    order = sorted((place for place, value in enumerate(p) if value == value), key=lambda place: p[place])
-    corrected, least = list(p), 0.0
-    for rank, place in enumerate(order):
-        least = max(least, min(1.0, (len(order) - rank) * p[place]))
-        corrected[place] = least
-    return corrected
+    order = sorted((index for index, value in enumerate(p) if value == value), key=lambda index: p[index])
+    adjusted, running_max = list(p), 0.0
+    for rank, index in enumerate(order):
+        running_max = max(running_max, min(1.0, (len(order) - rank) * p[index]))
+        adjusted[index] = running_max
+    return adjusted

@@ -1,4 +1,4 @@
-"""Kendall's sums over all pairs of rows, for many weights of the cases at once and without the matrix of all pairs."""
+"""Sums of Kendall's pair signs for many cluster weights at once, without the matrix of all pairs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Ints = NDArray[np.int64]
 Singles = NDArray[np.float32]
 
 MAX_ARRAY_ELEMENTS = 4_000_000
-"""Numbers that are held in one array at a time."""
+"""Maximum size of one temporary array."""
 _MIN_BLOCK_ROWS = 256
-"""Least rows of a block: smaller products of matrices take as long."""
+"""Minimum rows of a block; smaller matrix products take as long."""
 _MAX_DENSE_ROWS = 2_000
-"""Most rows whose matrix of all pairs is made."""
+"""Maximum rows for which the matrix of all pairs is built."""
 
 
 class ClusteredRows(NamedTuple):
@@ -31,140 +31,150 @@ class ClusteredRows(NamedTuple):
     y: Floats
     """(n,)."""
     cluster: Ints
-    """(n,) which case, 0 to G - 1: its weight is that of the row."""
+    """(n,) cluster index, 0 to G - 1; the weight of a row is that of its cluster."""
 
 
 class _ClusterBlock(NamedTuple):
-    """Pairs that are gone through."""
+    """Pairs enumerated explicitly."""
 
     left: Ints
-    """(g,) cases."""
+    """(g,) clusters."""
     right: Ints
-    """(h,) cases."""
+    """(h,) clusters."""
     matrix: Singles
-    """(g, h) products of signs, added up by cases."""
+    """(g, h) products of signs, summed by cluster."""
 
 
 class ConcordanceForm:
-    """The matrix M of cases: M_cd = Σ sign(xᵢ - xⱼ) sign(yᵢ - yⱼ) over rows i of c on the left, j of d on the right.
+    """Quadratic form of the matrix M_cd = Σ sign(xᵢ - xⱼ) sign(yᵢ - yⱼ) over rows i of cluster c, j of cluster d.
 
-    wᵀMw is what concordant pairs of rows weigh more than discordant ones, in about n^1.5 steps for each w: x is cut
-    into blocks of neighbouring values, and so is y. Pairs within a block of x are gone through, then those within a
-    block of y alone; of all others both signs are those of their blocks, so that it is enough to know how much the
-    rows in each cell of this grid weigh. A value that many rows have is a block of its own, in which nothing differs.
+    wᵀMw is the weighted number of concordant minus discordant pairs, computed in about n^1.5 steps per w: x and y are
+    divided into blocks of neighboring values. Pairs within a block of x are enumerated, then those within a block of y
+    only; for all other pairs both signs are those of their blocks, so that the weight in each cell of the grid of
+    blocks suffices. A value with many ties is a block of its own.
 
     Args:
         left: Rows i.
         right: Rows j.
-        cases: G.
+        n_clusters: Number of clusters G.
 
     Attributes:
-        down: (G,) M1.
-        across: (G,) 1ᵀM.
+        row_sums: (G,) M1.
+        column_sums: (G,) 1ᵀM.
 
-    >>> rows = Rows(np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.arange(3))
-    >>> form = SignForm(rows, rows, 3)
-    >>> form.of(np.array([[1, 1, 1], [1, 2, 0]], dtype=np.uint8).T).tolist()
+    >>> rows = ClusteredRows(np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.arange(3))
+    >>> form = ConcordanceForm(rows, rows, 3)
+    >>> form.evaluate(np.array([[1, 1, 1], [1, 2, 0]], dtype=np.uint8).T).tolist()
     [2.0, 4.0]
     """
 
     def __init__(self, left: ClusteredRows, right: ClusteredRows, n_clusters: int) -> None:
         self.row_sums, self.column_sums = np.zeros(n_clusters), np.zeros(n_clusters)
-        most = max(len(left.x), len(right.x))
-        whole = most <= _MAX_DENSE_ROWS and n_clusters**2 <= _MIN_BLOCK_ROWS * most
-        size = 2 * most if whole else max(_MIN_BLOCK_ROWS, 2 * int(np.sqrt(most)))
-        (x, u), (y, v) = _assign_blocks(left.x, right.x, size), _assign_blocks(left.y, right.y, size)
-        one, other = (ClusteredRows(side.y, side.x, side.cluster) for side in (left, right))  # turned
-        self._blocks = [*_block_pairs(left, right, x, u), *_block_pairs(one, other, y, v, (x, u))]
-        for piece in self._blocks:
-            self.row_sums[piece.left] += piece.matrix.sum(1, dtype=np.float64)
-            self.column_sums[piece.right] += piece.matrix.sum(0, dtype=np.float64)
-        self._shape = 1 + int(max(x.max(), u.max())), 1 + int(max(y.max(), v.max()))
+        max_rows = max(len(left.x), len(right.x))
+        is_dense = max_rows <= _MAX_DENSE_ROWS and n_clusters**2 <= _MIN_BLOCK_ROWS * max_rows
+        size = 2 * max_rows if is_dense else max(_MIN_BLOCK_ROWS, 2 * int(np.sqrt(max_rows)))
+        left_x, right_x = _assign_blocks(left.x, right.x, size)
+        left_y, right_y = _assign_blocks(left.y, right.y, size)
+        swapped_left, swapped_right = (ClusteredRows(rows.y, rows.x, rows.cluster) for rows in (left, right))
+        self._blocks = [
+            *_block_pairs(left, right, left_x, right_x),
+            *_block_pairs(swapped_left, swapped_right, left_y, right_y, (left_x, right_x)),
+        ]
+        for block in self._blocks:
+            self.row_sums[block.left] += block.matrix.sum(1, dtype=np.float64)
+            self.column_sums[block.right] += block.matrix.sum(0, dtype=np.float64)
+        self._shape = 1 + int(max(left_x.max(), right_x.max())), 1 + int(max(left_y.max(), right_y.max()))
         if min(self._shape) > 1:
-            self._left, self._right = (
-                self._cells(*side, n_clusters) for side in ((x, y, left.cluster), (u, v, right.cluster))
-            )
+            self._left = self._cells(left_x, left_y, left.cluster, n_clusters)
+            self._right = self._cells(right_x, right_y, right.cluster, n_clusters)
             ones = np.ones((n_clusters, 1), dtype=np.float32)
             self.row_sums += self._left.T @ self._signed_sums(self._right @ ones)[:, 0]
             self.column_sums += self._right.T @ self._signed_sums(self._left @ ones)[:, 0]
 
     def evaluate(self, weights: NDArray[np.generic]) -> Floats:
-        """(B,) wᵀMw for weights (G, B): small whole numbers, of which sums are exact."""
-        found = np.zeros(weights.shape[1])
+        """Return (B,) wᵀMw for (G, B) weights, which must be small integers so that sums are exact."""
+        result = np.zeros(weights.shape[1])
         step = max(1, MAX_ARRAY_ELEMENTS // max(len(weights), int(np.prod(self._shape))))
-        for begin in range(0, len(found), step):
-            part = weights[:, begin : begin + step].astype(np.float32, order="C")
-            into = found[begin : begin + step]
+        for start in range(0, len(result), step):
+            chunk = weights[:, start : start + step].astype(np.float32, order="C")
+            output = result[start : start + step]
             for left, right, matrix in self._blocks:
-                into += (part[left] * (matrix @ part[right])).sum(0, dtype=np.float64)
+                output += (chunk[left] * (matrix @ chunk[right])).sum(0, dtype=np.float64)
             if min(self._shape) > 1:
-                cells = self._signed_sums(self._right @ part)
-                into += np.multiply(self._left @ part, cells, dtype=np.float64).sum(0)
-        return found
+                cells = self._signed_sums(self._right @ chunk)
+                output += np.multiply(self._left @ chunk, cells, dtype=np.float64).sum(0)
+        return result
 
-    def _cells(self, x: Ints, y: Ints, case: Ints, cases: int) -> sparse.csr_array:
-        """(K L, G) how many rows of each case are in each cell of the grid."""
-        across, down = self._shape
-        ones = np.ones(len(case), dtype=np.float32)
-        from scipy import sparse  # here: commands that draw nothing start without it
+    def _cells(self, x: Ints, y: Ints, cluster: Ints, n_clusters: int) -> sparse.csr_array:
+        """Return the (K L, G) number of rows of each cluster in each cell of the grid."""
+        from scipy import sparse  # imported here, so that commands without a bootstrap start fast
 
-        return sparse.csr_array((ones, (x * down + y, case)), shape=(across * down, cases))
+        size_x, size_y = self._shape
+        ones = np.ones(len(cluster), dtype=np.float32)
+        return sparse.csr_array((ones, (x * size_y + y, cluster)), shape=(size_x * size_y, n_clusters))
 
     def _signed_sums(self, cells: Singles) -> Singles:
-        """(K L, b) → (K L, b): of each cell, what those on both its sides weigh, by the product of signs."""
-        across, down = (_sign_matrix(size) for size in self._shape)
-        table = across @ cells.reshape(len(across), -1)
-        found: Singles = (down @ table.reshape(*self._shape, -1)).reshape(cells.shape)
-        return found
+        """Return for each cell the sum over all cells times the product of signs, (K L, b) to (K L, b)."""
+        signs_x, signs_y = (_sign_matrix(size) for size in self._shape)
+        table = signs_x @ cells.reshape(len(signs_x), -1)
+        sums: Singles = (signs_y @ table.reshape(*self._shape, -1)).reshape(cells.shape)
+        return sums
 
 
 def untied_pairs(values: Floats, cluster: Ints, weights: NDArray[np.generic]) -> Floats:
-    """(B,) what pairs of rows weigh whose values differ, each pair twice; weights (G, B) of the cases.
+    """Return the (B,) weight of ordered pairs of rows with different values, for (G, B) cluster weights.
 
-    >>> differing(np.array([1.0, 1, 2]), np.arange(3), np.ones((3, 1))).tolist()
+    >>> untied_pairs(np.array([1.0, 1, 2]), np.arange(3), np.ones((3, 1))).tolist()
     [4.0]
     """
     from scipy import sparse
 
-    number = np.unique(values, return_inverse=True)[1]
+    unique_index = np.unique(values, return_inverse=True)[1]
     ones = np.ones(len(cluster), dtype=np.float32)
-    table = sparse.csr_array((ones, (number, cluster)), shape=(int(number.max(initial=0)) + 1, len(weights)))
-    found = np.empty(weights.shape[1])
+    shape = (int(unique_index.max(initial=0)) + 1, len(weights))
+    table = sparse.csr_array((ones, (unique_index, cluster)), shape=shape)
+    result = np.empty(weights.shape[1])
     step = max(1, MAX_ARRAY_ELEMENTS // max(table.shape))
-    for begin in range(0, len(found), step):
-        ties = (table @ weights[:, begin : begin + step].astype(np.float32, order="C")).astype(np.float64)
-        found[begin : begin + step] = ties.sum(0) ** 2 - np.einsum("ub,ub->b", ties, ties)
-    return found
+    for start in range(0, len(result), step):
+        ties = (table @ weights[:, start : start + step].astype(np.float32, order="C")).astype(np.float64)
+        result[start : start + step] = ties.sum(0) ** 2 - np.einsum("ub,ub->b", ties, ties)
+    return result
 
 
 def _sign_matrix(size: int) -> Singles:
-    """(K, K) sign of the difference of two numbers below K."""
+    """Return the (K, K) signs of i - j."""
     return np.sign(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float32)
 
 
 def _assign_blocks(first: Floats, second: Floats, size: int) -> tuple[Ints, Ints]:
-    """Number of the block of each value: blocks of about so many neighbours, equal values in one.
+    """Return the block index of each value: blocks of about `size` neighbors, equal values in one block.
 
-    >>> [block.tolist() for block in _cut(np.array([1.0, 2, 2, 2, 2]), np.array([3.0, 4, 5]), 2)]
+    >>> [block.tolist() for block in _assign_blocks(np.array([1.0, 2, 2, 2, 2]), np.array([3.0, 4, 5]), 2)]
     [[0, 1, 1, 1, 1], [2, 3, 3]]
     """
-    _, place, times = np.unique(np.concatenate([first, second]), return_inverse=True, return_counts=True)
-    window = (times.cumsum() - times) // size
-    alone = times > size / 2
-    begins = np.r_[False, (window[1:] != window[:-1]) | alone[1:] | alone[:-1]]
-    block = begins.cumsum()[place]
+    _, index, counts = np.unique(np.concatenate([first, second]), return_inverse=True, return_counts=True)
+    window = (counts.cumsum() - counts) // size
+    is_large = counts > size / 2
+    is_start = np.r_[False, (window[1:] != window[:-1]) | is_large[1:] | is_large[:-1]]
+    block = is_start.cumsum()[index]
     return block[: len(first)], block[len(first) :]
 
 
 def _block_pairs(
-    left: ClusteredRows, right: ClusteredRows, one: Ints, other: Ints, done: tuple[Ints, Ints] | None = None
+    left: ClusteredRows,
+    right: ClusteredRows,
+    left_block: Ints,
+    right_block: Ints,
+    done: tuple[Ints, Ints] | None = None,
 ) -> Iterator[_ClusterBlock]:
-    """Pairs of rows whose blocks of x, `one` and `other`, are the same, without those of equal blocks in `done`."""
-    orders = [np.lexsort((side.cluster, block)) for side, block in ((left, one), (right, other))]
-    every = np.arange(2 + max(one.max(), other.max()))
-    ends = [np.searchsorted(block[order], every) for block, order in zip((one, other), orders, strict=True)]
-    for place in every[:-1]:
-        i, j = (order[end[place] : end[place + 1]] for order, end in zip(orders, ends, strict=True))
+    """Yield the pairs of rows in equal blocks of x, without those in equal blocks of `done`."""
+    orders = [np.lexsort((rows.cluster, block)) for rows, block in ((left, left_block), (right, right_block))]
+    numbers = np.arange(2 + max(left_block.max(), right_block.max()))
+    bounds = [
+        np.searchsorted(block[order], numbers) for block, order in zip((left_block, right_block), orders, strict=True)
+    ]
+    for number in numbers[:-1]:
+        i, j = (order[bound[number] : bound[number + 1]] for order, bound in zip(orders, bounds, strict=True))
         if len(i) and len(j) and np.ptp(np.concatenate([left.x[i], right.x[j]])) > 0:
             matrix = _signs(left.x[i], right.x[j]) * _signs(left.y[i], right.y[j])
             if done:
@@ -172,17 +182,17 @@ def _block_pairs(
             yield _sum_by_cluster(matrix, left.cluster[i], right.cluster[j])
 
 
-def _signs(rows: Floats, values: Floats) -> NDArray[np.int8]:
-    """(r, n) sign of the difference of each of some rows to every row."""
-    found: NDArray[np.int8] = (rows[:, None] > values).view(np.int8) - (rows[:, None] < values).view(np.int8)
-    return found
+def _signs(rows: Floats, columns: Floats) -> NDArray[np.int8]:
+    """Return the (r, n) signs of row minus column."""
+    signs: NDArray[np.int8] = (rows[:, None] > columns).view(np.int8) - (rows[:, None] < columns).view(np.int8)
+    return signs
 
 
-def _sum_by_cluster(matrix: NDArray[np.int8], down: Ints, across: Ints) -> _ClusterBlock:
-    """By cases, which are ascending on both sides."""
-    found = matrix.astype(np.float32)
-    begins = [np.flatnonzero(np.r_[True, case[1:] != case[:-1]]) for case in (down, across)]
-    for axis, begin in enumerate(begins):
-        if len(begin) < found.shape[axis]:
-            found = np.add.reduceat(found, begin, axis=axis)
-    return _ClusterBlock(down[begins[0]], across[begins[1]], found)
+def _sum_by_cluster(matrix: NDArray[np.int8], rows: Ints, columns: Ints) -> _ClusterBlock:
+    """Sum a matrix by the clusters of its rows and columns, which are sorted."""
+    sums = matrix.astype(np.float32)
+    starts = [np.flatnonzero(np.r_[True, cluster[1:] != cluster[:-1]]) for cluster in (rows, columns)]
+    for axis, start in enumerate(starts):
+        if len(start) < sums.shape[axis]:
+            sums = np.add.reduceat(sums, start, axis=axis)
+    return _ClusterBlock(rows[starts[0]], columns[starts[1]], sums)

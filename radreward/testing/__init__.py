@@ -1,4 +1,4 @@
-"""Conformance suites for people who subclass: inherit one in a test file and name what it has to test.
+"""Conformance suites for user-defined classes: subclass one in a test file and provide the object under test.
 
 For an objective:
 
@@ -7,11 +7,10 @@ For an objective:
     class TestMyLoss(ObjectiveConformance):
         objective = staticmethod(lambda: MyLoss(temperature=0.5))
 
-for a weighting of the criteria `WeightingConformance` with `weighting`, for what trains on rollouts
-`RolloutObjectiveConformance` with `objective`, `RewardFunctionConformance` with `reward` and
-`AdvantageScalingConformance` with `scaling`, and for a metric that scores reports `ScorerConformance` with `scorer`.
-pytest collects the inherited tests;
-each also runs by itself, `TestMyLoss().test_dtypes()`, and raises an AssertionError that says what is wrong.
+Others are `WeightingConformance` with `weighting`, `RolloutObjectiveConformance` with `objective`,
+`RewardFunctionConformance` with `reward`, `AdvantageScalingConformance` with `scaling` and `ScorerConformance` with
+`scorer`. pytest collects the inherited tests; each also runs on its own, `TestMyLoss().test_dtypes()`, and raises an
+AssertionError with the reason.
 """
 
 from radreward.testing.objectives import ObjectiveConformance, WeightingConformance, make_reward_batch

@@ -1,4 +1,4 @@
-"""What a suite demands, with a message that says what is wrong."""
+"""Assertions of the conformance suites."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from torch import Tensor
 
 
 def require(condition: bool, message: str) -> None:
-    """An assertion that stays when Python is told to leave assertions out."""
+    """Raise an AssertionError unless the condition holds, also under `python -O`."""
     if not condition:
         raise AssertionError(message)
 
 
 def require_close(actual: Tensor, expected: Tensor, message: str) -> None:
-    """An assertion on tensors, within rounding."""
+    """Raise an AssertionError unless two tensors are equal up to rounding."""
     torch.testing.assert_close(actual, expected, msg=lambda difference: f"{message}\n{difference}")

@@ -1,1 +1,1 @@
-"""Pure functions behind the objectives: tensors in, tensors out."""
+"""Formulas of the objectives as pure functions of tensors."""

@@ -1,4 +1,4 @@
-"""The formulas of policy optimisation as pure functions: B prompts, G completions of each, T tokens, N criteria."""
+"""Formulas of policy optimization as pure functions: B prompts, G completions per prompt, T tokens, N criteria."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from torch import Tensor
 
 
 def group_advantages(rewards: Tensor, epsilon: float = 1e-4) -> Tensor:
-    """How much better a completion is than the others of its prompt (GRPO, Shao et al. 2024, section 4.1.2).
+    """Return (r - mean r) / (std r + ε) within each group (GRPO, Shao et al. 2024, section 4.1.2).
 
-    (r - mean r) / (std r + ε) within each group, with the deviation of a sample (G - 1). Where all rewards of a group
-    are equal, exactly 0: such a group carries no gradient.
+    std is the sample standard deviation (G - 1). A group of equal rewards gets exactly 0: it carries no gradient.
 
     Args:
         rewards: (B, G) with G >= 2.
-        epsilon: ε, keeps groups that hardly differ from being blown up.
+        epsilon: ε, limits the advantages in groups of nearly equal rewards.
 
     Returns:
         (B, G), of mean 0 in each group.
 
     Raises:
-        ValueError: If there is one completion a prompt: it cannot be compared.
+        ValueError: If G < 2: a single completion cannot be compared.
 
     >>> group_advantages(torch.tensor([[0.0, 1.0, 2.0], [5.0, 5.0, 5.0]]))
     tensor([[-0.9999,  0.0000,  0.9999],
@@ -28,18 +27,18 @@ def group_advantages(rewards: Tensor, epsilon: float = 1e-4) -> Tensor:
     """
     if rewards.ndim != 2 or rewards.shape[1] < 2:
         raise ValueError(f"Expected rewards (B, G) with G >= 2 but got {tuple(rewards.shape)}.")
-    centred = rewards - rewards.mean(1, keepdim=True)
-    same = (rewards == rewards[:, :1]).all(1, keepdim=True)
-    return (centred / (rewards.std(1, keepdim=True) + epsilon)).masked_fill(same, 0.0)
+    centered = rewards - rewards.mean(1, keepdim=True)
+    equal = (rewards == rewards[:, :1]).all(1, keepdim=True)
+    return (centered / (rewards.std(1, keepdim=True) + epsilon)).masked_fill(equal, 0.0)
 
 
 def clipped_surrogate(ratio: Tensor, advantages: Tensor, clip_epsilon: float) -> Tensor:
-    """Loss of each token, -min(ρ A, clamp(ρ, 1 - ε, 1 + ε) A) (PPO, Schulman et al. 2017, Eq. 7).
+    """Return the token losses -min(ρ A, clamp(ρ, 1 - ε, 1 + ε) A) (PPO, Schulman et al. 2017, Eq. 7).
 
     Args:
-        ratio: ρ, probability of the token now over that when it was drawn.
-        advantages: A, of a shape that broadcasts.
-        clip: ε.
+        ratio: Probability of the token under the current policy over that under the sampling policy (ρ).
+        advantages: A, broadcastable to `ratio`.
+        clip_epsilon: ε.
 
     >>> clipped_surrogate(torch.tensor([1.0, 1.5, 1.5]), torch.tensor([1.0, 1.0, -1.0]), 0.2)
     tensor([-1.0000, -1.2000,  1.5000])
@@ -48,16 +47,16 @@ def clipped_surrogate(ratio: Tensor, advantages: Tensor, clip_epsilon: float) ->
 
 
 def k3_kl(logps: Tensor, ref_logps: Tensor) -> Tensor:
-    """Divergence of a policy from its reference at each drawn token: exp(q - p) - (q - p) - 1 >= 0, unbiased.
+    """Return the KL divergence estimate exp(q - p) - (q - p) - 1 >= 0 at each sampled token.
 
-    Schulman (2020), "Approximating KL divergence", k3; GRPO, Eq. 4.
+    Schulman (2020), "Approximating KL divergence", k3; GRPO, Eq. 4. Unbiased if the token was sampled from p, as in
+    the first update on a rollout batch.
 
     Args:
-        logps: p, log-probability of the token by the policy as it is now; unbiased where that policy drew it,
-            in the first of the updates that take the same draws.
-        ref_logps: q, by the reference.
+        logps: p, log-probabilities under the current policy.
+        ref_logps: q, log-probabilities under the reference policy.
 
-    >>> kl_estimate(torch.tensor([0.0, -1.0]), torch.tensor([0.0, -2.0]))
+    >>> k3_kl(torch.tensor([0.0, -1.0]), torch.tensor([0.0, -2.0]))
     tensor([0.0000, 0.3679])
     """
     difference = ref_logps - logps
@@ -65,15 +64,12 @@ def k3_kl(logps: Tensor, ref_logps: Tensor) -> Tensor:
 
 
 def gaussian_accuracy(values: Tensor, target: Tensor, sigma: float) -> Tensor:
-    """How near a sub-score is: exp(-(v - t)² / (2 σ²)), elementwise (RadReason, Eq. 5); 0 where v is NaN.
+    """Return exp(-(v - t)² / (2 σ²)) elementwise (RadReason, Eq. 5); 0 if v is NaN or infinite.
 
     Args:
-        values: v, the sub-scores that were given; NaN where none can be read.
-        target: t, those that are known, of a shape that broadcasts.
-        sigma: σ, the difference at which the reward has fallen to 0.607.
-
-    Returns:
-        In [0, 1]; 0 also where a value is infinite.
+        values: Predicted counts v; NaN if unparsable.
+        target: Target counts t, broadcastable to `values`.
+        sigma: Deviation at which the result has fallen to 0.607 (σ).
 
     >>> gaussian_accuracy(torch.tensor([2.0, 1.5, 1.0]), torch.tensor(2.0), 0.5)
     tensor([1.0000, 0.6065, 0.1353])
@@ -82,7 +78,7 @@ def gaussian_accuracy(values: Tensor, target: Tensor, sigma: float) -> Tensor:
 
 
 def binary_accuracy(values: Tensor, target: Tensor) -> Tensor:
-    """1 where a sub-score, rounded, is the known one, rounded; 0 elsewhere and where it is NaN.
+    """Return 1 where the rounded value equals the rounded target, else 0; 0 if the value is NaN.
 
     >>> binary_accuracy(torch.tensor([2.4, 1.0, float("nan")]), torch.tensor([2.0, 2.0, 0.0]))
     tensor([1., 0., 0.])
@@ -91,68 +87,67 @@ def binary_accuracy(values: Tensor, target: Tensor) -> Tensor:
 
 
 def round_half_up(values: Tensor) -> Tensor:
-    """The nearest whole number, halves upwards; NaN stays.
+    """Round to the nearest integer, halves upwards; NaN stays NaN.
 
-    >>> rounded(torch.tensor([0.4, 0.5, 1.5]))
+    >>> round_half_up(torch.tensor([0.4, 0.5, 1.5]))
     tensor([0., 1., 2.])
     """
     return (values + 0.5).floor()
 
 
 def majority_mask(values: Tensor) -> Tensor:
-    """Which completions of a prompt give its most frequent answer.
+    """Return a mask of the completions that give the most frequent answer of their prompt.
 
-    The answer is the vector of rounded sub-scores. Of answers that are equally frequent, the one nearest to the mean
-    of the group's vectors is taken, and of those that are equally near, the one with the fewer errors in the first
-    criterion where they differ. A completion of which a sub-score cannot be read does not vote.
+    The answer is the vector of rounded counts. Ties are broken by distance to the group's mean vector, then by
+    lexicographic order (fewer errors in the first criterion that differs). A completion with an unparsable count has
+    no vote.
 
     Args:
-        values: (B, G, N) sub-scores, NaN where unreadable.
+        values: (B, G, N) counts; NaN if unparsable.
 
     Returns:
-        (B, G) bool; nothing in a group without a vote.
+        (B, G) bool; all False in a group without votes.
 
-    >>> majority(torch.tensor([[[1.0], [2.0], [1.2]], [[0.0], [1.0], [3.0]]]))
+    >>> majority_mask(torch.tensor([[[1.0], [2.0], [1.2]], [[0.0], [1.0], [3.0]]]))
     tensor([[ True, False,  True],
             [False,  True, False]])
     """
     answers = round_half_up(values)
     votes = answers.isfinite().all(-1)  # (B, G)
     answers = answers.masked_fill(~votes.unsqueeze(-1), 0.0)
-    same = (answers.unsqueeze(2) == answers.unsqueeze(1)).all(-1)  # (B, G, G)
-    same = same & votes.unsqueeze(1) & votes.unsqueeze(2)
-    frequency = same.sum(2)
-    # From the mean, times the number of votes: whole numbers, so that rounding breaks no tie.
-    apart = answers * votes.sum(1)[:, None, None] - answers.sum(1, keepdim=True)
-    distance = apart.double().square().sum(-1).masked_fill(~votes, torch.inf)
+    equal = (answers.unsqueeze(2) == answers.unsqueeze(1)).all(-1)  # (B, G, G)
+    equal = equal & votes.unsqueeze(1) & votes.unsqueeze(2)
+    frequency = equal.sum(2)
+    # Deviation from the mean times the number of votes: integers, so that rounding cannot break ties.
+    deviation = answers * votes.sum(1)[:, None, None] - answers.sum(1, keepdim=True)
+    distance = deviation.double().square().sum(-1).masked_fill(~votes, torch.inf)
     distance = distance.masked_fill(frequency < frequency.amax(1, keepdim=True), torch.inf)
     nearest = distance == distance.amin(1, keepdim=True)
     rank = torch.unique(answers.flatten(0, 1), dim=0, return_inverse=True)[1].view_as(votes)  # lexicographic
-    chosen = rank.masked_fill(~nearest, answers.numel() + 1).argmin(1)
-    return same.gather(1, chosen[:, None, None].expand(-1, 1, same.shape[2])).squeeze(1)
+    winner = rank.masked_fill(~nearest, answers.numel() + 1).argmin(1)
+    return equal.gather(1, winner[:, None, None].expand(-1, 1, equal.shape[2])).squeeze(1)
 
 
 def mgas_scale(
     psi: Tensor, beta: float, c: float, min_scale: float = 0.8, max_scale: float = 1.2, as_published: bool = False
 ) -> Tensor:
-    """By how much an advantage is scaled: s(ψ) = φ⁻ + (φ⁺ - φ⁻) / (1 + exp(β (ψ - c))) (RadReason, Eq. 13).
+    """Return the advantage scale s(ψ) = φ⁻ + (φ⁺ - φ⁻) / (1 + exp(β (ψ - c))) (RadReason, Eq. 13).
 
-    ψ is γ for a correct completion and 1 - γ for an incorrect one, γ being the accuracy of the majority's answer. So
-    a right answer where most are wrong, and a wrong one where most are right, count most.
+    ψ is γ for a correct completion and 1 - γ for an incorrect one, with γ the accuracy of the majority answer.
 
     Args:
         psi: ψ in [0, 1].
-        beta: β, how sharply the scale falls.
-        c: Where it is half way.
-        low: φ⁻, the least scale.
-        high: φ⁺, the largest.
-        printed: φ⁻ + (φ⁺ - φ⁻) (1 + ψ - c)^(-β) instead, as the equation is printed. It exceeds φ⁺ below ψ = c, which
-            the text excludes; it is cut off there.
+        beta: Steepness (β).
+        c: Midpoint.
+        min_scale: Smallest scale (φ⁻).
+        max_scale: Largest scale (φ⁺).
+        as_published: Use the equation as printed, φ⁻ + (φ⁺ - φ⁻) (1 + ψ - c)^(-β). It exceeds φ⁺ below ψ = c, which
+            contradicts the text of the paper, so it is clipped there.
 
-    >>> majority_scale(torch.tensor([0.0, 0.5, 1.0]), beta=10, c=0.5)
+    >>> mgas_scale(torch.tensor([0.0, 0.5, 1.0]), beta=10, c=0.5)
     tensor([1.1973, 1.0000, 0.8027])
-    >>> majority_scale(torch.tensor([0.0, 0.5, 1.0]), beta=10, c=0.5, printed=True)
+    >>> mgas_scale(torch.tensor([0.0, 0.5, 1.0]), beta=10, c=0.5, as_published=True)
     tensor([1.2000, 1.2000, 0.8069])
     """
-    share = (1 + psi - c).pow(-beta) if as_published else (-beta * (psi - c)).sigmoid()
-    return (min_scale + (max_scale - min_scale) * share).clamp(min_scale, max_scale)
+    fraction = (1 + psi - c).pow(-beta) if as_published else (-beta * (psi - c)).sigmoid()
+    return (min_scale + (max_scale - min_scale) * fraction).clamp(min_scale, max_scale)
