@@ -47,7 +47,7 @@ def measure(requests: int, share: float) -> dict[str, float]:
                 address = {"OPENAI_BASE_URL": server.stdout.readline().strip(), "OPENAI_MODEL": "echo"}
                 os.environ.update(address, OPENAI_API_KEY="none")
                 cache = ResponseCache(Path(folder) / "answers.sqlite")
-                model = OpenAIChatModel(concurrency=CONCURRENCY, initial_backoff=0.05, cache=cache)
+                model = OpenAIChatModel(concurrency=CONCURRENCY, cache=cache)
                 asked = [ChatRequest((Message("user", text),), max_tokens=64) for text in texts]
                 wall, cpu = time.perf_counter(), time.process_time()
                 answers = model.complete(asked)

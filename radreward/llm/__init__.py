@@ -1,20 +1,27 @@
-"""Chat models: requests in, answers out, in the same order; each asked once."""
+"""Chat models: local or behind a server, with a token budget and a cache of responses."""
 
-from radreward.llm.budget import Budget, RequestVolume, estimate_volume, max_token_bound
-from radreward.llm.chat_model import ChatModel, DryRunChatModel
-from radreward.llm.local_model import LocalChatModel
-from radreward.llm.openai_server import OpenAIChatModel
-from radreward.llm.response_cache import ResponseCache, request_key
+from typing import TYPE_CHECKING
+
+from radreward._lazy_imports import lazy_exports
+
+if TYPE_CHECKING:
+    from radreward.llm.budget import Budget, RequestVolume, estimate_volume, max_token_bound
+    from radreward.llm.chat_model import ChatModel, DryRunChatModel
+    from radreward.llm.local_model import LocalChatModel
+    from radreward.llm.openai_server import OpenAIChatModel
+    from radreward.llm.response_cache import ResponseCache, request_key
 
 __all__ = [
-    "ResponseCache",
     "Budget",
     "ChatModel",
+    "DryRunChatModel",
     "LocalChatModel",
     "OpenAIChatModel",
     "RequestVolume",
-    "DryRunChatModel",
+    "ResponseCache",
+    "estimate_volume",
     "max_token_bound",
     "request_key",
-    "estimate_volume",
 ]
+
+__getattr__ = lazy_exports(__name__)

@@ -1,21 +1,23 @@
-"""A limit on tokens that is never passed: what a request may cost is set aside before it is sent."""
+"""Token budget: the maximum cost of a request is reserved before it is sent, so that the limit is never exceeded."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from radreward.types import ChatRequest
+from radreward.llm.messages import ChatRequest
 
 TEMPLATE_TOKENS_PER_MESSAGE = 16
-"""What a chat template may add to a message, in tokens."""
+"""Upper bound of the tokens that a chat template adds per message."""
 
 
 def max_token_bound(request: ChatRequest) -> int:
-    """The most tokens that a request and its answer can take, whatever the tokenizer: a token has a byte at least.
+    """Return an upper bound of the tokens of a request and its response.
 
-    >>> from radreward.types import Message
-    >>> most_tokens(ChatRequest((Message("user", "No edema."),), max_tokens=100))
+    Holds for every tokenizer, because a token has at least one byte.
+
+    >>> from radreward.llm.messages import Message
+    >>> max_token_bound(ChatRequest((Message("user", "No edema."),), max_tokens=100))
     141
     """
     prompt = sum(
@@ -25,42 +27,44 @@ def max_token_bound(request: ChatRequest) -> int:
 
 
 class RequestVolume(NamedTuple):
-    """How much a job asks."""
+    """Size of a job."""
 
     requests: int
-    """That differ: equal ones are asked once."""
+    """Number of distinct requests."""
     characters: int
-    """Of all messages."""
+    """Characters of all messages."""
     max_prompt_tokens: int
-    """Tokens of all messages at most."""
+    """Upper bound of the tokens of all messages."""
     max_completion_tokens: int
-    """Tokens of all answers at most."""
+    """Upper bound of the tokens of all responses."""
 
     def __str__(self) -> str:
         return (
-            f"{self.requests} requests: prompts of {self.characters} characters, at most {self.max_prompt_tokens} tokens (about "
-            f"{self.characters // 4} of English text), and answers of at most {self.max_completion_tokens} tokens."
+            f"{self.requests} requests: {self.characters} characters of prompts, at most {self.max_prompt_tokens} "
+            f"tokens (about {self.characters // 4} for English text), and at most {self.max_completion_tokens} tokens "
+            "of responses."
         )
 
 
 def estimate_volume(requests: Sequence[ChatRequest]) -> RequestVolume:
-    """How much requests ask, before anything is sent.
+    """Return the size of a job before it is sent.
 
-    >>> from radreward.types import Message
-    >>> size([ChatRequest((Message("user", "No edema."),), max_tokens=100)] * 2)
-    Size(requests=1, characters=9, prompts=41, answers=100)
+    >>> from radreward.llm.messages import Message
+    >>> estimate_volume([ChatRequest((Message("user", "No edema."),), max_tokens=100)] * 2)
+    RequestVolume(requests=1, characters=9, max_prompt_tokens=41, max_completion_tokens=100)
     """
-    different = set(requests)
-    answers = sum(request.max_tokens for request in different)
-    characters = sum(len(message.content) for request in different for message in request.messages)
-    return RequestVolume(len(different), characters, sum(map(max_token_bound, different)) - answers, answers)
+    distinct = set(requests)
+    completion_tokens = sum(request.max_tokens for request in distinct)
+    characters = sum(len(message.content) for request in distinct for message in request.messages)
+    prompt_tokens = sum(map(max_token_bound, distinct)) - completion_tokens
+    return RequestVolume(len(distinct), characters, prompt_tokens, completion_tokens)
 
 
 class Budget:
-    """Tokens spent, and tokens set aside for what is under way.
+    """Tokens spent, and tokens reserved for requests in progress.
 
     Args:
-        limit: The most that may be spent; None is without a limit.
+        limit: Maximum number of tokens; None sets no limit.
 
     Raises:
         ValueError: If the limit is negative.
@@ -68,7 +72,7 @@ class Budget:
     >>> budget = Budget(100)
     >>> budget.reserve(80), budget.reserve(80)
     (True, False)
-    >>> budget.settle(reserved=80, spent=15)
+    >>> budget.release(reserved=80, spent=15)
     >>> budget.reserve(80), budget.spent
     (True, 15)
     """
@@ -81,18 +85,18 @@ class Budget:
         self.reserved = 0
 
     def reserve(self, tokens: int) -> bool:
-        """Set tokens aside; False where they are not left."""
+        """Reserve tokens; return False if too few are left."""
         if self.limit is not None and self.spent + self.reserved + tokens > self.limit:
             return False
         self.reserved += tokens
         return True
 
     def release(self, reserved: int, spent: int) -> None:
-        """Give back what was set aside, and count what it came to."""
+        """Replace a reservation by the tokens that were spent."""
         self.reserved -= reserved
         self.spent += spent
 
     def exceeded_message(self, tokens: int) -> str:
-        """The status of a request for which too little is left."""
+        """Return the status of a request for which too few tokens are left."""
         left = (self.limit or 0) - self.spent
-        return f"not sent: the budget is used up ({left} tokens are left, up to {tokens} would be needed)"
+        return f"not sent: the budget is used up ({left} tokens are left, up to {tokens} are required)"

@@ -1,4 +1,4 @@
-"""What every chat model does: each different request is asked once, answers are kept, the order stays."""
+"""Base class of chat models: deduplication, cache, budget, order of responses."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from rich.progress import Progress
 
 from radreward.io.tables import is_valid_utf8
 from radreward.llm.budget import Budget
+from radreward.llm.messages import ChatRequest, ChatResponse
 from radreward.llm.response_cache import ResponseCache, request_key
-from radreward.types import ChatRequest, ChatResponse
 
 ROLES = ("system", "user", "assistant")
 STATUS_OK = "ok"
 
 
 def failed_response(status: str) -> ChatResponse:
-    """An answer that is none, and why."""
+    """Return an empty response with the reason of the failure."""
     return ChatResponse("", "", None, None, status)
 
 
 class ChatModel(ABC):
-    """Answers requests; two abstract members, `identity` and `answer`.
+    """Model that responds to messages. Subclasses define `model_id` and `_generate`.
 
     Args:
-        cache: Where answers are kept and looked up; a job that was interrupted repeats none of them.
-        budget: The most tokens, of requests and answers together, that this object may use; None is without a limit.
-        progress: Show a bar on the standard error.
+        cache: Cache of responses, which lets an interrupted job resume.
+        budget: Maximum number of tokens, of requests and responses together; None sets no limit.
+        progress: Show a progress bar on standard error.
 
     Raises:
         ValueError: If the budget is negative.
@@ -43,50 +43,49 @@ class ChatModel(ABC):
     @property
     @abstractmethod
     def model_id(self) -> str:
-        """Who answers: it is hashed into the keys of the cache, so that another model's answers are not taken."""
+        """Identity of the model in the keys of the cache: responses of another model are not reused."""
 
     @abstractmethod
     def _generate(self, requests: Sequence[ChatRequest], on_response: Callable[[int, ChatResponse], None]) -> None:
-        """Ask requests that all differ, and call `done(index, answer)` for every one of them as soon as it is there.
+        """Send distinct requests, and call `on_response(index, response)` once per request, as soon as possible.
 
-        Called by `complete` with what is not in the cache. An answer that cannot be had is one with a status.
+        Called by `complete` with the requests that are not cached. A failure is a response with a status.
         """
 
     def complete(self, requests: Sequence[ChatRequest]) -> list[ChatResponse]:
-        """Answers in the order and length of the requests.
+        """Return one response per request, in order.
 
-        Equal requests are asked once. An answer that cannot be had is empty, and its `status` says why.
+        Equal requests are sent once. A failed response is empty and has the reason in its `status`.
 
         Raises:
-            ValueError: If a request has settings or roles that do not exist; nothing is sent then.
+            ValueError: If a request has an invalid setting or role; nothing is sent then.
             InputError: If the cache cannot be read or written.
         """
         for index, request in enumerate(requests):
             _validate_request(index, request)
-        identity = self.model_id
-        keys = [request_key(identity, request) for request in requests]
-        found: dict[str, ChatResponse] = {}
+        model_id = self.model_id
+        keys = [request_key(model_id, request) for request in requests]
+        responses: dict[str, ChatResponse] = {}
         missing: dict[str, ChatRequest] = {}
-        for key, request in zip(keys, requests, strict=True):
-            if key not in found and key not in missing:
-                known = self._lookup(request, key)
-                if known is None:
-                    missing[key] = request
-                else:
-                    found[key] = known
-        names = list(missing)
+        for key, request in dict(zip(keys, requests, strict=True)).items():
+            response = self._lookup(request, key)
+            if response is None:
+                missing[key] = request
+            else:
+                responses[key] = response
+        missing_keys = list(missing)
         with Progress(console=Console(stderr=True), disable=not self.progress) as bar:
-            task = bar.add_task("answers", total=len(found) + len(names), completed=len(found))
+            task = bar.add_task("responses", total=len(responses) + len(missing), completed=len(responses))
 
-            def done(index: int, answer: ChatResponse) -> None:
-                found[names[index]] = answer
-                if self.cache is not None and answer.status == STATUS_OK:
-                    self.cache.put(names[index], answer)
+            def on_response(index: int, response: ChatResponse) -> None:
+                responses[missing_keys[index]] = response
+                if self.cache is not None and response.status == STATUS_OK:
+                    self.cache.put(missing_keys[index], response)
                 bar.advance(task)
 
-            if names:
-                self._generate(list(missing.values()), done)
-        return [found[key] for key in keys]
+            if missing:
+                self._generate(list(missing.values()), on_response)
+        return [responses[key] for key in keys]
 
     def _lookup(self, request: ChatRequest, key: str) -> ChatResponse | None:
         for number, message in enumerate(request.messages, 1):
@@ -96,14 +95,14 @@ class ChatModel(ABC):
 
 
 class DryRunChatModel(ChatModel):
-    """Answers nothing: requests can be made, and counted, before there is a model."""
+    """Model that responds to nothing, for counting requests before a model is chosen."""
 
-    model_id = "nobody"
+    model_id = "dry run"
 
     def _generate(self, requests: Sequence[ChatRequest], on_response: Callable[[int, ChatResponse], None]) -> None:
-        """See `ChatModel.answer`."""
+        """See `ChatModel._generate`."""
         for index in range(len(requests)):
-            on_response(index, failed_response("not sent: nobody is to be asked"))
+            on_response(index, failed_response("not sent: dry run"))
 
 
 def _validate_request(index: int, request: ChatRequest) -> None:
@@ -111,9 +110,10 @@ def _validate_request(index: int, request: ChatRequest) -> None:
     roles = [message.role for message in request.messages]
     if not roles or roles[-1] != "user" or not set(roles) <= set(ROLES) or "system" in roles[1:]:
         raise ValueError(
-            f"{where}: Expected turns of {', '.join(ROLES)}, the system's first, the user's last, but got {roles}."
+            f"{where}: Expected turns of {', '.join(ROLES)}, starting with the system's, if any, and ending with the "
+            f"user's, but got {roles}."
         )
-    if any(one == other for one, other in pairwise(roles)):
+    if any(first == second for first, second in pairwise(roles)):
         raise ValueError(f"{where}: Expected turns to alternate but got {roles}.")
     if not 0 <= request.temperature < float("inf"):
         raise ValueError(f"{where}: Expected `temperature` to be >= 0 but got {request.temperature}.")

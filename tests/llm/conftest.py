@@ -13,7 +13,7 @@ from radreward.data.tokenizer import byte_tokenizer
 
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Llama of two layers with random weights, bytes as tokens and a chat template."""
+    """Return the folder of a two-layer Llama with random weights, a byte tokenizer and a chat template."""
     folder = tmp_path_factory.mktemp("tiny-chat")
     torch.manual_seed(0)
     config = LlamaConfig(

@@ -1,4 +1,4 @@
-"""The client against `transformers serve`, a real server, with a tiny model."""
+"""The server chat model against `transformers serve` with a tiny model."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from radreward.llm import LocalChatModel, OpenAIChatModel, ResponseCache
-from radreward.types import ChatRequest, Message
+from radreward.llm.messages import ChatRequest, Message
 
 
-def ask(text: str, max_tokens: int = 12) -> ChatRequest:
+def make_request(text: str, max_tokens: int = 12) -> ChatRequest:
     return ChatRequest((Message("system", "Be brief."), Message("user", text)), max_tokens=max_tokens)
 
 
@@ -69,21 +69,21 @@ def environment(url: str, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("OPENAI_API_KEY", "not-needed")
 
 
-def test_both_engines_answer_alike(tiny_folder: Path, tmp_path: Path) -> None:
-    requests = [ask(f"question {index}", max_tokens=4 + index) for index in range(6)]
-    model = OpenAIChatModel(concurrency=3, cache=ResponseCache(tmp_path / "answers.sqlite"))
+def test_server_and_local_model_give_equal_responses(tiny_folder: Path, tmp_path: Path) -> None:
+    requests = [make_request(f"question {index}", max_tokens=4 + index) for index in range(6)]
+    model = OpenAIChatModel(concurrency=3, cache=ResponseCache(tmp_path / "responses.sqlite"))
     answers = model.complete(requests)
     local = LocalChatModel(str(tiny_folder), batch_size=4).complete(requests)
     assert [answer.status for answer in answers] == ["ok"] * 6
-    for served, own in zip(answers, local, strict=True):
-        # Greedy both, with the same layout; the server may decode bytes that are no character otherwise.
-        assert (served.prompt_tokens, served.finish_reason) == (own.prompt_tokens, own.finish_reason)
-        assert served.text.strip("\ufffd") == own.text.strip("\ufffd")
+    for served, computed in zip(answers, local, strict=True):
+        # Both are greedy with the same template; invalid UTF-8 may be decoded differently.
+        assert (served.prompt_tokens, served.finish_reason) == (computed.prompt_tokens, computed.finish_reason)
+        assert served.text.strip("\ufffd") == computed.text.strip("\ufffd")
     assert model.budget.spent > 0
-    assert OpenAIChatModel(cache=ResponseCache(tmp_path / "answers.sqlite")).complete(requests) == answers
+    assert OpenAIChatModel(cache=ResponseCache(tmp_path / "responses.sqlite")).complete(requests) == answers
 
 
-def test_a_model_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_complete_unknown_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_MODEL", "another")
-    [answer] = OpenAIChatModel(max_attempts=1).complete([ask("a")])
+    [answer] = OpenAIChatModel(max_retries=0).complete([make_request("a")])
     assert answer.status.startswith("refused (400): ")

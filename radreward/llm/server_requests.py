@@ -1,0 +1,274 @@
+"""Sending the requests of one job to an OpenAI-compatible server within a token budget.
+
+The `openai` client retries. This module reserves tokens before each attempt, and stops the job after errors that
+concern every request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import re
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from radreward.llm.budget import Budget, max_token_bound
+from radreward.llm.chat_model import STATUS_OK, failed_response
+from radreward.llm.messages import ChatRequest, ChatResponse
+
+if TYPE_CHECKING:
+    from httpx2 import Request, Response
+    from openai import APIConnectionError, APIStatusError, AsyncOpenAI
+
+URL, MODEL, KEY = "OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY"
+RETRYABLE_STATUS = frozenset({408, 409, 429})
+"""Statuses that the client retries, besides those from 500 on."""
+FATAL_STATUS = {
+    401: f"the server does not accept {KEY}",
+    403: f"the server does not allow this with {KEY}",
+    404: f"the server has no such address or model ({URL}, {MODEL})",
+}
+"""Statuses that would be the same for every request: nothing more is sent after one of them."""
+MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
+"""Request field that limits the length of a response."""
+MAX_TOKENS_FIELDS = get_args(MaxTokensField)
+_UNSUPPORTED = re.compile(
+    r"\b(?:unsupported|unknown|unrecogni[sz]ed|unexpected|extra|not (?:supported|permitted))\b", re.I
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ServerSettings:
+    """Server and limits of a job; address, model and key are never printed, logged or stored."""
+
+    url: str
+    model: str
+    key: str
+    max_tokens_field: MaxTokensField
+    concurrency: int
+    max_retries: int
+    timeout: float
+
+    def redact(self, text: str) -> str:
+        """Return a text without address and key."""
+        return text.replace(self.key, "***").replace(self.url, "***")
+
+
+def is_loopback(url: str) -> bool:
+    """Return True if an address is on this machine.
+
+    >>> is_loopback("http://127.0.0.1:8000/v1"), is_loopback("https://127.0.0.1.example.org/v1")
+    (True, False)
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(slots=True)
+class _Usage:
+    """Reservation and attempts of the request that a worker is sending."""
+
+    bound: int
+    """Maximum number of tokens of one attempt."""
+    reserved: bool = False
+    attempts: int = 0
+
+
+_USAGE: ContextVar[_Usage] = ContextVar("usage")
+"""Usage of the current worker: the HTTP client calls its hooks in the worker's task, once per attempt."""
+
+
+class RequestRunner:
+    """The concurrent workers of one job.
+
+    Args:
+        settings: The server.
+        budget: Tokens that may be spent.
+        requests: Distinct requests.
+        on_response: Called once per request with its index and response.
+    """
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        budget: Budget,
+        requests: Sequence[ChatRequest],
+        on_response: Callable[[int, ChatResponse], None],
+    ) -> None:
+        self.settings, self.budget, self.requests, self.on_response = settings, budget, requests, on_response
+        self._queue = deque(range(len(requests)))
+        self._stop_reason: str | None = None
+        self._failures_in_a_row = 0
+        self._budget_released = asyncio.Condition()
+
+    async def run(self) -> None:
+        """Send all requests."""
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+        http_client = DefaultAsyncHttpxClient(
+            follow_redirects=False,  # a redirect or a proxy could lead reports to another machine
+            trust_env=not is_loopback(self.settings.url),
+            event_hooks={"request": [self._before_attempt], "response": [self._after_attempt]},
+        )
+        async with AsyncOpenAI(
+            base_url=self.settings.url,
+            api_key=self.settings.key,
+            timeout=self.settings.timeout,
+            max_retries=self.settings.max_retries,
+            http_client=http_client,
+        ) as client:
+            workers = min(self.settings.concurrency, len(self.requests))
+            await asyncio.gather(*(self._work(client) for _ in range(workers)))
+
+    async def _work(self, client: AsyncOpenAI) -> None:
+        while self._queue:
+            index = self._queue.popleft()
+            self.on_response(index, await self._complete(client, self.requests[index]))
+
+    async def _complete(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
+        import openai
+
+        usage = _Usage(max_token_bound(request))
+        _USAGE.set(usage)
+        messages: Any = [{"role": role, "content": content} for role, content in request.messages]
+        limit: Any = {self.settings.max_tokens_field: request.max_tokens}
+        try:
+            reply = await client.chat.completions.with_raw_response.create(
+                model=self.settings.model,
+                messages=messages,
+                temperature=request.temperature,
+                top_p=request.top_p,
+                seed=request.seed,
+                **limit,
+            )
+        except openai.APIStatusError as error:
+            if error.status_code in RETRYABLE_STATUS or error.status_code >= 500:
+                return self._failure(usage, f"the server returned {error.status_code}")
+            return self._refusal(error)
+        except openai.APITimeoutError:
+            return self._failure(usage, f"it took longer than {self.settings.timeout:g} s")
+        except openai.APIConnectionError as error:
+            return self._failure(usage, _connection_failure(error))
+        except openai.OpenAIError as error:  # from `_before_attempt`
+            return failed_response(str(error))
+        finally:
+            await self._release(usage, usage.bound)
+        self._failures_in_a_row = 0
+        return parse_response(reply.content)
+
+    async def _before_attempt(self, _: Request) -> None:
+        """Reserve the tokens of an attempt, after waiting for other requests if they have reserved too many.
+
+        Raises:
+            OpenAIError: If the attempt must not be made; the client passes it on without a retry.
+        """
+        from openai import OpenAIError
+
+        usage = _USAGE.get()
+        await self._release(usage, usage.bound)  # the attempt before this one failed at an unknown cost
+        async with self._budget_released:
+            while not self._stop_reason and not self.budget.reserve(usage.bound):
+                if not self.budget.reserved:
+                    raise OpenAIError(self.budget.exceeded_message(usage.bound))
+                await self._budget_released.wait()
+        if self._stop_reason:
+            raise OpenAIError(f"not sent: {self._stop_reason}")
+        usage.reserved = True
+        usage.attempts += 1
+
+    async def _after_attempt(self, response: Response) -> None:
+        """Count the tokens of an attempt.
+
+        Raises:
+            DecodingError: If the reply is not a chat completion; the client retries.
+        """
+        from httpx2 import DecodingError
+
+        await response.aread()
+        usage, spent = _USAGE.get(), 0
+        if response.is_success:
+            try:
+                parsed = parse_response(response.content)
+            except ValueError as error:
+                raise DecodingError(str(error), request=response.request) from error
+            counts = parsed.prompt_tokens, parsed.completion_tokens
+            spent = usage.bound if None in counts else sum(count or 0 for count in counts)
+        await self._release(usage, spent)
+
+    async def _release(self, usage: _Usage, spent: int) -> None:
+        if usage.reserved:
+            usage.reserved = False
+            self.budget.release(usage.bound, spent)
+            async with self._budget_released:
+                self._budget_released.notify_all()
+
+    def _failure(self, usage: _Usage, reason: str) -> ChatResponse:
+        self._failures_in_a_row += 1
+        if self._failures_in_a_row >= self.settings.concurrency and not self._stop_reason:
+            self._stop_reason = f"{self._failures_in_a_row} requests in a row had no answer, the last because {reason}"
+        return failed_response(f"no answer after {usage.attempts} attempts: {reason}")
+
+    def _refusal(self, error: APIStatusError) -> ChatResponse:
+        code, field = error.status_code, self.settings.max_tokens_field
+        message = str(error.body.get("message") if isinstance(error.body, dict) else error.body)
+        if code in FATAL_STATUS:
+            reason = self._stop_reason = FATAL_STATUS[code]
+        elif code in (400, 422) and re.search(rf"\b{field}\b", message) and _UNSUPPORTED.search(message):
+            other = next(name for name in MAX_TOKENS_FIELDS if name != field)
+            reason = self._stop_reason = f"the server does not accept {field}; set max_tokens_field to {other}"
+        else:
+            reason = self.settings.redact(" ".join(message.split())[:200])
+        return failed_response(f"refused ({code}): {reason}")
+
+
+def _connection_failure(error: APIConnectionError) -> str:
+    from httpx2 import DecodingError
+
+    cause = error.__cause__
+    if isinstance(cause, DecodingError):
+        return f"the reply is not a chat completion ({cause})"
+    return f"the connection failed ({type(cause).__name__})"
+
+
+def parse_response(reply: bytes) -> ChatResponse:
+    """Parse the body of a reply.
+
+    Raises:
+        ValueError: If it is not JSON, or not a chat completion with a text.
+
+    >>> parse_response(b'{"choices": [{"message": {"content": "Yes."}, "finish_reason": "stop"}]}')
+    ChatResponse(text='Yes.', finish_reason='stop', prompt_tokens=None, completion_tokens=None, status='ok')
+    """
+    try:
+        value = json.loads(reply)
+        choice = value["choices"][0]
+        text, finish_reason, usage = choice["message"]["content"], choice.get("finish_reason"), value.get("usage")
+    except RecursionError as error:
+        raise ValueError("JSON nested too deep") from error
+    except UnicodeDecodeError as error:
+        raise ValueError("expected UTF-8") from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"expected JSON: {error}") from error
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise ValueError("expected a chat completion") from error
+    if text is not None and not isinstance(text, str):
+        raise ValueError("expected a text as content")
+    usage = usage if isinstance(usage, dict) else {}
+    prompt_tokens, completion_tokens = (_token_count(usage.get(f"{name}_tokens")) for name in ("prompt", "completion"))
+    finish_reason = finish_reason if isinstance(finish_reason, str) else ""
+    status = STATUS_OK if text else f"no text ({finish_reason or 'no reason given'})"
+    # Unpaired surrogates are valid JSON but cannot be written to a file: replace them.
+    text = (text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return ChatResponse(text, finish_reason, prompt_tokens, completion_tokens, status)
+
+
+def _token_count(value: object) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
