@@ -37,7 +37,8 @@ def run(
         on_too_long: Reject a report over the model's limit, or truncate it; its status says so.
     """
     with suppress_library_warnings(), user_errors():
-        from radreward.data.records import file_fingerprint, read_groups
+        from radreward.data.records import read_groups
+        from radreward.io.artifacts import file_fingerprint
         from radreward.scorers import load
         from radreward.scorers.base import SCORED_STATUSES
 
@@ -64,7 +65,8 @@ def run(
             raise InputError(f"{data}: Expected at least one candidate that can be scored but got none{reason}.")
         import torch
 
-        from radreward.modules import ScoredCandidates, render_metric_table, total_agreement, write_json
+        from radreward.io.artifacts import write_json
+        from radreward.modules import ScoredCandidates, render_metric_table, total_agreement
         from radreward.modules.agreement_metrics import reward_agreement
 
         errors = torch.stack([judged_by.to_tensor(rows[index][2].errors or {}) for index in scored])

@@ -24,7 +24,15 @@ from radreward.criteria import criteria_config
 from radreward.data.collators.reward import RewardCollator
 from radreward.data.datamodule import BaseDataModule, PairedReportDataModule
 from radreward.errors import InputError
-from radreward.modules import BaseModule, MetricTable, PlainTextProgress, ProgressBar, RunFolder, log_hparams
+from radreward.modules import (
+    BaseModule,
+    MetricTable,
+    PlainTextProgress,
+    ProgressBar,
+    RunFolder,
+    checkpoint_callbacks,
+    log_hparams,
+)
 from radreward.scorers import resolve
 
 DESCRIPTION = """Train a model: a reward model, unless `model` names another module.
@@ -186,7 +194,7 @@ class TrainingCLI(LightningCLI):
             settings["enable_progress_bar"] = console.is_terminal or console.is_jupyter
             callbacks.append(ProgressBar() if settings["enable_progress_bar"] else PlainTextProgress(folder.folder))
         settings["callbacks"] = [
-            *folder.callbacks(self.model.monitor, self.config.checkpoint_every, self.config.early_stop),
+            *checkpoint_callbacks(folder, self.model.monitor, self.config.checkpoint_every, self.config.early_stop),
             *callbacks,
         ]
         if settings["logger"] is None or settings["logger"] is True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,28 +18,28 @@ from radreward.criteria import Criteria
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
-    from radreward.modules import Agreement  # all that trains comes with it
+    from radreward.modules import MetricTable  # not at run time, because it imports torch
 
 CONFIG_FILE, DATA_FILE, METRICS_FILE, VALIDATION_FILE = "config.yaml", "data.json", "metrics.json", "validation.parquet"
 MODEL_CONFIG_FILES = ("model/config.json", "model/green.json", "model/radreason.json")
-"""What `fit` leaves in the folder of a run, see `radreward.modules.run_folder`; its model has one of these settings."""
+"""Settings of the model in the folder of a run, see `radreward.modules.run_folder`; one of these exists."""
 
 FlatSettings = Mapping[str, str]
-"""Dotted key, as given to `fit`, to the value as text."""
+"""Dotted key of `fit` → value as text."""
 
 SEED_KEY = "seed_everything"
-_IGNORED_SETTINGS = (SEED_KEY, "run", "ckpt_path", "overwrite", "checkpoint_every", "trainer.enable_progress_bar")
-"""Where a run is kept, and what it shows, changes nothing in it; seeds are what one averages over."""
+_IGNORED_SETTINGS = (SEED_KEY, "run_dir", "ckpt_path", "overwrite", "checkpoint_every", "trainer.enable_progress_bar")
+"""Settings in which runs of one group may differ, because they do not change the results, and the seed."""
 
 
 class ValidationPredictions(NamedTuple):
-    """Every validated candidate, in the order of references and candidates.
+    """All validated candidates, sorted by reference and candidate.
 
     Attributes:
         group: (n,) id of the reference.
-        candidate: (n,) place among the candidates of its reference.
-        rewards: (n, N) float64; NaN where a model wrote what cannot be read.
-        errors: (n, N) float64, known.
+        candidate: (n,) index among the candidates of the reference.
+        rewards: (n, N) float64; NaN if an answer could not be parsed.
+        errors: (n, N) float64 reference errors.
     """
 
     group: NDArray[np.str_]
@@ -47,18 +48,19 @@ class ValidationPredictions(NamedTuple):
     errors: NDArray[np.float64]
 
 
-class FinishedRun(NamedTuple):
-    """One finished run.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedRun:
+    """A finished run.
 
     Attributes:
-        folder: Where it lies.
-        model: The settings of its model.
-        seed: What it was seeded with.
-        settings: All others, without what does not change a run.
-        params: What a study chose for it, without the seed; empty for a run of its own.
-        criteria: What is judged.
-        agreement: Figures by criterion and in total.
-        validated: What they were computed from.
+        folder: Folder of the run.
+        model_config: Settings file of its model.
+        seed: Seed as text.
+        settings: All other settings that change the results.
+        params: Parameters chosen by a study, without the seed; empty for a run outside a study.
+        criteria: Criteria of the model.
+        agreement: Metrics by criterion and in total.
+        validation: Predictions behind the metrics.
     """
 
     folder: Path
@@ -67,121 +69,121 @@ class FinishedRun(NamedTuple):
     settings: FlatSettings
     params: FlatSettings
     criteria: Criteria
-    agreement: Agreement
+    agreement: MetricTable
     validation: ValidationPredictions
 
 
 def find_runs(paths: Sequence[Path]) -> tuple[list[FinishedRun], list[str]]:
-    """Runs, and the finished trials of studies, in the order given; and what was left out of studies, with reasons.
+    """Return runs and the finished trials of studies, in the given order, and the skipped trials with reasons.
 
     Raises:
-        InputError: If a folder holds neither, a run is not finished, or one is given twice; names it.
+        InputError: If a folder is neither run nor study, a run is not finished, or a run is given twice.
     """
     runs: list[FinishedRun] = []
-    left_out: list[str] = []
+    skipped: list[str] = []
     for path in paths:
         if (path / "trials").is_dir():
-            found, unfinished = _read_study(path)
-            runs += found
-            left_out += unfinished
+            trials, unfinished = _read_study(path)
+            runs += trials
+            skipped += unfinished
         else:
             runs.append(read_run(path))
-    seen: dict[Path, Path] = {}
+    seen: set[Path] = set()
     for run in runs:
-        place = run.folder.resolve()
-        if place in seen:
-            raise InputError(f"{run.folder}: is given twice.")
-        seen[place] = run.folder
-    return runs, left_out
+        if (folder := run.folder.resolve()) in seen:
+            raise InputError(f"{run.folder}: Expected different runs but got this one twice.")
+        seen.add(folder)
+    return runs, skipped
 
 
 def read_run(path: Path) -> FinishedRun:
     """Read the folder of a run.
 
     Raises:
-        InputError: If it is none, or the run is not finished, or a file in it is broken; names it.
+        InputError: If the folder is no run, the run is not finished, or a file is invalid.
     """
     if not (path / CONFIG_FILE).is_file():
-        what = "there is none" if not path.exists() else f"it has no {CONFIG_FILE}"
-        raise InputError(f"{path}: Expected the folder of a run or of a study but {what}.")
+        problem = f"it has no {CONFIG_FILE}" if path.exists() else "it does not exist"
+        raise InputError(f"{path}: Expected the folder of a run or a study but {problem}.")
     if not (path / METRICS_FILE).is_file():
         raise InputError(
-            f"{path}: the run is not finished, it has no {METRICS_FILE}; "
+            f"{path}: Expected a finished run but it has no {METRICS_FILE}; "
             "finish it with `radreward fit ... --ckpt_path=last`."
         )
-    model = next((path / name for name in MODEL_CONFIG_FILES if (path / name).is_file()), path / MODEL_CONFIG_FILES[0])
-    for file in (path / VALIDATION_FILE, model, path / DATA_FILE):
+    model_config = next(
+        (path / name for name in MODEL_CONFIG_FILES if (path / name).is_file()), path / MODEL_CONFIG_FILES[0]
+    )
+    for file in (path / VALIDATION_FILE, model_config, path / DATA_FILE):
         if not file.is_file():
-            raise InputError(
-                f"{path}: Expected a finished run of a model that judges by criteria but it has no "
-                f"{file.relative_to(path)}."
-            )
-    config, fingerprint, trial = _read_yaml(path / CONFIG_FILE), _read_json(path / DATA_FILE), path / "trial.json"
-    criteria = _read_criteria(model)
-    settings = dict(_flatten_config(config, fingerprint))
+            name = file.relative_to(path)
+            raise InputError(f"{path}: Expected a finished run of a model with criteria but it has no {name}.")
+    trial = path / "trial.json"
+    criteria = _read_criteria(model_config)
+    settings = dict(_flatten_config(_read_yaml(path / CONFIG_FILE), _read_json(path / DATA_FILE)))
     params = _read_json(trial).get("params", {}) if trial.is_file() else {}
     return FinishedRun(
-        path,
-        model,
-        settings.get(SEED_KEY, ""),
-        {key: value for key, value in settings.items() if key not in _IGNORED_SETTINGS},
-        {str(key): _to_text(value) for key, value in params.items() if key != SEED_KEY},
-        criteria,
-        _read_agreement(path / METRICS_FILE, criteria),
-        read_validation_predictions(path / VALIDATION_FILE, criteria),
+        folder=path,
+        model_config=model_config,
+        seed=settings.get(SEED_KEY, ""),
+        settings={key: value for key, value in settings.items() if key not in _IGNORED_SETTINGS},
+        params={str(key): _to_text(value) for key, value in params.items() if key != SEED_KEY},
+        criteria=criteria,
+        agreement=_read_agreement(path / METRICS_FILE, criteria),
+        validation=read_validation_predictions(path / VALIDATION_FILE, criteria),
     )
 
 
 def _read_study(path: Path) -> tuple[list[FinishedRun], list[str]]:
-    """Trials in the order of their numbers."""
+    """Return the finished trials in the order of their numbers, and the other trials with their states."""
     folders = sorted((path / "trials").glob("*/"), key=lambda folder: (len(folder.name), folder.name))
-    runs, left_out = [], []
+    runs, skipped = [], []
     for folder in folders:
         record = folder / "trial.json"
         state = _read_json(record).get("state") if record.is_file() else "not finished"
         if state == "complete":
             runs.append(read_run(folder))
         else:
-            left_out.append(f"{folder}: {state}")
+            skipped.append(f"{folder}: {state}")
     if not runs:
-        told = f"; {left_out[0]}" if left_out else ""
-        raise InputError(f"{path}: Expected a study with finished trials but none of {len(folders)} is{told}.")
-    return runs, left_out
+        first = f"; {skipped[0]}" if skipped else ""
+        raise InputError(
+            f"{path}: Expected a study with finished trials but none of {len(folders)} is finished{first}."
+        )
+    return runs, skipped
 
 
 def read_validation_predictions(path: Path, criteria: Criteria) -> ValidationPredictions:
     """Read `validation.parquet` of a run.
 
     Raises:
-        InputError: If it cannot be read, a column is missing, a value is not finite, or a candidate is there twice.
+        InputError: If the file cannot be read, a column is missing, a value is not finite, or a candidate occurs twice.
     """
-    names = ["group", "candidate", *(f"{kind}/{tag}" for kind in ("reward", "errors") for tag in criteria.tags)]
+    reward_names, error_names = ([f"{kind}/{tag}" for tag in criteria.tags] for kind in ("reward", "errors"))
+    names = ["group", "candidate", *reward_names, *error_names]
     try:
         table = pq.read_table(path)
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"{path}: Expected Parquet but it cannot be read ({error}).") from error
     if missing := [name for name in names if name not in table.column_names]:
-        raise InputError(f"{path}: Expected the column {missing[0]!r} but there is none.")
-    table = table.select(names).sort_by([("group", "ascending"), ("candidate", "ascending")])
-    group = np.array(table["group"].to_pylist(), dtype=np.str_)
-    candidate = table["candidate"].to_numpy()
-    if not len(group):
-        raise InputError(f"{path}: Expected validated candidates but there is none.")
-    same = (group[1:] == group[:-1]) & (candidate[1:] == candidate[:-1])
-    if same.any():
-        at = int(same.argmax())
-        raise InputError(f"{path}: candidate {candidate[at]} of reference {str(group[at])!r} is there twice.")
-    rewards, errors = (
-        np.stack([table[f"{kind}/{tag}"].to_numpy().astype(np.float64) for tag in criteria.tags], 1)
-        for kind in ("reward", "errors")
+        raise InputError(f"{path}: Expected the column {missing[0]!r} but it is missing.")
+    if not len(table):
+        raise InputError(f"{path}: Expected validated candidates but the file has none.")
+    frame = table.select(names).to_pandas().sort_values(["group", "candidate"])
+    predictions = ValidationPredictions(
+        frame["group"].to_numpy(dtype=np.str_),
+        frame["candidate"].to_numpy(dtype=np.int64),
+        frame[reward_names].to_numpy(dtype=np.float64),
+        frame[error_names].to_numpy(dtype=np.float64),
     )
-    broken = (np.isinf(rewards) | ~np.isfinite(errors)).any(1)
-    if broken.any():
-        at = int(broken.argmax())
-        raise InputError(
-            f"{path}: candidate {candidate[at]} of reference {str(group[at])!r} has a value that is no number."
-        )
-    return ValidationPredictions(group, candidate, rewards, errors)
+    not_finite = (np.isinf(predictions.rewards) | ~np.isfinite(predictions.errors)).any(1)
+    for rows, problem in (
+        (frame.duplicated(["group", "candidate"]).to_numpy(), "occurs twice"),
+        (not_finite, "has a value that is not finite"),
+    ):
+        if rows.any():
+            candidate, group = predictions.candidate[rows][0], str(predictions.group[rows][0])
+            raise InputError(f"{path}: candidate {candidate} of reference {group!r} {problem}.")
+    return predictions
 
 
 def _read_criteria(path: Path) -> Criteria:
@@ -191,31 +193,34 @@ def _read_criteria(path: Path) -> Criteria:
         raise InputError(f"{path}: {error}") from error
 
 
-def _read_agreement(path: Path, criteria: Criteria) -> Agreement:
-    found = _read_json(path).get("agreement")
-    names = {*criteria.tags, "total"}
-    if not isinstance(found, dict) or set(found) != names or not all(isinstance(row, dict) for row in found.values()):
+def _read_agreement(path: Path, criteria: Criteria) -> MetricTable:
+    agreement = _read_json(path).get("agreement")
+    if (
+        not isinstance(agreement, dict)
+        or set(agreement) != {*criteria.tags, "total"}
+        or not all(isinstance(row, dict) for row in agreement.values())
+    ):
         raise InputError(f"{path}: Expected `agreement` by criterion and in total.")
-    return found
+    return agreement
 
 
-def _flatten_config(config: Mapping[str, Any], fingerprint: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Settings by the key under which `fit` takes them; of files that were read, their content by its fingerprint."""
+def _flatten_config(config: Mapping[str, Any], fingerprints: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield settings by their key of `fit`; data files are identified by their fingerprint."""
     for key, value in _flatten(config, ""):
-        known = fingerprint.get(value) if key in ("data.records", "data.validation") else None
-        yield key, f"{Path(value).name}@{str(known)[:8]}" if known else value
+        fingerprint = fingerprints.get(value) if key in ("data.records", "data.validation") else None
+        yield key, f"{Path(value).name}@{str(fingerprint)[:8]}" if fingerprint else value
 
 
 def _flatten(value: Any, key: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping) and value:
         for name, entry in value.items():
             if name == "init_args" and not entry:
-                continue  # of a class that takes none
-            short = key if name in ("class_path", "init_args") else f"{key}.{name}".removeprefix(".")
-            yield from _flatten(entry, short)
+                continue  # a class without arguments
+            child = key if name in ("class_path", "init_args") else f"{key}.{name}".removeprefix(".")
+            yield from _flatten(entry, child)
     elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
-        for place, entry in enumerate(value):
-            yield from _flatten(entry, f"{key}.{place}")
+        for index, entry in enumerate(value):
+            yield from _flatten(entry, f"{key}.{index}")
     else:
         yield key, _to_text(value)
 
@@ -226,19 +231,19 @@ def _to_text(value: Any) -> str:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: Expected JSON but it cannot be read ({error}).") from error
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: Expected values by name but got {type(found).__name__}.")
-    return found
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: Expected a JSON object but got {type(value).__name__}.")
+    return value
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        value = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: Expected YAML but it cannot be read.") from error
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: Expected settings by name but got {type(found).__name__}.")
-    return found
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: Expected a YAML mapping but got {type(value).__name__}.")
+    return value

@@ -1,42 +1,33 @@
-"""LightningModules, siblings under one base, and what a run leaves behind."""
+"""LightningModules that serve any paper, and the folder of a training run."""
 
-from radreward.modules.agreement_metrics import (
-    Agreement,
-    ScoredCandidates,
-    render_metric_table,
-    reward_agreement,
-    total_agreement,
-)
-from radreward.modules.base import AdamWConfig, BaseModule, MetricTable
-from radreward.modules.export import export, require_reward_collator
+from radreward.modules.agreement_metrics import render_metric_table, reward_agreement, total_agreement
+from radreward.modules.base import BaseModule, MetricTable
+from radreward.modules.checkpoints import checkpoint_callbacks
 from radreward.modules.grpo import GRPOModule
+from radreward.modules.optimizer import AdamWConfig
+from radreward.modules.predictions import ScoredCandidates
 from radreward.modules.progress import PlainTextProgress, ProgressBar
 from radreward.modules.reward import RewardModule
-from radreward.modules.rollout_logging import RolloutConfig
-from radreward.modules.run_folder import RunFolder, write_json
+from radreward.modules.rollouts import RolloutConfig
+from radreward.modules.run_folder import RunFolder
 from radreward.modules.sft import SFTModule
 from radreward.modules.tensorboard import log_hparams
-from radreward.systems.ratescore.taggers.module import TaggerModule
 
 __all__ = [
-    "Agreement",
-    "SFTModule",
-    "BaseModule",
-    "TaggerModule",
-    "MetricTable",
-    "ScoredCandidates",
     "AdamWConfig",
+    "BaseModule",
     "GRPOModule",
-    "ProgressBar",
+    "MetricTable",
     "PlainTextProgress",
+    "ProgressBar",
     "RewardModule",
     "RolloutConfig",
     "RunFolder",
-    "reward_agreement",
-    "total_agreement",
-    "require_reward_collator",
-    "export",
+    "SFTModule",
+    "ScoredCandidates",
+    "checkpoint_callbacks",
     "log_hparams",
     "render_metric_table",
-    "write_json",
+    "reward_agreement",
+    "total_agreement",
 ]

@@ -1,10 +1,9 @@
-"""How well rewards and counts agree with known errors: numbers for a file, and a table for people."""
+"""Agreement of rewards and predicted counts with known errors, and its table for the terminal."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from rich.box import SIMPLE_HEAD
@@ -13,63 +12,55 @@ from torch import Tensor
 
 from radreward.criteria import Criteria
 from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, SpearmanRho
+from radreward.metrics.functional import count_concordant_pairs, kendall_tau_b, spearman
 from radreward.models import Calibration
 from radreward.modules.base import MetricTable
+from radreward.modules.predictions import PredictedCounts, ScoredCandidates
 
 METRIC_TITLES = {
     "tau_b": "τ-b",
-    "tau_b_limit": "most",
+    "max_tau_b": "max",
     "spearman": "ρ",
     "pair_accuracy": "pairs",
     "count_tau_b": "counts",
     "count_mae": "MAE",
 }
-"""τ-b, and what a perfect ranking would have; Spearman's ρ; pairs of one reference ordered right; τ-b of the counts,
-rounded to whole errors; their absolute error."""
-
-Agreement = dict[str, dict[str, float | None]]
-"""Per criterion and for "total", the measures; None where one is not defined, as for a criterion that never varies."""
+"""Kendall's τ-b and its maximum, Spearman's ρ, share of correctly ordered pairs within a group, τ-b of rounded counts,
+mean absolute error of counts."""
 
 
-class ScoredCandidates(NamedTuple):
-    """Candidates whose errors are known."""
-
-    rewards: Tensor
-    """(n, N)."""
-    errors: Tensor
-    """(n, N)."""
-    group: Tensor
-    """(n,) int64: which reference."""
-
-
-def reward_agreement(criteria: Criteria, candidates: ScoredCandidates, counts: Tensor | None) -> Agreement:
-    """τ-b, its limit, Spearman's ρ, the share of pairs ordered right and the absolute error of counts.
+def reward_agreement(criteria: Criteria, candidates: ScoredCandidates, counts: Tensor | None) -> MetricTable:
+    """Return rank correlations, pair accuracy and count errors, per criterion and in total.
 
     Args:
-        criteria: What is judged. Rewards and quality are added over them for the total, counts as they are.
-        judged: Rewards and known errors.
-        counts: (n, N) expected errors, if there are any.
+        criteria: N criteria. The total adds rewards and quality over criteria; counts are added unweighted.
+        candidates: Rewards and target errors of n candidates.
+        counts: (n, N) expected errors; None if unavailable.
+
+    Returns:
+        Per criterion and for "total": tau_b, max_tau_b, spearman, pair_accuracy and, with `counts`, count_tau_b and
+        count_mae; None if a metric is undefined.
     """
     tags, quality = criteria.tags, criteria.quality(candidates.errors)
     columns = _ranking_metrics(tags, candidates.rewards, quality, candidates.group)
     if counts is not None:
-        whole, error = KendallTauB(tags), CountError(tags)
-        whole.update(criteria.quality(counts.round()), quality)
-        columns["count_tau_b"] = whole.compute()
+        rounded, error = KendallTauB(tags), CountError(tags)
+        rounded.update(criteria.quality(counts.round()), quality)
+        columns["count_tau_b"] = rounded.compute()
         error.update(counts, candidates.errors)
-        found = error.compute()
-        columns["count_mae"] = {tag: found[f"{tag}/mae"] for tag in (*tags, "total")}
+        errors = error.compute()
+        columns["count_mae"] = {tag: errors[f"{tag}/mae"] for tag in (*tags, "total")}
     return _by_row(columns)
 
 
-def total_agreement(criteria: Criteria, totals: Tensor, errors: Tensor, group: Tensor) -> Agreement:
-    """As `agreement`, of a score without parts.
+def total_agreement(criteria: Criteria, totals: Tensor, errors: Tensor, group: Tensor) -> MetricTable:
+    """Return the metrics of `reward_agreement` for a score without sub-scores; the only row is "total".
 
     Args:
-        criteria: What the errors are stated by.
+        criteria: N criteria of the errors.
         totals: (n,) scores, higher is better.
-        errors: (n, N) known errors.
-        group: (n,) int64: which reference.
+        errors: (n, N) target errors.
+        group: (n,) int64 index of the reference.
     """
     return _by_row(_ranking_metrics((), totals, criteria.total_quality(criteria.quality(errors)), group))
 
@@ -77,33 +68,35 @@ def total_agreement(criteria: Criteria, totals: Tensor, errors: Tensor, group: T
 def _ranking_metrics(
     tags: Sequence[str], scores: Tensor, quality: Tensor, group: Tensor
 ) -> dict[str, dict[str, Tensor]]:
-    """Measures of order, by tag and in total: (n, N) scores and quality, or (n,) totals where there are no tags."""
-    tau, spearman, pairs = KendallTauB(tags), SpearmanRho(tags), PairwiseAccuracy(tags)
+    """Return ranking metrics per tag and in total, of (n, N) scores and quality, or of (n,) totals without tags."""
+    tau, rho, pairs = KendallTauB(tags), SpearmanRho(tags), PairwiseAccuracy(tags)
     tau.update(scores, quality)
-    spearman.update(scores, quality)
+    rho.update(scores, quality)
     pairs.update(scores, quality, group)
-    known, _ = tau._with_total(quality, quality)
-    limits = {name: max_tau_b(column) for name, column in zip(tau.names, known.T, strict=True)}
+    target = quality.double().reshape(len(quality), -1)
+    if tags:
+        target = torch.cat([target, target.sum(1, keepdim=True)], 1)
+    limits = {name: max_tau_b(column) for name, column in zip(tau.names, target.T, strict=True)}
     return {
         "tau_b": tau.compute(),
-        "tau_b_limit": limits,
-        "spearman": spearman.compute(),
+        "max_tau_b": limits,
+        "spearman": rho.compute(),
         "pair_accuracy": pairs.compute(),
     }
 
 
-def _by_row(columns: dict[str, dict[str, Tensor]]) -> Agreement:
-    """Measures by name and row to rows by name and measure."""
+def _by_row(columns: dict[str, dict[str, Tensor]]) -> MetricTable:
+    """Turn metrics → rows into rows → metrics."""
     rows = columns["tau_b"]
     return {row: {name: _rounded_or_none(values[row]) for name, values in columns.items()} for row in rows}
 
 
 def max_tau_b(target: Tensor) -> Tensor:
-    """√(1 - tied pairs / pairs), the highest τ-b with `known` (n,) that values without ties can have.
+    """Return √(1 - tied pairs / pairs), the highest τ-b with `target` (n,) of values without ties.
 
-    Rewards are never equal where errors often are: most candidates have no error of a rare kind.
+    Rewards have no ties but targets do: most candidates have no error of a rare kind.
 
-    >>> tau_b_limit(torch.tensor([0.0, 0.0, 0.0, -1.0]))
+    >>> max_tau_b(torch.tensor([0.0, 0.0, 0.0, -1.0]))
     tensor(0.7071, dtype=torch.float64)
     """
     ties: Tensor = torch.unique(target, return_counts=True)[1].double()
@@ -112,34 +105,82 @@ def max_tau_b(target: Tensor) -> Tensor:
 
 
 def cross_fitted_counts(candidates: ScoredCandidates) -> Tensor | None:
-    """(n, N) counts of each half of the references, calibrated on the other; None with fewer than two references."""
+    """Return (n, N) counts per half of the references, calibrated on the other half; None for fewer than two groups."""
     half = candidates.group % 2
     if half.min() == half.max():
         return None
     counts = torch.empty_like(candidates.errors)
     for fold in (0, 1):
-        other = half != fold
-        counts[~other] = Calibration.fit(candidates.rewards[other], candidates.errors[other]).predict_counts(
-            candidates.rewards[~other]
-        )
+        fit = half != fold
+        calibration = Calibration.fit(candidates.rewards[fit], candidates.errors[fit])
+        counts[~fit] = calibration.predict_counts(candidates.rewards[~fit])
     return counts
 
 
+def predicted_count_agreement(criteria: Criteria, predicted: PredictedCounts) -> MetricTable:
+    """Return rank correlations, pair accuracy, absolute error and exact accuracy, per criterion and in total.
+
+    A missing count (NaN) is not exact and orders no pair correctly; correlations and errors use the other counts. The
+    total is the weighted sum over criteria, defined only if every criterion is; its accuracy is the mean over criteria.
+
+    Args:
+        criteria: N criteria.
+        predicted: Counts of these criteria.
+
+    Returns:
+        Per criterion and for "total": tau_b, spearman, pair_accuracy, count_mae, accuracy and parsed, the share of
+        counts that were parsed; None if a metric is undefined.
+
+    >>> from radreward.criteria import Criterion
+    >>> criteria = Criteria("one", [Criterion("omission", "Left out.")])
+    >>> counts, target = torch.tensor([[0.0], [2.0], [torch.nan]]), torch.tensor([[0.0], [1.0], [1.0]])
+    >>> predicted_count_agreement(criteria, PredictedCounts(counts, target, ("a", "a", "a")))["total"]["pair_accuracy"]
+    0.5
+    """
+    counts, target, group = predicted.counts, predicted.target, predicted.group
+    exact = (counts.round() == target).float()
+    columns = {tag: (counts[:, j], target[:, j], exact[:, j]) for j, tag in enumerate(criteria.tags)}
+    totals = [criteria.total_quality(criteria.quality(part)) for part in (counts, target)]
+    columns["total"] = (totals[0], totals[1], exact.mean(1))
+    return {name: _count_metrics(*column, group) for name, column in columns.items()}
+
+
+def _count_metrics(values: Tensor, target: Tensor, exact: Tensor, group: Tensor) -> dict[str, float | None]:
+    parsed = ~values.isnan()
+    parsed_values, parsed_target = values[parsed], target[parsed]
+    concordant, comparable = count_concordant_pairs(values.unsqueeze(1), target.unsqueeze(1), group)
+    metrics = {
+        "tau_b": kendall_tau_b(parsed_values, parsed_target),
+        "spearman": spearman(parsed_values, parsed_target),
+        "pair_accuracy": concordant / comparable,
+        "count_mae": (parsed_values - parsed_target).abs().mean(),
+        "accuracy": exact.mean(),
+        "parsed": parsed.float().mean(),
+    }
+    return {name: _rounded_or_none(value) for name, value in metrics.items()}
+
+
 def render_metric_table(metrics: MetricTable, title: str, row_label: str = "criterion") -> Table:
-    """The numbers as a table, the total last; `row` says what a row is."""
-    shown = Table(
+    """Return a table for the terminal, the total last.
+
+    Args:
+        metrics: Rows of metrics.
+        title: Title of the table.
+        row_label: Title of the first column.
+    """
+    table = Table(
         title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True
     )
-    shown.add_column(row_label, no_wrap=True)
+    table.add_column(row_label, no_wrap=True)
     names = list(metrics["total"])
     for name in names:
-        shown.add_column(METRIC_TITLES.get(name, name), justify="right")
+        table.add_column(METRIC_TITLES.get(name, name), justify="right")
     for tag, values in metrics.items():
         if tag == "total":
-            shown.add_section()
+            table.add_section()
         cells = (values[name] for name in names)
-        shown.add_row(tag.replace("_", " "), *("–" if cell is None else f"{cell:.2f}" for cell in cells))
-    return shown
+        table.add_row(tag.replace("_", " "), *("–" if cell is None else f"{cell:.2f}" for cell in cells))
+    return table
 
 
 def _rounded_or_none(value: Tensor) -> float | None:

@@ -1,97 +1,54 @@
-"""What all modules share: optimizer, schedule, and checkpoints that leave out the frozen backbone."""
+"""Base class of the LightningModules: optimizer, checkpoints without the frozen backbone, export of the best model."""
 
 from __future__ import annotations
 
-import math
 import pickle
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 
-from radreward import distributed as processes
 from radreward.criteria import Criteria
-from radreward.data.datamodule import BaseDataModule
+from radreward.data.collators.base import Collator
+from radreward.data.datamodule import BaseDataModule, PairedReportDataModule
+from radreward.distributed import all_reduce_sum, raise_on_all_ranks
 from radreward.errors import InputError
+from radreward.models import Backbone
+from radreward.models.precision import round_to_float16
+from radreward.modules.checkpoints import best_checkpoint, check_unsharded
+from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.run_folder import RunFolder
 
+CollatorT = TypeVar("CollatorT", bound=Collator)
+
 MetricTable = Mapping[str, Mapping[str, float | None]]
-"""What a run achieved: rows of measures by name, the last row "total"; None where one is not defined."""
+"""Validation metrics of a run: metric values per row, the last row "total"; None if undefined."""
 
 OBJECTIVE_PREFIX = "objective."
-"""Begins the names of what an objective keeps, such as the running statistics of a weighting."""
+"""Prefix of the objective's state, such as the running statistics of a weighting."""
 
 WRAPPER_PATTERN = r"\b_(fsdp_wrapped|checkpoint_wrapped)_module\."
 
-MISMATCH_HINT = "Expected the backbone, adapters, criteria and objective that it was trained with."
-
-
-def log_name(key: str, criteria: Criteria) -> str:
-    """The name of a term of an objective with the tag of its criterion.
-
-    >>> from radreward.criteria import RadCliQ
-    >>> term_name("individual/3", RadCliQ()), term_name("total", RadCliQ())
-    ('individual/incorrect_severity', 'total')
-    """
-    head, _, last = key.rpartition("/")
-    return f"{head}/{criteria.tags[int(last)]}" if head and last.isdigit() else key
-
-
-class AdamWConfig:
-    """AdamW with linear warm-up and a cosine to zero.
-
-    Args:
-        lr: Highest learning rate.
-        head_lr: That of weights that start from nothing (pooling, head); `lr` where nothing is given.
-        weight_decay: On matrices; never on biases and norms.
-        warmup: Share of the steps in which the rate rises.
-
-    Raises:
-        ValueError: If a value is out of its range.
-    """
-
-    def __init__(
-        self, lr: float = 1e-4, head_lr: float | None = None, weight_decay: float = 0.01, warmup_ratio: float = 0.05
-    ) -> None:
-        for name, value in (("lr", lr), ("head_lr", lr if head_lr is None else head_lr)):
-            if not value > 0:
-                raise ValueError(f"Expected `{name}` to be > 0 but got {value}.")
-        if weight_decay < 0:
-            raise ValueError(f"Expected `weight_decay` to be >= 0 but got {weight_decay}.")
-        if not 0 <= warmup_ratio < 1:
-            raise ValueError(f"Expected `warmup` to be in [0, 1) but got {warmup_ratio}.")
-        self.lr = lr
-        self.head_lr = lr if head_lr is None else head_lr
-        self.weight_decay = weight_decay
-        self.warmup_ratio = warmup_ratio
-
-    def lr_factor(self, step: int, total_steps: int) -> float:
-        """Share of the highest rate at a step.
-
-        >>> [round(OptimizerSettings(warmup=0.5).rate(step, 4), 2) for step in range(4)]
-        [0.5, 1.0, 1.0, 0.5]
-        """
-        rising = max(1, round(self.warmup_ratio * total_steps))
-        if step < rising:
-            return (step + 1) / rising
-        return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - rising) / max(1, total_steps - rising))))
+MISMATCH_HINT = "Expected the backbone, adapters, criteria and objective of the training run."
 
 
 class BaseModule(LightningModule, ABC):
-    """A module that trains part of a model: siblings derive from it, never from one another.
+    """Base class of all modules. Modules derive from it, never from each other.
 
-    (Lightning's `load_from_checkpoint` silently returns the parent where modules derive from modules.)
+    (With inheritance between modules, Lightning's `load_from_checkpoint` silently returns the parent.)
 
     Attributes:
-        monitor: The logged metric by which the best checkpoint is chosen, higher is better.
-        rows: What a row of the figures is.
-        shown: The logged metrics that compare runs on TensorBoard's page HPARAMS.
+        monitor: Logged metric that selects the best checkpoint, higher is better.
+        row_label: Column title of the rows of the final metric table.
+        hparam_metrics: Logged metrics that compare runs on TensorBoard's HPARAMS page.
+        model: The network that is trained and exported.
+        backbone: Backbone of `model`.
 
     Args:
         optimizer: Learning rates and schedule.
@@ -100,88 +57,178 @@ class BaseModule(LightningModule, ABC):
     monitor: ClassVar[str] = "val_tau"
     row_label: ClassVar[str] = "criterion"
     hparam_metrics: ClassVar[tuple[str, ...]] = ("val/tau_total", "final/tau_b", "final/pair_accuracy")
+    model: Any
+    backbone: Backbone
 
     def __init__(self, optimizer: AdamWConfig | None = None) -> None:
         super().__init__()
         self.optimizer_config = optimizer or AdamWConfig()
+        self._packing_checked = False
 
     @abstractmethod
     def validate_setup(self, data: BaseDataModule) -> None:
-        """Refuse what cannot be trained on or saved; called before anything is written.
+        """Check that the module can be trained on the data and saved; called before anything is written.
 
         Raises:
-            InputError: Names the setting.
+            InputError: If not; names the setting.
         """
-
-    @abstractmethod
-    def export(self, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
-        """Save what was learnt to `run.model` and figures to `run.metrics`; called once, after training."""
-
-    def load_initial_weights(self, folder: Path) -> None:
-        """Begin with the weights of a saved model; called for `--start`, before training.
-
-        Raises:
-            InputError: If its weights do not fit, or this kind of module cannot.
-        """
-        raise InputError(f"--start: {type(self).__name__} cannot begin with the weights of a saved model ({folder}).")
 
     @abstractmethod
     def new_modules(self) -> list[nn.Module]:
-        """The parts that start from nothing and learn at `head_lr`."""
+        """Return the randomly initialized parts, which learn at `head_lr`."""
 
-    def checkpoint_keys(self) -> set[str]:
-        """Entries of the state dict that a checkpoint holds: what is trained, and buffers of the objective.
+    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
+        """Return AdamW with its schedule."""
+        return self.optimizer_config.build(self, self.new_modules(), int(self.trainer.estimated_stepping_batches))
 
-        Named one by one: quantised weights bring entries of their own, which are no parameters, into the state dict.
-        Wrappers that cut weights into shards add their names to those of parameters, but not to checkpoints.
-        """
-        trained = {name for name, parameter in self.named_parameters() if parameter.requires_grad}
-        objective = self._modules.get(OBJECTIVE_PREFIX.rstrip("."))
-        kept = {OBJECTIVE_PREFIX + name for name in objective.state_dict()} if objective else set()
-        return {re.sub(WRAPPER_PATTERN, "", name) for name in trained} | kept
-
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Leave out what is frozen: it comes from the backbone."""
-        names = self.checkpoint_keys()
-        checkpoint["state_dict"] = {name: value for name, value in checkpoint["state_dict"].items() if name in names}
-
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse a checkpoint of another model; to one of this model, add what it left out.
+    def load_initial_weights(self, folder: Path) -> None:
+        """Load the weights of a saved model before training; called for `--init-from`.
 
         Raises:
-            InputError: If an entry is missing, unknown or of another shape, or criteria or objective were others.
+            InputError: If the weights do not fit, or the module does not support this.
+        """
+        raise InputError(f"--init-from: {type(self).__name__} cannot start from a saved model ({folder}).")
+
+    def export(self, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
+        """Measure the best checkpoint on the validation split and save it with its metrics; called after training.
+
+        Adapters are saved as float16. They are rounded before the measurement, which is thus that of the saved model.
+
+        Raises:
+            InputError: If the weights are sharded over several devices.
+        """
+        check_unsharded(trainer, run)
+        best = best_checkpoint(trainer)
+        if best is not None:
+            self.load_state_dict(self.read_checkpoint(best)["state_dict"])
+        as_float16 = self.backbone.lora is not None
+        if as_float16:
+            round_to_float16(self.model)
+        metrics = self.measure(trainer, data)
+        training_info = {
+            "steps": trainer.global_step,
+            "weights": "last" if best is None else "best",
+            "data": data.file_fingerprints(),
+        }
+        if trainer.is_global_zero:
+            self.save_results(run, data, training_info, as_float16)
+        return metrics
+
+    def measure(self, trainer: Trainer, data: BaseDataModule) -> MetricTable:
+        """Return the final metrics on the validation split; called by `export` on every rank."""
+        raise NotImplementedError(f"{type(self).__name__} implements neither `measure` nor `export`.")
+
+    def save_results(
+        self, run: RunFolder, data: BaseDataModule, training_info: Mapping[str, Any], as_float16: bool
+    ) -> None:
+        """Write the model to `run.model` and metrics to `run.metrics`; called by `export` on rank 0."""
+        raise NotImplementedError(f"{type(self).__name__} implements neither `save_results` nor `export`.")
+
+    @property
+    def datamodule(self) -> BaseDataModule:
+        """The data module of the current fit."""
+        data: BaseDataModule = self.trainer.datamodule  # type: ignore[attr-defined]  # set by `Trainer.fit`
+        return data
+
+    def on_fit_start(self) -> None:
+        """Request a packing check for the first batch."""
+        self._packing_checked = False
+
+    def check_packing(self, batch: Any) -> None:
+        """Compare a packed batch with the same sequences in separate rows; no-op for modules without packing.
+
+        Raises:
+            InputError: If they differ: the architecture does not see the packing, and training would silently be wrong.
+        """
+
+    def check_packing_once(self, batch: Any) -> None:
+        """Run `check_packing` on the first batch of a fit; to be called in `training_step`."""
+        if not self._packing_checked:
+            with torch.no_grad(), raise_on_all_ranks(self.device):
+                self.check_packing(batch)
+            self._packing_checked = True
+
+    def packing_tolerance(self, full_precision: float, low_precision: float) -> float:
+        """Return the difference that rounding explains at the trainer's precision."""
+        return full_precision if str(self.trainer.precision) in ("32-true", "64-true") else low_precision
+
+    def raise_if_not_finite(self, values: Tensor, message: str, group_ids: Sequence[str]) -> None:
+        """Stop all ranks if a value of any rank is not finite.
+
+        Args:
+            values: Values to check.
+            message: Beginning of the error message; step and groups are appended.
+            group_ids: Ids of the groups of the batch.
+
+        Raises:
+            FloatingPointError: If a value is not finite.
+        """
+        bad = ~values.isfinite().all()
+        if all_reduce_sum(bad.int()):
+            where = f"groups {', '.join(group_ids)}" if bad else "on another rank"
+            raise FloatingPointError(
+                f"{message if bad else 'A value is not finite in'} step {self.global_step}, {where}."
+            )
+
+    def log_metric_table(self, table: MetricTable) -> None:
+        """Log every defined value as `val/METRIC_ROW`; the table must be the same on all ranks."""
+        for row, metrics in table.items():
+            defined = {f"val/{name}_{row}": value for name, value in metrics.items() if value is not None}
+            self.log_dict(defined, sync_dist=False)
+
+    def checkpoint_keys(self) -> set[str]:
+        """Return the keys of the state dict that a checkpoint holds: trainable parameters and the objective's buffers.
+
+        Parameters are listed by name because quantized weights add entries to the state dict that are not parameters.
+        Sharding wrappers change the names of parameters but not those in checkpoints.
+        """
+        trainable = {name for name, parameter in self.named_parameters() if parameter.requires_grad}
+        objective = self._modules.get(OBJECTIVE_PREFIX.rstrip("."))
+        state = {OBJECTIVE_PREFIX + name for name in objective.state_dict()} if objective else set()
+        return {re.sub(WRAPPER_PATTERN, "", name) for name in trainable} | state
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Drop frozen weights: they come from the backbone."""
+        keys = self.checkpoint_keys()
+        checkpoint["state_dict"] = {name: value for name, value in checkpoint["state_dict"].items() if name in keys}
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Check that a checkpoint fits this module and add the frozen weights that it leaves out.
+
+        Raises:
+            InputError: If a key is missing, unknown or of another shape, or criteria or objective differ.
         """
         self._check_same_model(checkpoint)
         own = {**dict(self.named_parameters(remove_duplicate=False)), **dict(self.named_buffers())}
-        taken = {id(own[name]): value for name, value in checkpoint["state_dict"].items() if name in own}
-        # A weight of two names, such as of tied embeddings, is held by one of them.
-        rest = {name: taken.get(id(own[name]), own[name].detach()) for name in self.state_dict() if name in own}
+        loaded = {id(own[name]): value for name, value in checkpoint["state_dict"].items() if name in own}
+        # A parameter with two names, such as tied embeddings, is stored under one of them.
+        rest = {name: loaded.get(id(own[name]), own[name].detach()) for name in self.state_dict() if name in own}
         checkpoint["state_dict"] = {**rest, **checkpoint["state_dict"]}
 
     def _check_same_model(self, checkpoint: dict[str, Any]) -> None:
         state, own, expected = checkpoint["state_dict"], self.state_dict(), self.checkpoint_keys()
         if different := sorted(expected ^ set(state)):
-            raise InputError(f"is of another model: {different[0]!r} is missing or unknown. {MISMATCH_HINT}")
+            raise InputError(f"comes from another model: {different[0]!r} is missing or unknown. {MISMATCH_HINT}")
         for name in sorted(state):
-            # What an objective keeps may grow from its start: a weighting learns the number of criteria.
+            # Buffers of the objective may grow: a weighting learns the number of criteria from the first batch.
             if not name.startswith(OBJECTIVE_PREFIX) and state[name].shape != own[name].shape:
                 shapes = f"{tuple(state[name].shape)}, not {tuple(own[name].shape)}"
-                raise InputError(f"is of another model: {name!r} has the shape {shapes}. {MISMATCH_HINT}")
-        kept = checkpoint.get("hyper_parameters", {})
-        for name in sorted({"criteria", "objective"} & set(self.hparams) & set(kept)):
-            if self.hparams[name] != kept[name]:
-                raise InputError(f"was trained with another setting of {name}. {MISMATCH_HINT}")
+                raise InputError(f"comes from another model: {name!r} has the shape {shapes}. {MISMATCH_HINT}")
+        saved = checkpoint.get("hyper_parameters", {})
+        for name in sorted({"criteria", "objective"} & set(self.hparams) & set(saved)):
+            if self.hparams[name] != saved[name]:
+                raise InputError(f"was trained with a different {name} setting. {MISMATCH_HINT}")
 
     def read_checkpoint(self, path: Path) -> dict[str, Any]:
-        """A checkpoint of this model.
+        """Return a checkpoint of this model, completed with the frozen weights.
 
         Raises:
-            InputError: If the file cannot be read, or is of another model; names the file.
+            InputError: If the file cannot be read or comes from another model; names the file.
         """
         try:
             checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         except (OSError, EOFError, LookupError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
-            raise InputError(f"{path}: Expected a checkpoint but it cannot be read.") from error
+            raise InputError(f"{path}: Expected a checkpoint but the file cannot be read.") from error
         if "state_dict" not in checkpoint:
             raise InputError(f"{path}: Expected a checkpoint of a run but it has no weights.")
         try:
@@ -190,38 +237,33 @@ class BaseModule(LightningModule, ABC):
             raise InputError(f"{path}: {error}") from error
         return checkpoint
 
-    def raise_if_not_finite(self, values: Tensor, message: str, group_ids: Sequence[str]) -> None:
-        """All processes stop where one has to: the others would wait for it.
 
-        Args:
-            values: What has to be finite.
-            what: Said of it where it is not; the step and the groups follow.
-            ids: Groups of the batch.
+def log_name(key: str, criteria: Criteria) -> str:
+    """Return the logged name of an objective's term: a trailing criterion index becomes the criterion's tag.
 
-        Raises:
-            FloatingPointError: If a value of any process is not finite.
-        """
-        bad = ~values.isfinite().all()
-        if processes.all_reduce_sum(bad.int()):
-            where = f"groups {', '.join(group_ids)}" if bad else "in another process"
-            raise FloatingPointError(
-                f"{message if bad else 'A value is not finite in'} step {self.global_step}, {where}."
-            )
+    >>> from radreward.criteria import RadCliQCriteria
+    >>> log_name("individual/3", RadCliQCriteria()), log_name("total", RadCliQCriteria())
+    ('individual/incorrect_severity', 'total')
+    """
+    head, _, last = key.rpartition("/")
+    return f"{head}/{criteria.tags[int(last)]}" if head and last.isdigit() else key
 
-    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        """AdamW in four groups (fresh or adapted, decayed or not), stepped every batch."""
-        fresh = {id(parameter) for module in self.new_modules() for parameter in module.parameters()}
-        groups: dict[tuple[float, float], list[Tensor]] = {}
-        for parameter in self.parameters():
-            if parameter.requires_grad:
-                rate = self.optimizer_config.head_lr if id(parameter) in fresh else self.optimizer_config.lr
-                decay = self.optimizer_config.weight_decay if parameter.ndim > 1 else 0.0
-                groups.setdefault((rate, decay), []).append(parameter)
-        optimizer = torch.optim.AdamW(
-            [{"params": params, "lr": rate, "weight_decay": decay} for (rate, decay), params in groups.items()]
+
+def require_collator(data: BaseDataModule, collator_class: type[CollatorT], purpose: str) -> CollatorT:
+    """Return the collator of a `PairedReportDataModule`.
+
+    Args:
+        data: The data module of a run.
+        collator_class: Expected class of the collator.
+        purpose: What the data are for, such as "a reward model".
+
+    Raises:
+        InputError: If the data module or its collator is of another class.
+    """
+    if not isinstance(data, PairedReportDataModule):
+        raise InputError(f"data: Expected PairedReportDataModule for {purpose} but got {type(data).__name__}.")
+    if not isinstance(data.collator, collator_class):
+        raise InputError(
+            f"data.collator: Expected {collator_class.__name__} for {purpose} but got {type(data.collator).__name__}."
         )
-        steps = int(self.trainer.estimated_stepping_batches)
-        schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda step: self.optimizer_config.lr_factor(step, steps)
-        )
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+    return data.collator

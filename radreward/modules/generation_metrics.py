@@ -1,54 +1,73 @@
-"""Answers of a model against those that were written for the same reports: numbers, form and words."""
+"""Comparison of generated answers with the answers that were written for the same prompts."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from radreward.criteria import Criteria
+from radreward.data.chat_encoding import ChatPromptEncoder
+from radreward.data.collators.sft import SFTBatch
 from radreward.errors import InputError
-from radreward.metrics import text_overlap as words
+from radreward.generative.evaluator import require_generative_template
+from radreward.metrics.text_overlap import bleu, rouge
+from radreward.models.rollout_engine import Completion
 from radreward.models.text_encoder import TextEncoder, bertscore
-from radreward.modules.count_metrics import PredictedCounts, concatenate_counts
-from radreward.systems.green.prompt import error_categories, parse_green
+from radreward.modules.predictions import PredictedCounts
 
 SIMILARITY_METRICS = ("bleu_4", "rouge_l", "bertscore")
 logger = logging.getLogger(__name__)
 
 
-class GenerationBatch(NamedTuple):
-    """What a model answered to some prompts, against what was written for them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextSimilarities:
+    """Similarity of C answers to their references."""
+
+    values: Tensor
+    """(C, 3) by `SIMILARITY_METRICS`; NaN if not computed."""
+    truncated: Tensor
+    """(C,) bool: True if BERTScore used a truncated text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationBatch:
+    """Generated answers compared with the written ones."""
 
     predicted: PredictedCounts
-    """Errors that it states, and known ones."""
     well_formed: Tensor
-    """(C,) bool: whether the answer has the form that was asked for."""
+    """(C,) bool: True if the answer has the requested format."""
     finished: Tensor
-    """(C,) bool: whether it ended by itself."""
-    similarity: Tensor
-    """(C, 3) of its words and those of the written answer, by `LIKENESS`; NaN where it was not measured."""
-    bertscore_truncated: Tensor
-    """(C,) bool: whether BERTScore has read the beginnings only."""
-    score_errors: Tensor
-    """(C, 2) absolute differences of matched findings and of the GREEN scores of both, NaN where one has none."""
+    """(C,) bool: True if the model ended the answer itself."""
+    similarity: TextSimilarities
+    statistic_errors: dict[str, Tensor]
+    """(C,) absolute error of each statistic of `GenerativeTemplate.answer_statistics`; NaN if either is undefined."""
 
-
-def concatenate_generations(parts: Sequence[GenerationBatch]) -> GenerationBatch:
-    """All of several parts, one behind the other."""
-    stated, *others = zip(*parts, strict=True)
-    return GenerationBatch(concatenate_counts(stated), *(torch.cat(values) for values in others))
+    @classmethod
+    def concatenate(cls, parts: Sequence[GenerationBatch]) -> GenerationBatch:
+        """Return the answers of all parts, in order."""
+        return cls(
+            predicted=PredictedCounts.concatenate([part.predicted for part in parts]),
+            well_formed=torch.cat([part.well_formed for part in parts]),
+            finished=torch.cat([part.finished for part in parts]),
+            similarity=TextSimilarities(
+                values=torch.cat([part.similarity.values for part in parts]),
+                truncated=torch.cat([part.similarity.truncated for part in parts]),
+            ),
+            statistic_errors={
+                name: torch.cat([part.statistic_errors[name] for part in parts]) for name in parts[0].statistic_errors
+            },
+        )
 
 
 class TextSimilarity:
-    """How alike two texts are by `LIKENESS` (GREEN, Table 3), as far as the extras that measure it are installed.
+    """BLEU-4, ROUGE-L and BERTScore of answers (GREEN, Table 3), as far as the extras that compute them are installed.
 
     Args:
-        device: Where the encoder of BERTScore runs.
+        device: Device of BERTScore's encoder.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -57,78 +76,87 @@ class TextSimilarity:
         self._load_attempted = False
         self._has_lexical = all(find_spec(name) for name in ("sacrebleu", "rouge_score"))
         if not self._has_lexical:
-            logger.warning("BLEU and ROUGE-L of answers need the extra `lexical`: they are left out.")
+            logger.warning("BLEU and ROUGE-L of answers are skipped: they need the extra `lexical`.")
 
-    def __call__(
-        self, references: Sequence[str], answers: Sequence[str], with_bertscore: bool
-    ) -> tuple[Tensor, Tensor]:
-        """Both as in `GenerationBatch`, (C, 3) and (C,) bool.
-
-        Args:
-            wanted: C texts that were written.
-            texts: C answers.
-            states: Whether BERTScore is measured, which takes an encoder.
-        """
-        measured = torch.full((len(answers), len(SIMILARITY_METRICS)), torch.nan)
-        cut = torch.zeros(len(answers), dtype=torch.bool)
+    def __call__(self, references: Sequence[str], answers: Sequence[str], with_bertscore: bool) -> TextSimilarities:
+        """Return the similarity of C answers to C references; BERTScore only on request."""
+        values = torch.full((len(answers), len(SIMILARITY_METRICS)), torch.nan)
+        truncated = torch.zeros(len(answers), dtype=torch.bool)
         if self._has_lexical:
-            measured[:, 0] = torch.tensor(words.bleu(references, answers))
-            measured[:, 1] = torch.tensor(words.rouge(references, answers))
+            values[:, 0] = torch.tensor(bleu(references, answers))
+            values[:, 1] = torch.tensor(rouge(references, answers))
         if with_bertscore and (encoder := self._load_encoder()):
-            known = encoder.encode([*references, *answers])
-            pairs = [(known[one], known[other]) for one, other in zip(references, answers, strict=True)]
-            measured[:, 2] = torch.tensor([bertscore(*pair) for pair in pairs])
-            cut = torch.tensor([one.truncated or other.truncated for one, other in pairs])
-        return measured, cut
+            states = encoder.encode([*references, *answers])
+            pairs = [(states[reference], states[answer]) for reference, answer in zip(references, answers, strict=True)]
+            values[:, 2] = torch.tensor([bertscore(*pair) for pair in pairs])
+            truncated = torch.tensor([reference.truncated or answer.truncated for reference, answer in pairs])
+        return TextSimilarities(values=values, truncated=truncated)
 
     def _load_encoder(self) -> TextEncoder | None:
-        """The encoder, loaded when it is first wanted; None, and a warning, without the extra."""
+        """Return the encoder, loaded on first use; None, with one warning, if it is not installed."""
         if self._encoder is None and not self._load_attempted:
             self._load_attempted = True
             try:
                 self._encoder = TextEncoder(device=self.device)
             except InputError as error:
-                logger.warning("BERTScore of answers is left out. %s", error)
+                logger.warning("BERTScore of answers is skipped. %s", error)
         return self._encoder
 
 
-def green_score_errors(answer: str, reference: str, criteria: Criteria) -> tuple[float, float]:
-    """Absolute differences of matched findings and of the scores of two answers in GREEN's layout; NaN for none."""
-    types = error_categories(criteria).categories
-    ours, theirs = (parse_green(one, types) for one in (answer, reference))
-    return _absolute_error(ours.num_matched, theirs.num_matched), _absolute_error(ours.green, theirs.green)
+def compare_generations(
+    encoder: ChatPromptEncoder, batch: SFTBatch, completions: Sequence[Completion], similarity: TextSimilarities
+) -> GenerationBatch:
+    """Return generated answers with their target counts and statistics.
+
+    Args:
+        encoder: Prompt encoder with the template and N criteria.
+        batch: C prompts with written answers.
+        completions: C generated answers.
+        similarity: Text similarity of the C answers.
+    """
+    template, criteria = require_generative_template(encoder), encoder.criteria
+    parsed = [template.parse(completion.text, criteria) for completion in completions]
+    counts = [[torch.nan if value is None else value for value in answer.values] for answer in parsed]
+    generated = [template.answer_statistics(completion.text, criteria) for completion in completions]
+    written = [template.answer_statistics(text, criteria) for text in batch.answers]
+    return GenerationBatch(
+        predicted=PredictedCounts(
+            torch.tensor(counts).reshape(len(completions), -1),
+            batch.error_counts.cpu(),
+            tuple(batch.ids[index] for index in batch.group.tolist()),
+        ),
+        well_formed=torch.tensor([answer.format_error is None for answer in parsed]),
+        finished=torch.tensor([completion.finish_reason == "stop" for completion in completions]),
+        similarity=similarity,
+        statistic_errors={
+            name: torch.tensor([_absolute_error(a[name], b[name]) for a, b in zip(generated, written, strict=True)])
+            for name in written[0]
+        },
+    )
 
 
 def _absolute_error(predicted: float | None, target: float | None) -> float:
     return torch.nan if predicted is None or target is None else abs(predicted - target)
 
 
-def summarize_generations(batch: GenerationBatch, criteria: Criteria) -> dict[str, float | None]:
-    """Figures of answers beside their agreement (GREEN, Tables 2 and 3); None where one is not defined.
+def summarize_generations(batch: GenerationBatch) -> dict[str, float | None]:
+    """Return means and standard deviations (divided by n) over answers (GREEN, Tables 2 and 3); None if undefined.
 
-    Differences of counts are of the sums of significant, of insignificant errors, where the criteria are such twice.
-    Means and deviations (divided by n) are of the answers that have the number in question.
-
-    Args:
-        seen: C answers.
-        criteria: N criteria.
+    Returns:
+        well_formed, finished, candidates, bertscore_truncated; per text similarity NAME and per statistic NAME_mae, the
+        mean over answers with a defined value and, with the suffix _std, the standard deviation.
     """
-    columns = dict(zip(SIMILARITY_METRICS, batch.similarity.T, strict=True))
-    columns |= {"matched_mae": batch.score_errors[:, 0], "green_difference": batch.score_errors[:, 1]}
-    columns |= dict.fromkeys(("significant_mae", "insignificant_mae"), torch.empty(0))
-    if error_categories(criteria).split_by_significance:
-        values, target, _ = batch.predicted
-        apart = (values - target.to(values)).reshape(len(values), 2, -1).sum(2).abs()
-        columns |= {"significant_mae": apart[:, 0], "insignificant_mae": apart[:, 1]}
-    figures: dict[str, float | None] = {}
+    columns = dict(zip(SIMILARITY_METRICS, batch.similarity.values.T, strict=True))
+    columns |= {f"{name}_mae": errors for name, errors in batch.statistic_errors.items()}
+    summary: dict[str, float | None] = {}
     for name, values in columns.items():
-        kept = values[~values.isnan()].double()
-        figures[name] = float(kept.mean()) if len(kept) else None
-        figures[f"{name.removesuffix('_mae')}_sd"] = float(kept.std(correction=0)) if len(kept) else None
+        defined = values[~values.isnan()].double()
+        summary[name] = float(defined.mean()) if len(defined) else None
+        summary[f"{name}_std"] = float(defined.std(correction=0)) if len(defined) else None
     return {
-        "valid": float(batch.well_formed.float().mean()),
+        "well_formed": float(batch.well_formed.float().mean()),
         "finished": float(batch.finished.float().mean()),
-        **figures,
-        "bertscore_cut": float(batch.bertscore_truncated.float().mean()),
+        **summary,
+        "bertscore_truncated": float(batch.similarity.truncated.float().mean()),
         "candidates": float(len(batch.well_formed)),
     }

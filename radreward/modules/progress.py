@@ -1,4 +1,4 @@
-"""How far a run is: a bar where there is a terminal, elsewhere a line now and then."""
+"""Progress of a run: a bar in a terminal, otherwise a line of text now and then."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lightning.pytorch import Callback, LightningModule, Trainer
-from lightning.pytorch.callbacks import ProgressBar as Bar
+from lightning.pytorch.callbacks import ProgressBar as LightningProgressBar
 from lightning.pytorch.callbacks import RichProgressBar
 from rich.console import Console
 from rich.progress import track
@@ -20,10 +20,10 @@ _METRIC_TITLES = {"val_tau": "τ-b", "val_f1": "F1"}
 
 
 class ProgressBar(RichProgressBar):
-    """Lightning's bar without a last epoch where only steps are limited, and without the name of the log's folder."""
+    """Lightning's bar without the log version, and without a last epoch if only steps are limited."""
 
     def get_metrics(self, trainer: Trainer, pl_module: LightningModule) -> dict[str, Any]:
-        """What stands beside the bar."""
+        """Return the values beside the bar."""
         return {name: value for name, value in super().get_metrics(trainer, pl_module).items() if name != "v_num"}
 
     def _get_train_description(self, current_epoch: int) -> str:
@@ -31,39 +31,40 @@ class ProgressBar(RichProgressBar):
 
 
 def track_progress(trainer: Trainer, description: str, interval: float = 60.0) -> Callable[[Iterable[T]], Iterator[T]]:
-    """Goes over what is done after training, and shows how far it is: as the trainer does it, or not at all.
+    """Return an iterator wrapper that reports progress in the style of the trainer: bar, lines of text, or nothing.
 
     Args:
-        trainer: Whose callbacks show progress, or do not.
-        what: What is done.
-        every: Seconds between two lines where there is no bar.
+        trainer: Its callbacks decide the style.
+        description: Name of the task.
+        interval: Seconds between lines of text.
     """
 
-    def steps(values: Iterable[T]) -> Iterator[T]:
+    def iterate(values: Iterable[T]) -> Iterator[T]:
         entries = list(values)
-        if any(isinstance(callback, Bar) for callback in trainer.callbacks):  # type: ignore[attr-defined]
+        callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by a connector
+        if any(isinstance(callback, LightningProgressBar) for callback in callbacks):
             yield from track(entries, description, console=Console(stderr=True))
             return
-        shown = any(isinstance(callback, PlainTextProgress) for callback in trainer.callbacks)  # type: ignore[attr-defined]
-        told = -math.inf
+        enabled = any(isinstance(callback, PlainTextProgress) for callback in callbacks)
+        last_report = -math.inf
         for number, entry in enumerate(entries):
-            if shown and time.monotonic() - told >= interval:
-                told = time.monotonic()
+            if enabled and time.monotonic() - last_report >= interval:
+                last_report = time.monotonic()
                 print(f"{description}: {number} of {len(entries)}", file=sys.stderr, flush=True)
             yield entry
 
-    return steps
+    return iterate
 
 
 class PlainTextProgress(Callback):
-    """Lines on the standard error: at the start, after every validation, and when the last one is a minute old.
+    """Lines on standard error: at the start, after every validation, and at least once per interval.
 
-    The loss is the mean over the steps since the line before; seconds a step are the mean since the start, validations
-    included, so that what is left is known from them.
+    The loss is the mean over steps since the previous line. Seconds per step are the mean since the start, validations
+    included, so that the remaining time can be estimated from them.
 
     Args:
-        folder: Where the run is kept; told at the start.
-        every: Seconds between two lines.
+        folder: Folder of the run, printed at the start.
+        interval: Maximum number of seconds between two lines.
     """
 
     def __init__(self, folder: str | Path, interval: float = 60.0) -> None:
@@ -73,40 +74,39 @@ class PlainTextProgress(Callback):
         self._first_step = self._total_steps = 0
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Tell where everything is kept."""
+        """Report the folder of the run."""
         self._losses, self._first_step = [], trainer.global_step
         self._total_steps = int(trainer.estimated_stepping_batches)
         self._start_time = time.monotonic()
-        self._report(trainer, f"training, kept in {self.folder}")
+        self._report(trainer, f"training, writing to {self.folder}")
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Note the loss; tell it when it is time."""
+        """Record the loss, and report if the interval has passed."""
         self._losses.append(float(outputs["loss"]))
         if time.monotonic() - self._last_report >= self.interval:
             self._report(trainer, self._status(trainer))
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Tell the agreement of the validation part, and the state where steps were taken since the line before."""
+        """Report the monitored metric, and the status if steps were taken since the previous line."""
         if not trainer.sanity_checking:
-            state = [self._status(trainer)] if self._losses else []
+            status = [self._status(trainer)] if self._losses else []
             monitor = str(getattr(pl_module, "monitor", "val_tau"))
-            name = _METRIC_TITLES.get(monitor, monitor.removeprefix("val_"))
-            self._report(
-                trainer, ", ".join([f"validation {name} {float(trainer.callback_metrics[monitor]):.3f}", *state])
-            )
+            title = _METRIC_TITLES.get(monitor, monitor.removeprefix("val_"))
+            value = float(trainer.callback_metrics[monitor])
+            self._report(trainer, ", ".join([f"validation {title} {value:.3f}", *status]))
 
     def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Tell what happens after the last step."""
-        self._report(trainer, "judging the validation part with the weights to save")
+        """Report the work after the last step."""
+        self._report(trainer, "scoring the validation split with the weights to save")
 
     def _status(self, trainer: Trainer) -> str:
         loss = sum(self._losses) / len(self._losses)
         self._losses = []
-        pace = (time.monotonic() - self._start_time) / max(1, trainer.global_step - self._first_step)
-        left = (self._total_steps - trainer.global_step) * pace / 60
-        return f"loss {loss:.4g}, {pace:.3g} s a step, {left:.0f} min left"
+        seconds = (time.monotonic() - self._start_time) / max(1, trainer.global_step - self._first_step)
+        minutes_left = (self._total_steps - trainer.global_step) * seconds / 60
+        return f"loss {loss:.4g}, {seconds:.3g} s per step, {minutes_left:.0f} min left"
 
     def _report(self, trainer: Trainer, text: str) -> None:
         self._last_report = time.monotonic()

@@ -1,48 +1,70 @@
-"""ER²Score as a LightningModule: one reward per criterion, trained by any objective on rewards."""
+"""Training of a reward model with one reward per criterion, by any objective on rewards (ER²Score)."""
 
 from __future__ import annotations
 
 import copy
 import logging
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
-from lightning.pytorch import Trainer
-from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch import Callback, Trainer
 from torch import Tensor, nn
 from torchmetrics import MetricCollection
 
-from radreward import distributed as processes
 from radreward.criteria import Criteria
+from radreward.data.collators.reward import RewardCollator
 from radreward.data.datamodule import BaseDataModule
 from radreward.data.length_buckets import all_gather_in_order
+from radreward.distributed import all_reduce_mean, world_size
 from radreward.errors import InputError
+from radreward.io.artifacts import write_json
 from radreward.metrics import KendallTauB, PairwiseAccuracy, SpearmanRho
-from radreward.models import Backbone, RewardModel, check_length, check_packing, load_initial_weights
-from radreward.modules.agreement_metrics import Agreement
-from radreward.modules.base import AdamWConfig, BaseModule, log_name
-from radreward.modules.export import export, require_reward_collator
+from radreward.models import (
+    Backbone,
+    Calibration,
+    RewardModel,
+    RewardModelArtifact,
+    check_length,
+    check_packing,
+    load_initial_weights,
+    save_reward_model,
+)
+from radreward.modules.agreement_metrics import cross_fitted_counts, reward_agreement
+from radreward.modules.base import BaseModule, MetricTable, log_name, require_collator
+from radreward.modules.callbacks import RewardPlots
+from radreward.modules.optimizer import AdamWConfig
+from radreward.modules.predictions import ScoredCandidates, write_predictions
 from radreward.modules.run_folder import RunFolder
-from radreward.modules.tensorboard import add_custom_scalars, log_reward_plots, pair_margins, plot_learning_curves
-from radreward.objectives import DynamicWeighting, MarginRewardEnforcement, Objective
+from radreward.objectives import MarginRewardEnforcement, Objective
+from radreward.prompts.template import TEMPLATES, template_class
 from radreward.types import PackedBatch, RewardBatch, RewardTrainingBatch
 
 logger = logging.getLogger(__name__)
 
-PACKING_TOLERANCE = {"32-true": 1e-3, "64-true": 1e-3}
-"""How far packed and separate rewards may part by rounding, by precision; lower precisions 0.1."""
+
+class RewardPrediction(NamedTuple):
+    """Rewards of a batch, computed as in scoring."""
+
+    rewards: Tensor
+    """(C, N)."""
+    quality: Tensor
+    """(C, N) targets."""
+    group: Tensor
+    """(C,) index into `group_ids`."""
+    group_ids: tuple[str, ...]
 
 
 class RewardModule(BaseModule):
     """Trains a `RewardModel` (ER²Score, section 3).
 
     Args:
-        criteria: What is judged.
-        backbone: What reads the reports.
-        objective: Loss on rewards; Margin Reward Enforcement where nothing is given.
-        pooling: From token states to a vector per candidate, see `RewardModel`.
-        hidden: Width of the head's hidden layer; 0 for a linear head.
+        criteria: N criteria, one reward each.
+        backbone: Encoder or decoder that reads the reports.
+        objective: Loss on rewards; defaults to Margin Reward Enforcement.
+        pooling: From token states to one vector per candidate, see `RewardModel`.
+        head_hidden_size: Width of the head's hidden layer; 0 for a linear head.
         optimizer: Learning rates and schedule.
     """
 
@@ -57,7 +79,8 @@ class RewardModule(BaseModule):
     ) -> None:
         super().__init__(optimizer)
         self.criteria = criteria
-        self.model = RewardModel(backbone or Backbone(), criteria, pooling, head_hidden_size)
+        self.backbone = backbone or Backbone()
+        self.model = RewardModel(self.backbone, criteria, pooling, head_hidden_size)
         self.objective = objective or MarginRewardEnforcement()
         self.metrics = MetricCollection(
             {
@@ -67,20 +90,20 @@ class RewardModule(BaseModule):
             },
             prefix="val/",
         )
-        self.val_outputs: list[tuple[Tensor, Tensor, Tensor]] = []
-        self.tau_history: dict[str, list[tuple[int, float]]] = {}
+        self.val_metrics: dict[str, Tensor] = {}
         self.num_truncated = 0
+        self._plots = RewardPlots()
 
     def forward(self, packed: PackedBatch) -> Tensor:
-        """(C, N) rewards."""
+        """Return (C, N) rewards."""
         rewards: Tensor = self.model(packed)
         return rewards
 
     def validate_setup(self, data: BaseDataModule) -> None:
-        """Whether the objective fits the criteria, the prompts the backbone, and a saved model can name their layout.
+        """Check that objective and criteria fit, prompts fit the backbone, and a saved model can name its template.
 
         Raises:
-            InputError: If not.
+            InputError: If not; names the setting.
         """
         quality = torch.tensor([[0.0], [-1.0]]).expand(2, len(self.criteria)) * self.criteria.weights
         pair = RewardBatch(
@@ -94,102 +117,137 @@ class RewardModule(BaseModule):
         objective.reduce(objective(pair))
         check_length(self.model.config, require_reward_collator(data).prompt_encoder.max_length)
 
-    def load_initial_weights(self, folder: Path) -> None:
-        """Begin with adapters, pooling and head of a saved model, see `radreward.models.start_from`."""
-        load_initial_weights(self.model, folder)
-
-    def export(self, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> Agreement:
-        """Calibrate and save the best model, see `radreward.modules.export`."""
-        return export(trainer, self, data, run)
-
     def new_modules(self) -> list[nn.Module]:
-        """Pooling and head."""
+        """Return pooling and head."""
         return [self.model.pooling, self.model.head]
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """As `BaseModule` does, with the curves that a continued run is to go on drawing."""
-        super().on_save_checkpoint(checkpoint)
-        checkpoint["learnt"] = self.tau_history
+    def configure_callbacks(self) -> list[Callback]:
+        """Return the TensorBoard plots."""
+        return [self._plots]
 
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """As `BaseModule` does; raises as that."""
-        super().on_load_checkpoint(checkpoint)
-        self.tau_history = checkpoint.get("learnt", {})
+    def load_initial_weights(self, folder: Path) -> None:
+        """Load adapters, pooling and head of a saved model, see `radreward.models.load_initial_weights`."""
+        load_initial_weights(self.model, folder)
 
     def on_fit_start(self) -> None:
-        """Prepare to compare packed and separate rewards on the first batch: a mismatch would be silent otherwise."""
+        """Reset what is counted or checked once per fit."""
+        super().on_fit_start()
         self.num_truncated = 0
-        self._checked = False
-        if isinstance(self.logger, TensorBoardLogger) and self.trainer.is_global_zero:
-            dynamic = any(isinstance(module, DynamicWeighting) for module in self.objective.modules())
-            add_custom_scalars(self.logger.experiment, self.criteria.tags, dynamic)
 
     def training_step(self, batch: RewardTrainingBatch, batch_idx: int) -> Tensor:
-        """The objective's loss of a batch.
+        """Return the objective's loss of a batch.
 
         Raises:
             FloatingPointError: If the loss is not finite; names the groups of the batch.
-            InputError: If the loss does not depend on the rewards; names the objective.
+            InputError: If the loss does not depend on the rewards (names the objective), or packing changes rewards.
         """
-        if not self._checked:
-            check_packing(self.model, batch.packed, PACKING_TOLERANCE.get(str(self.trainer.precision), 0.1))
-            self._checked = True
-        targets = batch.targets
-        output = self.objective(RewardBatch(self(batch.packed), *targets, self.criteria.weights.to(self.device)))
+        self.check_packing_once(batch)
+        weights = self.criteria.weights.to(self.device)
+        output = self.objective(RewardBatch(self(batch.packed), *batch.targets, weights))
         loss = self.objective.reduce(output)
         if not loss.requires_grad:
             raise InputError(f"{type(self.objective).__name__}: Expected losses that depend on the rewards.")
         self.raise_if_not_finite(loss, f"The loss is {loss.item()} in", batch.ids)
-        truncated = torch.tensor(float(batch.num_truncated * processes.world_size()), device=self.device)
-        means = processes.all_reduce_mean({"loss": loss, "truncated": truncated, **output.logs})
+        self._log_training(batch, {"loss": loss, **output.logs})
+        return loss
+
+    def check_packing(self, batch: RewardTrainingBatch) -> None:
+        """Compare rewards of packed and of separate candidates, see `radreward.models.check_packing`."""
+        check_packing(self.model, batch.packed, self.packing_tolerance(1e-3, 0.1))
+
+    def _log_training(self, batch: RewardTrainingBatch, logs: Mapping[str, Tensor]) -> None:
+        truncated = torch.tensor(float(batch.num_truncated * world_size()), device=self.device)
+        means = all_reduce_mean({**logs, "truncated": truncated})
         self.num_truncated += int(means.pop("truncated"))
         size = len(batch.ids)
         self.log("train/loss", means.pop("loss"), prog_bar=True, batch_size=size)
         self.log_dict({f"train/{log_name(key, self.criteria)}": value for key, value in means.items()}, batch_size=size)
         if self.num_truncated:
             self.log("train/truncated", float(self.num_truncated), batch_size=size)
-        return loss
 
-    def validation_step(self, batch: RewardTrainingBatch, batch_idx: int) -> None:
-        """Rewards against known quality.
+    def validation_step(self, batch: RewardTrainingBatch, batch_idx: int) -> Tensor:
+        """Return rewards, and compare them with the target quality.
 
         Raises:
             FloatingPointError: If a reward is not finite; names the groups of the batch.
         """
-        rewards, targets = self(batch.packed), batch.targets
+        rewards: Tensor = self(batch.packed)
         self.raise_if_not_finite(rewards, "A reward is not finite in validation,", batch.ids)
-        self.metrics.update(rewards, targets.quality, group=targets.group)
-        kept = rewards, targets.quality, pair_margins(rewards, targets.quality, targets.group)
-        self.val_outputs.append((kept[0].cpu(), kept[1].cpu(), kept[2].cpu()))
-
-    def predict_step(
-        self, batch: RewardTrainingBatch, batch_idx: int
-    ) -> tuple[Tensor, Tensor, Tensor, tuple[str, ...]]:
-        """Rewards as in use, in the precision of the weights; quality; groups and their ids."""
-        with torch.autocast(self.device.type, enabled=False):
-            rewards = self(batch.packed)
-        return rewards.cpu(), batch.targets.quality.cpu(), batch.targets.group.cpu(), batch.ids
+        self.metrics.update(rewards, batch.targets.quality, group=batch.targets.group)
+        return rewards
 
     def on_validation_epoch_end(self) -> None:
-        """Log agreement by criterion and in total, and how rewards separate, see `radreward.modules.tensorboard`."""
-        values = {key: value.float() for key, value in self.metrics.compute().items()}
-        # A criterion that never varies has no correlation: nothing is logged for it.
-        self.log_dict({key: value for key, value in values.items() if not value.isnan()}, sync_dist=True)
-        # For callbacks, to whom NaN is worse than any number.
-        self.log("val_tau", values["val/tau_total"], prog_bar=True, logger=False, sync_dist=True)
-        if values["val/tau_total"].isnan():
+        """Log agreement per criterion and in total."""
+        self.val_metrics = {key: value.float() for key, value in self.metrics.compute().items()}
+        self.metrics.reset()
+        # Nothing is logged for a criterion that never varies: its correlation is undefined.
+        self.log_dict({key: value for key, value in self.val_metrics.items() if not value.isnan()}, sync_dist=True)
+        total = self.val_metrics["val/tau_total"]
+        # Callbacks treat NaN as worse than any number.
+        self.log(self.monitor, total, prog_bar=True, logger=False, sync_dist=True)
+        if total.isnan():
             logger.warning(
-                "Step %d: τ-b of the total is undefined on the validation part, because its rewards or its errors are "
-                "all equal. These weights are not a best checkpoint.",
+                "Step %d: τ-b of the total is undefined on the validation split because all rewards or all errors are "
+                "equal. These weights cannot become the best checkpoint.",
                 self.global_step,
             )
-        self.metrics.reset()
-        rewards, quality, apart = (torch.cat(part) for part in zip(*all_gather_in_order(self.val_outputs), strict=True))
-        self.val_outputs.clear()
-        if isinstance(self.logger, TensorBoardLogger):
-            errors = self.criteria.errors(quality)
-            board, step = self.logger.experiment, self.global_step
-            log_reward_plots(board, self.criteria.tags, rewards, errors, apart, step)
-            for tag in (*self.criteria.tags, "total"):
-                self.tau_history.setdefault(tag, []).append((step, float(values[f"val/tau_{tag}"])))
-            board.add_figure("learning/tau", plot_learning_curves(self.tau_history, "τ-b with the errors"), step)
+
+    def predict_step(self, batch: RewardTrainingBatch, batch_idx: int) -> RewardPrediction:
+        """Return rewards as in scoring: without autocast, in the precision of the weights."""
+        with torch.autocast(self.device.type, enabled=False):
+            rewards = self(batch.packed)
+        return RewardPrediction(rewards.cpu(), batch.targets.quality.cpu(), batch.targets.group.cpu(), batch.ids)
+
+    def measure(self, trainer: Trainer, data: BaseDataModule) -> MetricTable:
+        """Return agreement on the validation split; count errors are cross-fitted, see `cross_fitted_counts`."""
+        self.predictions, self.predicted_ids = self.predict_validation(trainer, data)
+        self.agreement = reward_agreement(self.criteria, self.predictions, cross_fitted_counts(self.predictions))
+        return self.agreement
+
+    def predict_validation(self, trainer: Trainer, data: BaseDataModule) -> tuple[ScoredCandidates, tuple[str, ...]]:
+        """Return rewards and target errors of the validation split, and the ids of its groups."""
+        batches: Any = trainer.predict(self, data.val_dataloader())
+        rewards, quality, groups = [], [], []
+        ids: tuple[str, ...] = ()
+        for prediction in all_gather_in_order(batches):
+            rewards.append(prediction.rewards.float())  # whatever the precision of training
+            quality.append(prediction.quality.float())
+            groups.append(prediction.group + len(ids))  # groups are numbered from 0 in every batch
+            ids += prediction.group_ids
+        errors = self.criteria.errors(torch.cat(quality))
+        return ScoredCandidates(torch.cat(rewards), errors, torch.cat(groups)), ids
+
+    def save_results(
+        self, run: RunFolder, data: BaseDataModule, training_info: Mapping[str, Any], as_float16: bool
+    ) -> None:
+        """Fit the calibration on the validation split; save model, predictions and metrics."""
+        encoder = require_reward_collator(data).prompt_encoder
+        training_info = {**training_info, "validation_tau_b": self.agreement["total"]["tau_b"]}
+        calibration = Calibration.fit(self.predictions.rewards, self.predictions.errors)
+        artifact = RewardModelArtifact(
+            model=self.model,
+            template=encoder.template,
+            max_length=encoder.max_length,
+            calibration=calibration,
+            training_info=training_info,
+        )
+        save_reward_model(artifact, run.model, as_float16)
+        write_predictions(run.validation, self.criteria, self.predictions, self.predicted_ids)
+        candidates = len(self.predictions.rewards)
+        write_json(run.metrics, {"candidates": candidates, "agreement": self.agreement, **training_info})
+
+
+def require_reward_collator(data: BaseDataModule) -> RewardCollator:
+    """Return the collator of the data if a model that is trained with it can be saved.
+
+    Raises:
+        InputError: If not; names the setting.
+    """
+    collator = require_collator(data, RewardCollator, "a reward model")
+    template = type(collator.prompt_encoder.template)
+    if template.__name__ not in TEMPLATES or template_class(template.__name__) is not template:
+        raise InputError(
+            f"data.collator.template: Expected one of {', '.join(TEMPLATES)} but got {template.__name__}: "
+            "a saved model stores the name of its template."
+        )
+    return collator

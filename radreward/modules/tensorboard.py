@@ -1,4 +1,4 @@
-"""What TensorBoard shows besides single curves: settings, curves side by side, how rewards separate and count."""
+"""What TensorBoard shows besides single curves: settings, grouped curves, plots of rewards, texts."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ MAX_POINTS = 2000
 NUM_BINS = 10
 JITTER = 0.15
 FIGURE_SIZE = (4.0, 3.4)
-"""Inches; larger figures are shown so small that nothing in them can be read."""
+"""Inches; TensorBoard shrinks larger figures until their text is unreadable."""
 
 
 def pair_margins(rewards: Tensor, quality: Tensor, group: Tensor) -> Tensor:
-    """By how much the better of two candidates is rewarded more: > 0 where the order is right.
+    """Return the reward of the better minus that of the worse candidate, for all pairs within a group.
 
     Args:
         rewards: (C, N).
-        quality: (C, N).
-        group: (C,) which reference; only its candidates are paired.
+        quality: (C, N) targets.
+        group: (C,) index of the reference.
 
     Returns:
-        (P, N) reward of the better less that of the worse, by criterion; NaN where neither is better.
+        (P, N) margins per criterion, > 0 if the order is correct; NaN if neither candidate is better.
 
-    >>> import torch
     >>> rewards, quality = torch.tensor([[1.0, 0.0], [0.5, 3.0]]), torch.tensor([[0.0, 0.0], [-1.0, 0.0]])
-    >>> margins(rewards, quality, torch.tensor([7, 7]))
+    >>> pair_margins(rewards, quality, torch.tensor([7, 7]))
     tensor([[0.5000,    nan]])
     """
     first, second = torch.triu((group[:, None] == group[None]), diagonal=1).nonzero().T
@@ -45,14 +44,15 @@ def pair_margins(rewards: Tensor, quality: Tensor, group: Tensor) -> Tensor:
 
 
 def add_custom_scalars(writer: SummaryWriter, tags: Sequence[str], dynamic_weights: bool) -> None:
-    """Charts of several curves each for the page CUSTOM SCALARS; written once, at the start of a run.
+    """Define the charts of the CUSTOM SCALARS page, each with several curves; once, at the start of a run.
 
-    Runs have colours there, criteria have marks: choose many runs for the first row, one for the others.
+    That page colors curves by run and marks them by criterion: select many runs for its first section, and one run for
+    the others.
 
     Args:
-        board: Of the run.
-        tags: Names of the criteria.
-        dynamic: Whether weights of criteria change in training.
+        writer: Writer of the run.
+        tags: Tags of the criteria.
+        dynamic_weights: True if the weights of the criteria change during training.
     """
     criteria = "|".join((*tags, "total"))
     charts = {
@@ -66,12 +66,12 @@ def add_custom_scalars(writer: SummaryWriter, tags: Sequence[str], dynamic_weigh
             "share of pairs in the right order": ["Multiline", [rf"^val/pairs_({criteria})$"]],
         },
         "how rewards separate": {
-            "better less worse candidate, mean": ["Multiline", [rf"^margin/({criteria})$"]],
-            "loss by criterion": ["Multiline", [r"^train/(.+/)?individual/"]],
+            "better minus worse candidate, mean": ["Multiline", [rf"^margin/({criteria})$"]],
+            "loss per criterion": ["Multiline", [r"^train/(.+/)?individual/"]],
         },
     }
     if dynamic_weights:
-        charts["what dynamic weighting weighs"] = {
+        charts["dynamic weighting"] = {
             "weight": ["Multiline", [r"^train/(.+/)?weight/"]],
             "F1": ["Multiline", [r"^train/(.+/)?f1/"]],
         }
@@ -81,44 +81,43 @@ def add_custom_scalars(writer: SummaryWriter, tags: Sequence[str], dynamic_weigh
 def log_reward_plots(
     writer: SummaryWriter, tags: Sequence[str], rewards: Tensor, errors: Tensor, margins: Tensor, step: int
 ) -> None:
-    """Means and histograms of margins, histograms of rewards, and what rewards say of errors.
+    """Log histograms of rewards and margins, mean margins and calibration plots, per criterion.
 
     Args:
-        board: Of the run.
-        tags: Names of the N criteria.
-        rewards: (n, N) of the validation part.
-        errors: (n, N) known errors.
-        apart: (P, N) as `margins` gives them.
-        step: Of the training.
+        writer: Writer of the run.
+        tags: Tags of the N criteria.
+        rewards: (n, N) of the validation split.
+        errors: (n, N) targets.
+        margins: (P, N), see `pair_margins`.
+        step: Global step.
     """
-    for tag, reward, error, between in zip(tags, rewards.T, errors.T, margins.T, strict=True):
+    for tag, reward, error, margin in zip(tags, rewards.T, errors.T, margins.T, strict=True):
         writer.add_histogram(f"rewards/{tag}", reward, step)
         writer.add_figure(f"calibration/{tag}", plot_calibration(reward, error), step)
-        if len(known := between[~between.isnan()]):
-            writer.add_histogram(f"margins/{tag}", known, step)
-            writer.add_scalar(f"margin/{tag}", known.mean(), step)
+        if len(defined := margin[~margin.isnan()]):
+            writer.add_histogram(f"margins/{tag}", defined, step)
+            writer.add_scalar(f"margin/{tag}", defined.mean(), step)
 
 
 def plot_calibration(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figure:
-    """Known errors by reward, and those that a saved model would expect, of one criterion.
+    """Return a plot of error counts over rewards of one criterion, with the calibration curve that a model would save.
 
-    Pale points are candidates; the line is the calibration fitted on these very candidates; full points are means of
-    tenths of them, in order of their reward, with two standard errors. Where the line is flat, a reward says nothing of
-    the number of errors. Of the size in which TensorBoard shows images.
+    Pale points are candidates, the line is the calibration fitted to them, full points are means over tenths of the
+    candidates with two standard errors. A flat line means that the reward is not informative.
 
     Args:
-        rewards: (n,); of more than 2,000 candidates an even share is drawn.
-        errors: (n,).
+        rewards: (n,); at most 2,000 evenly spaced candidates are drawn as points.
+        errors: (n,) targets.
     """
     rewards, errors = rewards.float().cpu(), errors.float().cpu()
     (curve,) = Calibration.fit(rewards[:, None], errors[:, None]).curves
     x, y = rewards.numpy(), errors.numpy()
     figure = matplotlib.figure.Figure(figsize=FIGURE_SIZE, layout="constrained", dpi=100)
     axis = figure.subplots()
-    drawn = slice(None, None, -(-len(x) // MAX_POINTS))
-    # Counts are whole: points would hide one another.
-    jitter = np.random.default_rng(0).uniform(-JITTER, JITTER, len(x[drawn]))
-    axis.scatter(x[drawn], y[drawn] + jitter, s=6, alpha=0.25, color="tab:gray", label="candidates")
+    shown = slice(None, None, -(-len(x) // MAX_POINTS))
+    # Counts are integers: without jitter, points would cover each other.
+    jitter = np.random.default_rng(0).uniform(-JITTER, JITTER, len(x[shown]))
+    axis.scatter(x[shown], y[shown] + jitter, s=6, alpha=0.25, color="tab:gray", label="candidates")
     axis.plot(*curve.T, color="tab:blue", label="expected")
     parts = np.array_split(np.argsort(x, kind="stable"), min(NUM_BINS, len(x)))
     axis.errorbar(
@@ -128,7 +127,7 @@ def plot_calibration(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figur
         fmt="o",
         markersize=4,
         color="tab:orange",
-        label="known, mean",
+        label="target, mean",
     )
     axis.set_xlabel("reward")
     axis.set_ylabel("errors")
@@ -137,11 +136,11 @@ def plot_calibration(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figur
 
 
 def plot_learning_curves(curves: Mapping[str, Sequence[tuple[int, float]]], label: str) -> matplotlib.figure.Figure:
-    """Curves over steps, each in a colour of its own: on the page CUSTOM SCALARS those of one run share one.
+    """Return curves over steps, each in its own color (on CUSTOM SCALARS, the curves of a run share one).
 
     Args:
-        curves: By name, steps and values.
-        label: Of the values.
+        curves: Steps and values by name.
+        label: Label of the values.
     """
     figure = matplotlib.figure.Figure(figsize=FIGURE_SIZE, layout="constrained", dpi=100)
     axis = figure.subplots()
@@ -154,37 +153,54 @@ def plot_learning_curves(curves: Mapping[str, Sequence[tuple[int, float]]], labe
     return figure
 
 
-def log_hparams(logger: TensorBoardLogger, settings: Mapping[str, Any], metrics: Sequence[str]) -> None:
-    """Settings for the page HPARAMS, at the start of a run: its columns of metrics fill from scalars as they come.
-
-    (`SummaryWriter.add_hparams` writes scalars too, which are not known yet, and a folder of its own.)
+def format_reports_and_completions(report_pair: tuple[str, str], completions: Sequence[tuple[str, str]]) -> str:
+    """Return titled texts as Markdown code blocks, so that nothing in them is formatted.
 
     Args:
-        board: The logger.
-        settings: By name, nested or not.
-        metrics: Names of the scalars to compare runs by.
+        report_pair: Reference and candidate.
+        completions: Title and text of each completion.
+
+    >>> format_reports_and_completions(("a", "b"), [("reward 1", "c")]).splitlines()[0]
+    '**Reference**'
     """
-    writer = logger.experiment._get_file_writer()  # as Lightning's loggers do: the public way adds a folder
-    make: Any = hparams  # torch gives it no types
-    for summary in make(flatten_settings(settings), dict.fromkeys(metrics, 0.0)):
+    parts = [("Reference", report_pair[0]), ("Candidate", report_pair[1]), *completions]
+    return "\n\n".join(
+        f"**{title}**\n\n" + "\n".join(f"    {line}" for line in text.splitlines()) for title, text in parts
+    )
+
+
+def log_hparams(logger: TensorBoardLogger, settings: Mapping[str, Any], metrics: Sequence[str]) -> None:
+    """Log settings for the HPARAMS page at the start of a run; its metric columns fill as the scalars are logged.
+
+    (`SummaryWriter.add_hparams` would also write scalars, whose values are not known yet, and a separate folder.)
+
+    Args:
+        logger: Logger of the run.
+        settings: Settings by name, nested or not.
+        metrics: Names of the scalars that compare runs.
+    """
+    writer = logger.experiment._get_file_writer()  # as in Lightning's loggers: the public method adds a folder
+    build_summaries: Any = hparams  # untyped in torch
+    for summary in build_summaries(flatten_settings(settings), dict.fromkeys(metrics, 0.0)):
         writer.add_summary(summary)
     writer.flush()
 
 
 def flatten_settings(settings: Mapping[str, Any], prefix: str = "") -> dict[str, bool | float | str]:
-    """Nested settings by dotted names as on the command line, without those that are null; what is no number is text.
+    """Return nested settings by dotted names, as on the command line; null is dropped, other types become text.
 
-    A class is called by its name, under the name of the setting.
+    A class is represented by its name, under the name of the setting.
 
-    >>> flat({"model": {"init_args": {"hidden": 4, "backbone": {"name": "embedded", "lora": None}}}, "unit": [1, 0.5]})
-    {'model.hidden': 4, 'model.backbone.name': 'embedded', 'unit': '[1, 0.5]'}
+    >>> backbone = {"name": "embedded", "lora": None}
+    >>> flatten_settings({"model": {"init_args": {"backbone": backbone, "head_hidden_size": 4}}, "unit": [1, 0.5]})
+    {'model.backbone.name': 'embedded', 'model.head_hidden_size': 4, 'unit': '[1, 0.5]'}
     """
-    found: dict[str, bool | float | str] = {}
+    flat: dict[str, bool | float | str] = {}
     for name, value in settings.items():
         if name == "class_path" and prefix:
-            found[prefix.removesuffix(".")] = str(value).rpartition(".")[2]
+            flat[prefix.removesuffix(".")] = str(value).rpartition(".")[2]
         elif isinstance(value, Mapping):
-            found |= flatten_settings(value, prefix if name == "init_args" else f"{prefix}{name}.")
+            flat |= flatten_settings(value, prefix if name == "init_args" else f"{prefix}{name}.")
         elif value is not None:
-            found[prefix + name] = value if isinstance(value, bool | int | float | str) else str(value)
-    return found
+            flat[prefix + name] = value if isinstance(value, bool | int | float | str) else str(value)
+    return flat

@@ -1,4 +1,4 @@
-"""Weights of models that explain: taken from a saved one, rounded for one to be saved."""
+"""Initial weights of a run from a saved generative evaluator."""
 
 from __future__ import annotations
 
@@ -13,27 +13,19 @@ from radreward.generative.evaluator import load_generative_evaluator
 
 @torch.no_grad()
 def load_generative_weights(model: nn.Module, folder: Path) -> None:
-    """Give a model the trained weights of a saved one.
+    """Copy the trained weights of a saved evaluator into a model.
 
     Args:
-        model: A model that writes, with or without adapters; a frozen copy too.
-        folder: What `GenerativeEvaluator.save` wrote.
+        model: A causal language model, with or without adapters; a frozen copy too.
+        folder: Folder written by `GenerativeEvaluator.save`.
 
     Raises:
-        InputError: If the folder cannot be read, or its weights are those of another backbone or other adapters.
+        InputError: If the folder cannot be read, or its weights have another backbone or other adapters.
     """
     state = load_generative_evaluator(folder).trained_state()
     own = dict(model.named_parameters())
-    trained = {name for name, value in own.items() if value.requires_grad} or set(own)
-    if trained != set(state) or any(own[name].shape != state[name].shape for name in trained):
-        raise InputError(f"{folder}: Expected a model with the backbone and adapters of this one.")
+    trainable = {name for name, value in own.items() if value.requires_grad} or set(own)
+    if trainable != set(state) or any(own[name].shape != state[name].shape for name in trainable):
+        raise InputError(f"{folder}: Expected a model with the backbone and adapters of this run.")
     for name, value in state.items():
         own[name].copy_(value)
-
-
-@torch.no_grad()
-def round_trained_to_float16(model: nn.Module) -> None:
-    """Round what was trained to what float16 can hold."""
-    for parameter in model.parameters():
-        if parameter.requires_grad:
-            parameter.copy_(parameter.half())

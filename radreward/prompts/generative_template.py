@@ -1,38 +1,57 @@
-"""Layouts for models that answer in text: what they are asked, what they are to answer, and how it is read."""
+"""Templates for models that answer in text: the prompt, the target answer and its parser."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 from radreward.criteria import Criteria
 from radreward.prompts.parsing import ParsedAnswer
 from radreward.prompts.template import PromptTemplate
-from radreward.types import ErrorAnalysis
+
+
+class ErrorAnalysis(NamedTuple):
+    """Error counts of a candidate with explanations, for the N criteria: the content of an answer."""
+
+    error_counts: tuple[float, ...]
+    """(N,)."""
+    explanation: str
+    """Comparison of the two reports in words."""
+    error_texts: tuple[tuple[str, ...], ...]
+    """(N,) descriptions of the errors of each criterion; may be fewer than counted."""
+    matched_findings: tuple[str, ...]
+    """Findings of both reports."""
 
 
 class GenerativeTemplate(PromptTemplate):
-    """A layout of a question and of its answer; `parse` reads what `render_answer` writes, and bears anything else."""
+    """Layout of a prompt and of its answer; `parse` reads what `render_answer` writes, and never raises."""
 
     @abstractmethod
     def render_answer(self, analysis: ErrorAnalysis, criteria: Criteria) -> str:
-        """The answer that a model is to learn; called for every candidate in training."""
+        """Return the answer that a model learns; called for every candidate in training."""
 
     @abstractmethod
     def parse(self, text: str, criteria: Criteria) -> ParsedAnswer:
-        """What an answer says. Never raises, and takes time in proportion to the answer's length at most."""
+        """Parse an answer. Never raises; takes at most linear time in the length of the answer."""
 
     @abstractmethod
     def stop_string(self, criteria: Criteria) -> str:
-        """What stands at an answer's end and nowhere before it: generation may stop there; empty where nothing does."""
+        """Return the text that ends an answer and occurs nowhere before, at which generation stops; empty for none."""
+
+    def answer_statistics(self, text: str, criteria: Criteria) -> dict[str, float | None]:
+        """Return named numbers of an answer beyond its counts, such as its score; None if unparsable.
+
+        SFT logs their absolute error against the written answer. The names must not depend on the text.
+        """
+        return {}
 
     def to_dict(self) -> dict[str, Any]:
-        """Arguments of the constructor that make this layout again; none, unless overridden."""
+        """Return the constructor arguments that restore this template; none, unless overridden."""
         return {}
 
 
 def one_line(text: str) -> str:
-    r"""Text without line breaks, so that it can begin no section of an answer.
+    r"""Return a text without line breaks, so that it cannot start a section of an answer.
 
     >>> one_line(" Two \n lines ")
     'Two lines'
@@ -41,9 +60,9 @@ def one_line(text: str) -> str:
 
 
 def format_count(value: float) -> str:
-    """A number of errors as answers state it: whole ones without a point.
+    """Return a number of errors as answers state it: integers without a decimal point.
 
-    >>> written_number(2.0), written_number(0.5)
+    >>> format_count(2.0), format_count(0.5)
     ('2', '0.5')
     """
     return str(int(value)) if value == int(value) else repr(float(value))

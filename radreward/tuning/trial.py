@@ -1,11 +1,10 @@
-"""One trial: a run of `fit` in a folder of its own, watched at every validation."""
+"""One trial: a run of `fit` in its own folder, with the metric reported to the pruner at every validation."""
 
 from __future__ import annotations
 
 import gc
 import math
 import shutil
-import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -20,182 +19,10 @@ from optuna.trial import Trial, TrialState
 from optuna_integration import PyTorchLightningPruningCallback
 
 from radreward.errors import InputError
-from radreward.modules.run_folder import RunFolder, write_json
+from radreward.io.artifacts import write_json
+from radreward.modules.run_folder import RunFolder
 from radreward.tuning.search_space import ParameterValue
 from radreward.tuning.study_config import StudyConfig
-
-
-class StudyError(InputError):
-    """What goes wrong in every trial of a study, so that no other needs to be tried."""
-
-
-class TunableRun(Protocol):
-    """What is tuned: it trains, with callbacks."""
-
-    @property
-    def trainer(self) -> Trainer:
-        """Lightning's."""
-
-    def fit(self) -> object:
-        """Train."""
-
-
-class TrialRunner(NamedTuple):
-    """How settings become a training.
-
-    Attributes:
-        build: From a configuration and `key=value` to a training; raises where they do not fit.
-        describe: From the same to all settings as YAML; raises where they do not fit, and builds nothing.
-    """
-
-    build: Callable[[Path, Sequence[str]], TunableRun]
-    dump_config: Callable[[Path, Sequence[str]], str]
-
-
-class TrialResult(NamedTuple):
-    """How a trial ended: with a value, pruned at a value, or failed for a reason."""
-
-    state: TrialState
-    value: float | None
-    reason: str | None
-
-
-class ReportValidations(PyTorchLightningPruningCallback):
-    """Reports the metric at every validation, by step; ends the trial where the pruner says so.
-
-    (Optuna's callback counts epochs, of which a short run has one, with many validations.)
-
-    Args:
-        trial: The trial.
-        metric: What is reported.
-    """
-
-    def __init__(self, trial: Trial, metric: str) -> None:
-        super().__init__(trial, metric)
-        self.trial = trial
-        self.values: dict[int, float] = _reported_values(trial)
-
-    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Report.
-
-        Raises:
-            StudyError: If there is no such metric; names those that there are.
-            TrialPruned: If this is not worth going on.
-        """
-        step = trainer.global_step
-        if trainer.sanity_checking or step in self.values:  # a continued run comes by again
-            return
-        if self.monitor not in trainer.callback_metrics:
-            known = ", ".join(sorted(trainer.callback_metrics)) or "nothing"
-            raise StudyError(f"metric: {self.monitor!r} is never logged; logged are {known}.")
-        self.values[step] = float(trainer.callback_metrics[self.monitor])
-        if step < trainer.estimated_stepping_batches:
-            at_step: Any = SimpleNamespace(current_epoch=step)  # all that Optuna's callback asks of the module
-            super().on_validation_end(trainer, at_step)
-        else:  # all is paid for: what was learnt may as well be saved
-            self.trial.report(self.values[step], step)
-
-
-def run_trial(
-    config: StudyConfig, runner: TrialRunner, trial: Trial, values: Mapping[str, ParameterValue], folder: Path
-) -> TrialResult:
-    """Train with the settings of a trial. What another worker began in the folder is continued.
-
-    The value is the best one over the validations, as `fit` keeps the weights of the best.
-
-    Raises:
-        StudyError: If no other trial would do better.
-        KeyboardInterrupt: If it was stopped.
-    """
-    arguments, run, began = config.overrides_for(values), RunFolder(folder), time.monotonic()
-    goes_on = run.last.is_file()
-    if folder.exists() and not goes_on:
-        shutil.rmtree(folder)
-    try:
-        outcome = _train(config, runner, trial, [*arguments, f"run={folder}"], run, goes_on)
-    except StudyError as error:
-        write_trial_record(
-            folder, trial, values, arguments, TrialResult(TrialState.FAIL, None, str(error)), time.monotonic() - began
-        )
-        raise
-    except Exception as error:  # whatever it is: it is recorded, and other settings may do better
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "error.txt").write_text(traceback.format_exc(), encoding="utf-8")
-        text = " ".join(str(error).split())
-        kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-        outcome = TrialResult(TrialState.FAIL, None, f"{kind}{text}")
-    write_trial_record(folder, trial, values, arguments, outcome, time.monotonic() - began)
-    gc.collect()  # trainer and module know each other: two models would be in memory otherwise
-    return outcome
-
-
-def _train(
-    config: StudyConfig, runner: TrialRunner, trial: Trial, arguments: Sequence[str], run: RunFolder, resume: bool
-) -> TrialResult:
-    training = runner.build(config.base, [*arguments, f"ckpt_path={'last' if resume else 'null'}"])
-    if resume and _missed_validation(training.trainer, run.last, _reported_values(trial)):
-        shutil.rmtree(run.folder)
-        training = runner.build(config.base, [*arguments, "ckpt_path=null"])
-    if training.trainer.world_size > 1:
-        raise StudyError(
-            "trainer: Expected one process for a trial. Give each worker a device, and start the command once for each."
-        )
-    seen = ReportValidations(trial, config.metric)
-    training.trainer.callbacks.append(seen)  # type: ignore[attr-defined]  # Lightning's list, which it does not declare
-    state, reason = TrialState.COMPLETE, None
-    try:
-        training.fit()
-    except TrialPruned:
-        state, reason = TrialState.PRUNED, f"worse than the median at step {max(seen.values)}"
-    if not seen.values:
-        raise StudyError(
-            f"metric: {config.metric!r} is never logged, because there was no validation: "
-            "trainer.val_check_interval and data.validation say when and on what."
-        )
-    finite = [value for value in seen.values.values() if math.isfinite(value)]
-    if not finite:
-        return TrialResult(TrialState.FAIL, None, f"{config.metric} is not finite at any validation")
-    best = max if config.direction == "maximize" else min
-    return TrialResult(state, best(finite), reason)
-
-
-def _missed_validation(trainer: Trainer, checkpoint: Path, reported: Mapping[int, float]) -> bool:
-    """Whether a validation was due when the checkpoint was written, and ended with the worker: Lightning skips it."""
-    step = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)["global_step"]
-    every = getattr(trainer, "val_check_interval", None)
-    known = isinstance(every, int) and trainer.accumulate_grad_batches == 1
-    return step not in reported and not (known and step % every)
-
-
-def _reported_values(trial: Trial) -> dict[int, float]:
-    found = trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values
-    return dict(found)
-
-
-def write_trial_record(
-    folder: Path,
-    trial: Trial,
-    values: Mapping[str, ParameterValue],
-    arguments: Sequence[str],
-    result: TrialResult,
-    seconds: float,
-) -> None:
-    """Write `trial.json` beside what the run wrote."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(
-        folder / "trial.json",
-        {
-            "study": trial.study.study_name,
-            "number": trial.number,
-            "params": dict(values),
-            "settings": list(arguments),
-            "state": STATE_NAMES[result.state],
-            "value": result.value,
-            "reason": result.reason,
-            "seconds": round(seconds, 3),
-        },
-    )
-
 
 STATE_NAMES = {
     TrialState.COMPLETE: "complete",
@@ -206,6 +33,159 @@ STATE_NAMES = {
 }
 
 
-def log_progress(text: str) -> None:
-    """A line of progress."""
-    print(text, file=sys.stderr, flush=True)
+class StudyError(InputError):
+    """An error that every trial of the study would raise, so that the study stops."""
+
+
+class TunableRun(Protocol):
+    """A training run whose trainer accepts callbacks."""
+
+    @property
+    def trainer(self) -> Trainer:
+        """The Lightning trainer."""
+
+    def fit(self) -> object:
+        """Train."""
+
+
+class TrialRunner(NamedTuple):
+    """Converts settings to a training run.
+
+    Attributes:
+        build: From a configuration and `key=value` overrides to a run; raises if the overrides are invalid.
+        dump_config: From the same arguments to all settings as YAML; raises alike but builds nothing.
+    """
+
+    build: Callable[[Path, Sequence[str]], TunableRun]
+    dump_config: Callable[[Path, Sequence[str]], str]
+
+
+class TrialResult(NamedTuple):
+    """State of a finished trial, with its value if available and the reason if it was pruned or failed."""
+
+    state: TrialState
+    value: float | None
+    reason: str | None
+
+
+class ReportValidations(PyTorchLightningPruningCallback):
+    """Reports the metric at every validation, by step, and stops the trial if the pruner requires it.
+
+    (Optuna's callback counts epochs; a short run has a single epoch with many validations.)
+
+    Args:
+        trial: The trial.
+        metric: Name of the reported metric.
+    """
+
+    def __init__(self, trial: Trial, metric: str) -> None:
+        super().__init__(trial, metric)
+        self.trial = trial
+        self.values: dict[int, float] = _reported_values(trial)
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Report the metric.
+
+        Raises:
+            StudyError: If the metric is not logged; lists the logged metrics.
+            TrialPruned: If the pruner stops the trial.
+        """
+        step = trainer.global_step
+        if trainer.sanity_checking or step in self.values:  # a resumed run repeats a validation
+            return
+        if self.monitor not in trainer.callback_metrics:
+            logged = ", ".join(sorted(trainer.callback_metrics)) or "nothing"
+            raise StudyError(f"metric: {self.monitor!r} is never logged; logged are {logged}.")
+        self.values[step] = float(trainer.callback_metrics[self.monitor])
+        if step < trainer.estimated_stepping_batches:
+            at_step: Any = SimpleNamespace(current_epoch=step)  # the only attribute that Optuna's callback reads
+            super().on_validation_end(trainer, at_step)
+        else:  # never prune at the last step: all the cost is spent
+            self.trial.report(self.values[step], step)
+
+
+def run_trial(
+    config: StudyConfig, runner: TrialRunner, trial: Trial, values: Mapping[str, ParameterValue], folder: Path
+) -> TrialResult:
+    """Train with the settings of a trial; resume the run if another worker started it in the folder.
+
+    The value is the best over all validations, since `fit` keeps the weights of the best one.
+
+    Raises:
+        StudyError: If every other trial would fail alike.
+        KeyboardInterrupt: If interrupted.
+    """
+    overrides, run, start = config.overrides_for(values), RunFolder(folder), time.monotonic()
+    resume = run.last.is_file()
+    if folder.exists() and not resume:
+        shutil.rmtree(folder)
+    study_error: StudyError | None = None
+    try:
+        result = _train(config, runner, trial, [*overrides, f"run_dir={folder}"], run, resume)
+    except StudyError as error:
+        study_error, result = error, TrialResult(TrialState.FAIL, None, str(error))
+    except Exception as error:  # recorded; other values may succeed
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "error.txt").write_text(traceback.format_exc(), encoding="utf-8")
+        kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+        result = TrialResult(TrialState.FAIL, None, f"{kind}{' '.join(str(error).split())}")
+    record = {
+        "study": trial.study.study_name,
+        "number": trial.number,
+        "params": dict(values),
+        "settings": overrides,
+        "state": STATE_NAMES[result.state],
+        "value": result.value,
+        "reason": result.reason,
+        "seconds": round(time.monotonic() - start, 3),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / "trial.json", record)
+    if study_error is not None:
+        raise study_error
+    gc.collect()  # trainer and module form a cycle; without this, two models would be in memory
+    return result
+
+
+def _train(
+    config: StudyConfig, runner: TrialRunner, trial: Trial, overrides: Sequence[str], run: RunFolder, resume: bool
+) -> TrialResult:
+    training = runner.build(config.base, [*overrides, f"ckpt_path={'last' if resume else 'null'}"])
+    if resume and _missed_validation(training.trainer, run.last, _reported_values(trial)):
+        shutil.rmtree(run.folder)
+        training = runner.build(config.base, [*overrides, "ckpt_path=null"])
+    if training.trainer.world_size > 1:
+        raise StudyError(
+            "trainer: Expected one process per trial. Start the command once per device, each with one device."
+        )
+    reports = ReportValidations(trial, config.metric)
+    # Lightning does not declare this list.
+    training.trainer.callbacks.append(reports)  # type: ignore[attr-defined]
+    state, reason = TrialState.COMPLETE, None
+    try:
+        training.fit()
+    except TrialPruned:
+        state, reason = TrialState.PRUNED, f"worse than the median at step {max(reports.values)}"
+    if not reports.values:
+        raise StudyError(
+            f"metric: {config.metric!r} is never logged, because there was no validation: "
+            "set trainer.val_check_interval and data.val_split."
+        )
+    finite = [value for value in reports.values.values() if math.isfinite(value)]
+    if not finite:
+        return TrialResult(TrialState.FAIL, None, f"{config.metric} is not finite at any validation")
+    best = max if config.direction == "maximize" else min
+    return TrialResult(state, best(finite), reason)
+
+
+def _missed_validation(trainer: Trainer, checkpoint: Path, reported: Mapping[int, float]) -> bool:
+    """Return True if the worker died between the checkpoint and a validation due at its step: Lightning skips it."""
+    step = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)["global_step"]
+    interval = getattr(trainer, "val_check_interval", None)
+    not_due = isinstance(interval, int) and trainer.accumulate_grad_batches == 1 and step % interval
+    return step not in reported and not not_due
+
+
+def _reported_values(trial: Trial) -> dict[int, float]:
+    reported = trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values
+    return dict(reported)

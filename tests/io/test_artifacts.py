@@ -142,3 +142,10 @@ def test_file_fingerprint_of_a_folder_changes_with_names_and_contents(tmp_path: 
     assert len({first, second, file_fingerprint(tmp_path)}) == 3
     with pytest.raises(InputError, match=r"none: cannot be read \(No such file or directory\)"):
         file_fingerprint(tmp_path / "none")
+
+
+def test_write_json_not_finite_number_raises_and_keeps_file(tmp_path: Path) -> None:
+    write_json(tmp_path / "a.json", {"a": 1})
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(tmp_path / "a.json", {"a": float("nan")})
+    assert read_json_object(tmp_path / "a.json") == {"a": 1}

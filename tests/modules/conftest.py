@@ -1,4 +1,4 @@
-"""A small module, a batch for it, and a backbone in a folder that can be quantised."""
+"""Fixtures: a small reward module, a batch for it, and the folder of a backbone that can be quantized."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +36,7 @@ def batch(groups: list[ReportGroup]) -> RewardTrainingBatch:
 
 @pytest.fixture
 def module() -> Callable[..., RewardModule]:
-    """Makes modules that differ in the weights of the head alone, or not at all."""
+    """A factory of modules; those with different seeds differ only in the weights of the head."""
 
     def make(
         objective: Objective | None = None,
@@ -52,7 +52,7 @@ def module() -> Callable[..., RewardModule]:
 
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As from a hub; rows of 64 weights are the block of 4-bit numbers."""
+    """A backbone as downloaded from a hub; its rows have 64 weights, the block size of 4-bit quantization."""
     folder = tmp_path_factory.mktemp("backbone")
     torch.manual_seed(0)
     config = LlamaConfig(

@@ -1,4 +1,4 @@
-"""Agreement with known errors, against scipy and by hand."""
+"""Agreement of rewards with known errors, against scipy and a naive loop."""
 
 import itertools
 import math
@@ -20,73 +20,74 @@ CRITERIA = Criteria(
 
 
 @pytest.fixture
-def judged() -> ScoredCandidates:
+def candidates() -> ScoredCandidates:
     generator = torch.Generator().manual_seed(3)
     errors = torch.randint(0, 4, (24, 2), generator=generator).float()
     rewards = -errors + torch.randn(24, 2, generator=generator)
     return ScoredCandidates(rewards, errors, torch.arange(24) // 3)
 
 
-def test_every_measure_is_as_scipy_and_hand_have_it(judged: ScoredCandidates) -> None:
-    counts = judged.errors + torch.tensor([0.5, -0.25])
-    found = reward_agreement(CRITERIA, judged, counts)
-    quality = CRITERIA.quality(judged.errors)
+def test_reward_agreement_equals_scipy_and_naive_loop(candidates: ScoredCandidates) -> None:
+    counts = candidates.errors + torch.tensor([0.5, -0.25])
+    metrics = reward_agreement(CRITERIA, candidates, counts)
+    quality = CRITERIA.quality(candidates.errors)
     columns = {"tone": [0], "length": [1], "total": [0, 1]}
     for tag, column in columns.items():
-        reward, known = judged.rewards[:, column].sum(1).double(), quality[:, column].sum(1).double()
-        assert found[tag]["tau_b"] == pytest.approx(kendalltau(reward, known).statistic, abs=1e-5)
-        perfect = kendalltau(known + torch.linspace(0, 1e-6, 24, dtype=torch.float64), known).statistic
-        assert found[tag]["tau_b_limit"] == pytest.approx(perfect, abs=1e-6)
-        assert found[tag]["spearman"] == pytest.approx(spearmanr(reward, known).statistic, abs=1e-5)
+        reward, target = candidates.rewards[:, column].sum(1).double(), quality[:, column].sum(1).double()
+        assert metrics[tag]["tau_b"] == pytest.approx(kendalltau(reward, target).statistic, abs=1e-5)
+        perfect = kendalltau(target + torch.linspace(0, 1e-6, 24, dtype=torch.float64), target).statistic
+        assert metrics[tag]["max_tau_b"] == pytest.approx(perfect, abs=1e-6)
+        assert metrics[tag]["spearman"] == pytest.approx(spearmanr(reward, target).statistic, abs=1e-5)
         pairs = [
-            (reward[i] - reward[j]) * (known[i] - known[j]) > 0
+            (reward[i] - reward[j]) * (target[i] - target[j]) > 0
             for i, j in itertools.combinations(range(24), 2)
-            if i // 3 == j // 3 and known[i] != known[j]
+            if i // 3 == j // 3 and target[i] != target[j]
         ]
-        assert found[tag]["pair_accuracy"] == pytest.approx(np.mean(pairs), abs=1e-6)
-    whole = kendalltau(counts[:, 0].round(), judged.errors[:, 0]).statistic
-    assert found["tone"]["count_tau_b"] == pytest.approx(whole, abs=1e-5)
-    assert found["tone"]["count_mae"] == pytest.approx(0.5)
-    assert found["length"]["count_mae"] == pytest.approx(0.25)
-    assert found["total"]["count_mae"] == pytest.approx(0.25)  # 0.5 - 0.25
+        assert metrics[tag]["pair_accuracy"] == pytest.approx(np.mean(pairs), abs=1e-6)
+    count_tau_b = kendalltau(counts[:, 0].round(), candidates.errors[:, 0]).statistic
+    assert metrics["tone"]["count_tau_b"] == pytest.approx(count_tau_b, abs=1e-5)
+    assert metrics["tone"]["count_mae"] == pytest.approx(0.5)
+    assert metrics["length"]["count_mae"] == pytest.approx(0.25)
+    assert metrics["total"]["count_mae"] == pytest.approx(0.25)  # 0.5 - 0.25
 
 
-def test_what_is_not_defined_is_none_and_shown_as_a_dash(judged: ScoredCandidates) -> None:
-    constant = judged._replace(errors=judged.errors * torch.tensor([1.0, 0.0]))
-    found = reward_agreement(CRITERIA, constant, None)
-    assert found["length"]["tau_b"] is None
-    assert found["tone"]["tau_b"] is not None
-    assert "count_mae" not in found["total"]
+def test_undefined_metric_is_none_and_rendered_as_dash(candidates: ScoredCandidates) -> None:
+    constant = candidates._replace(errors=candidates.errors * torch.tensor([1.0, 0.0]))
+    metrics = reward_agreement(CRITERIA, constant, None)
+    assert metrics["length"]["tau_b"] is None
+    assert metrics["tone"]["tau_b"] is not None
+    assert "count_mae" not in metrics["total"]
     console = Console(record=True, width=100)
-    console.print(render_metric_table(found, "All"))
+    console.print(render_metric_table(metrics, "All"))
     lines = console.export_text().splitlines()
     assert next(line for line in lines if "length" in line).count("–") == 3
-    assert f"{found['tone']['tau_b']:.2f}" in next(line for line in lines if "tone" in line)
+    assert f"{metrics['tone']['tau_b']:.2f}" in next(line for line in lines if "tone" in line)
     assert [line for line in lines if "total" in line][-1] == [
         line for line in lines if any(c.isdigit() for c in line)
     ][-1]
 
 
-def test_counts_come_from_the_calibration_of_the_other_half(judged: ScoredCandidates) -> None:
-    counts = cross_fitted_counts(judged)
+def test_cross_fitted_counts_use_calibration_of_other_half(candidates: ScoredCandidates) -> None:
+    counts = cross_fitted_counts(candidates)
     assert counts is not None
-    even = judged.group % 2 == 0
+    even = candidates.group % 2 == 0
     torch.testing.assert_close(
-        counts[even], Calibration.fit(judged.rewards[~even], judged.errors[~even]).predict_counts(judged.rewards[even])
+        counts[even],
+        Calibration.fit(candidates.rewards[~even], candidates.errors[~even]).predict_counts(candidates.rewards[even]),
     )
-    changed = judged._replace(errors=torch.where(even[:, None], judged.errors + 1, judged.errors))
+    changed = candidates._replace(errors=torch.where(even[:, None], candidates.errors + 1, candidates.errors))
     again = cross_fitted_counts(changed)
     assert again is not None
-    torch.testing.assert_close(again[even], counts[even])  # its own errors play no part
+    torch.testing.assert_close(again[even], counts[even])  # unaffected by its own errors
     assert not torch.allclose(again[~even], counts[~even])
 
 
-def test_one_reference_has_no_other_half(judged: ScoredCandidates) -> None:
-    assert cross_fitted_counts(judged._replace(group=torch.zeros(24, dtype=torch.int64))) is None
+def test_cross_fitted_counts_of_one_reference_is_none(candidates: ScoredCandidates) -> None:
+    assert cross_fitted_counts(candidates._replace(group=torch.zeros(24, dtype=torch.int64))) is None
 
 
-def test_figures_are_finite_or_none(judged: ScoredCandidates) -> None:
-    found = reward_agreement(CRITERIA, judged._replace(rewards=torch.zeros(24, 2)), None)
-    values = [value for row in found.values() for value in row.values()]
+def test_reward_agreement_is_finite_or_none(candidates: ScoredCandidates) -> None:
+    metrics = reward_agreement(CRITERIA, candidates._replace(rewards=torch.zeros(24, 2)), None)
+    values = [value for row in metrics.values() for value in row.values()]
     assert None in values
     assert all(value is None or math.isfinite(value) for value in values)

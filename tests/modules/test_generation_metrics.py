@@ -16,9 +16,9 @@ from radreward.modules.generation_metrics import (
     green_score_errors,
     summarize_generations,
 )
+from radreward.prompts.generative_template import ErrorAnalysis
 from radreward.scorers import load
 from radreward.systems.green.prompt import GreenTemplate
-from radreward.types import ErrorAnalysis
 
 WANTED = ["The effusion is left out.", "Nothing is wrong.", "The edema is not mild."]
 GIVEN = ["The effusion is left out.", "", "The edema is severe."]

@@ -26,9 +26,10 @@ from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingP
 from radreward.modules.grpo import GRPOModule
 from radreward.modules.rollout_logging import RolloutConfig, format_error_kind
 from radreward.objectives import RewardFunction
+from radreward.prompts.generative_template import ErrorAnalysis
 from radreward.systems.green.prompt import GreenTemplate
 from radreward.systems.radreason.prompt import RadReasonTemplate, format_radreason, parse_radreason
-from radreward.types import Candidate, ErrorAnalysis, ParsedCompletions, ReportGroup
+from radreward.types import Candidate, ParsedCompletions, ReportGroup
 from tests.tiny_run import saved_state
 
 CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long."}])
@@ -78,7 +79,7 @@ def write_settings(folder: Path, **model: Any) -> Path:
         "scaling": {"class_path": "MajorityGuidedScaling"},
     }
     settings = {
-        "run": str(folder / "run"),
+        "run_dir": str(folder / "run"),
         "checkpoint_every": 2,
         "criteria": {
             "class_path": "radreward.criteria.Criteria",
@@ -143,8 +144,8 @@ def test_a_run_learns_and_logs_all_that_is_asked_for(whole: Path) -> None:
     logged = scalars(whole / "run")
     for name in (
         *("loss", "kl", "clipped", "reward/accuracy", "reward/accuracy/tone", "reward/Letters", "reward/total"),
-        *("reward/deviation", "advantage/largest", "advantage/scale", "groups/without_gradient", "weight/tone"),
-        *("completions/length", "completions/unfinished", "completions/unjudged", "completions/valid"),
+        *("reward/std", "advantage/max_abs", "advantage/scale", "groups/without_gradient", "weight/tone"),
+        *("completions/length", "completions/unfinished", "completions/without_reward", "completions/well_formed"),
         *("problem/think", "completions/engine_apart"),
     ):
         assert len(logged[f"train/{name}"]) >= 3, name
@@ -179,7 +180,7 @@ def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
 ) -> None:
     context = get_context("forkserver")
     context.set_forkserver_preload(["radreward.cli.training"])
-    command = ["fit", f"--config={whole / 'config.yaml'}", f"--run={tmp_path / 'run'}"]
+    command = ["fit", f"--config={whole / 'config.yaml'}", f"--run-dir={tmp_path / 'run'}"]
     monkeypatch.chdir(whole)
     entries = ("=policy_parts.Killer", f".hook={hook}", f".step={step}", f".call={call}")
     run = context.Process(target=main, args=([*command, *(f"--trainer.callbacks{entry}" for entry in entries)],))
@@ -313,7 +314,7 @@ def test_completions_that_cannot_be_read_get_nothing_for_it_and_are_counted(modu
         one.engine, one._drawn = CannedRolloutEngine([text, format_radreason([0, 0], "", CRITERIA)]), None
         assert one.training_step(batch, 0).isfinite()
         assert float(logged[f"train/problem/{kind}"]) == pytest.approx(2 / 3)  # the first and the third of three
-        assert float(logged["train/completions/valid"]) == pytest.approx(1 / 3)
+        assert float(logged["train/completions/well_formed"]) == pytest.approx(1 / 3)
 
 
 def test_completions_without_an_end_are_counted(module: Callable[..., Any]) -> None:
@@ -345,11 +346,11 @@ def test_completions_in_another_layout_are_read_and_counted_alike(module: Callab
         one.engine, one._drawn = CannedRolloutEngine([text, good]), None
         assert one.training_step(batch, 0).isfinite()
         assert float(logged[f"train/problem/{kind}"]) == pytest.approx(2 / 3), text[:40]
-        assert float(logged["train/completions/valid"]) == pytest.approx(1 / 3)
+        assert float(logged["train/completions/well_formed"]) == pytest.approx(1 / 3)
 
 
 def test_groups_with_equal_rewards_leave_the_weights_as_they_were(module: Callable[..., Any]) -> None:
-    one, batch = module("model.objective.kl=0", texts=["lamp"])
+    one, batch = module("model.objective.kl_coef=0", texts=["lamp"])
     logged: dict[str, Any] = {}
     one.log_dict = lambda values, **_: logged.update(values)
     assert not any(value.any() for value in gradients(one, one.training_step(batch, 0)).values())
@@ -373,7 +374,7 @@ def test_settings_that_do_not_go_together_are_refused_before_anything_is_written
 
 
 def test_without_adapters_and_divergence_the_whole_model_is_trained(module: Callable[..., Any]) -> None:
-    one, batch = module("model.objective.kl=0", backbone=PLAIN)
+    one, batch = module("model.objective.kl_coef=0", backbone=PLAIN)
     found = gradients(one, one.training_step(batch, 0))
     assert len(found) == len(list(one.model.parameters()))
 
@@ -385,7 +386,7 @@ def test_a_run_goes_on_from_a_saved_model_and_stays_near_it(
     explainer = load_generative_evaluator(whole / "run" / "model")
     assert explainer.prompt_encoder.criteria.tags == CRITERIA.tags
     assert len(explainer.generate(["lamp"], ["lamp b"])) == 1
-    training = build(write_settings(tmp_path), f"run={tmp_path / 'on'}", f"start={whole / 'run' / 'model'}")
+    training = build(write_settings(tmp_path), f"run_dir={tmp_path / 'on'}", f"init_from={whole / 'run' / 'model'}")
     module: Any = training.module
     module.start_from(training.start)
     for name, value in explainer.trained_state().items():
@@ -410,7 +411,7 @@ def test_training_raises_the_reward(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.syspath_prepend(tmp_path)
     config = write_settings(tmp_path, backbone=PLAIN, rollouts={"completions": 6, "updates": 3})
     short = ("trainer.max_steps=12", "trainer.val_check_interval=1.0", "trainer.logger=false", "checkpoint_every=1000")
-    training = build(config, *short, "model.objective.clip=0.2", "model.optimizer.lr=0.02")
+    training = build(config, *short, "model.objective.clip_epsilon=0.2", "model.optimizer.lr=0.02")
     module, rewards = training.module, []
     assert isinstance(module, GRPOModule)
     judge = module.objective.compute_advantages
@@ -445,7 +446,7 @@ def test_a_reward_that_fails_ends_the_run_with_one_line(
         "class Fails(RewardFunction):\n    def forward(self, completions):\n        raise RuntimeError('no lamp')\n"
     )
     config = write_settings(tmp_path)
-    assert main(["fit", f"--config={config}", "--model.objective.accuracy=failing.Fails"]) == 2
+    assert main(["fit", f"--config={config}", "--model.objective.accuracy_reward=failing.Fails"]) == 2
     told = capsys.readouterr().err.strip().splitlines()
     assert "The reward function Fails failed: RuntimeError: no lamp" in told[-1]
 

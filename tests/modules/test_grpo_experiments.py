@@ -31,16 +31,16 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small(folder: Path, records: Path) -> list[str]:
     """What makes a run small; the tokens of the tiny backbone are bytes."""
     return [
-        f"run={folder / 'run'}",
-        "start=null",
+        f"run_dir={folder / 'run'}",
+        "init_from=null",
         f"data.records={records}",
-        "data.validation=0.4",
-        "data.groups_per_batch=1",
+        "data.val_split=0.4",
+        "data.batch_size=1",
         "data.collator.max_length=4000",
-        "data.collator.max_answer=4",
+        "data.collator.max_answer_length=4",
         "model.backbone.name=tiny-llama",
         "model.backbone.dtype=float32",
-        "model.rollouts.completions=2",
+        "model.rollouts.num_generations=2",
         "trainer.max_steps=1",
         "trainer.limit_val_batches=1",
         "trainer.accelerator=cpu",
@@ -71,7 +71,7 @@ def test_settings_build_and_take_a_step(
     result = training.fit()
     assert training.trainer.global_step == 1
     assert set(result) == {*RadCliQCriteria().tags, "total"}
-    assert torch.load(training.run.last, weights_only=True)["global_step"] == 1
+    assert torch.load(training.run_folder.last, weights_only=True)["global_step"] == 1
 
 
 @pytest.mark.parametrize("name", STUDIES)

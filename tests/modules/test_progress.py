@@ -1,4 +1,4 @@
-"""Lines of progress where there is no terminal, and the bar where there is one."""
+"""Progress of a run: a bar in a terminal, otherwise lines of text."""
 
 import re
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from radreward.modules.progress import track_progress
 
 
 class Halves(LightningModule):
-    """Losses 1, 1/2, 1/3 ... and an agreement of 0.25."""
+    """A module with losses 1, 1/2, 1/3 ... and a validation metric of 0.25."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,13 +36,13 @@ class Halves(LightningModule):
 
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., Trainer]:
-    """Trains four steps with a validation after every second one, then predicts."""
+    """Train four steps with a validation after every second one, then predict."""
 
-    def made(shown: Callback) -> Trainer:
+    def fit(progress: Callback) -> Trainer:
         trainer = Trainer(
-            accelerator="cpu", logger=False, callbacks=[shown], max_steps=4, val_check_interval=2,
+            accelerator="cpu", logger=False, callbacks=[progress], max_steps=4, val_check_interval=2,
             check_val_every_n_epoch=None, num_sanity_val_steps=1, enable_checkpointing=False,
-            enable_progress_bar=isinstance(shown, ProgressBar), enable_model_summary=False,
+            enable_progress_bar=isinstance(progress, ProgressBar), enable_model_summary=False,
             default_root_dir=tmp_path,
         )  # fmt: skip
         loader: DataLoader[Any] = DataLoader(TensorDataset(torch.zeros(3)))
@@ -50,38 +50,38 @@ def run(tmp_path: Path) -> Callable[..., Trainer]:
         trainer.predict(dataloaders=loader, model=Halves())
         return trainer
 
-    return made
+    return fit
 
 
 NOISE = pytest.mark.filterwarnings("ignore:.*:UserWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
 
 
 @NOISE
-def test_lines_tell_loss_pace_agreement_and_where(
+def test_plain_text_progress_reports_loss_speed_metric_and_folder(
     run: Callable[..., Trainer], capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(PlainTextProgress("runs/first", interval=1000))
     lines = capsys.readouterr().err.splitlines()
-    pace = r"[\d.e-]+ s a step, \d+ min left"
-    assert re.fullmatch(r"step 0 of 4: training, kept in runs/first", lines[0])
+    pace = r"[\d.e-]+ s per step, \d+ min left"
+    assert re.fullmatch(r"step 0 of 4: training, writing to runs/first", lines[0])
     assert re.fullmatch(rf"step 2 of 4: validation τ-b 0\.250, loss 0\.75, {pace}", lines[1])  # mean of 1 and 1/2
     assert re.fullmatch(rf"step 4 of 4: validation τ-b 0\.250, loss 0\.2917, {pace}", lines[2])  # of 1/3 and 1/4
-    assert lines[3:] == ["step 4 of 4: judging the validation part with the weights to save"]
+    assert lines[3:] == ["step 4 of 4: scoring the validation split with the weights to save"]
 
 
 @NOISE
-def test_lines_between_validations_come_when_the_last_is_old(
+def test_plain_text_progress_reports_after_interval(
     run: Callable[..., Trainer], capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(PlainTextProgress("runs/first", interval=0))
     lines = capsys.readouterr().err.splitlines()
-    losses = [float(found[1]) for found in (re.search(r": loss ([\d.]+),", line) for line in lines) if found]
+    losses = [float(match[1]) for match in (re.search(r": loss ([\d.]+),", line) for line in lines) if match]
     assert losses == [1.0, 0.5, 0.3333, 0.25]
     assert sum("validation τ-b 0.250" in line for line in lines) == 2
 
 
 @NOISE
-def test_the_bar_names_no_last_epoch_and_no_version(
+def test_progress_bar_shows_no_last_epoch_and_no_version(
     run: Callable[..., Trainer], capsys: pytest.CaptureFixture[str]
 ) -> None:
     bar = ProgressBar()
@@ -93,15 +93,15 @@ def test_the_bar_names_no_last_epoch_and_no_version(
     assert "v_num" not in bar.get_metrics(trainer, trainer.lightning_module)
 
 
-@pytest.mark.parametrize("shown", [True, False])
-def test_what_is_done_after_training_is_told_as_training_is(
-    shown: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("plain_text", [True, False])
+def test_track_progress_follows_style_of_trainer(
+    plain_text: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trainer = Trainer(
         accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
-        enable_model_summary=False, callbacks=[PlainTextProgress(tmp_path)] if shown else [],
+        enable_model_summary=False, callbacks=[PlainTextProgress(tmp_path)] if plain_text else [],
     )  # fmt: skip
     capsys.readouterr()
     assert list(track_progress(trainer, "3 fits", interval=0.0)(range(3))) == [0, 1, 2]
-    told = [f"3 fits: {number} of 3" for number in range(3)]
-    assert capsys.readouterr().err.splitlines() == (told if shown else [])
+    lines = [f"3 fits: {number} of 3" for number in range(3)]
+    assert capsys.readouterr().err.splitlines() == (lines if plain_text else [])

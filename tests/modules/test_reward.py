@@ -1,29 +1,47 @@
-"""Steps of the reward module."""
+"""RewardModule: logged values, errors, validation metrics and predictions."""
 
 import logging
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from radreward.data.collators.base import Collator
+from radreward.data.collators.reward import RewardCollator
+from radreward.data.datamodule import PairedReportDataModule
+from radreward.errors import InputError
+from radreward.models.precision import round_to_float16
 from radreward.modules import RewardModule
+from radreward.modules.callbacks import RewardPlots
+from radreward.modules.reward import require_reward_collator
 from radreward.objectives import BradleyTerry, CountRegression, DynamicWeighting, PairObjective, WeightedSumObjective
+from radreward.prompts import PlainPairTemplate
 from radreward.types import RewardTrainingBatch
 
 Make = Callable[..., RewardModule]
 
 
-class Undefined(PairObjective):
+class NaNObjective(PairObjective):
     """The root of a negative number."""
 
     def pair_loss(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> Tensor:
         return ((accepted - rejected).square().sum(1) + 1).neg().sqrt()
 
 
+class OtherCollator(Collator):
+    def collate(self, groups: Any) -> Any:
+        return groups
+
+
+class UserTemplate(PlainPairTemplate):
+    """A user's own template."""
+
+
 class Log:
-    """Takes the place of Lightning's logging."""
+    """Replaces Lightning's logging of a module."""
 
     def __init__(self, module: RewardModule, monkeypatch: pytest.MonkeyPatch) -> None:
         self.values: dict[str, float] = {}
@@ -32,7 +50,7 @@ class Log:
         monkeypatch.setattr(module, "log_dict", self.log_dict)
         monkeypatch.setattr(RewardModule, "global_step", 7)
         monkeypatch.setattr(RewardModule, "logger", None)
-        module._checked = True
+        module._packing_checked = True
 
     def log_dict(self, values: dict[str, Any], **_: Any) -> None:
         for item in values.items():
@@ -44,14 +62,14 @@ class Log:
             self.for_logger[name] = self.values[name]
 
 
-def test_terms_are_logged_by_the_names_of_the_criteria(
+def test_training_step_logs_terms_by_criterion(
     module: Make, batch: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = module(
+    reward_module = module(
         WeightedSumObjective([BradleyTerry(weighting=DynamicWeighting(update_interval=1)), CountRegression()])
     )
-    log = Log(made, monkeypatch)
-    losses = [float(made.training_step(batch, 0).detach()) for _ in range(2)]
+    log = Log(reward_module, monkeypatch)
+    losses = [float(reward_module.training_step(batch, 0).detach()) for _ in range(2)]
     assert log.values["train/loss"] == losses[-1]
     for tag in ("tone", "length"):
         assert f"train/0_BradleyTerry/individual/{tag}" in log.values
@@ -59,28 +77,28 @@ def test_terms_are_logged_by_the_names_of_the_criteria(
     parts = [log.values[f"train/{name}/loss"] for name in ("0_BradleyTerry", "1_CountRegression")]
     assert sum(parts) == pytest.approx(losses[-1])
     assert "train/truncated" not in log.values
-    made.training_step(batch._replace(num_truncated=3), 0)
-    made.training_step(batch._replace(num_truncated=1), 0)
+    reward_module.training_step(batch._replace(num_truncated=3), 0)
+    reward_module.training_step(batch._replace(num_truncated=1), 0)
     assert log.values["train/truncated"] == 4
 
 
-def test_a_loss_that_is_not_finite_names_step_and_groups(
+def test_training_step_loss_not_finite_raises_with_step_and_groups(
     module: Make, batch: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = module(Undefined())
-    Log(made, monkeypatch)
+    reward_module = module(NaNObjective())
+    Log(reward_module, monkeypatch)
     with pytest.raises(FloatingPointError, match=r"The loss is nan in step 7, groups first, second\."):
-        made.training_step(batch, 0)
+        reward_module.training_step(batch, 0)
 
 
-def test_a_reward_that_is_not_finite_is_not_validated(
+def test_validation_step_reward_not_finite_raises(
     module: Make, batch: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = module()
-    Log(made, monkeypatch)
-    torch.nn.init.constant_(made.model.head.out.bias, torch.inf)
+    reward_module = module()
+    Log(reward_module, monkeypatch)
+    torch.nn.init.constant_(reward_module.model.head.out.bias, torch.inf)
     with pytest.raises(FloatingPointError, match=r"not finite in validation, step 7, groups first, second\."):
-        made.validation_step(batch, 0)
+        reward_module.validation_step(batch, 0)
 
 
 def test_validation_logs_agreement_by_criterion_and_in_total(
@@ -88,12 +106,13 @@ def test_validation_logs_agreement_by_criterion_and_in_total(
 ) -> None:
     from scipy.stats import kendalltau
 
-    made = module().eval()
-    log = Log(made, monkeypatch)
+    reward_module = module().eval()
+    log = Log(reward_module, monkeypatch)
     with torch.no_grad():
-        made.validation_step(batch, 0)
-        rewards = made(batch.packed)
-    made.on_validation_epoch_end()
+        returned = reward_module.validation_step(batch, 0)
+        rewards = reward_module(batch.packed)
+    reward_module.on_validation_epoch_end()
+    assert torch.equal(returned, rewards), "callbacks plot them"
     quality = batch.targets.quality
     assert log.values["val_tau"] == pytest.approx(kendalltau(rewards.sum(1), quality.sum(1)).statistic, abs=1e-6)
     for column, tag in enumerate(("tone", "length")):
@@ -101,20 +120,67 @@ def test_validation_logs_agreement_by_criterion_and_in_total(
         assert log.values[f"val/tau_{tag}"] == pytest.approx(expected, abs=1e-6)
         assert f"val/spearman_{tag}" in log.values
         assert f"val/pairs_{tag}" in log.values
-    assert made.val_outputs == []
 
 
-def test_agreement_that_is_undefined_is_told_and_not_logged_as_0(
+def test_validation_undefined_agreement_is_warned_about_and_not_logged(
     module: Make, batch: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made = module().eval()
-    log = Log(made, monkeypatch)
-    for parameter in made.model.head.parameters():
+    reward_module = module().eval()
+    log = Log(reward_module, monkeypatch)
+    for parameter in reward_module.model.head.parameters():
         torch.nn.init.zeros_(parameter)  # all rewards are equal
     with torch.no_grad():
-        made.validation_step(batch, 0)
+        reward_module.validation_step(batch, 0)
     with caplog.at_level(logging.WARNING):
-        made.on_validation_epoch_end()
+        reward_module.on_validation_epoch_end()
     assert "Step 7: τ-b of the total is undefined" in caplog.text
-    assert log.values["val_tau"] != log.values["val_tau"]  # NaN: callbacks take it for worse than any number
+    assert log.values["val_tau"] != log.values["val_tau"]  # NaN: callbacks treat it as worse than any number
     assert not any("tau" in name for name in log.for_logger)
+
+
+def test_predict_validation_numbers_groups_over_batches(module: Make, batch: RewardTrainingBatch) -> None:
+    reward_module = module().eval()
+    data: Any = SimpleNamespace(val_dataloader=lambda: [batch, batch])
+
+    class FakeTrainer:
+        def predict(self, predicted: RewardModule, batches: list[RewardTrainingBatch]) -> list[Any]:
+            with torch.no_grad():
+                return [predicted.predict_step(entry, 0) for entry in batches]
+
+    trainer: Any = FakeTrainer()
+    candidates, group_ids = reward_module.predict_validation(trainer, data)
+    assert group_ids == batch.ids * 2
+    assert candidates.group.tolist() == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
+    assert torch.equal(candidates.rewards[:5], candidates.rewards[5:])
+    assert candidates.errors[:5].tolist() == [[0, 0], [1, 2], [0, 1], [0, 0], [1, 2]]
+
+
+def test_require_reward_collator_rejects_data_that_cannot_be_exported(module: Make) -> None:
+    criteria = module().criteria
+    good = PairedReportDataModule("groups.jsonl", criteria, RewardCollator(criteria, "tiny-llama"))
+    assert require_reward_collator(good) is good.collator
+    other: Any = SimpleNamespace()
+    with pytest.raises(InputError, match="PairedReportDataModule for a reward model but got SimpleNamespace"):
+        require_reward_collator(other)
+    for collator, message in (
+        (OtherCollator(), "RewardCollator for a reward model but got OtherCollator"),
+        (RewardCollator(criteria, "tiny-llama", UserTemplate()), "PlainPairTemplate.* but got UserTemplate"),
+    ):
+        with pytest.raises(InputError, match=message):
+            require_reward_collator(PairedReportDataModule("groups.jsonl", criteria, collator))
+
+
+def test_round_to_float16_rounds_only_trainable_parameters(module: Make) -> None:
+    reward_module = module()
+    before = {name: value.detach().clone() for name, value in reward_module.model.named_parameters()}
+    round_to_float16(reward_module.model)
+    for name, value in reward_module.model.named_parameters():
+        assert torch.equal(value, before[name].half().float() if value.requires_grad else before[name])
+    assert any(not torch.equal(value, before[name]) for name, value in reward_module.model.named_parameters())
+
+
+def test_reward_plots_state_restores_tau_history() -> None:
+    first, second = RewardPlots(), RewardPlots()
+    first.tau_history = {"total": [(2, 0.5)]}
+    second.load_state_dict(first.state_dict())
+    assert second.tau_history == {"total": [(2, 0.5)]}

@@ -54,12 +54,15 @@ data:
 trainer: {{max_steps: 3, val_check_interval: 3, accelerator: cpu, enable_progress_bar: false}}
 """
 
-LONG = ("data.collator.max_length=900", "data.collator.max_answer=900")  # in bytes, which most tiny backbones read
+LONG = (
+    "data.collator.max_length=900",
+    "data.collator.max_answer_length=900",
+)  # in bytes, which most tiny backbones read
 QUICK = (
     "model.backbone.name=tiny-llama",
-    "data.collator.writer=radreward.data.collators.sft.CountsOnlyWriter",
+    "data.collator.analysis_writer=radreward.data.collators.sft.CountsOnlyWriter",
     "data.collator.max_length=900",
-    "data.collator.max_answer=600",
+    "data.collator.max_answer_length=600",
 )
 KILLER = """
 import os, signal
@@ -86,7 +89,7 @@ def config(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 def test_a_run_leaves_a_scorer_and_figures(config: Path) -> None:
     training = build(config)
     figures = training.fit()
-    saved = json.loads(training.run.metrics.read_text())
+    saved = json.loads(training.run_folder.metrics.read_text())
     assert saved["agreement"] == figures
     assert set(figures) == {*RadCliQCriteria().tags, "total"}
     spread = {f"{name}{sd}" for name in ("bleu_4", "rouge_l", "bertscore", "green_difference") for sd in ("", "_sd")}
@@ -96,19 +99,19 @@ def test_a_run_leaves_a_scorer_and_figures(config: Path) -> None:
     measured = ("bleu_4", "rouge_l", "bertscore")
     assert all(-1 <= saved["answers"][name] <= 1 for name in measured)
     assert saved["answers"]["significant_mae"] is None, "the criteria are not by significance"
-    events = EventAccumulator(str(training.run.folder / "logs"))
+    events = EventAccumulator(str(training.run_folder.folder / "logs"))
     events.Reload()
     logged = {name: [entry.value for entry in events.Scalars(f"val/{name}")] for name in measured}
     assert len(logged["bleu_4"]) == len(logged["rouge_l"]) == 2
     assert logged["bertscore"] == [pytest.approx(saved["answers"]["bertscore"])], "after training alone"
     assert saved["answers"]["candidates"] > 2, "after training all are answered"
-    run = read_run(training.run.folder)
+    run = read_run(training.run_folder.folder)
     assert len(run.validation.group) == saved["answers"]["candidates"]
     compared = compare([run, run._replace(folder=Path("other"), seed="1")])
     assert compared.metrics["total"][0]["count_mae"].mean == figures["total"]["count_mae"]
     module = training.module
     assert isinstance(module, SFTModule)
-    scorer = load(training.run.folder)
+    scorer = load(training.run_folder.folder)
     texts = ["Small left effusion."], ["Clear lungs."]
     shown = scorer.score(*texts).evidence
     assert shown is not None
@@ -138,13 +141,13 @@ def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
     settings = ("trainer.max_steps=5", "trainer.val_check_interval=4", "checkpoint_every=2", *QUICK)
     command = ["fit", f"--config={config}", *(f"--{entry}" for entry in settings)]
     killer = [f"--trainer.callbacks{entry}" for entry in ("=killing.Killer", f".hook={hook}", f".step={step}")]
-    run = context.Process(target=main, args=([*command, f"--run={folder / 'killed'}", *killer],))
+    run = context.Process(target=main, args=([*command, f"--run-dir={folder / 'killed'}", *killer],))
     run.start()
-    assert main([*command, f"--run={folder / 'whole'}"]) == 0
+    assert main([*command, f"--run-dir={folder / 'whole'}"]) == 0
     run.join()
     assert run.exitcode == -signal.SIGKILL
     assert saved_state(folder / "killed")["step"] == last
-    assert main([*command, f"--run={folder / 'killed'}", "--ckpt_path=last"]) == 0
+    assert main([*command, f"--run-dir={folder / 'killed'}", "--ckpt_path=last"]) == 0
     torch.testing.assert_close(saved_state(folder / "killed"), saved_state(folder / "whole"), rtol=0, atol=0)
     for file in ("metrics.json", "model/model.safetensors"):
         assert (folder / "killed" / file).read_bytes() == (folder / "whole" / file).read_bytes(), file
@@ -153,7 +156,7 @@ def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
 def test_a_run_begins_with_a_saved_model(config: Path) -> None:
     training = build(config)
     training.fit()
-    begun = build(config, f"run={config.parent}/next", f"start={training.run.folder}")
+    begun = build(config, f"run_dir={config.parent}/next", f"init_from={training.run_folder.folder}")
     assert begun.start is not None
     begun.module.load_initial_weights(begun.start)
     first, second = (dict(one.module.named_parameters()) for one in (training, begun))
@@ -239,7 +242,7 @@ def test_answers_that_cannot_be_read_count_as_wrong_and_end_nothing(
     figures = training.fit()
     assert all(row["read"] == row["accuracy"] == 0 for row in figures.values())
     assert figures["total"]["count_mae"] is None
-    told = json.loads(training.run.metrics.read_text())["answers"]
+    told = json.loads(training.run_folder.metrics.read_text())["answers"]
     assert (told["valid"], told["finished"], told["exact"]) == (0, 0, 0)
 
 
@@ -262,9 +265,9 @@ def test_a_loss_that_is_not_finite_names_its_groups(config: Path, monkeypatch: p
     [
         ("data.collator=radreward.data.collators.reward.RewardCollator", "data.collator: Expected Responses"),
         ("data.collator.max_length=5000", "Expected `max_length` to be at most"),
-        ("data.collator.max_answer=9", "Set a larger max_answer"),
+        ("data.collator.max_answer_length=9", "Set a larger max_answer"),
         ("model.backbone.name=tiny-bert", "is an encoder"),
-        ("model.decoded=0", "`decoded`"),
+        ("model.max_decoded=0", "`decoded`"),
     ],
 )
 def test_settings_that_do_not_go_together_are_told(
@@ -282,11 +285,11 @@ def test_green_is_compared_with_the_written_answer(config: Path) -> None:
     )
     training = build(
         config,
-        "criteria=RadCliQSignificanceCriteria",
+        "criteria=radcliq-significance",
         "data.collator.template=radreward.systems.green.prompt.GreenTemplate",
         "data.collator.max_length=1200",
-        "data.collator.max_answer=500",
-        "data.groups_per_batch=1",
+        "data.collator.max_answer_length=500",
+        "data.batch_size=1",
     )
     training.data.setup("fit")
     module = training.module
@@ -303,7 +306,7 @@ def test_experiments_of_analyses_are_read(path: Path) -> None:
         "model.backbone.name=tiny-llama",
         "model.backbone.lora={r: 2}",
         "model.backbone.dtype=float32",
-        "start=null",
+        "init_from=null",
     )
     training = build(path, *small, "trainer.accelerator=cpu", "trainer.devices=1", "trainer.precision=32-true")
     assert isinstance(training.module, SFTModule)

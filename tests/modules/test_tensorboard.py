@@ -1,4 +1,4 @@
-"""What TensorBoard is given."""
+"""TensorBoard plots, chart definitions and hyperparameters."""
 
 import re
 from pathlib import Path
@@ -25,7 +25,7 @@ from radreward.modules.tensorboard import (
 )
 
 
-def test_margins_are_those_of_a_naive_loop() -> None:
+def test_pair_margins_equal_naive_loop() -> None:
     torch.manual_seed(0)
     rewards, quality = torch.randn(9, 2), -torch.randint(0, 3, (9, 2)).float()
     group = torch.tensor([0, 0, 0, 1, 1, 2, 2, 2, 2])
@@ -42,7 +42,7 @@ def test_margins_are_those_of_a_naive_loop() -> None:
     torch.testing.assert_close(pair_margins(rewards, quality, group), torch.tensor(expected), equal_nan=True)
 
 
-def test_a_calibration_curve_shows_the_candidates_the_curve_and_means() -> None:
+def test_plot_calibration_shows_candidates_curve_and_means() -> None:
     torch.manual_seed(0)
     rewards = torch.randn(50)
     errors = (rewards < 0).float()
@@ -56,24 +56,24 @@ def test_a_calibration_curve_shows_the_candidates_the_curve_and_means() -> None:
     assert (axis.get_xlabel(), axis.get_ylabel()) == ("reward", "errors")
 
 
-def test_one_candidate_has_a_curve() -> None:
+def test_plot_calibration_of_one_candidate() -> None:
     assert plot_calibration(torch.zeros(1), torch.ones(1)).axes
 
 
-def test_of_many_points_an_even_share_is_drawn() -> None:
+def test_plot_calibration_of_many_candidates_draws_even_share() -> None:
     rewards = torch.arange(5 * MAX_POINTS + 1.0)
     points = np.asarray(plot_calibration(rewards, rewards).axes[0].collections[0].get_offsets())
     assert MAX_POINTS // 2 < len(points) <= MAX_POINTS
     assert points[:, 1].max() > 0.99 * rewards.max()
 
 
-def test_each_criterion_has_a_curve_and_a_name() -> None:
+def test_plot_learning_curves_has_one_named_curve_per_criterion() -> None:
     figure = plot_learning_curves({"wrong_place": [(1, 0.5), (2, 0.25)], "total": [(1, float("nan")), (2, 1.0)]}, "tau")
     assert [line.get_label() for line in figure.axes[0].lines] == ["wrong place", "total"]
     assert np.asarray(figure.axes[0].lines[0].get_ydata()).tolist() == [0.5, 0.25]
 
 
-def test_charts_of_all_criteria_find_their_curves(tmp_path: Path) -> None:
+def test_custom_scalars_charts_match_logged_names(tmp_path: Path) -> None:
     board = TensorBoardLogger(tmp_path, name="", version="logs")
     add_custom_scalars(board.experiment, ["a", "b_c"], dynamic_weights=True)
     board.experiment.flush()
@@ -89,7 +89,7 @@ def test_charts_of_all_criteria_find_their_curves(tmp_path: Path) -> None:
     assert not any(re.search(pattern, "val/spearman_a") for pattern in patterns)
 
 
-def test_classes_are_called_by_their_names() -> None:
+def test_flatten_settings_represents_classes_by_name() -> None:
     settings = {"model": {"class_path": "a.b.Module", "init_args": {"objective": {"class_path": "c.Loss"}}}}
     assert flatten_settings(settings) == {"model": "Module", "model.objective": "Loss"}
 
@@ -99,7 +99,7 @@ names = st.text(st.characters(codec="ascii", exclude_characters="."), min_size=1
 
 
 @given(st.recursive(st.dictionaries(names, leaves), lambda inner: st.dictionaries(names, inner | leaves), max_leaves=9))
-def test_every_setting_that_is_not_null_has_one_name(settings: dict[str, Any]) -> None:
+def test_flatten_settings_keeps_every_setting_that_is_not_null(settings: dict[str, Any]) -> None:
     found = flatten_settings(settings)
 
     def look(name: str) -> Any:
@@ -117,7 +117,7 @@ def test_every_setting_that_is_not_null_has_one_name(settings: dict[str, Any]) -
         assert value == (str(expected) if isinstance(expected, list) else expected)
 
 
-def test_settings_are_on_the_page_of_hyperparameters_without_values_for_metrics(tmp_path: Path) -> None:
+def test_log_hparams_writes_settings_without_metric_values(tmp_path: Path) -> None:
     board = TensorBoardLogger(tmp_path, name="", version="logs")
     log_hparams(board, {"model": {"lr": 0.5, "name": "tiny"}}, ["val/tau_total"])
     events = EventAccumulator(str(tmp_path / "logs")).Reload()

@@ -8,10 +8,10 @@ from radreward.types import PromptSegments
 
 
 class InstructionTemplate(PromptTemplate):
-    """An instruction with the criteria, then both reports: for decoders.
+    """An instruction with the criteria, then both reports; for decoders.
 
-    >>> from radreward.criteria import RadCliQ
-    >>> print(InstructionTemplate().render("Clear lungs.", "No effusion.", RadCliQ()).instruction[:52])
+    >>> from radreward.criteria import RadCliQCriteria
+    >>> print(InstructionTemplate().render("Clear lungs.", "No effusion.", RadCliQCriteria()).instruction[:52])
     Compare a candidate radiology report with its refere
     """
 

@@ -1,48 +1,44 @@
-"""GREEN's answers as the reference implementation reads them: for comparison with published numbers only.
+"""Parser that reproduces GREEN's published implementation, for comparison with published numbers only.
 
-It reads some answers wrongly: a count without a full stop is 0 errors, a blank line ends a section, capital letters are
-ignored, a missing section is free of errors, and of a category that is there twice one line counts.
+It misreads some answers: a count without a full stop is 0 errors, a blank line ends a section, labels in capital
+letters are ignored, a missing section has no errors, and of a duplicate category one line counts. Enable it with
+`GreenTemplate(parser="official")`.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-from radreward.systems.green.score import green_score
+from radreward.systems.green.parser import GreenAnswer
 
 NUM_CATEGORIES = 6
 _COUNT = re.compile(r"(?<=: )(\d{1,18})\.")
 _LEADING_COUNT = re.compile(r"(\d{1,18})\.")
 
 
-class OfficialCounts(NamedTuple):
-    """What the reference implementation makes of an answer."""
+def parse_like_official(text: str) -> GreenAnswer:
+    r"""Parse an answer with GREEN's six categories; never raises, and unparsable counts are 0.
 
-    significant: tuple[int, ...]
-    """(6,)"""
-    insignificant: tuple[int, ...]
-    """(6,)"""
-    num_matched: int
-    green: float
-
-
-def parse_like_official(text: str) -> OfficialCounts:
-    r"""Counts and score of an answer with GREEN's six categories; never raises.
-
-    >>> answer = "[Clinically Significant Errors]:\n(a) False: 2. X; Y\n(b) Missing: 1\n\n[Matched Findings]:\n2. A; B"
-    >>> read_as_reference(answer)
-    ReferenceCounts(significant=(2, 0, 0, 0, 0, 0), insignificant=(0, 0, 0, 0, 0, 0), matched=2, green=0.5)
+    >>> text = "[Clinically Significant Errors]:\n(a) False: 2. X; Y\n(b) Missing: 1\n\n[Matched Findings]:\n2. A; B"
+    >>> answer = parse_like_official(text)
+    >>> answer.significant, answer.num_matched, answer.green
+    ((2, 0, 0, 0, 0, 0), 2, 0.5)
     """
-    significant = _counts(_section(text, "Clinically Significant Errors"))
-    insignificant = _counts(_section(text, "Clinically Insignificant Errors"))
-    first = _LEADING_COUNT.match(_section(text, "Matched Findings"))
-    matched = int(first[1]) if first else 0
-    return OfficialCounts(significant, insignificant, matched, green_score(matched, significant))
+    matched = _LEADING_COUNT.match(_section(text, "Matched Findings"))
+    return GreenAnswer(
+        significant=_counts(_section(text, "Clinically Significant Errors")),
+        insignificant=_counts(_section(text, "Clinically Insignificant Errors")),
+        num_matched=int(matched[1]) if matched else 0,
+        explanation=None,
+        error_texts=((),) * (2 * NUM_CATEGORIES),
+        matched_findings=(),
+        parse_errors=(None,) * (2 * NUM_CATEGORIES + 1),
+        format_error=None,
+    )
 
 
 def _section(text: str, name: str) -> str:
-    """From behind the first heading of that name to the first blank line; nothing where there is none."""
+    """Return the text between the first heading of that name and the first blank line; empty without a heading."""
     _, heading, rest = text.partition(f"[{name}]:")
     lines: list[str] = []
     for line in rest.lstrip().split("\n") if heading else ():
@@ -56,18 +52,17 @@ def _counts(section: str) -> tuple[int, ...]:
     counts = [0] * NUM_CATEGORIES
     if section.startswith("No"):
         return tuple(counts)
-    for markers in ("abcdef", "123456"):
-        lines = sorted(part for line in section.split("\n") if (part := _from_label(line, markers)))
-        for line in lines:  # in the order of their texts, so that the last of a category counts
-            if found := _COUNT.search(line):
-                counts[markers.index(line[1])] = int(found[1])
+    for labels in ("abcdef", "123456"):
+        lines = sorted(part for line in section.split("\n") if (part := _from_label(line, labels)))
+        for line in lines:  # sorted by text, so that the last line of a category counts
+            if match := _COUNT.search(line):
+                counts[labels.index(line[1])] = int(match[1])
         if lines:
             break
     return tuple(counts)
 
 
 def _from_label(line: str, labels: str) -> str:
-    """The line from its first marker such as "(a) "; empty where it has none."""
-    places = (line.find(f"({marker}) ") for marker in labels)
-    found = [place for place in places if place >= 0]
-    return line[min(found) :] if found else ""
+    """Return the line from its first label, such as "(a) ", on; empty without a label."""
+    starts = [start for label in labels if (start := line.find(f"({label}) ")) >= 0]
+    return line[min(starts) :] if starts else ""

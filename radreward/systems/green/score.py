@@ -1,4 +1,4 @@
-"""GREEN's score of counts."""
+"""GREEN's score of error counts."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 def green_score(num_matched: float, significant: Sequence[float]) -> float:
-    """M / (M + Σ significant errors), and 0 where nothing matches (GREEN, Eq. 1).
+    """Return M / (M + Σ significant errors), and 0 if M is 0 (GREEN, Eq. 1).
 
     Args:
-        matched: M, findings that both reports have.
+        num_matched: Number M of findings in both reports.
         significant: Clinically significant errors of each category.
 
     Raises:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self, cast
 
 import torch
 
 from radreward.criteria import RadCliQSignificanceCriteria
 from radreward.data.chat_encoding import ChatPromptEncoder
 from radreward.generative.evaluator import GeneratedAnswer, GenerativeEvaluator
+from radreward.generative.explanation import Explanation
 from radreward.generative.scorer import UNPARSABLE_ANSWER, GenerativeScorer, ParsedScore, parsed_counts
 from radreward.models import Backbone
 from radreward.models.backbone import DTypeName
 from radreward.scorers.base import STATUS_OK
-from radreward.systems.green.prompt import GreenTemplate, error_categories, parse_green, parse_green_by_criteria
-from radreward.types import Explanation
+from radreward.systems.green.categories import error_categories
+from radreward.systems.green.parser import counts_by_criteria
+from radreward.systems.green.prompt import GreenTemplate
 
 
 class GreenScorer(GenerativeScorer):
-    """GREEN, M / (M + Σ significant errors), of the answers of a model that was trained to write analyses (Eq. 1).
+    """GREEN, M / (M + Σ significant errors), of the analyses of a language model (Eq. 1).
 
-    As published there are twelve counts, significant and insignificant ones of six categories; a model of other
-    criteria has these, and `Explanation` has both kinds in any case.
+    The published criteria are twelve counts: significant and insignificant errors of six categories. A model with other
+    criteria returns counts of those; its `Explanation` has significant and insignificant errors in any case.
     """
 
     title = "GREEN"
@@ -37,54 +39,59 @@ class GreenScorer(GenerativeScorer):
         device: str = "cpu",
         allow_download: bool = False,
         max_length: int = 1536,
-        max_answer: int = 512,
+        max_answer_length: int = 512,
+        parser: Literal["robust", "official"] = "robust",
     ) -> Self:
-        """The scorer of published weights, in their chat layout; `save_pretrained` keeps all but these weights.
+        """Return a scorer of published weights, with their chat template; `save_pretrained` does not copy the weights.
 
         Args:
             backbone: Folder or hub name of the weights, such as StanfordAIMI/GREEN-RadLlama2-7b.
-            question: A file with the published question (GREEN, appendix A.1), {reference} and {candidate} in it. The
-                weights were trained on these words, which are not ours to ship.
-            dtype: In which the weights are held.
-            device: Where they shall run.
-            download: Whether they may be fetched from the hub.
-            max_length: Most tokens of a question.
-            max_answer: Most tokens of an answer; with `max_length` 2,048 in the paper.
+            question: File with the published question (GREEN, appendix A.1), which contains {reference} and
+                {candidate}. The weights were trained on its words, which cannot be distributed here.
+            dtype: Precision of the weights.
+            device: Device of the model.
+            allow_download: True to download missing weights from the hub.
+            max_length: Maximum number of prompt tokens.
+            max_answer_length: Maximum number of answer tokens; 2,048 together with `max_length` in the paper.
+            parser: See `GreenTemplate`.
 
         Raises:
             InputError: If the file or the weights cannot be read.
         """
-        made = Backbone(backbone, lora=None, dtype=dtype, local_files_only=not allow_download)
-        model = made.build(causal_lm=True).requires_grad_(False).to(device).eval()
-        criteria, template = RadCliQSignificanceCriteria(), GreenTemplate(question=question)
-        questions = ChatPromptEncoder(backbone, criteria, template, max_length, max_answer, chat_template="green")
-        return cls(GenerativeEvaluator(made, model, questions))
+        language_model = Backbone(backbone, lora=None, dtype=dtype, local_files_only=not allow_download)
+        model = language_model.build(causal_lm=True).requires_grad_(False).to(device).eval()
+        template = GreenTemplate(question=question, parser=parser)
+        encoder = ChatPromptEncoder(
+            backbone,
+            RadCliQSignificanceCriteria(),
+            template,
+            max_length=max_length,
+            max_answer_length=max_answer_length,
+            chat_template="green",
+        )
+        return cls(GenerativeEvaluator(language_model, model, encoder))
 
     def parse_answer(self, answer: GeneratedAnswer) -> ParsedScore:
-        """See `GenerativeScorer.read`."""
-        text = answer.text or ""
-        types = error_categories(self.judged).categories
-        found, parsed = parse_green(text, types), parse_green_by_criteria(text, self.judged)
-        tags = [entry.tag for entry in types]
-        half = len(types)
-        errors = {
-            f"{kind}{tag}": words
-            for kind, part in (("", found.error_texts[:half]), ("insignificant_", found.error_texts[half:]))
-            for tag, words in zip(tags, part, strict=True)
-            if words
-        }
-        evidence = Explanation(
-            text,
-            answer.finish_reason,
-            found.format_error,
-            found.explanation,
-            dict(zip(tags, found.significant, strict=True)),
-            dict(zip(tags, found.insignificant, strict=True)),
-            errors,
-            found.num_matched,
-            found.matched_findings,
+        """See `GenerativeScorer.parse_answer`."""
+        text, criteria = answer.text or "", self.evaluator.prompt_encoder.criteria
+        parsed = cast(GreenTemplate, self.evaluator.template).parse_answer(text, criteria)
+        tags = [category.tag for category in error_categories(criteria).categories]
+        k = len(tags)
+        names = [*tags, *(f"insignificant_{tag}" for tag in tags)]
+        explanation = Explanation(
+            raw_answer=text,
+            finish_reason=answer.finish_reason,
+            format_error=parsed.format_error,
+            explanation=parsed.explanation,
+            significant=dict(zip(tags, parsed.significant, strict=True)),
+            insignificant=dict(zip(tags, parsed.insignificant, strict=True)),
+            errors={name: texts for name, texts in zip(names, parsed.error_texts, strict=True) if texts},
+            num_matched=parsed.num_matched,
+            matched_findings=parsed.matched_findings,
         )
-        score = found.green
-        lacking = next(filter(None, (*found.parse_errors[:half], found.parse_errors[-1])), found.format_error)
-        status = STATUS_OK if score is not None else f"{UNPARSABLE_ANSWER}: {lacking}"
-        return ParsedScore(torch.nan if score is None else score, parsed_counts(parsed.values), status, evidence)
+        reasons = (*parsed.parse_errors[:k], parsed.parse_errors[-1], parsed.format_error)
+        score, counts = parsed.green, parsed_counts(counts_by_criteria(parsed, criteria).values)
+        if score is None:
+            status = f"{UNPARSABLE_ANSWER}: {next(filter(None, reasons))}"
+            return ParsedScore(torch.nan, counts, status, explanation)
+        return ParsedScore(score, counts, STATUS_OK, explanation)

@@ -1,105 +1,117 @@
-"""What is told of fitted affinities: a heat map, a table and all numbers, in the folder of the run."""
+"""Report of a fit of W and p: heat map, Markdown table and all numbers as JSON, in the run folder."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib.figure
 from torch import Tensor
 
-from radreward.modules.run_folder import write_json
+from radreward.io.artifacts import write_json
+from radreward.io.text_tables import markdown_table
 from radreward.systems.ratescore.affinity_matrix import AffinityMatrix
-from radreward.systems.ratescore.fitting.optimizers import ConfidenceIntervals, CrossValidation, FitResult
+from radreward.systems.ratescore.fitting.bootstrap import ConfidenceIntervals
+from radreward.systems.ratescore.fitting.cross_validation import CrossValidation
+from radreward.systems.ratescore.fitting.optimizers import FitResult
 from radreward.types import ENTITY_TYPES
 
 
-class FitReport(NamedTuple):
-    """A fit and what is known of it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitReport:
+    """A fit and its evaluation.
+
+    Attributes:
+        affinity: Fitted W and p.
+        initial: Initial W and p.
+        type_pair_counts: (5, 5) number of matches of each pair of types in the training pairs.
+        intervals: Bootstrap intervals, if computed.
+        cross_validation: Agreement on held-out references.
+        fit: The fit; None in a run that was resumed after it.
+    """
 
     affinity: AffinityMatrix
     initial: AffinityMatrix
     type_pair_counts: Tensor
-    """(5, 5): how often each type met each among the pairs that were fitted to."""
     intervals: ConfidenceIntervals | None
     cross_validation: CrossValidation
     fit: FitResult | None
-    """None in a run that was continued after its fit."""
 
 
 def plot_affinity(affinity: AffinityMatrix, type_pair_counts: Tensor) -> matplotlib.figure.Figure:
-    """W by type of the entity (rows) and of its match (columns); in brackets how often the two met."""
+    """Plot W by type of the entity (rows) and of its match (columns), with the number of matches in parentheses."""
     table = affinity.weight.detach()
     figure = matplotlib.figure.Figure(figsize=(7.5, 5.5), layout="constrained")
     axis = figure.subplots()
     image = axis.imshow(table.numpy(), cmap="viridis", vmin=0.0)
-    places = range(len(ENTITY_TYPES))
-    axis.set_xticks(places, ENTITY_TYPES, rotation=20)
-    axis.set_yticks(places, ENTITY_TYPES)
+    types = range(len(ENTITY_TYPES))
+    axis.set_xticks(types, ENTITY_TYPES, rotation=20)
+    axis.set_yticks(types, ENTITY_TYPES)
     axis.set_xlabel("type of its match")
     axis.set_ylabel("type of the entity")
     axis.set_title(f"W; p = {affinity.penalty.item():.2f}")
     half = table.max().item() / 2
-    for row in places:
-        for column in places:
+    for row in types:
+        for column in types:
             value = table[row, column].item()
-            color = "black" if value > half else "white"
             text = f"{value:.2f}\n({int(type_pair_counts[row, column])})"
+            color = "black" if value > half else "white"
             axis.text(column, row, text, ha="center", va="center", color=color, fontsize=8)
     figure.colorbar(image)
     return figure
 
 
 def write_fit_report(folder: Path, report: FitReport) -> None:
-    """Write `affinity.png`, `affinity.md` and `affinity.json` into the folder of a run."""
+    """Write `affinity.png`, `affinity.md` and `affinity.json` to a run folder."""
     plot_affinity(report.affinity, report.type_pair_counts).savefig(folder / "affinity.png", dpi=150)
     (folder / "affinity.md").write_text(fit_report_markdown(report), encoding="utf-8")
     write_json(folder / "affinity.json", fit_report_dict(report))
 
 
 def fit_report_dict(report: FitReport) -> dict[str, Any]:
-    """All of it, for JSON."""
-    intervals, fitted = report.intervals, report.fit
+    """Return all numbers of a report, for JSON."""
+    intervals, fit = report.intervals, report.fit
     return {
         "types": list(ENTITY_TYPES),
         "fitted": report.affinity.to_dict(),
-        "start": report.initial.to_dict(),
-        "matches": report.type_pair_counts.int().tolist(),
+        "initial": report.initial.to_dict(),
+        "type_pair_counts": report.type_pair_counts.int().tolist(),
         "intervals": intervals
-        and {"low": intervals.low.to_dict(), "high": intervals.high.to_dict(), "samples": intervals.n_resamples},
-        "cross_validation": {"start": report.cross_validation.initial, "fitted": report.cross_validation.fitted},
-        "fit": fitted
+        and {"low": intervals.low.to_dict(), "high": intervals.high.to_dict(), "n_resamples": intervals.n_resamples},
+        "cross_validation": report.cross_validation._asdict(),
+        "fit": fit
         and {
-            "evaluations": fitted.evaluations,
-            "seconds": fitted.seconds,
-            "search_seconds": fitted.search_seconds,
-            "steps": [step._asdict() for step in fitted.steps],
+            "evaluations": fit.evaluations,
+            "seconds": fit.seconds,
+            "search_seconds": fit.search_seconds,
+            "steps": [step._asdict() for step in fit.steps],
         },
     }
 
 
 def fit_report_markdown(report: FitReport) -> str:
-    """W with intervals as a table, p, and what the fit took."""
-    lines = [f"| entity \\ match | {' | '.join(ENTITY_TYPES)} |", "| --- " * (len(ENTITY_TYPES) + 1) + "|"]
-    for row, name in enumerate(ENTITY_TYPES):
-        cells = [_format_cell(report, row, column) for column in range(len(ENTITY_TYPES))]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+    """Return W with intervals as a table, p, cross-validation and duration of the fit."""
+    rows = [
+        [name, *(_format_cell(report, row, column) for column in range(len(ENTITY_TYPES)))]
+        for row, name in enumerate(ENTITY_TYPES)
+    ]
+    paragraphs = [markdown_table(["entity \\ match", *ENTITY_TYPES], rows, escape=str)]
     penalty = f"p = {report.affinity.penalty.item():.2f}"
     if report.intervals is not None:
         low, high = report.intervals.low.penalty.item(), report.intervals.high.penalty.item()
         penalty += f" [{low:.2f}, {high:.2f}]"
-        lines += ["", f"In brackets 95 % of {report.intervals.n_resamples} fits to references drawn with replacement."]
-    lines += ["", f"{penalty}. W has 1 as its largest entry; a dash marks types that never met."]
-    start, fitted = (", ".join(f"{value:.3f}" for value in values) for values in report.cross_validation)
-    lines += ["", f"Kendall's τ-b of folds left out: {fitted}; with the weights of the start {start}."]
+        paragraphs.append(f"In brackets: 95 % intervals of {report.intervals.n_resamples} bootstrap fits.")
+    paragraphs.append(f"{penalty}. W is scaled to a maximum of 1; a dash marks types that never matched.")
+    initial, fitted = (", ".join(f"{tau:.3f}" for tau in taus) for taus in report.cross_validation)
+    paragraphs.append(f"Kendall's τ-b of held-out folds: {fitted}; with the initial weights: {initial}.")
     if report.fit is not None:
         fit = report.fit
-        lines += [
-            "",
-            f"{fit.evaluations} evaluations in {fit.seconds:.2f} s, of which {fit.search_seconds:.2f} s were the "
-            "method's own.",
-        ]
-    return "\n".join(lines) + "\n"
+        paragraphs.append(
+            f"{fit.evaluations} evaluations in {fit.seconds:.2f} s, of which the optimizer itself took "
+            f"{fit.search_seconds:.2f} s."
+        )
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def _format_cell(report: FitReport, row: int, column: int) -> str:

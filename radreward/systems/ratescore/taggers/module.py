@@ -1,10 +1,10 @@
-"""Entity taggers as a LightningModule: IOB tags or spans, on any backbone."""
+"""LightningModule that trains entity taggers: IOB tags or spans, on any backbone."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from lightning.pytorch import Trainer
@@ -15,15 +15,16 @@ from radreward.data.entity_datamodule import EntityDataModule
 from radreward.data.entity_io import TaggedSentence
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
+from radreward.io.artifacts import write_json
 from radreward.metrics.entity_f1 import EntityF1Metric
 from radreward.models import Backbone
 from radreward.models.sentence_tokenizer import WORD_PATTERN, TokenBatch, TokenizedChunk
-from radreward.modules.base import AdamWConfig, BaseModule, MetricTable
-from radreward.modules.export import best_checkpoint
-from radreward.modules.run_folder import RunFolder, write_json
-from radreward.systems.ratescore.taggers import IOBTagger, NeuralTagger, SpanTagger
-from radreward.systems.ratescore.taggers.neural import TaggerModel, entities_from_spans
-from radreward.systems.ratescore.taggers.span_tagger import MAX_SPAN_WORDS
+from radreward.modules.base import BaseModule, MetricTable
+from radreward.modules.optimizer import AdamWConfig
+from radreward.modules.run_folder import RunFolder
+from radreward.systems.ratescore.taggers.iob_tagger import IOBTagger
+from radreward.systems.ratescore.taggers.neural import NeuralTagger, TaggerModel, entities_from_spans
+from radreward.systems.ratescore.taggers.span_tagger import MAX_SPAN_WORDS, SpanTagger
 from radreward.types import ENTITY_TYPES, Entity
 
 logger = logging.getLogger(__name__)
@@ -33,9 +34,9 @@ class TaggerModule(BaseModule):
     """Trains a tagger (RaTEScore, sections 2.2 and 4.4.1, appendix A.9).
 
     Args:
-        backbone: What reads the sentences.
-        scheme: `iob`, a tag for each token, or `span`, a class for each span of at most 8 words.
-        hidden: Width of the hidden layers of the MLP on spans; 3096 in the paper.
+        backbone: Encoder of the sentences.
+        scheme: `iob` for one tag per token, or `span` for one class per span of at most 8 words.
+        hidden_size: Size of the hidden layers of the span classifier; 3096 in the paper.
         optimizer: Learning rates and schedule.
     """
 
@@ -51,14 +52,14 @@ class TaggerModule(BaseModule):
         optimizer: AdamWConfig | None = None,
     ) -> None:
         super().__init__(optimizer)
-        backbone = backbone or Backbone()
+        self.backbone = backbone = backbone or Backbone()
         self.model: TaggerModel = IOBTagger(backbone) if scheme == "iob" else SpanTagger(backbone, hidden_size)
         self.tagger = NeuralTagger(self.model, load_tokenizer(backbone.name))
         self.entity_f1 = EntityF1Metric()
         self.metrics_by_type: dict[str, dict[str, float | None]] = {}
 
     def validate_setup(self, data: BaseDataModule) -> None:
-        """Whether the data are sentences with entities.
+        """Check that the data are sentences with entities.
 
         Raises:
             InputError: If not.
@@ -67,36 +68,37 @@ class TaggerModule(BaseModule):
             raise InputError(f"data: Expected EntityDataModule for a tagger but got {type(data).__name__}.")
 
     def new_modules(self) -> list[nn.Module]:
-        """The head."""
+        """Return the head."""
         return [part for name, part in self.model.named_children() if name != "encoder"]
 
     def on_fit_start(self) -> None:
-        """Tell how many entities no span can stand for."""
+        """Warn about entities that are too long for a span."""
         data = getattr(self.trainer, "datamodule", None)
         if isinstance(self.model, SpanTagger) and isinstance(data, EntityDataModule):
             names = [entity.name for sentence in data.train_sentences for entity in sentence.entities]
-            if long := sum(len(WORD_PATTERN.findall(name)) > MAX_SPAN_WORDS for name in names):
+            if too_long := sum(len(WORD_PATTERN.findall(name)) > MAX_SPAN_WORDS for name in names):
                 logger.warning(
-                    "%d of the %d entities to train on have more than %d words: no span can be learnt for them.",
-                    *(long, len(names), MAX_SPAN_WORDS),
+                    "%d of %d training entities have more than %d words and cannot be learned as spans.",
+                    *(too_long, len(names), MAX_SPAN_WORDS),
                 )
 
     def training_step(self, batch: list[TaggedSentence], batch_idx: int) -> Tensor:
-        """The loss of a batch.
+        """Return the loss of a batch.
 
         Raises:
             FloatingPointError: If it is not finite.
         """
-        pieces, entities = self._tokenize(batch)
-        loss = self.model.loss(self._to_batch(pieces), pieces, entities)
+        chunks, entities = self._tokenize(batch)
+        loss = self.model.loss(self._to_batch(chunks), chunks, entities)
         if not torch.isfinite(loss):
             raise FloatingPointError(f"The loss is {loss.item()} in step {self.global_step}: {batch[0].text!r}.")
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
         return loss
 
     def validation_step(self, batch: list[TaggedSentence], batch_idx: int) -> None:
-        """Entities found against known ones."""
-        self.entity_f1.update([text for text, _ in batch], self._predict_entities(batch), [known for _, known in batch])
+        """Compare predicted with gold entities."""
+        texts, gold = [sentence.text for sentence in batch], [sentence.entities for sentence in batch]
+        self.entity_f1.update(texts, self._predict_entities(batch), gold)
 
     def on_validation_epoch_end(self) -> None:
         """Log precision, recall, F1 and accuracy."""
@@ -107,67 +109,50 @@ class TaggerModule(BaseModule):
         self.entity_f1.reset()
 
     def predict_step(self, batch: list[TaggedSentence], batch_idx: int) -> list[TaggedSentence]:
-        """The sentences with the entities that were found."""
+        """Return the sentences with predicted entities."""
+        predicted = self._predict_entities(batch)
         return [
-            TaggedSentence(text, tuple(found))
-            for (text, _), found in zip(batch, self._predict_entities(batch), strict=True)
+            TaggedSentence(sentence.text, tuple(entities)) for sentence, entities in zip(batch, predicted, strict=True)
         ]
 
-    def export(self, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
-        """Save the best tagger, and its figures on the validation part.
-
-        Trained weights are saved as float16; they are rounded first, so that what is measured is what is saved.
-        """
-        best = best_checkpoint(trainer)
-        if best is not None:
-            self.load_state_dict(self.read_checkpoint(best)["state_dict"])
-        half = self.model.backbone.lora is not None
-        if half:
-            self._round()
+    def measure(self, trainer: Trainer, data: BaseDataModule) -> MetricTable:
+        """Return precision, recall, F1 and accuracy on the validation split."""
         trainer.validate(self, data.val_dataloader(), verbose=False)
-        training = {
-            "steps": trainer.global_step,
-            "weights": "last" if best is None else "best",
-            "data": data.file_fingerprints(),
-        }
-        if trainer.is_global_zero:
-            self.tagger.save_pretrained(run.model, training, half)
-            write_json(run.metrics, {"entities": self.metrics_by_type, **training})
         return self.metrics_by_type
 
-    @torch.no_grad()
-    def _round(self) -> None:
-        for parameter in self.model.parameters():
-            if parameter.requires_grad:
-                parameter.copy_(parameter.half())
+    def save_results(
+        self, run: RunFolder, data: BaseDataModule, training_info: Mapping[str, Any], as_float16: bool
+    ) -> None:
+        """Save the tagger and its metrics."""
+        self.tagger.save_pretrained(run.model, training_info, as_float16)
+        write_json(run.metrics, {"entities": self.metrics_by_type, **training_info})
 
     def _tokenize(self, batch: list[TaggedSentence]) -> tuple[list[TokenizedChunk], list[list[Entity]]]:
-        """The tokens of the sentences, and the entities of each piece by their place in it."""
-        pieces = [
-            piece for row, (text, _) in enumerate(batch) for piece in self.tagger.sentence_tokenizer.chunks(row, text)
-        ]
-        return pieces, [
+        """Return the chunks of the sentences, and the gold entities of each chunk with offsets in the chunk."""
+        tokenizer = self.tagger.sentence_tokenizer
+        chunks = [chunk for row, sentence in enumerate(batch) for chunk in tokenizer.chunks(row, sentence.text)]
+        return chunks, [
             [
-                entity._replace(start=entity.start - piece.start, end=entity.end - piece.start)
-                for entity in batch[piece.sentence_index].entities
-                if piece.start <= entity.start and entity.end <= piece.start + len(piece.text)
+                entity._replace(start=entity.start - chunk.start, end=entity.end - chunk.start)
+                for entity in batch[chunk.sentence_index].entities
+                if chunk.start <= entity.start and entity.end <= chunk.start + len(chunk.text)
             ]
-            for piece in pieces
+            for chunk in chunks
         ]
 
     def _to_batch(self, chunks: list[TokenizedChunk]) -> TokenBatch:
         return TokenBatch(*(part.to(self.device) for part in self.tagger.sentence_tokenizer.collate(chunks)))
 
     def _predict_entities(self, batch: list[TaggedSentence]) -> list[list[Entity]]:
-        pieces, _ = self._tokenize(batch)
-        found: list[list[Entity]] = [[] for _ in batch]
-        for piece, spans in zip(pieces, self.model.decode(self._to_batch(pieces), pieces), strict=True):
-            found[piece.sentence_index] += entities_from_spans(piece, spans)
-        return found
+        chunks, _ = self._tokenize(batch)
+        entities: list[list[Entity]] = [[] for _ in batch]
+        for chunk, spans in zip(chunks, self.model.decode(self._to_batch(chunks), chunks), strict=True):
+            entities[chunk.sentence_index] += entities_from_spans(chunk, spans)
+        return entities
 
 
 def metrics_by_entity_type(scores: Mapping[str, Tensor]) -> dict[str, dict[str, float | None]]:
-    """What `EntityF1Metric` computed, by type, the last row the total; None where a figure is not defined."""
+    """Return the values of `EntityF1Metric` per type, with a last row "total"; None if undefined."""
     values = {name: None if value.isnan() else float(value) for name, value in scores.items()}
     names = ("precision", "recall", "f1")
     rows: dict[str, dict[str, float | None]] = {

@@ -1,0 +1,134 @@
+"""Callbacks that plot what a module learns on TensorBoard; without that logger they do nothing."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from lightning.pytorch import Callback, Trainer
+from lightning.pytorch.loggers import TensorBoardLogger
+from torch import Tensor
+
+from radreward.data.length_buckets import all_gather_in_order
+from radreward.modules.rollouts import RolloutBatch
+from radreward.modules.tensorboard import (
+    add_custom_scalars,
+    format_reports_and_completions,
+    log_reward_plots,
+    pair_margins,
+    plot_learning_curves,
+)
+from radreward.objectives import DynamicWeighting
+from radreward.types import RewardTrainingBatch, RolloutPromptBatch
+
+
+class RewardPlots(Callback):
+    """Plots of a `RewardModule`: rewards, margins, calibration, and τ-b over steps.
+
+    The history of τ-b is part of a checkpoint, so that the curves of a resumed run are complete.
+    """
+
+    def __init__(self) -> None:
+        self.tau_history: dict[str, list[tuple[int, float]]] = {}
+        self._outputs: list[tuple[Tensor, Tensor, Tensor]] = []
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the history of τ-b."""
+        return {"tau_history": self.tau_history}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Load the history of τ-b."""
+        self.tau_history = state_dict["tau_history"]
+
+    def on_fit_start(self, trainer: Trainer, pl_module: Any) -> None:
+        """Define the charts of the CUSTOM SCALARS page."""
+        if isinstance(pl_module.logger, TensorBoardLogger) and trainer.is_global_zero:
+            dynamic = any(isinstance(part, DynamicWeighting) for part in pl_module.objective.modules())
+            add_custom_scalars(pl_module.logger.experiment, pl_module.criteria.tags, dynamic)
+
+    def on_validation_start(self, trainer: Trainer, pl_module: Any) -> None:
+        """Clear the outputs of the previous validation."""
+        self._outputs = []
+
+    def on_validation_batch_end(
+        self,
+        trainer: Trainer,
+        pl_module: Any,
+        outputs: Any,
+        batch: RewardTrainingBatch,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """Collect rewards, quality and margins of a batch; `outputs` are the rewards."""
+        quality, group, _ = batch.targets
+        margins = pair_margins(outputs, quality, group)
+        self._outputs.append((outputs.cpu(), quality.cpu(), margins.cpu()))
+
+    def on_validation_end(self, trainer: Trainer, pl_module: Any) -> None:
+        """Plot the collected batches."""
+        logger = pl_module.logger
+        if not isinstance(logger, TensorBoardLogger) or trainer.sanity_checking:
+            return
+        rewards, quality, margins = (torch.cat(part) for part in zip(*all_gather_in_order(self._outputs), strict=True))
+        criteria, step = pl_module.criteria, pl_module.global_step
+        log_reward_plots(logger.experiment, criteria.tags, rewards, criteria.errors(quality), margins, step)
+        for tag in (*criteria.tags, "total"):
+            value = float(pl_module.val_metrics[f"val/tau_{tag}"])
+            self.tau_history.setdefault(tag, []).append((step, value))
+        figure = plot_learning_curves(self.tau_history, "τ-b with the errors")
+        logger.experiment.add_figure("learning/tau", figure, step)
+
+
+class RolloutPlots(Callback):
+    """Plots of a `GRPOModule`: histograms of advantages and their scales, and the completions of a prompt."""
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: Any, outputs: Any, batch: RolloutPromptBatch, batch_idx: int
+    ) -> None:
+        """Plot the rollouts of a batch every `log_every_n_steps` batches."""
+        logger, rollout_batch = pl_module.logger, pl_module.rollout_batch
+        interval = trainer.log_every_n_steps  # type: ignore[attr-defined]  # set by the trainer's logger connector
+        if isinstance(logger, TensorBoardLogger) and (batch_idx + 1) % interval == 0:
+            estimate, step = rollout_batch.estimate, pl_module.global_step
+            logger.experiment.add_histogram("train/advantage_scales", estimate.advantage_scales, step)
+            logger.experiment.add_histogram("train/advantages", estimate.advantages, step)
+            logger.experiment.add_text("train/completions", _format_rollouts(batch, rollout_batch), step)
+
+
+class ValidationExample(NamedTuple):
+    """An answer of a generative module in validation."""
+
+    report_pair: tuple[str, str]
+    generated: str
+    target: str
+
+
+class ValidationExamples(Callback):
+    """The first answer of every validation as text; `validation_step` returns a `ValidationExample` or None."""
+
+    def on_validation_batch_end(
+        self,
+        trainer: Trainer,
+        pl_module: Any,
+        outputs: ValidationExample | None,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """Log the example of the first batch."""
+        logger = pl_module.logger
+        if batch_idx == 0 and outputs is not None and isinstance(logger, TensorBoardLogger):
+            answers = [("Generated", outputs.generated), ("Target", outputs.target)]
+            text = format_reports_and_completions(outputs.report_pair, answers)
+            logger.experiment.add_text("val/example", text, pl_module.global_step)
+
+
+def _format_rollouts(batch: RolloutPromptBatch, rollout_batch: RolloutBatch) -> str:
+    """Return the completions of the first prompt with their rewards and advantages, as Markdown."""
+    estimate = rollout_batch.estimate
+    values = zip(estimate.rewards[0].tolist(), estimate.advantages[0].tolist(), strict=True)
+    completions = [
+        (f"reward {reward:.3f}, advantage {advantage:+.3f}", completion.text)
+        for completion, (reward, advantage) in zip(rollout_batch.completions[0], values, strict=True)
+    ]
+    return format_reports_and_completions(batch.report_pairs[0], completions)
