@@ -1,4 +1,4 @@
-"""Sentences as tokens that know which characters they stand for, in batches of like length."""
+"""Tokenization of sentences with character offsets, in batches of similar length."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedTokenizerBase
 
 from radreward.errors import InputError
-from radreward.models.attention import OFFSET_POSITION_TYPES
+from radreward.models.attention import position_offset
 
 MAX_BATCH_TOKENS = 512
-"""Tokens of a batch, padding included: on a CPU few are faster, because sentences of one length are more alike."""
+"""Tokens per batch, including padding: small batches are faster on a CPU, since their sentences have similar length."""
 MAX_CHUNK_TOKENS = 512
-"""Tokens of a piece, where the architecture sets no lower limit."""
+"""Tokens per chunk, if the architecture sets no lower limit."""
 WORD_PATTERN = re.compile(r"[^\W_]+|[^\w\s]|_")
-"""A word, or a sign that stands for itself."""
+"""A word or a single sign."""
 
 
 class TokenizedChunk(NamedTuple):
-    """A sentence, or a part of one that is too long for the model, as tokens."""
+    """Tokens of a sentence, or of a part of a sentence that is too long for the model."""
 
     sentence_index: int
-    """Which sentence."""
+    """Index of the sentence."""
     text: str
     start: int
-    """Where in the sentence the text begins."""
+    """Offset of the text in the sentence."""
     input_ids: tuple[int, ...]
     offsets: tuple[tuple[int, int], ...]
-    """The characters of the text that each token stands for; equal ends where it stands for none."""
+    """Start and end of each token in the text; equal for tokens without characters."""
 
     def word_token_spans(self) -> list[tuple[int, int]]:
-        """First and last token of each word; words of which no token is left are left out."""
+        """Return the first and last token of each word that has tokens."""
         starts = [match.start() for match in WORD_PATTERN.finditer(self.text)]
-        found: dict[int, tuple[int, int]] = {}
-        for at, (start, end) in enumerate(self.offsets):
+        spans: dict[int, tuple[int, int]] = {}
+        for token, (start, end) in enumerate(self.offsets):
             if start < end:
                 word = bisect.bisect_right(starts, start) - 1
-                found[word] = (found.get(word, (at, at))[0], at)
-        return [found[word] for word in sorted(found)]
+                spans[word] = (spans.get(word, (token, token))[0], token)
+        return [spans[word] for word in sorted(spans)]
 
 
 class TokenBatch(NamedTuple):
-    """Pieces side by side."""
+    """Padded chunks."""
 
     input_ids: Tensor
     """(R, L) int64."""
@@ -55,26 +55,24 @@ class TokenBatch(NamedTuple):
 
 
 def max_chunk_tokens(config: PreTrainedConfig) -> int:
-    """How many tokens a piece may have for a model."""
+    """Return the maximum number of tokens per chunk of a model."""
     limit = getattr(config, "max_position_embeddings", None) or MAX_CHUNK_TOKENS
-    if config.model_type in OFFSET_POSITION_TYPES:
-        limit -= config.pad_token_id + 1
-    return min(MAX_CHUNK_TOKENS, limit)
+    return min(MAX_CHUNK_TOKENS, limit - position_offset(config))
 
 
 class SentenceTokenizer:
-    """Tokenizes sentences, special tokens of the tokenizer around them.
+    """Tokenizes sentences, with the special tokens of the tokenizer.
 
     Args:
-        tokenizer: A fast one: only these say which characters a token stands for.
-        limit: Tokens of a piece; a longer sentence becomes several, parted at white space.
+        tokenizer: A fast tokenizer: only these return offsets.
+        max_tokens: Maximum number of tokens per chunk; a longer sentence is split at white space.
 
     Raises:
         InputError: If the tokenizer is not a fast one.
 
     >>> from radreward.data.tokenizer import byte_tokenizer
-    >>> tokens = SentenceTokens(byte_tokenizer(encoder=True), limit=6)
-    >>> [(piece.text, piece.begin, len(piece.ids)) for piece in tokens.pieces(0, "no edema")]
+    >>> tokenizer = SentenceTokenizer(byte_tokenizer(encoder=True), max_tokens=6)
+    >>> [(chunk.text, chunk.start, len(chunk.input_ids)) for chunk in tokenizer.chunks(0, "no edema")]
     [('no', 0, 2), ('edema', 3, 5)]
     """
 
@@ -85,62 +83,60 @@ class SentenceTokenizer:
         self.pad_token_id = tokenizer.pad_token_id or 0
 
     def chunks(self, sentence_index: int, text: str, start: int = 0) -> list[TokenizedChunk]:
-        """The tokens of a sentence; none if it is empty."""
+        """Return the chunks of a sentence; none if it is empty."""
         if not text.strip():
             return []
-        # split_special_tokens: a report that says "[SEP]" says five characters.
+        # split_special_tokens: "[SEP]" in a report is ordinary text.
         encoded = self.tokenizer(text, return_offsets_mapping=True, split_special_tokens=True, verbose=False)
-        ids, spans = encoded["input_ids"], encoded["offset_mapping"]
+        ids, offsets = encoded["input_ids"], encoded["offset_mapping"]
         if len(ids) <= self.max_tokens:
-            return [
-                TokenizedChunk(
-                    sentence_index, text, start, tuple(ids), tuple(_strip_leading_space(text, *span) for span in spans)
-                )
-            ]
-        cut = _split_position(text, spans[self.max_tokens // 2][0])
-        rest = text[cut:].lstrip()
-        return self.chunks(sentence_index, text[:cut].rstrip(), start) + self.chunks(
-            sentence_index, rest, start + len(text) - len(rest)
-        )
+            stripped = tuple(_strip_leading_space(text, *offset) for offset in offsets)
+            return [TokenizedChunk(sentence_index, text, start, tuple(ids), stripped)]
+        split = _split_position(text, offsets[self.max_tokens // 2][0])
+        rest = text[split:].lstrip()
+        return [
+            *self.chunks(sentence_index, text[:split].rstrip(), start),
+            *self.chunks(sentence_index, rest, start + len(text) - len(rest)),
+        ]
 
     def collate(self, chunks: Sequence[TokenizedChunk]) -> TokenBatch:
-        """Pieces as tensors, padded to the longest."""
-        width = max(len(piece.input_ids) for piece in chunks)
+        """Return chunks as tensors, padded to the longest."""
+        width = max(len(chunk.input_ids) for chunk in chunks)
         ids = torch.full((len(chunks), width), self.pad_token_id)
         mask = torch.zeros_like(ids)
-        for row, piece in enumerate(chunks):
-            ids[row, : len(piece.input_ids)] = torch.tensor(piece.input_ids)
-            mask[row, : len(piece.input_ids)] = 1
+        for row, chunk in enumerate(chunks):
+            ids[row, : len(chunk.input_ids)] = torch.tensor(chunk.input_ids)
+            mask[row, : len(chunk.input_ids)] = 1
         return TokenBatch(ids, mask)
 
 
 def length_batches(
     chunks: Sequence[TokenizedChunk], max_tokens: int = MAX_BATCH_TOKENS
 ) -> Iterator[list[TokenizedChunk]]:
-    """Batches of pieces, the shortest first, each of at most so many tokens with its padding.
+    """Yield batches of chunks, the shortest first, each of at most `max_tokens` tokens including padding.
 
-    >>> pieces = [Piece(row, "", 0, (1,) * size, ()) for row, size in enumerate((3, 1, 2))]
-    >>> [[piece.row for piece in batch] for batch in by_length(pieces, tokens=4)]
+    >>> chunks = [TokenizedChunk(row, "", 0, (1,) * size, ()) for row, size in enumerate((3, 1, 2))]
+    >>> [[chunk.sentence_index for chunk in batch] for batch in length_batches(chunks, max_tokens=4)]
     [[1, 2], [0]]
     """
     batch: list[TokenizedChunk] = []
-    for piece in sorted(chunks, key=lambda piece: len(piece.input_ids)):
-        if batch and len(piece.input_ids) * (len(batch) + 1) > max_tokens:
+    for chunk in sorted(chunks, key=lambda chunk: len(chunk.input_ids)):
+        if batch and len(chunk.input_ids) * (len(batch) + 1) > max_tokens:
             yield batch
             batch = []
-        batch.append(piece)
+        batch.append(chunk)
     if batch:
         yield batch
 
 
 def _strip_leading_space(text: str, start: int, end: int) -> tuple[int, int]:
-    """Without white space at its beginning, which tokens of sentencepiece count as theirs."""
+    """Exclude leading white space, which tokens of SentencePiece include."""
     while start < end and text[start].isspace():
         start += 1
     return start, end
 
 
 def _split_position(text: str, near: int) -> int:
-    """Where to part a text: at the last white space before a place, or at the place."""
+    """Return the last white space before a position, or the position if there is none."""
     space = max(text.rfind(" ", 1, near + 1), 0)
     return space or max(near, 1)

@@ -1,17 +1,24 @@
-"""Studies: search the settings of `fit` for those that make a metric best."""
+"""Optuna studies: search the settings of `fit` that optimize a metric."""
 
-from radreward.tuning.results import StudyResults, best_model_location, trial_table, write_study_results
-from radreward.tuning.search_space import SearchSpace
-from radreward.tuning.study import run_study
-from radreward.tuning.study_config import StudyConfig, load_study_config
-from radreward.tuning.trial import StudyError, TrialRunner, TunableRun
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from radreward._lazy_imports import lazy_exports
+
+if TYPE_CHECKING:
+    from radreward.tuning.results import StudyResults, best_model_location, trial_table, write_study_results
+    from radreward.tuning.search_space import SearchSpace
+    from radreward.tuning.study import run_study
+    from radreward.tuning.study_config import StudyConfig, load_study_config
+    from radreward.tuning.trial import StudyError, TrialRunner, TunableRun
 
 __all__ = [
+    "SearchSpace",
+    "StudyConfig",
+    "StudyError",
     "StudyResults",
     "TrialRunner",
-    "SearchSpace",
-    "StudyError",
-    "StudyConfig",
     "TunableRun",
     "best_model_location",
     "load_study_config",
@@ -19,3 +26,5 @@ __all__ = [
     "trial_table",
     "write_study_results",
 ]
+
+__getattr__ = lazy_exports(__name__)

@@ -1,93 +1,77 @@
-"""Whose trial it is, and whether that worker is alive: known from marks in the storage, without comparing clocks."""
+"""Ownership of trials: which worker runs a trial, and whether that worker is alive.
+
+Databases use the heartbeat of Optuna's `RDBStorage`. Optuna's recovery on top of it, `RetryFailedTrialCallback`, fails
+the stale trial and adds a copy; here the trial itself is resumed, with its number, folder and checkpoint, so that an
+interrupted study ends with the same trials as an uninterrupted one. A dead worker on the same machine is recognized by
+its process id, without waiting for the heartbeat to time out. Journal files have no heartbeat in Optuna: a trial of a
+dead worker is resumed by the next worker on the same machine only.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
-import sys
-import threading
-import time
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
-from optuna.trial import FrozenTrial, Trial
+from optuna.storages._heartbeat import BaseHeartbeat  # Optuna has no public name for it
+from optuna.study import Study
+from optuna.trial import FrozenTrial, Trial, TrialState
 
-HEARTBEAT_INTERVAL = 10.0
-"""Seconds between two marks of a worker that is alive."""
-HEARTBEAT_TIMEOUT = 60.0
-"""Seconds without one after which it is taken for dead."""
-HEARTBEAT_ATTR = "worker"
+HEARTBEAT_INTERVAL = 10
+"""Seconds between two heartbeats of a worker."""
+HEARTBEAT_TIMEOUT = 60
+"""Seconds without a heartbeat after which a worker counts as dead."""
+WORKER_ATTR = "worker"
+"""User attribute of a trial: host and process id of its worker."""
 FOLDER_ATTR = "folder"
-"""Entry of a trial: where its run lies on that worker's machine."""
+"""User attribute of a trial: folder of its run on the worker's machine."""
 
 
 def worker_id() -> dict[str, Any]:
-    """What names this process: machine and number."""
+    """Return host and process id of this worker."""
     return {"host": f"{platform.node()} {uuid.getnode():x}", "pid": os.getpid()}
 
 
-@contextmanager
-def heartbeat(trial: Trial) -> Iterator[None]:
-    """Marks the trial as this worker's, every few seconds until it leaves."""
-    stopped = threading.Event()
-
-    def beat() -> None:
-        count = 0
-        while not stopped.wait(HEARTBEAT_INTERVAL):
-            count += 1
-            try:
-                write_heartbeat(trial, count)
-            except Exception as error:  # the next one may succeed; what is computed meanwhile stays
-                print(f"trial {trial.number}: the storage does not take a mark ({error})", file=sys.stderr, flush=True)
-
-    thread = threading.Thread(target=beat, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stopped.set()
-        thread.join()
+def take_ownership(trial: Trial) -> None:
+    """Record this worker as the owner of a trial."""
+    storage = trial.study._storage
+    if isinstance(storage, BaseHeartbeat):
+        storage.record_heartbeat(trial._trial_id)
+    trial.set_user_attr(WORKER_ATTR, worker_id())
 
 
-def write_heartbeat(trial: Trial, beat: int = 0) -> None:
-    """Say in the storage that this worker runs the trial."""
-    trial.set_user_attr(HEARTBEAT_ATTR, {**worker_id(), "beat": beat})
+def is_own_trial(trial: FrozenTrial) -> bool:
+    """Return True if this worker is the last owner of the trial."""
+    return bool(trial.user_attrs.get(WORKER_ATTR) == worker_id())
 
 
-def is_own_trial(frozen: FrozenTrial) -> bool:
-    """Whether the last to mark the trial was this worker."""
-    found = frozen.user_attrs.get(HEARTBEAT_ATTR, {})
-    return {key: found.get(key) for key in worker_id()} == worker_id()
+def abandoned_trial(study: Study) -> FrozenTrial | None:
+    """Return the first running trial whose worker is dead, or None.
+
+    To be called within `study_lock` and while this worker runs no trial.
+    """
+    storage = study._storage
+    stale = storage._get_stale_trial_ids(study._study_id) if isinstance(storage, BaseHeartbeat) else []
+    for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+        worker = trial.user_attrs.get(WORKER_ATTR)
+        # Without an owner: the worker was killed between creating the trial and `take_ownership`.
+        if worker is None or trial._trial_id in stale or _has_exited(worker):
+            return trial
+    return None
 
 
-class HeartbeatMonitor:
-    """Looks at the marks of running trials again and again."""
-
-    def __init__(self) -> None:
-        self._seen: dict[int, tuple[Mapping[str, Any], float, bool]] = {}
-
-    def status(self, frozen: FrozenTrial) -> Literal["alive", "dead", "unknown"]:
-        """Alive: there was a new mark since the first look. Dead: no process, or no new mark for a while."""
-        found, now = frozen.user_attrs.get(HEARTBEAT_ATTR, {}), time.monotonic()
-        here = worker_id()
-        if found.get("host") == here["host"] and (found["pid"] == here["pid"] or not _process_exists(found["pid"])):
-            return "dead"
-        last, since, moved = self._seen.get(frozen.number, (found, now, False))
-        if found != last:
-            last, since, moved = found, now, True
-        self._seen[frozen.number] = last, since, moved
-        if now - since > HEARTBEAT_TIMEOUT:
-            return "dead"
-        return "alive" if moved else "unknown"
-
-
-def _process_exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+def _has_exited(worker: dict[str, Any]) -> bool:
+    """Return True if a worker of this machine runs no trial any more."""
+    own = worker_id()
+    if worker["host"] != own["host"]:
         return False
-    except PermissionError:  # it is there, and another user's
+    if worker["pid"] == own["pid"]:
         return True
-    return True
+    try:
+        os.kill(worker["pid"], 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # a process of another user
+        return False
+    return False

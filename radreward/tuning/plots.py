@@ -1,12 +1,13 @@
-"""How a study went, which values were good and which parameters matter: one HTML page, and PNG."""
+"""Plots of a study, as one offline HTML page and as PNG files: history, slices, contours and parameter importance."""
 
 from __future__ import annotations
 
 import html
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib import pyplot
@@ -14,49 +15,62 @@ from optuna import visualization
 from optuna.exceptions import ExperimentalWarning
 from optuna.study import Study
 from optuna.trial import TrialState
-from optuna.visualization import matplotlib as images
+from optuna.visualization import matplotlib as mpl_visualization
 
 MAX_CONTOUR_PARAMETERS = 4
-"""Parameters in the contour plot, which has a panel for each two: those that matter most."""
+"""Maximum number of parameters in the contour plot, which has one panel per pair: the most important ones."""
 
 
-class StudyPlot(NamedTuple):
-    """A plot in both forms, and when there is something to see."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyPlot:
+    """One plot: `optuna.visualization.<function>(study, **options)`.
+
+    Attributes:
+        name: Name of the PNG file.
+        function: Name of the function in `optuna.visualization` and `optuna.visualization.matplotlib`.
+        title: Heading on the page.
+        requirement: What the study needs for this plot.
+        available: True if the requirement is met.
+        options: Arguments of the function.
+    """
 
     name: str
+    function: str
     title: str
     requirement: str
-    html: Callable[[], Any]
-    png: Callable[[], Any]
     available: bool
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 def write_study_plots(study: Study, metric: str, important: Sequence[str], page: Path, folder: Path) -> None:
-    """Write `page`, which works offline, and a PNG of every plot.
+    """Write the HTML page and one PNG file per plot.
 
     Args:
-        study: The study, with one finished trial or more.
-        metric: The name of the value.
-        important: Parameters that can be compared, those that matter most first.
+        study: A study with at least one complete trial.
+        metric: Name of the objective value.
+        important: Parameters with an importance, most important first.
         page: The HTML file.
-        folder: For the PNG files.
+        folder: Folder for PNG files.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    parts, script = [], True
+    sections: list[str] = []
+    include_script = True
     for plot in _study_plots(study, metric, list(important)):
         title = f"<h2>{html.escape(plot.title)}</h2>"
+        image = folder / f"{plot.name}.png"
         if not plot.available:
-            parts.append(f"{title}<p>Needs {html.escape(plot.requirement)}.</p>")
-            (folder / f"{plot.name}.png").unlink(missing_ok=True)  # of an earlier state of the study
+            sections.append(f"{title}<p>Needs {html.escape(plot.requirement)}.</p>")
+            image.unlink(missing_ok=True)  # written for an earlier state of the study
             continue
-        figure = plot.html()
-        parts.append(title + figure.to_html(full_html=False, include_plotlyjs=script))
-        script = False  # once in a page
-        _save_figure(plot.png, folder / f"{plot.name}.png")
+        options = {"target_name": metric, **plot.options}
+        figure = getattr(visualization, plot.function)(study, **options)
+        sections.append(title + figure.to_html(full_html=False, include_plotlyjs=include_script))
+        include_script = False  # once per page
+        _save_figure(getattr(mpl_visualization, plot.function), study, options, image)
     name = html.escape(study.study_name)
     page.write_text(
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Study {name}</title></head>'
-        f'<body style="font-family: sans-serif"><h1>Study {name}</h1>{"".join(parts)}</body></html>\n',
+        f'<body style="font-family: sans-serif"><h1>Study {name}</h1>{"".join(sections)}</body></html>\n',
         encoding="utf-8",
     )
 
@@ -64,51 +78,46 @@ def write_study_plots(study: Study, metric: str, important: Sequence[str], page:
 def _study_plots(study: Study, metric: str, important: list[str]) -> list[StudyPlot]:
     complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     several = len(complete) > 1
-    # A contour of parameters that no finished trial tried together would be empty.
-    together = [name for name in important if all(name in frozen.params for frozen in complete)][
-        :MAX_CONTOUR_PARAMETERS
-    ]
+    # Parameters of different branches are never sampled together: their contour would be empty.
+    shared = [name for name in important if all(name in trial.params for trial in complete)][:MAX_CONTOUR_PARAMETERS]
     return [
         StudyPlot(
-            "history",
-            f"History: {metric} by trial",
-            "a finished trial",
-            lambda: visualization.plot_optimization_history(study, target_name=metric),
-            lambda: images.plot_optimization_history(study, target_name=metric),
-            True,
+            name="history",
+            function="plot_optimization_history",
+            title=f"History: {metric} by trial",
+            requirement="one complete trial",
+            available=True,
         ),
         StudyPlot(
-            "slice",
-            "Slice: each parameter by itself",
-            "two finished trials",
-            lambda: visualization.plot_slice(study, target_name=metric),
-            lambda: images.plot_slice(study, target_name=metric),
-            several,
+            name="slice",
+            function="plot_slice",
+            title="Slice: one panel per parameter",
+            requirement="two complete trials",
+            available=several,
         ),
         StudyPlot(
-            "contour",
-            "Contour: two parameters together",
-            "finished trials with two parameters in common, and different values",
-            lambda: visualization.plot_contour(study, params=together, target_name=metric),
-            lambda: images.plot_contour(study, params=together, target_name=metric),
-            several and len(together) > 1,
+            name="contour",
+            function="plot_contour",
+            title="Contour: pairs of parameters",
+            requirement="complete trials with two parameters in common and different values",
+            available=several and len(shared) > 1,
+            options={"params": shared},
         ),
         StudyPlot(
-            "importance",
-            "Importance of the parameters",
-            "finished trials with different values",
-            lambda: visualization.plot_param_importances(study, target_name=metric),
-            lambda: images.plot_param_importances(study, target_name=metric),
-            bool(important),
+            name="importance",
+            function="plot_param_importances",
+            title="Importance of the parameters",
+            requirement="complete trials with different values",
+            available=bool(important),
         ),
     ]
 
 
-def _save_figure(draw: Callable[[], Any], path: Path) -> None:
+def _save_figure(plot: Callable[..., Any], study: Study, options: dict[str, Any], path: Path) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ExperimentalWarning)  # all of Optuna's Matplotlib plots say so
-        drawn = draw()
-    axes = np.atleast_1d(np.asarray(drawn, dtype=object))
+        warnings.simplefilter("ignore", ExperimentalWarning)  # all Matplotlib plots of Optuna
+        result = plot(study, **options)
+    axes = np.atleast_1d(np.asarray(result, dtype=object))
     figure = axes.flat[0].figure
     if axes.size > 1:  # Optuna draws all panels in the space of one
         figure.set_size_inches(3.4 * axes.shape[-1] + 1.5, 3.0 * (len(axes) if axes.ndim > 1 else 1) + 1)

@@ -1,18 +1,18 @@
-"""What a study searches: settings of `fit` by dotted key, each with a range, choices or named variants.
+"""Search space of a study: settings of `fit` by dotted key, each with a range, choices or named variants.
 
 ```yaml
 space:
-  model.objective.lambda_: {low: 0.1, high: 3.0, log: true}   # a float, because one of its numbers is one
-  model.backbone.lora.r: {low: 4, high: 32, step: 4}          # a whole number
-  model.pooling: {choices: [mean, matching]}                  # values of any kind, lists too
-  loss:                                                       # a name, and what each of its variants sets
+  model.objective.lambda_: {low: 0.1, high: 3.0, log: true}   # a float, because one of its bounds is a float
+  model.backbone.lora.r: {low: 4, high: 32, step: 4}          # an integer
+  model.pooling: {choices: [mean, matching]}                  # values of any type, including lists
+  loss:                                                       # named variants, each with the settings it changes
     variants:
       mre: {model.objective: MarginRewardEnforcement}
       bt: {model.objective: BradleyTerry}
-  model.objective.c: {low: 0.01, high: 1.0, log: true, when: {loss: mre}}   # searched with that variant only
+  model.objective.c: {low: 0.01, high: 1.0, log: true, active_if: {loss: mre}}   # searched with this variant only
 ```
 
-`when` names parameters above it and the value, or the list of values, that each must have.
+`active_if` maps the names of earlier parameters to the value, or the list of values, that activates the parameter.
 """
 
 from __future__ import annotations
@@ -22,28 +22,29 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import BaseTrial
 
 from radreward.errors import InputError
 
 ParameterValue = str | int | float | bool | None
-"""A value as Optuna keeps it: a choice that is no plain value by its JSON, a variant by its name."""
+"""A value as Optuna stores it: a list or mapping as JSON, a variant by its name."""
 
 Distribution = IntDistribution | FloatDistribution | CategoricalDistribution
 
-_RANGE_KEYS, _COMMON_KEYS = {"low", "high", "step", "log"}, {"when"}
+_RANGE_KEYS, _COMMON_KEYS = {"low", "high", "step", "log"}, {"active_if"}
 _KEY_SETS = (_RANGE_KEYS, {"choices"}, {"variants"})
 
 
 class SearchParameter(NamedTuple):
-    """One entry of a space.
+    """One entry of a search space.
 
     Attributes:
-        name: A dotted key of `fit`, or the name of a set of variants.
-        distribution: Where its values lie.
-        settings: What a value sets: dotted keys to values.
-        when: Under which values of other parameters it is searched.
+        name: Dotted key of `fit`, or name of a set of variants.
+        distribution: Distribution of its values.
+        overrides: Maps a value to the settings it changes, by dotted key.
+        active_if: Values of earlier parameters that activate this one.
     """
 
     name: str
@@ -52,45 +53,45 @@ class SearchParameter(NamedTuple):
     active_if: Mapping[str, Sequence[ParameterValue]]
 
     def is_active(self, values: Mapping[str, ParameterValue]) -> bool:
-        """Whether it is searched beside these values of the parameters above it."""
+        """Return True if the parameter is searched given these values of earlier parameters."""
         return all(name in values and values[name] in wanted for name, wanted in self.active_if.items())
 
     def values(self) -> list[ParameterValue]:
-        """All its values, for a grid.
+        """Return all values, for a grid.
 
         Raises:
-            InputError: If there is no end of them.
+            InputError: If the number of values is not finite.
         """
-        among = self.distribution
-        if isinstance(among, CategoricalDistribution):
-            return list(among.choices)
-        if isinstance(among, IntDistribution) and not among.log:
-            return list(range(among.low, among.high + 1, among.step))
-        if isinstance(among, FloatDistribution) and among.step is not None:
-            steps = round((among.high - among.low) / among.step)
-            return [among.low + among.step * count for count in range(steps + 1)]
+        distribution = self.distribution
+        if isinstance(distribution, CategoricalDistribution):
+            return list(distribution.choices)
+        if isinstance(distribution, IntDistribution) and not distribution.log:
+            return list(range(distribution.low, distribution.high + 1, distribution.step))
+        if isinstance(distribution, FloatDistribution) and distribution.step is not None:
+            steps = round((distribution.high - distribution.low) / distribution.step)
+            return list(np.linspace(distribution.low, distribution.high, steps + 1).tolist())
         raise InputError(f"space: {self.name}: Expected a `step` without `log`, or `choices`, in a grid.")
 
 
 class SearchSpace:
-    """Parameters in the order of the file.
+    """Parameters in the order of the study file.
 
     Args:
-        entries: The part `space` of a study's file.
+        entries: Section `space` of a study file.
 
     Raises:
-        InputError: If an entry cannot be used; names it.
+        InputError: If an entry is invalid; names the entry.
 
-    >>> space = Space({
+    >>> space = SearchSpace({
     ...     "loss": {"variants": {"mre": {"model.objective": "MarginRewardEnforcement"}, "bt": {}}},
-    ...     "model.objective.lambda_": {"low": 0.5, "high": 1.5, "step": 0.5, "when": {"loss": "mre"}},
+    ...     "model.objective.lambda_": {"low": 0.5, "high": 1.5, "step": 0.5, "active_if": {"loss": "mre"}},
     ... })
-    >>> for labels in space.grid(): print(labels)
+    >>> for values in space.grid(): print(values)
     {'loss': 'mre', 'model.objective.lambda_': 0.5}
     {'loss': 'mre', 'model.objective.lambda_': 1.0}
     {'loss': 'mre', 'model.objective.lambda_': 1.5}
     {'loss': 'bt'}
-    >>> space.settings({"loss": "mre", "model.objective.lambda_": 1.0})
+    >>> space.overrides({"loss": "mre", "model.objective.lambda_": 1.0})
     {'model.objective': 'MarginRewardEnforcement', 'model.objective.lambda_': 1.0}
     """
 
@@ -99,57 +100,60 @@ class SearchSpace:
             raise InputError(f"space: Expected parameters by name but got {entries!r}.")
         self.parameters: list[SearchParameter] = []
         for name, entry in entries.items():
-            self.parameters.append(_parse_parameter(str(name), entry, {known.name: known for known in self.parameters}))
+            earlier = {parameter.name: parameter for parameter in self.parameters}
+            self.parameters.append(_parse_parameter(str(name), entry, earlier))
 
     def suggest(self, trial: BaseTrial) -> dict[str, ParameterValue]:
-        """What a trial tries: labels by name."""
-        labels: dict[str, ParameterValue] = {}
+        """Return the values of a trial by parameter name."""
+        values: dict[str, ParameterValue] = {}
         for parameter in self.parameters:
-            if parameter.is_active(labels):
-                labels[parameter.name] = _suggest(trial, parameter)
-        return labels
+            if parameter.is_active(values):
+                values[parameter.name] = _suggest(trial, parameter)
+        return values
 
     def overrides(self, values: Mapping[str, ParameterValue]) -> dict[str, Any]:
-        """What these labels set, by dotted key; of two that set one key, the later wins."""
-        known = {parameter.name: parameter for parameter in self.parameters}
-        return {key: value for name, label in values.items() for key, value in known[name].overrides(label).items()}
+        """Return the settings of these values by dotted key; later parameters win."""
+        by_name = {parameter.name: parameter for parameter in self.parameters}
+        return {
+            key: setting for name, value in values.items() for key, setting in by_name[name].overrides(value).items()
+        }
 
     def grid(self) -> list[dict[str, ParameterValue]]:
-        """All combinations; the first parameter varies slowest.
+        """Return all combinations; the first parameter varies slowest.
 
         Raises:
-            InputError: If a parameter has no end of values; names it.
+            InputError: If a parameter has infinitely many values; names the parameter.
         """
         return list(self._combinations({}, self.parameters))
 
     def conditional_branches(self) -> list[dict[str, ParameterValue]]:
-        """A few samples in which every choice, every variant and both ends of every range occur."""
-        found: list[dict[str, ParameterValue]] = []
+        """Return a few samples that cover every choice, every variant and both bounds of every range."""
+        branches: list[dict[str, ParameterValue]] = []
         for parameter in self.parameters:
             for value in _extreme_values(parameter.distribution):
                 sample = self._complete_sample({**self._activating_values(parameter), parameter.name: value})
-                if sample not in found:
-                    found.append(sample)
-        return found
+                if sample not in branches:
+                    branches.append(sample)
+        return branches
 
     @property
     def is_conditional(self) -> bool:
-        """Whether some parameters are searched beside some values of others only."""
+        """True if some parameters are only active for some values of others."""
         return any(parameter.active_if for parameter in self.parameters)
 
     def _activating_values(self, parameter: SearchParameter) -> dict[str, ParameterValue]:
-        """Values of parameters above it beside which it is searched."""
-        wanted = {name: labels[0] for name, labels in parameter.active_if.items()}
-        above = [self._activating_values(known) for known in self.parameters if known.name in wanted]
-        return {name: label for known in [*above, wanted] for name, label in known.items()}
+        """Return values of earlier parameters that activate a parameter."""
+        values = {name: wanted[0] for name, wanted in parameter.active_if.items()}
+        earlier = [self._activating_values(other) for other in self.parameters if other.name in values]
+        return {name: value for part in [*earlier, values] for name, value in part.items()}
 
-    def _complete_sample(self, chosen: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
-        """These values, and the first one of every other parameter."""
-        labels: dict[str, ParameterValue] = {}
+    def _complete_sample(self, fixed: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
+        """Return the fixed values together with the first value of every other active parameter."""
+        values: dict[str, ParameterValue] = {}
         for parameter in self.parameters:
-            if parameter.is_active(labels):
-                labels[parameter.name] = chosen.get(parameter.name, _extreme_values(parameter.distribution)[0])
-        return labels
+            if parameter.is_active(values):
+                values[parameter.name] = fixed.get(parameter.name, _extreme_values(parameter.distribution)[0])
+        return values
 
     def _combinations(
         self, values: dict[str, ParameterValue], rest: Sequence[SearchParameter]
@@ -170,47 +174,48 @@ def _extreme_values(distribution: Distribution) -> list[ParameterValue]:
 
 
 def _suggest(trial: BaseTrial, parameter: SearchParameter) -> ParameterValue:
-    name, among = parameter.name, parameter.distribution
-    if isinstance(among, CategoricalDistribution):
-        chosen: ParameterValue = trial.suggest_categorical(name, among.choices)
-        return chosen
-    if isinstance(among, IntDistribution):
-        return trial.suggest_int(name, among.low, among.high, step=among.step, log=among.log)
-    return trial.suggest_float(name, among.low, among.high, step=among.step, log=among.log)
+    name, distribution = parameter.name, parameter.distribution
+    if isinstance(distribution, CategoricalDistribution):
+        choice: ParameterValue = trial.suggest_categorical(name, distribution.choices)
+        return choice
+    if isinstance(distribution, IntDistribution):
+        return trial.suggest_int(
+            name, distribution.low, distribution.high, step=distribution.step, log=distribution.log
+        )
+    return trial.suggest_float(name, distribution.low, distribution.high, step=distribution.step, log=distribution.log)
 
 
-def _parse_parameter(name: str, entry: Any, above: Mapping[str, SearchParameter]) -> SearchParameter:
-    def refuse(text: str) -> InputError:
+def _parse_parameter(name: str, entry: Any, earlier: Mapping[str, SearchParameter]) -> SearchParameter:
+    def error(text: str) -> InputError:
         return InputError(f"space: {name}: {text}")
 
     if not isinstance(entry, Mapping):
-        raise refuse(f"Expected low and high, or choices, or variants, but got {entry!r}.")
-    kinds = [kind for kind in _KEY_SETS if kind & set(entry)]
-    if len(kinds) != 1:
-        raise refuse("Expected one of: low and high; choices; variants.")
-    if unknown := sorted(set(map(str, entry)) - kinds[0] - _COMMON_KEYS):
-        raise refuse(f"unknown key {unknown[0]!r}; Expected {', '.join(sorted(kinds[0] | _COMMON_KEYS))}.")
-    when = _parse_condition(entry.get("when", {}), above, refuse)
+        raise error(f"Expected low and high, or choices, or variants, but got {entry!r}.")
+    key_sets = [keys for keys in _KEY_SETS if keys & set(entry)]
+    if len(key_sets) != 1:
+        raise error("Expected one of: low and high; choices; variants.")
+    if unknown := sorted(set(map(str, entry)) - key_sets[0] - _COMMON_KEYS):
+        raise error(f"unknown key {unknown[0]!r}; Expected {', '.join(sorted(key_sets[0] | _COMMON_KEYS))}.")
+    active_if = _parse_condition(entry.get("active_if", {}), earlier, error)
     if "choices" in entry:
         choices = entry["choices"]
         if not isinstance(choices, list) or not choices:
-            raise refuse(f"Expected `choices` to be a list but got {choices!r}.")
-        by_label = {_to_parameter_value(choice): choice for choice in choices}
-        if len(by_label) < len(choices):
-            raise refuse("Expected `choices` to differ.")
-        return SearchParameter(
-            name, CategoricalDistribution(list(by_label)), lambda label: {name: by_label[label]}, when
-        )
+            raise error(f"Expected `choices` to be a list but got {choices!r}.")
+        by_value = {_to_parameter_value(choice): choice for choice in choices}
+        if len(by_value) < len(choices):
+            raise error("Expected `choices` to differ.")
+        distribution = CategoricalDistribution(list(by_value))
+        return SearchParameter(name, distribution, lambda value: {name: by_value[value]}, active_if)
     if "variants" in entry:
         variants = entry["variants"]
         if not isinstance(variants, Mapping) or not variants:
-            raise refuse("Expected `variants` to be names, each with settings of `fit` by dotted key.")
+            raise error("Expected `variants` to be names, each with settings of `fit` by dotted key.")
         for variant, settings in variants.items():
             if not isinstance(settings, Mapping):
-                raise refuse(f"variant {variant!r}: Expected settings of `fit` by dotted key but got {settings!r}.")
+                raise error(f"variant {variant!r}: Expected settings of `fit` by dotted key but got {settings!r}.")
         by_name: dict[ParameterValue, Mapping[str, Any]] = {str(key): value for key, value in variants.items()}
-        return SearchParameter(name, CategoricalDistribution(list(by_name)), lambda label: by_name[label], when)
-    return SearchParameter(name, _parse_range(entry, refuse), lambda label: {name: label}, when)
+        return SearchParameter(name, CategoricalDistribution(list(by_name)), lambda value: by_name[value], active_if)
+    return SearchParameter(name, _parse_range(entry, error), lambda value: {name: value}, active_if)
 
 
 def _to_parameter_value(value: Any) -> ParameterValue:
@@ -218,29 +223,30 @@ def _to_parameter_value(value: Any) -> ParameterValue:
 
 
 def _parse_condition(
-    entry: Any, above: Mapping[str, SearchParameter], error: Callable[[str], InputError]
+    entry: Any, earlier: Mapping[str, SearchParameter], error: Callable[[str], InputError]
 ) -> dict[str, Sequence[ParameterValue]]:
     if not isinstance(entry, Mapping):
-        raise error(f"Expected `when` to be names of parameters with values but got {entry!r}.")
-    found: dict[str, Sequence[ParameterValue]] = {}
+        raise error(f"Expected `active_if` to map names of parameters to values but got {entry!r}.")
+    condition: dict[str, Sequence[ParameterValue]] = {}
     for name, wanted in entry.items():
-        if name not in above:
-            raise error(f"`when` names {name!r}, which is no parameter above it.")
-        distribution = above[name].distribution
+        if name not in earlier:
+            raise error(f"Expected `active_if` to name an earlier parameter but got {name!r}.")
+        distribution = earlier[name].distribution
         if not isinstance(distribution, CategoricalDistribution):
-            raise error(f"`when` names {name!r}: Expected a parameter with choices or variants.")
-        labels = [_to_parameter_value(value) for value in (wanted if isinstance(wanted, list) else [wanted])]
-        for label in labels:
-            if label not in distribution.choices:
-                raise error(f"`when` expects {name} to be {label!r}, which is none of {list(distribution.choices)}.")
-        found[name] = labels
-    return found
+            raise error(f"Expected `active_if` to name a parameter with choices or variants but got {name!r}.")
+        values = [_to_parameter_value(value) for value in (wanted if isinstance(wanted, list) else [wanted])]
+        for value in values:
+            if value not in distribution.choices:
+                choices = list(distribution.choices)
+                raise error(f"Expected `active_if` to give {name} one of {choices} but got {value!r}.")
+        condition[name] = values
+    return condition
 
 
 def _parse_range(entry: Mapping[str, Any], error: Callable[[str], InputError]) -> IntDistribution | FloatDistribution:
     def number(key: str) -> float:
         value = entry[key]
-        if isinstance(value, str):  # YAML takes 1e-3 for text
+        if isinstance(value, str):  # YAML reads 1e-3 as text
             try:
                 value = float(value)
             except ValueError as cause:
@@ -251,7 +257,7 @@ def _parse_range(entry: Mapping[str, Any], error: Callable[[str], InputError]) -
 
     for key in ("low", "high"):
         if key not in entry:
-            raise error(f"Expected `low` and `high` but there is no `{key}`.")
+            raise error(f"Expected `low` and `high` but `{key}` is missing.")
     low, high = number("low"), number("high")
     step, log = number("step") if "step" in entry else None, entry.get("log", False)
     if not isinstance(log, bool):
@@ -265,7 +271,7 @@ def _parse_range(entry: Mapping[str, Any], error: Callable[[str], InputError]) -
     if log and step is not None:
         raise error("Expected `step` or `log` but got both.")
     if step is not None and not math.isclose((high - low) / step, round((high - low) / step), abs_tol=1e-6):
-        raise error(f"Expected `high` to be a whole number of steps above `low` but got {low}, {high}, {step}.")
+        raise error(f"Expected `high` - `low` to be a multiple of `step` but got {low}, {high} and {step}.")
     if all(isinstance(value, int) for value in (low, high, 1 if step is None else step)):
         return IntDistribution(int(low), int(high), log=log, step=1 if step is None else int(step))
     return FloatDistribution(float(low), float(high), log=log, step=step)

@@ -1,4 +1,4 @@
-"""Files of studies without a model, and a small configuration of `fit` for real ones."""
+"""Study files without a model, and a small configuration of `fit` for real trials."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,12 +8,12 @@ import pytest
 import yaml
 
 from radreward.tuning import StudyConfig, load_study_config
-from tests import tiny_run as toys
+from tests import tiny_run
 
 
 @pytest.fixture
 def study_file(tmp_path: Path) -> Callable[..., Path]:
-    """Writes the file of a study over x in [0, 10]; keys of the file as keywords."""
+    """Return a function that writes a study file over x in [0, 10]; keywords are keys of the file."""
 
     def write(**entries: Any) -> Path:
         (tmp_path / "base.yaml").write_text("run: here\n")
@@ -27,19 +27,21 @@ def study_file(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def settings(study_file: Callable[..., Path]) -> Callable[..., StudyConfig]:
-    def read(**entries: Any) -> StudyConfig:
+def make_config(study_file: Callable[..., Path]) -> Callable[..., StudyConfig]:
+    """Return a function that loads such a study file."""
+
+    def load(**entries: Any) -> StudyConfig:
         return load_study_config(study_file(**entries))
 
-    return read
+    return load
 
 
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A configuration of `fit` that trains a tiny backbone in a second."""
+    """A configuration of `fit` that trains a tiny backbone within a second."""
     folder = tmp_path_factory.mktemp("base")
-    config = toys.settings(folder)
-    del config["run"]
+    config = tiny_run.settings(folder)
+    del config["run_dir"]
     config["checkpoint_every"] = 2
     config["model"]["objective"] = "MarginRewardEnforcement"
     path = folder / "base.yaml"

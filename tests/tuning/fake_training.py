@@ -1,4 +1,4 @@
-"""Trials that take no time: the value is a function of settings and step."""
+"""Trials without training: the value is a function of settings and step."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +15,8 @@ from radreward.tuning import TrialRunner
 Value = Callable[[Mapping[str, Any], int], float]
 
 
-class PretendedTraining:
-    """Three validations at steps 10, 20 and 30, whose metric is a function of settings and step."""
+class FakeTraining:
+    """A run with validations at steps 10, 20 and 30; its metric is a function of settings and step."""
 
     def __init__(self, settings: Mapping[str, Any], value: Value, metric: str) -> None:
         self.settings, self.value, self.metric = settings, value, metric
@@ -37,18 +37,18 @@ class PretendedTraining:
                 callback.on_validation_end(self.trainer, LightningModule())
 
 
-def pretend(value: Value, metric: str = "val_tau") -> TrialRunner:
-    """A runner whose trainings validate three times."""
+def fake_runner(value: Value, metric: str = "val_tau") -> TrialRunner:
+    """Return a runner of fake training runs."""
 
-    def build(base: Path, settings: Sequence[str]) -> PretendedTraining:
-        given = {key: json.loads(text) if key == "x" else text for key, _, text in map(_split, settings)}
-        return PretendedTraining(given, value, metric)
+    def build(base: Path, settings: Sequence[str]) -> FakeTraining:
+        parsed = {key: json.loads(text) if key == "x" else text for key, _, text in map(_split, settings)}
+        return FakeTraining(parsed, value, metric)
 
-    def describe(base: Path, settings: Sequence[str]) -> str:
-        described: str = yaml.safe_dump({key: text for key, _, text in map(_split, settings)})
-        return described
+    def dump_config(base: Path, settings: Sequence[str]) -> str:
+        text: str = yaml.safe_dump({key: value for key, _, value in map(_split, settings)})
+        return text
 
-    return TrialRunner(build, describe)
+    return TrialRunner(build, dump_config)
 
 
 def _split(entry: str) -> tuple[str, str, str]:
@@ -56,5 +56,5 @@ def _split(entry: str) -> tuple[str, str, str]:
 
 
 def parabola(settings: Mapping[str, Any], step: int) -> float:
-    """Best at x = 3, and better with every step."""
+    """Return a value that is best at x = 3 and rises with every step."""
     return -float((settings["x"] - 3) ** 2) - 1 / step

@@ -1,4 +1,4 @@
-"""The benchmarks of studies, with trials that take no time."""
+"""Benchmarks of studies, with fake trials."""
 
 import json
 from collections.abc import Callable
@@ -9,10 +9,10 @@ import optuna
 import pytest
 from optuna.trial import TrialState, create_trial
 
-from tests.tuning.fake_training import parabola, pretend
+from tests.tuning.fake_training import fake_runner, parabola
 
 
-def test_the_course_of_a_study() -> None:
+def test_course_counts_pruned_and_failed_trials() -> None:
     benchmark = import_module("benchmarks.tpe_against_random")
     study = optuna.create_study(direction="maximize")
     for value in (None, 1.0, 0.5, None, 3.0):
@@ -24,13 +24,13 @@ def test_the_course_of_a_study() -> None:
     assert found.pruned == 0
 
 
-def test_tpe_against_random_goes_on_where_it_was(
+def test_tpe_against_random_resumes(
     study_file: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     benchmark = import_module("benchmarks.tpe_against_random")
     path = study_file(trials=8)
     for _ in range(2):
-        benchmark.main(path, tmp_path / "out", [0], pretend(parabola))
+        benchmark.main(path, tmp_path / "out", [0], fake_runner(parabola))
     first, second = (line for line in capsys.readouterr().out.splitlines() if line.startswith("{"))
     assert first == second
     assert {name: len(courses) for name, courses in json.loads(first).items()} == {"tpe": 1, "random": 1}

@@ -1,97 +1,89 @@
+"""Ownership of trials: dead workers of this machine, and stale heartbeats of other machines."""
+
 import os
+import sqlite3
 import subprocess
 import sys
-import time
+from pathlib import Path
 from typing import Any
 
 import optuna
 import pytest
+from optuna.study import Study
 from optuna.trial import Trial, TrialState, create_trial
 
-from radreward.tuning import heartbeat as workers
-from radreward.tuning.heartbeat import HeartbeatMonitor, heartbeat, is_own_trial, worker_id, write_heartbeat
+from radreward.tuning.heartbeat import WORKER_ATTR, abandoned_trial, is_own_trial, take_ownership, worker_id
+from radreward.tuning.storage import open_storage
 
 
-@pytest.fixture
-def trial() -> Trial:
-    return optuna.create_study().ask()
+@pytest.fixture(params=["sqlite", "journal"])
+def study(request: pytest.FixtureRequest, tmp_path: Path) -> Study:
+    url = None if request.param == "sqlite" else f"journal:{tmp_path / 'log'}"
+    return optuna.create_study(storage=open_storage(url, tmp_path), study_name="toy")
 
 
-def marked(**mark: Any) -> optuna.trial.FrozenTrial:
-    return create_trial(
-        state=TrialState.RUNNING, user_attrs={workers.HEARTBEAT_ATTR: {**worker_id(), "beat": 0, **mark}}
-    )
+def running(study: Study, **worker: Any) -> Trial:
+    """Add a running trial of a worker with these fields."""
+    trial = Trial(study, study._storage.create_new_trial(study._study_id))
+    take_ownership(trial)
+    trial.set_user_attr(WORKER_ATTR, {**worker_id(), **worker})
+    return trial
 
 
-def test_a_process_that_is_no_more_is_dead_at_once() -> None:
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    assert HeartbeatMonitor().status(marked(pid=ended.pid)) == "dead"
-    assert HeartbeatMonitor().status(marked(pid=ended.pid, host="elsewhere")) == "unknown"
+def exited_pid() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
 
 
-def test_what_this_process_does_not_run_any_more_is_dead() -> None:
-    assert HeartbeatMonitor().status(marked(pid=os.getpid())) == "dead"
+def test_trial_of_an_exited_process_is_abandoned(study: Study) -> None:
+    running(study, host="elsewhere", pid=exited_pid())
+    assert abandoned_trial(study) is None
+    trial = running(study, pid=exited_pid())
+    abandoned = abandoned_trial(study)
+    assert abandoned is not None
+    assert abandoned.number == trial.number
 
 
-def test_a_sign_of_life_and_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = 0.0
-    monkeypatch.setattr(time, "monotonic", lambda: clock)
-    watch, other = HeartbeatMonitor(), {"host": "elsewhere"}
-    assert watch.status(marked(**other)) == "unknown"
-    clock = workers.HEARTBEAT_TIMEOUT
-    assert watch.status(marked(**other)) == "unknown"
-    assert watch.status(marked(**other, beat=1)) == "alive"
-    clock += workers.HEARTBEAT_TIMEOUT
-    assert watch.status(marked(**other, beat=1)) == "alive"
-    clock += 1
-    assert watch.status(marked(**other, beat=1)) == "dead"
+def test_trial_of_another_live_process_is_not_abandoned(study: Study) -> None:
+    running(study, pid=os.getppid())
+    assert abandoned_trial(study) is None
 
 
-def test_one_that_never_gave_a_sign_is_dead_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = 0.0
-    monkeypatch.setattr(time, "monotonic", lambda: clock)
-    watch = HeartbeatMonitor()
-    unmarked = create_trial(state=TrialState.RUNNING)
-    assert watch.status(unmarked) == "unknown"
-    clock = workers.HEARTBEAT_TIMEOUT + 1
-    assert watch.status(unmarked) == "dead"
+def test_trial_that_this_process_no_longer_runs_is_abandoned(study: Study) -> None:
+    running(study)
+    assert abandoned_trial(study) is not None
 
 
-def test_marks_go_on_until_the_trial_is_left(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "BEAT", 0.01)
-    write_heartbeat(trial)
-    with heartbeat(trial):
-        deadline = time.monotonic() + 20
-        while trial.study.trials[0].user_attrs[workers.HEARTBEAT_ATTR]["beat"] < 2:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-    left = trial.study.trials[0].user_attrs[workers.HEARTBEAT_ATTR]["beat"]
-    time.sleep(0.05)
-    assert trial.study.trials[0].user_attrs[workers.HEARTBEAT_ATTR]["beat"] == left
-    assert is_own_trial(trial.study.trials[0])
+def test_trial_without_an_owner_is_abandoned(study: Study) -> None:
+    study._storage.create_new_trial(study._study_id)
+    assert abandoned_trial(study) is not None
 
 
-def test_a_storage_that_takes_no_mark_is_told_and_asked_again(
-    trial: Trial, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tried = []
-
-    def broken(trial: Trial, beat: int = 0) -> None:
-        tried.append(beat)
-        raise OSError("disk full")
-
-    monkeypatch.setattr(workers, "BEAT", 0.01)
-    monkeypatch.setattr(workers, "mark", broken)
-    with heartbeat(trial):
-        deadline = time.monotonic() + 20
-        while len(tried) < 2:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-    assert "trial 0: the storage does not take a mark (disk full)" in capsys.readouterr().err
+def test_finished_trial_is_not_abandoned(study: Study) -> None:
+    study.tell(running(study).number, 1.0)
+    assert abandoned_trial(study) is None
 
 
-def test_a_trial_of_another_worker_is_not_ones_own() -> None:
-    assert is_own_trial(marked())
-    assert not is_own_trial(marked(pid=1))
+def test_trial_with_a_stale_heartbeat_is_abandoned(tmp_path: Path) -> None:
+    study = optuna.create_study(storage=open_storage(None, tmp_path), study_name="toy")
+    trial = running(study, host="elsewhere")
+    assert abandoned_trial(study) is None
+    with sqlite3.connect(tmp_path / "study.db") as database:
+        database.execute("UPDATE trial_heartbeats SET heartbeat = datetime('now', '-1 hour')")
+    database.close()
+    assert abandoned_trial(study) is not None
+    take_ownership(trial)
+    trial.set_user_attr(WORKER_ATTR, {**worker_id(), "host": "elsewhere"})
+    assert abandoned_trial(study) is None
+
+
+def test_is_own_trial_compares_host_and_process() -> None:
+    def owned(**worker: Any) -> bool:
+        attrs = {WORKER_ATTR: {**worker_id(), **worker}}
+        return is_own_trial(create_trial(state=TrialState.RUNNING, user_attrs=attrs))
+
+    assert owned()
+    assert not owned(pid=1)
+    assert not owned(host="elsewhere")
     assert not is_own_trial(create_trial(state=TrialState.RUNNING))

@@ -1,4 +1,4 @@
-"""What a study writes, with trials that take no time."""
+"""Result files of studies of fake trials."""
 
 import csv
 import json
@@ -16,9 +16,9 @@ from radreward.errors import InputError
 from radreward.tuning import StudyConfig, best_model_location, run_study, trial_table, write_study_results
 from radreward.tuning.heartbeat import worker_id
 from radreward.tuning.results import sorted_trials
-from tests.tuning.fake_training import parabola, pretend
+from tests.tuning.fake_training import fake_runner, parabola
 
-Read = Callable[..., StudyConfig]
+MakeConfig = Callable[..., StudyConfig]
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def space() -> dict[str, Any]:
         "kind": {"choices": ["a", "b"]},
         "x": {"low": 0.0, "high": 10.0},
         "y": {"low": 1, "high": 3},
-        "only_a": {"low": 0.0, "high": 1.0, "when": {"kind": "a"}},
+        "only_a": {"low": 0.0, "high": 1.0, "active_if": {"kind": "a"}},
     }
 
 
@@ -37,8 +37,8 @@ def value(chosen: Mapping[str, Any], step: int) -> float:
     return parabola(chosen, step)
 
 
-def test_everything_is_written(settings: Read, tmp_path: Path, space: dict[str, Any]) -> None:
-    found, runner, folder = settings(trials=12, space=space, seed=2), pretend(value), tmp_path / "run"
+def test_write_study_results_writes_all_files(make_config: MakeConfig, tmp_path: Path, space: dict[str, Any]) -> None:
+    found, runner, folder = make_config(trials=12, space=space, seed=2), fake_runner(value), tmp_path / "run"
     study = run_study(found, runner, folder, f"journal:{tmp_path / 'log'}")
     written = write_study_results(study, found, runner, folder)
 
@@ -53,7 +53,7 @@ def test_everything_is_written(settings: Read, tmp_path: Path, space: dict[str, 
 
     best = yaml.safe_load(written.best.read_text())
     assert float(best["x"]) == study.best_params["x"]
-    assert best["run"] == str(folder / "best")
+    assert best["run_dir"] == str(folder / "best")
     assert f"trial {study.best_trial.number}, val_tau" in written.best.read_text().splitlines()[0]
 
     shares = json.loads(written.importances.read_text())
@@ -62,7 +62,7 @@ def test_everything_is_written(settings: Read, tmp_path: Path, space: dict[str, 
     assert list(shares.values()) == sorted(shares.values(), reverse=True)
 
     page = written.page.read_text()
-    assert page.count("plotly.js v") == 1  # works offline, and holds the script once
+    assert page.count("plotly.js v") == 1  # offline, with the script once
     assert "<script src=" not in page
     assert [title in page for title in ("History", "Slice", "Contour", "Importance")] == [True] * 4
     assert page.count('class="plotly-graph-div"') == 4
@@ -79,27 +79,29 @@ def test_everything_is_written(settings: Read, tmp_path: Path, space: dict[str, 
     assert order == sorted(order, reverse=True)
 
 
-def test_a_single_trial_has_a_history_only(settings: Read, tmp_path: Path) -> None:
-    found, runner = settings(trials=1), pretend(parabola)
+def test_single_trial_has_only_a_history_plot(make_config: MakeConfig, tmp_path: Path) -> None:
+    found, runner = make_config(trials=1), fake_runner(parabola)
     study = run_study(found, runner, tmp_path / "run", f"journal:{tmp_path / 'log'}")
     written = write_study_results(study, found, runner, tmp_path / "run")
     assert [path.name for path in written.plots.iterdir()] == ["history.png"]
-    assert "Needs two finished trials" in written.page.read_text()
+    assert "Needs two complete trials" in written.page.read_text()
     assert json.loads(written.importances.read_text()) == {}
 
 
-def test_where_all_failed_the_first_reason_is_told(settings: Read, tmp_path: Path) -> None:
+def test_study_of_failed_trials_raises_with_the_first_reason(make_config: MakeConfig, tmp_path: Path) -> None:
     def broken(chosen: Mapping[str, Any], step: int) -> float:
         raise ValueError(f"no {step}")
 
-    found = settings(trials=2)
-    study = run_study(found, pretend(broken), tmp_path / "run", f"journal:{tmp_path / 'log'}")
-    with pytest.raises(InputError, match="study toy: none of 2 trials was finished; the first: ValueError: no 10"):
-        write_study_results(study, found, pretend(broken), tmp_path / "run")
+    found = make_config(trials=2)
+    study = run_study(found, fake_runner(broken), tmp_path / "run", f"journal:{tmp_path / 'log'}")
+    with pytest.raises(
+        InputError, match="study toy: none of 2 trials is complete; the first failed: ValueError: no 10"
+    ):
+        write_study_results(study, found, fake_runner(broken), tmp_path / "run")
     assert (tmp_path / "run" / "trials.csv").read_text().count("ValueError: no 10") == 2
 
 
-def test_the_best_model_lies_with_whoever_trained_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_best_model_location_names_another_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     study = optuna.create_study(direction="maximize")
     there = {"folder": str(tmp_path / "b" / "trials" / "0"), "worker": worker_id()}
     study.add_trial(create_trial(value=1.0, user_attrs=there))

@@ -27,7 +27,7 @@ LOSS = {"variants": {"mre": {"model.objective": "MarginRewardEnforcement"}, "bt"
         (LOSS, CategoricalDistribution(["mre", "bt"])),
     ],
 )
-def test_distributions(entry: dict[str, Any], expected: BaseDistribution) -> None:
+def test_entry_gives_distribution(entry: dict[str, Any], expected: BaseDistribution) -> None:
     assert SearchSpace({"a.b": entry}).parameters[0].distribution == expected
 
 
@@ -37,9 +37,9 @@ def test_distributions(entry: dict[str, Any], expected: BaseDistribution) -> Non
         ({"low": 2, "high": 1}, "`low` to be <= `high` but got 2 and 1"),
         ({"low": 0.0, "high": 1.0, "log": True}, "`low` to be > 0 on a logarithmic scale but got 0.0"),
         ({"low": 0, "high": 4, "step": 0}, "`step` to be > 0 but got 0"),
-        ({"low": 0, "high": 5, "step": 2}, "whole number of steps"),
+        ({"low": 0, "high": 5, "step": 2}, "multiple of `step`"),
         ({"low": 1, "high": 4, "step": 1, "log": True}, "`step` or `log` but got both"),
-        ({"low": 1}, "there is no `high`"),
+        ({"low": 1}, "`high` is missing"),
         ({"low": "much", "high": 2}, "`low` to be a number but got 'much'"),
         ({"low": float("nan"), "high": 2}, "finite number but got nan"),
         ({"low": True, "high": 2}, "finite number but got True"),
@@ -52,20 +52,20 @@ def test_distributions(entry: dict[str, Any], expected: BaseDistribution) -> Non
         ({"variants": []}, "`variants` to be names"),
         ({}, "one of"),
         (3, "but got 3"),
-        ({"choices": [1], "when": {"c": 1}}, "names 'c', which is no parameter above it"),
-        ({"choices": [1], "when": ["loss"]}, "`when` to be names"),
-        ({"choices": [1], "when": {"loss": "mse"}}, "loss to be 'mse', which is none of"),
-        ({"choices": [1], "when": {"rate": 1}}, "a parameter with choices or variants"),
+        ({"choices": [1], "active_if": {"c": 1}}, "`active_if` to name an earlier parameter but got 'c'"),
+        ({"choices": [1], "active_if": ["loss"]}, "`active_if` to map names"),
+        ({"choices": [1], "active_if": {"loss": "mse"}}, "give loss one of ['mre', 'bt'] but got 'mse'"),
+        ({"choices": [1], "active_if": {"rate": 1}}, "a parameter with choices or variants but got"),
     ],
 )
-def test_an_entry_that_cannot_be_used_is_named(entry: Any, message: str) -> None:
+def test_invalid_entry_raises_with_its_name(entry: Any, message: str) -> None:
     with pytest.raises(InputError, match="^space: a.b: ") as raised:
         SearchSpace({"loss": LOSS, "rate": {"low": 0, "high": 1}, "a.b": entry})
     assert message in str(raised.value)
 
 
 @pytest.mark.parametrize("entries", [{}, None, ["a"]])
-def test_a_space_has_parameters(entries: Any) -> None:
+def test_empty_space_is_rejected(entries: Any) -> None:
     with pytest.raises(InputError, match="space: Expected parameters by name"):
         SearchSpace(entries)
 
@@ -73,30 +73,35 @@ def test_a_space_has_parameters(entries: Any) -> None:
 SPACE = SearchSpace(
     {
         "loss": LOSS,
-        "model.objective.c": {"low": 0.1, "high": 1.0, "when": {"loss": "mre"}},
+        "model.objective.c": {"low": 0.1, "high": 1.0, "active_if": {"loss": "mre"}},
         "model.pooling": {"choices": ["mean", "matching"]},
-        "model.hidden": {"low": 0, "high": 8, "step": 4, "when": {"loss": ["mre", "bt"], "model.pooling": "matching"}},
+        "model.head_hidden_size": {
+            "low": 0,
+            "high": 8,
+            "step": 4,
+            "active_if": {"loss": ["mre", "bt"], "model.pooling": "matching"},
+        },
         "targets": {"choices": [["query"], "auto"]},
     }
 )
 
 
-def test_settings_are_those_of_variants_and_keys() -> None:
+def test_overrides_include_variants_and_keys() -> None:
     labels = {"loss": "bt", "model.pooling": "mean", "targets": '["query"]'}
     expected = {"model.objective": "BradleyTerry", "model.pooling": "mean", "targets": ["query"]}
     assert SPACE.overrides(labels) == expected
 
 
-def test_a_conditional_parameter_is_asked_for_with_its_condition_only() -> None:
-    chosen = {"loss": "bt", "model.pooling": "mean", "targets": "auto", "model.objective.c": 0.5, "model.hidden": 4}
+def test_conditional_parameter_is_suggested_only_if_active() -> None:
+    chosen = {"loss": "bt", "model.pooling": "mean", "targets": "auto", "model.objective.c": 0.5, "model.head_hidden_size": 4}
     assert set(SPACE.suggest(FixedTrial(chosen))) == {"loss", "model.pooling", "targets"}
     assert set(SPACE.suggest(FixedTrial({**chosen, "loss": "mre"}))) - {"loss", "model.pooling", "targets"} == {
         "model.objective.c"
     }
-    assert "model.hidden" in SPACE.suggest(FixedTrial({**chosen, "model.pooling": "matching"}))
+    assert "model.head_hidden_size" in SPACE.suggest(FixedTrial({**chosen, "model.pooling": "matching"}))
 
 
-def test_branches_hold_every_choice_and_both_ends_of_every_range() -> None:
+def test_conditional_branches_cover_choices_and_bounds() -> None:
     found = SPACE.conditional_branches()
     for parameter in SPACE.parameters:
         seen = [labels[parameter.name] for labels in found if parameter.name in labels]
@@ -109,7 +114,7 @@ def test_branches_hold_every_choice_and_both_ends_of_every_range() -> None:
         assert all(parameter.is_active(labels) == (parameter.name in labels) for parameter in SPACE.parameters)
 
 
-def test_a_grid_has_every_combination_once() -> None:
+def test_grid_has_every_combination_once() -> None:
     space = SearchSpace(
         {"a": {"low": 0.0, "high": 0.3, "step": 0.1}, "b": {"choices": [1, 2]}, "c": {"low": 1, "high": 5, "step": 2}}
     )
@@ -120,13 +125,13 @@ def test_a_grid_has_every_combination_once() -> None:
 
 
 @pytest.mark.parametrize("entry", [{"low": 0.0, "high": 1.0}, {"low": 1, "high": 8, "log": True}])
-def test_a_grid_needs_an_end(entry: dict[str, Any]) -> None:
+def test_grid_of_an_infinite_range_is_rejected(entry: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="space: a: Expected a `step` without `log`, or `choices`, in a grid"):
         SearchSpace({"a": entry}).grid()
 
 
 @given(st.integers(0, 2**31 - 1))
-def test_whatever_is_sampled_is_among_what_was_asked_for(seed: int) -> None:
+def test_suggested_values_are_within_the_space(seed: int) -> None:
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
     labels = SPACE.suggest(study.ask())
     for parameter in SPACE.parameters:

@@ -1,4 +1,4 @@
-"""The loop of a study, with trials that take no time."""
+"""Studies of trials that take no time."""
 
 import json
 import os
@@ -14,13 +14,12 @@ from optuna.study import Study
 from optuna.trial import TrialState
 
 from radreward.errors import InputError
-from radreward.tuning import StudyConfig, StudyError, TrialRunner, run_study
-from radreward.tuning import heartbeat as workers
+from radreward.tuning import StudyConfig, StudyError, TrialRunner, heartbeat, run_study
 from radreward.tuning.storage import open_storage
 from radreward.tuning.study import open_study
-from tests.tuning.fake_training import parabola, pretend
+from tests.tuning.fake_training import fake_runner, parabola
 
-Read = Callable[..., StudyConfig]
+MakeConfig = Callable[..., StudyConfig]
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -33,11 +32,11 @@ def states(study: Study) -> list[str]:
     return [trial.state.name for trial in study.trials]
 
 
-def test_trials_are_run_until_there_are_as_many_as_asked_for(
-    settings: Read, folder: Path, capsys: pytest.CaptureFixture[str]
+def test_run_study_runs_the_requested_number_of_trials(
+    make_config: MakeConfig, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    runner = pretend(parabola)
-    study = run_study(settings(), runner, folder)
+    runner = fake_runner(parabola)
+    study = run_study(make_config(), runner, folder)
     assert [trial.number for trial in study.trials] == list(range(6))
     assert set(states(study)) == {"COMPLETE"}
     for trial in study.trials:
@@ -46,23 +45,23 @@ def test_trials_are_run_until_there_are_as_many_as_asked_for(
         written = json.loads((folder / "trials" / str(trial.number) / "trial.json").read_text())
         assert written["params"] == trial.params
         assert (written["number"], written["state"], written["value"]) == (trial.number, "complete", trial.value)
-    told = capsys.readouterr().err
-    assert f"study toy: 6 trials, kept in {folder}" in told
-    assert "trial 5 of 6: x " in told
-    assert "0 left" in told
+    printed = capsys.readouterr().err
+    assert f"study toy: 6 trials in {folder}" in printed
+    assert "trial 5 of 6: x " in printed
+    assert "0 left" in printed
 
-    again = run_study(settings(), runner, folder)
+    again = run_study(make_config(), runner, folder)
     assert [trial.value for trial in again.trials] == [trial.value for trial in study.trials]
-    assert len(run_study(settings(trials=8), runner, folder).trials) == 8
+    assert len(run_study(make_config(trials=8), runner, folder).trials) == 8
 
 
-def test_the_least_is_best_where_it_is_minimised(settings: Read, folder: Path) -> None:
-    study = run_study(settings(direction="minimize"), pretend(lambda chosen, step: chosen["x"] + step), folder)
+def test_minimized_study_takes_the_lowest_value(make_config: MakeConfig, folder: Path) -> None:
+    study = run_study(make_config(direction="minimize"), fake_runner(lambda chosen, step: chosen["x"] + step), folder)
     assert [trial.value for trial in study.trials] == [pytest.approx(trial.params["x"] + 10) for trial in study.trials]
     assert study.best_value == min(trial.value for trial in study.trials if trial.value is not None)
 
 
-def test_a_trial_that_fails_is_recorded_and_the_study_goes_on(settings: Read, folder: Path) -> None:
+def test_failed_trial_is_recorded_and_study_continues(make_config: MakeConfig, folder: Path) -> None:
     def value(chosen: Mapping[str, Any], step: int) -> float:
         if chosen["x"] == 1:
             raise ValueError("a bad\nnumber")
@@ -71,7 +70,7 @@ def test_a_trial_that_fails_is_recorded_and_the_study_goes_on(settings: Read, fo
         return float("nan") if chosen["x"] == 3 else 1.0
 
     space = {"x": {"choices": [1, 2, 3, 4]}}
-    study = run_study(settings(sampler="grid", trials=None, space=space), pretend(value), folder)
+    study = run_study(make_config(sampler="grid", trials=None, space=space), fake_runner(value), folder)
     assert states(study) == ["FAIL", "FAIL", "FAIL", "COMPLETE"]
     reasons = ["ValueError: a bad number", "groups.jsonl: gone.", "val_tau is not finite at any validation"]
     assert [trial.user_attrs["reason"] for trial in study.trials[:3]] == reasons
@@ -79,19 +78,19 @@ def test_a_trial_that_fails_is_recorded_and_the_study_goes_on(settings: Read, fo
     assert "Traceback" in (folder / "trials" / "0" / "error.txt").read_text()
 
 
-def test_a_metric_that_is_never_logged_ends_the_study(settings: Read, folder: Path) -> None:
+def test_metric_that_is_never_logged_stops_the_study(make_config: MakeConfig, folder: Path) -> None:
     with pytest.raises(StudyError, match="metric: 'val_tua' is never logged; logged are val_tau"):
-        run_study(settings(metric="val_tua"), pretend(parabola), folder)
+        run_study(make_config(metric="val_tua"), fake_runner(parabola), folder)
     study = optuna.load_study(storage=open_storage(None, folder), study_name="toy")
     assert states(study) == ["FAIL"]
     assert "never logged" in study.trials[0].user_attrs["reason"]
-    with pytest.raises(InputError, match="with another metric. Change its name, or replace it with --overwrite"):
-        run_study(settings(), pretend(parabola), folder)
-    assert states(run_study(settings(), pretend(parabola), folder, overwrite=True)) == ["COMPLETE"] * 6
+    with pytest.raises(InputError, match="with another metric. Change the name, or replace the study with --overwrite"):
+        run_study(make_config(), fake_runner(parabola), folder)
+    assert states(run_study(make_config(), fake_runner(parabola), folder, overwrite=True)) == ["COMPLETE"] * 6
 
 
-def test_no_validation_at_all(settings: Read, folder: Path) -> None:
-    found = pretend(parabola)
+def test_run_without_validation_stops_the_study(make_config: MakeConfig, folder: Path) -> None:
+    found = fake_runner(parabola)
 
     def build(base: Path, chosen: Any) -> Any:
         training: Any = found.build(base, chosen)
@@ -99,28 +98,28 @@ def test_no_validation_at_all(settings: Read, folder: Path) -> None:
         return training
 
     with pytest.raises(StudyError, match="never logged, because there was no validation"):
-        run_study(settings(), TrialRunner(build, found.dump_config), folder)
+        run_study(make_config(), TrialRunner(build, found.dump_config), folder)
 
 
-def test_a_trial_is_one_process(settings: Read, folder: Path) -> None:
-    found = pretend(parabola)
+def test_trial_of_several_processes_is_rejected(make_config: MakeConfig, folder: Path) -> None:
+    found = fake_runner(parabola)
 
     def build(base: Path, chosen: Any) -> Any:
         training: Any = found.build(base, chosen)
         training.trainer.world_size = 2
         return training
 
-    with pytest.raises(StudyError, match="trainer: Expected one process for a trial"):
-        run_study(settings(), TrialRunner(build, found.dump_config), folder)
+    with pytest.raises(StudyError, match="trainer: Expected one process per trial"):
+        run_study(make_config(), TrialRunner(build, found.dump_config), folder)
 
 
-def test_trials_below_the_median_end_early_but_never_at_the_last_step(settings: Read, folder: Path) -> None:
+def test_trial_below_the_median_is_pruned_except_at_the_last_step(make_config: MakeConfig, folder: Path) -> None:
     def value(chosen: Mapping[str, Any], step: int) -> float:
         early = -1.0 if chosen["x"] == 6 else 1.0
         return -1.0 if chosen["x"] == 7 and step == 30 else early
 
     space = {"x": {"low": 0, "high": 7}}
-    study = run_study(settings(sampler="grid", trials=None, prune=True, space=space), pretend(value), folder)
+    study = run_study(make_config(sampler="grid", trials=None, prune=True, space=space), fake_runner(value), folder)
     assert states(study) == ["COMPLETE"] * 6 + ["PRUNED", "COMPLETE"]
     assert set(study.trials[6].intermediate_values) == {10}
     assert study.trials[6].user_attrs["reason"] == "worse than the median at step 10"
@@ -135,49 +134,51 @@ def test_trials_below_the_median_end_early_but_never_at_the_last_step(settings: 
         ({"overrides": {"trainer.max_steps": 3}}, "overrides"),
     ],
 )
-def test_another_study_of_the_same_name_is_not_joined(
-    settings: Read, folder: Path, entries: dict[str, Any], named: str
+def test_changed_study_of_the_same_name_is_rejected(
+    make_config: MakeConfig, folder: Path, entries: dict[str, Any], named: str
 ) -> None:
-    run_study(settings(), pretend(parabola), folder)
+    run_study(make_config(), fake_runner(parabola), folder)
     with pytest.raises(InputError, match=f"study toy: the storage holds one of this name with another {named}"):
-        run_study(settings(**entries), pretend(parabola), folder)
+        run_study(make_config(**entries), fake_runner(parabola), folder)
 
 
-def test_another_base_is_another_study_and_the_same_elsewhere_is_not(
-    settings: Read, folder: Path, tmp_path: Path
+def test_changed_base_is_rejected_but_moved_base_is_accepted(
+    make_config: MakeConfig, folder: Path, tmp_path: Path
 ) -> None:
-    run_study(settings(), pretend(parabola), folder)
-    (tmp_path / "moved.yaml").write_text("run:   here  # the same\n")
-    run_study(settings(base=str(tmp_path / "moved.yaml")), pretend(parabola), folder)
+    run_study(make_config(), fake_runner(parabola), folder)
+    (tmp_path / "moved.yaml").write_text("run:   here  # unchanged\n")
+    run_study(make_config(base=str(tmp_path / "moved.yaml")), fake_runner(parabola), folder)
     (tmp_path / "moved.yaml").write_text("run: elsewhere\n")
     with pytest.raises(InputError, match="another base"):
-        run_study(settings(base=str(tmp_path / "moved.yaml")), pretend(parabola), folder)
+        run_study(make_config(base=str(tmp_path / "moved.yaml")), fake_runner(parabola), folder)
 
 
-def test_what_others_left_is_not_touched(settings: Read, folder: Path) -> None:
+def test_study_and_folder_of_another_program_are_kept(make_config: MakeConfig, folder: Path) -> None:
     storage = open_storage(None, folder.parent)
     optuna.create_study(storage=storage, study_name="toy").ask()
-    with pytest.raises(InputError, match="of another making"):
-        run_study(settings(), pretend(parabola), folder, f"sqlite:///{folder.parent / 'study.db'}")
+    with pytest.raises(InputError, match="that radreward did not create"):
+        run_study(make_config(), fake_runner(parabola), folder, f"sqlite:///{folder.parent / 'study.db'}")
     (folder / "trials" / "0").mkdir(parents=True)
-    with pytest.raises(InputError, match="holds trials of another study"):
-        run_study(settings(), pretend(parabola), folder)
+    with pytest.raises(InputError, match="holds trials of a study that is not in the storage"):
+        run_study(make_config(), fake_runner(parabola), folder)
     assert (folder / "trials" / "0").is_dir()
 
 
-def test_a_base_that_does_not_take_a_sample_is_told_before_the_first_trial(settings: Read, folder: Path) -> None:
+def test_base_that_rejects_a_branch_raises_before_the_first_trial(make_config: MakeConfig, folder: Path) -> None:
     def refuse(base: Path, chosen: Any) -> str:
         if "x=b" in chosen:
             raise InputError("x: Expected a but got b.")
         return ""
 
     with pytest.raises(InputError, match=r"study toy: .*base.yaml with x=b: x: Expected a but got b."):
-        run_study(settings(space={"x": {"choices": ["a", "b"]}}), TrialRunner(pretend(parabola).build, refuse), folder)
+        run_study(
+            make_config(space={"x": {"choices": ["a", "b"]}}), TrialRunner(fake_runner(parabola).build, refuse), folder
+        )
     assert not folder.exists()
 
 
-def test_what_was_stopped_is_continued_under_its_number(
-    settings: Read, folder: Path, capsys: pytest.CaptureFixture[str]
+def test_interrupted_trial_is_resumed_under_its_number(
+    make_config: MakeConfig, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stopped = iter([False, False, True])
 
@@ -186,51 +187,59 @@ def test_what_was_stopped_is_continued_under_its_number(
             raise KeyboardInterrupt
         return parabola(chosen, step)
 
-    with pytest.raises(KeyboardInterrupt, match="The same command continues the study"):
-        run_study(settings(), pretend(value), folder)
+    with pytest.raises(KeyboardInterrupt, match="Run the same command again to resume the study"):
+        run_study(make_config(), fake_runner(value), folder)
     study = optuna.load_study(storage=open_storage(None, folder), study_name="toy")
     assert states(study) == ["COMPLETE", "COMPLETE", "RUNNING"]
-    left = study.trials[2].params
-    study = run_study(settings(), pretend(parabola), folder)
+    interrupted = study.trials[2].params
+    study = run_study(make_config(), fake_runner(parabola), folder)
     assert states(study) == ["COMPLETE"] * 6
-    assert study.trials[2].params == left
-    assert "trial 2 of 6, which another worker left behind" in capsys.readouterr().err
-    whole = run_study(settings(), pretend(parabola), folder.with_name("whole"))
+    assert study.trials[2].params == interrupted
+    assert "trial 2 of 6 (resumed)" in capsys.readouterr().err
+    uninterrupted = run_study(make_config(), fake_runner(parabola), folder.with_name("uninterrupted"))
     assert [(trial.params, trial.value) for trial in study.trials] == [
-        (trial.params, trial.value) for trial in whole.trials
+        (trial.params, trial.value) for trial in uninterrupted.trials
     ]
 
 
-def test_the_result_of_a_trial_that_another_worker_took_over_does_not_count_twice(
-    settings: Read, folder: Path, capsys: pytest.CaptureFixture[str]
+def test_result_of_a_reclaimed_trial_counts_once(
+    make_config: MakeConfig, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def value(chosen: Mapping[str, Any], step: int) -> float:
         if step == 30:
             study = optuna.load_study(storage=open_storage(None, folder), study_name="toy")
-            found = study.trials[-1]
-            study._storage.set_trial_user_attr(
-                found._trial_id, workers.HEARTBEAT_ATTR, {"host": "other", "pid": 1, "beat": 0}
-            )
-            study.tell(found.number, 5.0)
+            trial = study.trials[-1]
+            study._storage.set_trial_user_attr(trial._trial_id, heartbeat.WORKER_ATTR, {"host": "other", "pid": 1})
+            study.tell(trial.number, 5.0)
         return parabola(chosen, step)
 
-    study = run_study(settings(trials=1), pretend(value), folder)
+    study = run_study(make_config(trials=1), fake_runner(value), folder)
     assert [trial.value for trial in study.trials] == [5.0]
     assert "another worker took it over" in capsys.readouterr().err
 
 
+def test_grid_study_tries_all_combinations_in_order(make_config: MakeConfig, folder: Path) -> None:
+    space: dict[str, Any] = {
+        "kind": {"choices": ["a", None]},
+        "x": {"low": 0.0, "high": 0.3, "step": 0.1, "active_if": {"kind": "a"}},
+    }
+    config = make_config(sampler="grid", trials=None, space=space)
+    study = run_study(config, fake_runner(lambda values, step: 1.0), folder)
+    assert [trial.params for trial in study.trials] == config.space.grid()
+
+
 @pytest.mark.parametrize("storage", ["sqlite:///{}/study.db", "journal:{}/log"])
-def test_workers_share_a_study_without_a_trial_too_many(
-    study_file: Any, settings: Read, tmp_path: Path, storage: str
+def test_two_workers_share_a_study_without_extra_trials(
+    study_file: Any, make_config: MakeConfig, tmp_path: Path, storage: str
 ) -> None:
     url, script = (
         storage.format(tmp_path),
         (
             "import sys, time; from pathlib import Path;"
-            "from radreward.tuning import read_settings, run_study; from radreward.tuning import heartbeat as workers;"
-            "from tests.tuning.fake_training import parabola, pretend; workers.BEAT = 0.2;"
+            "from radreward.tuning import load_study_config, run_study;"
+            "from tests.tuning.fake_training import fake_runner, parabola;"
             "slow = lambda chosen, step: time.sleep(0.03) or parabola(chosen, step);"
-            "run_study(read_settings(Path(sys.argv[1])), pretend(slow), Path(sys.argv[2]), sys.argv[3])"
+            "run_study(load_study_config(Path(sys.argv[1])), fake_runner(slow), Path(sys.argv[2]), sys.argv[3])"
         ),
     )
     path = study_file(trials=15)
@@ -239,28 +248,30 @@ def test_workers_share_a_study_without_a_trial_too_many(
     started = [
         subprocess.Popen(arguments, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)
     ]
-    told = [process.communicate(timeout=120)[1] for process in started]
-    assert [process.returncode for process in started] == [0, 0], told
-    study = open_study(settings(trials=15), open_storage(url, tmp_path), tmp_path / "run")
+    outputs = [process.communicate(timeout=120)[1] for process in started]
+    assert [process.returncode for process in started] == [0, 0], outputs
+    study = open_study(make_config(trials=15), open_storage(url, tmp_path), tmp_path / "run")
     assert [trial.number for trial in study.trials] == list(range(15))
     assert set(states(study)) == {"COMPLETE"}
     assert len({trial.params["x"] for trial in study.trials}) == 15
-    pids = {trial.user_attrs[workers.HEARTBEAT_ATTR]["pid"] for trial in study.trials}
+    pids = {trial.user_attrs[heartbeat.WORKER_ATTR]["pid"] for trial in study.trials}
     assert pids <= {process.pid for process in started}
-    ran = [line.split()[1] for text in told for line in text.splitlines() if " of 15: " in line]
+    ran = [line.split()[1] for text in outputs for line in text.splitlines() if " of 15: " in line]
     assert sorted(map(int, ran)) == list(range(15))  # each once
 
 
-def test_a_storage_that_goes_away_is_told(settings: Read, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_storage_raises_input_error(
+    make_config: MakeConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def gone(*_: Any) -> None:
         raise optuna.exceptions.StorageInternalError("no route to host")
 
     monkeypatch.setattr("radreward.tuning.study.claim_trial", gone)
-    with pytest.raises(InputError, match="study.db: does not answer any more .no route to host."):
-        run_study(settings(), pretend(parabola), folder)
+    with pytest.raises(InputError, match="study.db: no longer responds .no route to host."):
+        run_study(make_config(), fake_runner(parabola), folder)
 
 
-def test_state_names_are_all_of_them() -> None:
+def test_state_names_cover_all_states() -> None:
     from radreward.tuning.trial import STATE_NAMES
 
     assert set(STATE_NAMES) == set(TrialState)

@@ -7,17 +7,17 @@ import pytest
 from radreward.errors import InputError
 from radreward.tuning import StudyConfig, load_study_config
 
-Read = Callable[..., StudyConfig]
+MakeConfig = Callable[..., StudyConfig]
 
 
-def test_what_is_not_said_has_a_default(settings: Read) -> None:
-    found = settings()
+def test_missing_keys_have_defaults(make_config: MakeConfig) -> None:
+    found = make_config()
     assert (found.sampler, found.trials, found.seed, found.metric) == ("tpe", 6, 0, "val_tau")
     assert (found.direction, found.prune, dict(found.overrides)) == ("maximize", False, {})
 
 
-def test_classes_come_before_their_settings_and_the_sampler_wins(settings: Read) -> None:
-    found = settings(
+def test_overrides_put_classes_first_and_sampled_values_win(make_config: MakeConfig) -> None:
+    found = make_config(
         overrides={"model.objective.c": 0.1, "model.optimizer.lr": 1.0, "trainer.max_steps": 5},
         space={
             "model.optimizer.lr": {"low": 0.1, "high": 2.0},
@@ -35,14 +35,14 @@ def test_classes_come_before_their_settings_and_the_sampler_wins(settings: Read)
     assert found.overrides_for({"targets": None})[0] == "targets=null"
 
 
-def test_a_grid_has_as_many_trials_as_combinations(settings: Read) -> None:
+def test_grid_has_one_trial_per_combination(make_config: MakeConfig) -> None:
     space = {"a": {"choices": [1, 2, 3]}, "b": {"low": 0, "high": 1}}
-    assert settings(sampler="grid", space=space, trials=None).trials == 6
-    with pytest.raises(InputError, match="trials: Expected none with the sampler grid"):
-        settings(sampler="grid", space=space)
+    assert make_config(sampler="grid", space=space, trials=None).trials == 6
+    with pytest.raises(InputError, match="trials: Expected no value with the sampler grid"):
+        make_config(sampler="grid", space=space)
 
 
-def test_the_command_line_wins(study_file: Callable[..., Path], tmp_path: Path) -> None:
+def test_command_line_replaces_the_file(study_file: Callable[..., Path], tmp_path: Path) -> None:
     other = tmp_path / "other.yaml"
     other.write_text("run: there\n")
     found = load_study_config(study_file(), other, 9, ["a.b=3", "--c=x"])
@@ -58,34 +58,34 @@ def test_the_command_line_wins(study_file: Callable[..., Path], tmp_path: Path) 
     [
         ({"sampler": "tpo"}, "sampler: Expected one of tpe, random, grid but got 'tpo'"),
         ({"smapler": "tpe"}, "unknown key 'smapler'"),
-        ({"trials": 0}, "trials: Expected a whole number >= 1 but got 0"),
-        ({"trials": None}, "trials: Expected a whole number >= 1 but got None"),
-        ({"seed": -1}, "seed: Expected to be >= 0"),
-        ({"seed": True}, "seed: Expected a int but got True"),
-        ({"metric": 3}, "metric: Expected a str but got 3"),
+        ({"trials": 0}, "trials: Expected an integer >= 1 but got 0"),
+        ({"trials": None}, "trials: Expected an integer >= 1 but got None"),
+        ({"seed": -1}, "seed: Expected a number >= 0"),
+        ({"seed": True}, "seed: Expected a value of type int but got True"),
+        ({"metric": 3}, "metric: Expected a value of type str but got 3"),
         ({"direction": "up"}, "direction: Expected one of maximize, minimize"),
-        ({"prune": "yes"}, "prune: Expected a bool"),
-        ({"overrides": ["a"]}, "overrides: Expected a dict"),
-        ({"study": "a/b"}, "study: Expected a name that can be a folder's"),
+        ({"prune": "yes"}, "prune: Expected a value of type bool"),
+        ({"overrides": ["a"]}, "overrides: Expected a value of type dict"),
+        ({"study": "a/b"}, "study: Expected a valid folder name"),
         ({"base": "absent.yaml"}, "absent.yaml: cannot be read (No such file or directory)"),
         ({"space": {"x": {"low": 2, "high": 1}}}, "space: x: Expected `low` to be <= `high`"),
     ],
 )
-def test_what_cannot_be_used_is_told_with_the_file(settings: Read, entries: dict[str, Any], message: str) -> None:
+def test_invalid_key_raises_with_file_and_key(make_config: MakeConfig, entries: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match="study.yaml: ") as raised:
-        settings(**entries)
+        make_config(**entries)
     assert message in str(raised.value)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("study: [", "study.yaml, line 1, column 9: Expected YAML"),
+        ("study: [", "study.yaml, line 1, column 9: Expected valid YAML"),
         ("", "Expected settings by name but got None"),
-        ("base: b\nspace: {}", "study: Expected to be given"),
+        ("base: b\nspace: {}", "study: Expected a value but the key is missing"),
     ],
 )
-def test_a_file_that_is_no_study(tmp_path: Path, text: str, message: str) -> None:
+def test_file_without_a_study_is_rejected(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "study.yaml").write_text(text)
     with pytest.raises(InputError) as raised:
         load_study_config(tmp_path / "study.yaml")

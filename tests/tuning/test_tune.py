@@ -46,7 +46,7 @@ def write(path: Path, base: Path, **entries: Any) -> Path:
 def whole(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a study that ran without a break."""
     folder = tmp_path_factory.mktemp("whole")
-    assert run(["--config", write(folder / "study.yaml", base), "--run", folder / "run"]) == 0
+    assert run(["--config", write(folder / "study.yaml", base), "--run-dir", folder / "run"]) == 0
     return folder / "run"
 
 
@@ -75,9 +75,9 @@ def test_each_trial_is_a_run_that_tensorboard_shows_with_what_was_sampled(whole:
 def test_the_best_settings_train_to_the_best_result(whole: Path) -> None:
     best = optuna.load_study(study_name="toy", storage=f"sqlite:///{whole / 'study.db'}").best_trial
     training = build(whole / "best.yaml")
-    assert training.run.folder == whole / "best"
+    assert training.run_folder.folder == whole / "best"
     training.fit()
-    assert training.run.metrics.read_text() == (whole / "trials" / str(best.number) / "metrics.json").read_text()
+    assert training.run_folder.metrics.read_text() == (whole / "trials" / str(best.number) / "metrics.json").read_text()
 
 
 def test_a_killed_study_ends_as_one_that_was_not(whole: Path, base: Path, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_killed_study_ends_as_one_that_was_not(whole: Path, base: Path, tmp_pa
     script = "import sys; from radreward.cli import tune; from radreward.cli.parser import parse; "
     script += "tune.run(parse(['tune', *sys.argv[1:]]))"
     process = subprocess.Popen(
-        [sys.executable, "-c", script, "--config", str(config), "--run", str(folder)],
+        [sys.executable, "-c", script, "--config", str(config), "--run-dir", str(folder)],
         cwd=ROOT,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdout=subprocess.DEVNULL,
@@ -102,7 +102,7 @@ def test_a_killed_study_ends_as_one_that_was_not(whole: Path, base: Path, tmp_pa
         process.wait()
     left = trials(folder)
     assert [trial.state.name for trial in left] == ["COMPLETE", "RUNNING"]
-    assert run(["--config", config, "--run", folder]) == 0
+    assert run(["--config", config, "--run-dir", folder]) == 0
     found, expected = trials(folder), trials(whole)
     assert [trial.number for trial in found] == [0, 1, 2, 3]
     assert found[1].datetime_start == left[1].datetime_start  # the same trial, not another with its settings
@@ -133,7 +133,7 @@ def test_what_no_trial_could_do_is_told_in_a_line(
 ) -> None:
     config = write(tmp_path / "study.yaml", base, **entries)
     with pytest.raises(InputError) as raised:
-        run(["--config", config, "--run", tmp_path / "run"])
+        run(["--config", config, "--run-dir", tmp_path / "run"])
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -141,7 +141,7 @@ def test_what_no_trial_could_do_is_told_in_a_line(
 def test_settings_of_the_command_line_are_those_of_every_trial(base: Path, tmp_path: Path) -> None:
     config = write(tmp_path / "study.yaml", base, trials=1, space={"seed_everything": {"choices": [0]}})
     storage = f"journal:{tmp_path / 'log'}"
-    assert run(["--config", config, "--run", tmp_path / "run", "--storage", storage, "trainer.max_steps=2"]) == 0
+    assert run(["--config", config, "--run-dir", tmp_path / "run", "--storage", storage, "trainer.max_steps=2"]) == 0
     assert json.loads((tmp_path / "run" / "trials" / "0" / "metrics.json").read_text())["steps"] == 2
 
 

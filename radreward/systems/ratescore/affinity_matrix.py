@@ -1,18 +1,16 @@
-"""The learnable part of RaTEScore: affinities between types of entities, and a penalty."""
+"""The learnable part of RaTEScore: affinities W between entity types, and the penalty p."""
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any, Self
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from radreward.errors import InputError
+from radreward.io.artifacts import config_errors, load_tensors, read_config, save_tensors, write_json
 from radreward.systems.ratescore.functional import (
     EntityContributions,
     PenaltyRule,
@@ -22,8 +20,7 @@ from radreward.systems.ratescore.functional import (
 )
 from radreward.systems.ratescore.matching import NUM_TYPES, Matches, TypePairSums
 
-CONFIG, WEIGHTS = "affinity.json", "affinity.safetensors"
-FORMAT = 1
+CONFIG_FILE, WEIGHTS_FILE = "affinity.json", "affinity.safetensors"
 
 PRESETS: dict[str, tuple[float, list[list[float]]]] = {
     "long": (
@@ -47,24 +44,24 @@ PRESETS: dict[str, tuple[float, list[list[float]]]] = {
         ],
     ),
 }
-"""p and W as published for long and for short reports; rows are the entity's type, columns its match's."""
+"""Published p and W for long and for short reports; rows are types of entities, columns types of their matches."""
 
 
 class AffinityMatrix(nn.Module):
-    """W and p, and how they are used.
+    """W and p, with the rule of the penalty.
 
     Args:
         weight: (5, 5) W by type of the entity and type of its match, in the order of `ENTITY_TYPES`; >= 0, not all 0.
         penalty: p in [0, 1].
-        rule: What is penalised, see `penalised`.
-        clamp: Whether negative cosines are taken as 0, so that scores stay in [0, 1]; the reference implementation
-            does not.
+        penalty_rule: Penalized pairs of types, see `penalty_mask`.
+        clamp_cosines: Replace negative cosines by 0, so that scores stay in [0, 1]; the reference implementation does
+            not.
 
     Raises:
-        InputError: If a value is out of its range.
+        InputError: If a value is out of range.
 
-    >>> weights = AffinityWeights.from_preset("short")
-    >>> round(weights.penalty.item(), 3), tuple(weights.weight.shape)
+    >>> affinity = AffinityMatrix.from_preset("short")
+    >>> round(affinity.penalty.item(), 3), tuple(affinity.weight.shape)
     (0.361, (5, 5))
     """
 
@@ -76,7 +73,7 @@ class AffinityMatrix(nn.Module):
         clamp_cosines: bool = True,
     ) -> None:
         super().__init__()
-        penalty_mask(penalty_rule)
+        penalty_mask(penalty_rule)  # raises if unknown
         self.weight = nn.Parameter(_validate_matrix(weight))
         self.penalty = nn.Parameter(_validate_penalty(penalty))
         self.penalty_rule: PenaltyRule = penalty_rule
@@ -84,72 +81,64 @@ class AffinityMatrix(nn.Module):
 
     @classmethod
     def from_preset(cls, name: str, penalty_rule: PenaltyRule = "opposed", clamp_cosines: bool = True) -> Self:
-        """The published weights for "long" or "short" reports.
+        """Return the published weights for "long" or "short" reports.
 
         Raises:
-            InputError: If there is no such preset.
+            InputError: If the preset is unknown.
         """
         if name not in PRESETS:
-            raise InputError(f"Expected weights of {', '.join(PRESETS)} but got {name!r}.")
+            raise InputError(f"Expected a preset of {', '.join(PRESETS)} but got {name!r}.")
         penalty, weight = PRESETS[name]
         return cls(weight, penalty, penalty_rule, clamp_cosines)
 
     def forward(self, matches: Matches, undefined_score: float = math.nan) -> Tensor:
-        """(n,) float64 scores of n pairs; `undefined` where a report has no entity."""
+        """Return (n,) float64 scores of n pairs; `undefined_score` if a report has no entity."""
         return self.score(self.type_pair_sums(matches), undefined_score)
 
     def type_pair_sums(self, matches: Matches) -> TypePairSums:
-        """What stays the same whatever W and p are."""
+        """Return the matches summed by types; independent of W and p."""
         return matches.type_pair_sums(self.clamp_cosines)
 
     def score(self, sums: TypePairSums, undefined_score: float = math.nan) -> Tensor:
-        """(n,) float64 scores, see `affinity_score`."""
+        """Return (n,) float64 scores, see `ratescore`."""
         return ratescore(sums, self.weight, self.penalty, self.penalty_rule, undefined_score)
 
     def entity_contributions(self, matches: Matches) -> EntityContributions:
-        """Evidence for each entity, see `radreward.systems.ratescore.functional.entity_contributions`."""
-        return entity_contributions(
-            matches, self.weight.detach(), self.penalty.detach(), self.penalty_rule, self.clamp_cosines
-        )
+        """Return the contribution of each entity, see `radreward.systems.ratescore.functional`."""
+        weight, penalty = self.weight.detach(), self.penalty.detach()
+        return entity_contributions(matches, weight, penalty, self.penalty_rule, self.clamp_cosines)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON can hold it; `AffinityMatrix(**of_this)` is the same again."""
+        """Return the constructor arguments, for JSON."""
         return {
             "weight": self.weight.tolist(),
             "penalty": self.penalty.item(),
-            "rule": self.penalty_rule,
-            "clamp": self.clamp_cosines,
+            "penalty_rule": self.penalty_rule,
+            "clamp_cosines": self.clamp_cosines,
         }
 
     def save(self, folder: str | Path) -> None:
-        """Write `affinity.safetensors` and `affinity.json` into a folder, which is made."""
+        """Write `affinity.safetensors` and `affinity.json` to a folder, created if absent."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        save_file({name: value.detach().contiguous() for name, value in self.state_dict().items()}, folder / WEIGHTS)
-        config = {"format": FORMAT, "rule": self.penalty_rule, "clamp": self.clamp_cosines}
-        (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+        save_tensors(folder / WEIGHTS_FILE, self.state_dict())
+        config = {"format": 1, "penalty_rule": self.penalty_rule, "clamp_cosines": self.clamp_cosines}
+        write_json(folder / CONFIG_FILE, config)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Read what `save` wrote.
+        """Read weights that `save` wrote.
 
         Raises:
-            InputError: If a file is missing or broken, or a value is out of its range; names the file.
+            InputError: If a file is missing or invalid, or a value is out of range; names the file.
         """
-        path = Path(folder, CONFIG)
-        try:
-            config = json.loads(path.read_text(encoding="utf-8"))
-            if not isinstance(config, dict) or set(config) != {"format", "rule", "clamp"} or config["format"] != FORMAT:
-                raise InputError(f"Expected `format` {FORMAT}, `rule` and `clamp`.")
-            path = Path(folder, WEIGHTS)
-            state = load_file(path)
+        config = read_config(Path(folder, CONFIG_FILE), {"penalty_rule", "clamp_cosines"})
+        path = Path(folder, WEIGHTS_FILE)
+        state = load_tensors(path)
+        with config_errors(path):
             if set(state) != {"weight", "penalty"}:
-                raise InputError(f"Expected `weight` and `penalty` but got {', '.join(sorted(state))}.")
-            return cls(state["weight"], state["penalty"], config["rule"], config["clamp"])
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
-        except (ValueError, SafetensorError) as error:  # InputError and JSON's are ValueErrors
-            raise InputError(f"{path}: {error}") from error
+                raise InputError(f"Expected the tensors weight and penalty but got {', '.join(sorted(state))}.")
+            return cls(**state, penalty_rule=config["penalty_rule"], clamp_cosines=config["clamp_cosines"])
 
 
 def _validate_matrix(weight: Tensor | list[list[float]]) -> Tensor:
@@ -159,10 +148,11 @@ def _validate_matrix(weight: Tensor | list[list[float]]) -> Tensor:
         raise InputError(f"Expected `weight` to be {NUM_TYPES} rows of {NUM_TYPES} numbers.") from error
     if matrix.shape != (NUM_TYPES, NUM_TYPES):
         raise InputError(f"Expected `weight` to be ({NUM_TYPES}, {NUM_TYPES}) but got {tuple(matrix.shape)}.")
-    if not torch.isfinite(matrix).all() or (matrix < 0).any():
-        at = (~torch.isfinite(matrix) | (matrix < 0)).nonzero()[0].tolist()
+    invalid = ~torch.isfinite(matrix) | (matrix < 0)
+    if invalid.any():
+        row, column = invalid.nonzero()[0].tolist()
         raise InputError(
-            f"Expected `weight` to be >= 0 but got {matrix[at[0], at[1]].item()} in row {at[0]}, column {at[1]}."
+            f"Expected `weight` to be >= 0 but got {matrix[row, column].item()} in row {row}, column {column}."
         )
     if not matrix.any():
         raise InputError("Expected `weight` to have a number > 0 but all are 0.")

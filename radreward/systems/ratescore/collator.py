@@ -1,4 +1,4 @@
-"""Reports to matches: entities are tagged and encoded once, however often a report or a sentence is said."""
+"""Reports to matched entities: every distinct sentence is tagged once, every distinct name embedded once."""
 
 from __future__ import annotations
 
@@ -13,69 +13,76 @@ from radreward.data.collators.base import Collator, error_tensor
 from radreward.errors import InputError
 from radreward.systems.ratescore.encoder import EMBEDDED_ENTITY_ENCODER, EntityEncoder
 from radreward.systems.ratescore.matching import Matches, PackedEntities, match_entities
-from radreward.systems.ratescore.taggers import Tagger, load_tagger
-from radreward.systems.ratescore.taggers.caching_tagger import CachingTagger
+from radreward.systems.ratescore.taggers import CachingTagger, Tagger, load_tagger
 from radreward.types import Entity, ReportGroup
 
 EMBEDDED_MAX_LENGTH = 64
-"""Tokens of an entity in the embedded scorer: words for its type take up to twenty of them."""
+"""Maximum number of tokens per entity in the embedded scorer: words for a type take up to twenty of them."""
+
+
+def embedded_entity_encoder(device: str = "cpu") -> EntityEncoder:
+    """Return the encoder of the embedded scorer: MiniLM with its head, over phrases."""
+    return EntityEncoder(EMBEDDED_ENTITY_ENCODER, max_length=EMBEDDED_MAX_LENGTH, device=device, context="phrase")
 
 
 class MatchedReports(NamedTuple):
-    """n pairs of reports with their entities and how these match."""
+    """n report pairs with their entities and matches."""
 
     entities: dict[str, tuple[Entity, ...]]
-    """Of each distinct report."""
+    """Entities of each distinct report."""
     truncated: dict[str, str]
-    """Of reports with entities over the encoder's limit, what was to be read of the first; only its beginning was."""
+    """The first truncated text of each report with entities over the encoder's limit."""
     matches: Matches
 
 
 def match_reports(
     tagger: Tagger, encoder: EntityEncoder, references: Sequence[str], candidates: Sequence[str]
 ) -> MatchedReports:
-    """Tag the distinct reports, encode the distinct names, match each pair.
+    """Tag the distinct reports, embed the distinct names, and match each pair.
 
     Raises:
-        ValueError: If there are not as many candidates as references.
+        ValueError: If the numbers of references and candidates differ.
     """
-    texts = list(dict.fromkeys((*references, *candidates)))
-    found = tagger.tag_reports(texts)
-    read = [encoder.contextualize(text, entities) for text, entities in zip(texts, found, strict=True)]
-    names, sets = PackedEntities.from_reports(found, read)
-    embedded = encoder.embed(names)
-    row = {text: index for index, text in enumerate(texts)}
-    first, second = (torch.tensor([row[text] for text in side], dtype=torch.int64) for side in (references, candidates))
-    matches = match_entities(embedded.vectors, sets.select(first), sets.select(second))
-    over = {name for name, is_cut in zip(names, embedded.truncated, strict=True) if is_cut}
-    cut = {
-        text: next(filter(over.__contains__, said)) for text, said in zip(texts, read, strict=True) if over & {*said}
+    reports = list(dict.fromkeys((*references, *candidates)))
+    entities = tagger.tag_reports(reports)
+    texts = [encoder.contextualize(report, found) for report, found in zip(reports, entities, strict=True)]
+    names, packed = PackedEntities.from_reports(entities, texts)
+    embeddings = encoder.embed(names)
+    row_of = {report: row for row, report in enumerate(reports)}
+    first, second = (
+        torch.tensor([row_of[report] for report in side], dtype=torch.int64) for side in (references, candidates)
+    )
+    matches = match_entities(embeddings.vectors, packed.select(first), packed.select(second))
+    too_long = {name for name, truncated in zip(names, embeddings.truncated, strict=True) if truncated}
+    truncated = {
+        report: next(text for text in own if text in too_long)
+        for report, own in zip(reports, texts, strict=True)
+        if too_long.intersection(own)
     }
-    return MatchedReports(dict(zip(texts, found, strict=True)), cut, matches)
+    return MatchedReports(dict(zip(reports, entities, strict=True)), truncated, matches)
 
 
 class EntityMatchBatch(NamedTuple):
-    """What the data module hands to an `AffinityModule`."""
+    """Batch of an `AffinityModule`."""
 
     matches: Matches
-    """Of every candidate with its reference."""
+    """Matches of every candidate with its reference."""
     quality: Tensor
-    """(C,) float64 total by the criteria, higher is better."""
+    """(C,) float64 total quality under the criteria, higher is better."""
     group: Tensor
-    """(C,) int64: which reference of the batch."""
+    """(C,) int64 index of the reference in the batch."""
     ids: tuple[str, ...]
     """Ids of the groups, for messages."""
 
 
 class EntityMatchCollator(Collator):
-    """Groups to matches of entities, with the known quality of the candidates.
+    """Collates groups to matched entities, with the target quality of the candidates.
 
     Args:
-        criteria: What is judged; every candidate's errors are stated by it.
-        tagger: What finds the entities: `rules`, or the folder of a saved tagger.
-        encoder: What embeds their names; `embedded-entities`, reading phrases, where nothing is given.
-        too_long: What to do with a name that has more tokens than the encoder takes: stop with an error that names
-            it, or read its beginning.
+        criteria: Criteria that state the errors of every candidate.
+        tagger: `rules`, `embedded`, or the folder of a saved tagger.
+        encoder: Encoder of entity names; defaults to `embedded-entities` over phrases.
+        on_too_long: Raise an error if a name exceeds the encoder's token limit, or embed its beginning.
     """
 
     def __init__(
@@ -87,33 +94,30 @@ class EntityMatchCollator(Collator):
     ) -> None:
         self.criteria, self.on_too_long = criteria, on_too_long
         self.tagger = load_tagger(tagger)
-        self.encoder = encoder or EntityEncoder(
-            EMBEDDED_ENTITY_ENCODER, context="phrase", max_length=EMBEDDED_MAX_LENGTH
-        )
+        self.encoder = encoder or embedded_entity_encoder()
         self._caching_tagger = CachingTagger(self.tagger)
 
     def collate(self, groups: Sequence[ReportGroup]) -> EntityMatchBatch:
-        """The batch.
+        """Return the batch.
 
         Raises:
-            InputError: If a candidate's errors are not stated by the criteria, or a name is too long; names the group.
+            InputError: If the criteria do not state the errors of a candidate, or a name is too long; names the group.
         """
-        candidates = [candidate for group in groups for candidate in group.candidates]
-        index = torch.arange(len(groups)).repeat_interleave(torch.tensor([len(group.candidates) for group in groups]))
-        references = [groups[at].reference for at in index.tolist()]
-        found = match_reports(
-            self._caching_tagger, self.encoder, references, [candidate.text for candidate in candidates]
-        )
-        if found.truncated and self.on_too_long == "error":
-            self._raise_too_long(groups, found)
+        pairs = [(group.reference, candidate.text) for group in groups for candidate in group.candidates]
+        references, candidates = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        matched = match_reports(self._caching_tagger, self.encoder, references, candidates)
+        if matched.truncated and self.on_too_long == "error":
+            self._raise_too_long(groups, matched)
         quality = torch.cat([self._group_quality(group) for group in groups])
-        return EntityMatchBatch(found.matches, quality, index, tuple(group.id for group in groups))
+        sizes = torch.tensor([len(group.candidates) for group in groups])
+        index = torch.arange(len(groups)).repeat_interleave(sizes)
+        return EntityMatchBatch(matched.matches, quality, index, tuple(group.id for group in groups))
 
     def length(self, group: ReportGroup) -> int:
-        """Characters, as of any collator.
+        """Return the number of characters, see `Collator.length`.
 
         Raises:
-            InputError: If a candidate's errors are not stated by the criteria; names the group and the candidate.
+            InputError: If the criteria do not state the errors of a candidate; names the group and the candidate.
         """
         self._group_quality(group)
         return super().length(group)
@@ -129,7 +133,7 @@ class EntityMatchCollator(Collator):
         for group in groups:
             for text in (group.reference, *(candidate.text for candidate in group.candidates)):
                 if text in matched.truncated:
+                    message = self.encoder.too_long_message(matched.truncated[text])
                     raise InputError(
-                        f"group {group.id!r}: {self.encoder.too_long_message(matched.truncated[text])} Set too_long to truncate, or a "
-                        "larger max_length of the encoder."
+                        f"group {group.id!r}: {message} Set on_too_long to truncate, or raise the encoder's max_length."
                     )

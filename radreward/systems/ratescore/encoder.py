@@ -1,14 +1,13 @@
-"""Embeddings of entity names: a unit vector for each, computed once for every distinct name."""
+"""Embeddings of entity names: one unit vector per distinct name, cached in memory and optionally in a file."""
 
 from __future__ import annotations
 
-import hashlib
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -17,51 +16,60 @@ from transformers.utils import logging as transformers_logging
 
 from radreward.data.tokenizer import EMBEDDED_BACKBONE, TINY_PREFIX, load_tokenizer, resolve_backbone
 from radreward.errors import InputError
+from radreward.io.artifacts import fingerprint
+from radreward.io.cache import SQLiteCache
 from radreward.models.tiny_backbones import tiny_model
-from radreward.systems.ratescore.embedding_cache import EmbeddingCache
 from radreward.systems.ratescore.entity_context import ContextMode, contextualize
 from radreward.systems.ratescore.entity_head import EntityHead
+from radreward.systems.ratescore.lru_cache import BatchLRUCache
 from radreward.types import Entity
 
 EMBEDDED_ENTITY_ENCODER = "embedded-entities"
 Pooling = Literal["mean", "first"]
 
 
+class NameEmbedding(NamedTuple):
+    """Embedding of one name."""
+
+    vector: Tensor
+    """(d,) float32 of unit length."""
+    truncated: bool
+    """True if the name has more tokens than the limit, so that only its beginning was embedded."""
+
+
 class NameEmbeddings(NamedTuple):
     """Embeddings of n names."""
 
     vectors: Tensor
-    """(n, width) float32, each of length 1."""
+    """(n, d) float32 rows of unit length."""
     truncated: tuple[bool, ...]
-    """Which names have more tokens than the limit, so that only their beginning was read."""
+    """True for names with more tokens than the limit, of which only the beginning was embedded."""
 
 
 class EntityEncoder:
-    """Names of entities to unit vectors, such that the cosine of two tells how alike they are in meaning.
+    """Maps entity names to unit vectors whose cosine measures similarity of meaning.
 
-    A name is tokenised with the tokenizer's own first and last tokens, run through the encoder and pooled: the mean of
-    the last hidden states, as MiniLM was trained, or that of the first token, as RaTEScore takes it from
-    BioLORD-2023-C. Names of equal length are run together, so nothing is padded; each distinct name is run once and
-    then kept, in memory and, if wanted, in a file.
+    A name is tokenized with the special tokens of the tokenizer, encoded and pooled: the mean of the last hidden
+    states, as MiniLM was trained, or the first token, as RaTEScore takes it from BioLORD-2023-C. Names of equal length
+    are encoded together, so there is no padding.
 
     Args:
-        name: `embedded` (MiniLM, in a package), `embedded-entities` (the same with a head trained on our vocabulary, so
-            that "left" and "right" differ and other words for a finding do not; made for `context` phrase),
-            `tiny-bert`, a local folder or a hub name.
-        pooling: mean of all tokens, or the first token.
-        max_length: Most tokens of what is read, with the tokenizer's own.
-        cache: How many names are kept in memory; those not used for the longest time give way.
-        store: A file that keeps embeddings between runs.
-        store_size: How many names the file keeps; those not used for the longest time give way.
-        batch_tokens: Most tokens of one forward pass.
-        device: Where it runs.
-        download: Whether an encoder that is not on this machine may be fetched from the hub.
-        context: What is read of an entity: its name alone, as published; after words for its type; or findings with
-            the body parts beside them too, see `readings`.
+        name: `embedded` (MiniLM), `embedded-entities` (MiniLM with a head trained on the lexicon, so that "left" and
+            "right" differ and synonyms do not; made for `context` phrase), `tiny-bert`, a local folder or a Hub name.
+        pooling: Mean of all tokens, or the first token.
+        max_length: Maximum number of tokens per name, including special tokens.
+        cache_size: Maximum number of names cached in memory; the least recently used are dropped first.
+        cache_path: SQLite file that caches embeddings between runs.
+        max_cached: Maximum number of names in the file; the least recently used are dropped first.
+        max_batch_tokens: Maximum number of tokens per forward pass.
+        device: Device of the encoder.
+        allow_download: Download an encoder that is not on this machine from the Hub.
+        context: Text to embed of an entity: its name as in the paper, its name after words for its type, or its phrase,
+            see `radreward.systems.ratescore.entity_context.contextualize`.
 
     Raises:
         ValueError: If a number is too small, or `pooling` or `context` is unknown.
-        InputError: If there is no such encoder, or the file of the store is not one.
+        InputError: If the encoder cannot be loaded, or the file is not a cache.
 
     >>> encoder = EntityEncoder("tiny-bert")
     >>> encoder.encode(["effusion", "edema", "effusion"]).shape
@@ -81,14 +89,14 @@ class EntityEncoder:
         allow_download: bool = False,
         context: ContextMode = "name",
     ) -> None:
-        for field, value, least in (
+        for field, value, minimum in (
             ("max_length", max_length, 3),
-            ("cache", cache_size, 1),
-            ("store_size", max_cached, 1),
-            ("batch_tokens", max_batch_tokens, 1),
+            ("cache_size", cache_size, 1),
+            ("max_cached", max_cached, 1),
+            ("max_batch_tokens", max_batch_tokens, 1),
         ):
-            if value < least:
-                raise ValueError(f"Expected `{field}` to be >= {least} but got {value}.")
+            if value < minimum:
+                raise ValueError(f"Expected `{field}` to be >= {minimum} but got {value}.")
         if pooling not in ("mean", "first"):
             raise ValueError(f"Expected `pooling` to be mean or first but got {pooling!r}.")
         if context not in ("name", "type", "phrase"):
@@ -99,30 +107,23 @@ class EntityEncoder:
         self._tokenizer = load_tokenizer(backbone)
         self._model: Any = _load_encoder(backbone, allow_download).eval().requires_grad_(False).to(self.device)
         self._head = EntityHead.load().to(self.device) if name == EMBEDDED_ENTITY_ENCODER else None
-        self._cache: OrderedDict[str, tuple[Tensor, bool]] = OrderedDict()
-        self._cache_size = cache_size
-        self._disk_cache = (
-            EmbeddingCache(cache_path, self.fingerprint, self.embedding_dim, max_cached) if cache_path else None
-        )
+        self._cache = BatchLRUCache[NameEmbedding](cache_size)
+        self._disk_cache = SQLiteCache(cache_path, self.fingerprint, max_cached) if cache_path else None
 
     @property
     def embedding_dim(self) -> int:
-        """Numbers of an embedding."""
+        """Size of an embedding."""
         return int(self._model.config.hidden_size)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with anything that embeddings depend on: weights, tokens, pooling, limit."""
-        digest = hashlib.sha256(f"{self.pooling} {self.max_length} {self.context} ".encode())
-        digest.update(self._tokenizer.backend_tokenizer.to_str().encode())
-        head = self._head.state_dict() if self._head is not None else {}
-        for name, value in sorted({**self._model.state_dict(), **head}.items()):
-            digest.update(name.encode())
-            digest.update(value.detach().cpu().flatten().view(torch.uint8).numpy().tobytes())
-        return digest.hexdigest()
+        """Hash of all that embeddings depend on: weights, tokenizer, pooling, context and limit."""
+        head = None if self._head is None else self._head.state_dict()
+        settings = [self.pooling, self.max_length, self.context, self._tokenizer.backend_tokenizer.to_str()]
+        return fingerprint(settings, self._model.state_dict(), head)
 
     def settings(self) -> dict[str, Any]:
-        """The arguments that embeddings depend on, for JSON."""
+        """Return the arguments that embeddings depend on, for JSON."""
         return {
             "name": self.name,
             "pooling": self.pooling,
@@ -131,70 +132,61 @@ class EntityEncoder:
         }
 
     def contextualize(self, text: str, entities: Sequence[Entity]) -> list[str]:
-        """What is read of each entity of a report, to be given to `embed`; see `readings`."""
+        """Return the text to embed for each entity of a report."""
         return contextualize(self.context, text, entities)
 
     def encode(self, names: Sequence[str]) -> Tensor:
-        """(n, width) unit vectors of n names.
+        """Return (n, d) unit vectors of n names.
 
         Raises:
             InputError: If a name has more tokens than the limit.
         """
-        embedded = self.embed(names)
-        if any(embedded.truncated):
-            raise InputError(self.too_long_message(names[embedded.truncated.index(True)]))
-        return embedded.vectors
+        embeddings = self.embed(names)
+        if any(embeddings.truncated):
+            raise InputError(self.too_long_message(names[embeddings.truncated.index(True)]))
+        return embeddings.vectors
 
     def too_long_message(self, name: str) -> str:
-        """What is told of a name over the limit."""
+        """Return the message for a name over the limit."""
         return f"Expected an entity of at most {self.max_length} tokens but got {name!r}."
 
     def embed(self, names: Sequence[str]) -> NameEmbeddings:
-        """Embeddings of n names; of a name over the limit, that of its beginning, and told."""
-        found: dict[str, tuple[Tensor, bool]] = {}
-        for name in dict.fromkeys(names):
-            if (known := self._cache.get(name)) is not None:
-                self._cache.move_to_end(name)
-                found[name] = known
-        missing = [name for name in dict.fromkeys(names) if name not in found]
-        if self._disk_cache is not None and missing:
-            found |= (stored := self._disk_cache.get(missing))
-            self._add_to_cache(stored)
-            missing = [name for name in missing if name not in stored]
-        if missing:
-            fresh = self._forward(missing)
-            found |= fresh
-            self._add_to_cache(fresh)
-            if self._disk_cache is not None:
-                self._disk_cache.put(fresh)
-        vectors = torch.stack([found[name][0] for name in names]) if names else torch.empty(0, self.embedding_dim)
-        return NameEmbeddings(vectors, tuple(found[name][1] for name in names))
+        """Return embeddings of n names, truncating names over the limit."""
+        found = self._cache.get_or_compute(names, self._load_or_compute)
+        vectors = torch.stack([found[name].vector for name in names]) if names else torch.empty(0, self.embedding_dim)
+        return NameEmbeddings(vectors, tuple(found[name].truncated for name in names))
 
-    def _add_to_cache(self, embeddings: dict[str, tuple[Tensor, bool]]) -> None:
-        self._cache.update(embeddings)
-        while len(self._cache) > self._cache_size:
-            self._cache.popitem(last=False)
+    def _load_or_compute(self, names: list[str]) -> dict[str, NameEmbedding]:
+        if self._disk_cache is None:
+            return self._compute(names)
+        embeddings = {name: _from_bytes(value) for name, value in self._disk_cache.get(names).items()}
+        if missing := [name for name in names if name not in embeddings]:
+            computed = self._compute(missing)
+            self._disk_cache.put({name: _to_bytes(embedding) for name, embedding in computed.items()})
+            embeddings |= computed
+        return {name: embeddings[name] for name in names}
 
     @torch.inference_mode()
-    def _forward(self, names: Sequence[str]) -> dict[str, tuple[Tensor, bool]]:
-        # split_special_tokens: an entity "[SEP]" is five characters, it does not end anything.
-        tokens: list[list[int]] = self._tokenizer(list(names), split_special_tokens=True, verbose=False)["input_ids"]
-        short: list[list[int]] = self._tokenizer(
-            list(names), split_special_tokens=True, verbose=False, truncation=True, max_length=self.max_length
-        )["input_ids"]
-        found: dict[str, tuple[Tensor, bool]] = {}
-        for batch in self._length_batches([len(entry) for entry in short]):
-            states = self._model(torch.tensor([short[i] for i in batch], device=self.device)).last_hidden_state
+    def _compute(self, names: Sequence[str]) -> dict[str, NameEmbedding]:
+        # split_special_tokens: an entity "[SEP]" is ordinary text.
+        options: dict[str, Any] = {"split_special_tokens": True, "verbose": False}
+        full: list[list[int]] = self._tokenizer(list(names), **options)["input_ids"]
+        tokens: list[list[int]] = self._tokenizer(list(names), truncation=True, max_length=self.max_length, **options)[
+            "input_ids"
+        ]
+        embeddings: dict[str, NameEmbedding] = {}
+        for batch in self._length_batches([len(ids) for ids in tokens]):
+            states = self._model(torch.tensor([tokens[i] for i in batch], device=self.device)).last_hidden_state
             pooled = states.mean(1) if self.pooling == "mean" else states[:, 0]
             vectors = F.normalize(pooled.float(), dim=1)
             vectors = (vectors if self._head is None else self._head(vectors)).cpu()
             for index, vector in zip(batch, vectors, strict=True):
-                # A clone, because a row of a batch would hold the batch.
-                found[names[index]] = (vector.clone(), len(tokens[index]) > self.max_length)
-        return found
+                # Clone: a row of the batch would keep the whole batch in memory.
+                embeddings[names[index]] = NameEmbedding(vector.clone(), len(full[index]) > self.max_length)
+        return embeddings
 
     def _length_batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
-        """Indices of names with equally many tokens, at most `batch_tokens` together."""
+        """Yield indices of names of equal length, with at most `max_batch_tokens` tokens each."""
         by_length: dict[int, list[int]] = {}
         for index, length in enumerate(lengths):
             by_length.setdefault(length, []).append(index)
@@ -203,12 +195,20 @@ class EntityEncoder:
             yield from (indices[start : start + size] for start in range(0, len(indices), size))
 
 
+def _to_bytes(embedding: NameEmbedding) -> bytes:
+    return bytes([embedding.truncated]) + embedding.vector.numpy().tobytes()
+
+
+def _from_bytes(value: bytes) -> NameEmbedding:
+    return NameEmbedding(torch.from_numpy(np.frombuffer(value, np.float32, offset=1).copy()), bool(value[0]))
+
+
 def _load_encoder(name: str, allow_download: bool) -> Any:
-    """An encoder without its pooler; adapters and masks are no matter here, so any architecture will do."""
+    """Load an encoder without its pooler; any architecture, since names need neither adapters nor masks."""
     if name.startswith(TINY_PREFIX):
         return tiny_model(name.removeprefix(TINY_PREFIX))
-    bar = transformers_logging.is_progress_bar_enabled()
-    if name == EMBEDDED_BACKBONE:  # it is there at once: nothing to show
+    show_progress = transformers_logging.is_progress_bar_enabled()
+    if name == EMBEDDED_BACKBONE:  # loads at once
         transformers_logging.disable_progress_bar()
     model: Any
     try:
@@ -222,12 +222,12 @@ def _load_encoder(name: str, allow_download: bool) -> Any:
         )
     except (OSError, ValueError, ImportError) as error:
         reason = " ".join(str(error).split())[:300].rstrip(".")
-        raise InputError(f"{name}: no entity encoder can be loaded from it ({reason}).") from error
+        raise InputError(f"{name}: cannot be loaded as an entity encoder ({reason}).") from error
     finally:
-        if bar:
+        if show_progress:
             transformers_logging.enable_progress_bar()
     if missing := sorted(key for key in loaded["missing_keys"] if not key.startswith("pooler.")):
-        raise InputError(f"{name}: Expected the weights of an encoder but there is no {missing[0]!r}.")
+        raise InputError(f"{name}: Expected the weights of an encoder but {missing[0]!r} is missing.")
     if hasattr(model, "pooler"):
-        model.pooler = None  # of no use here, and random where the folder has none
+        model.pooler = None  # unused, and randomly initialized if the folder has none
     return model

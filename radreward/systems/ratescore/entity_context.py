@@ -1,4 +1,4 @@
-"""What is read of an entity: its name, words for its type, and what is said beside it in its sentence."""
+"""Text that is embedded of an entity: its name, words for its type, or its phrase in the sentence."""
 
 from __future__ import annotations
 
@@ -15,58 +15,60 @@ TYPE_PREFIXES = {
     "Non-Abnormality": "normal, no acute abnormality: ",
     "Non-Disease": "normal, no acute disease: ",
 }
-"""What stands before names by type. A general encoder takes "heart" and "cardiac silhouette", or "clear" and
-"unremarkable", for different things; said to be anatomy, or normal, they are alike. Findings that are there have no
-such words, so that they stay apart from each other and from what is denied."""
+"""Texts before names by type. A general encoder separates "heart" from "cardiac silhouette", and "clear" from
+"unremarkable"; the prefix brings them together. Present findings have no prefix, so that they stay separate from each
+other and from negated ones."""
 MAX_GAP, MAX_PHRASE = 25, 120
-"""Most characters between a finding and a body part of its phrase, and of the phrase."""
-_END = re.compile(r"[.;:\n]")
+"""Maximum number of characters between a finding and a body part of its phrase, and of the whole phrase."""
+_CLAUSE_END = re.compile(r"[.;:\n]")
 
 
 def contextualize(context: ContextMode, text: str, entities: Sequence[Entity]) -> list[str]:
-    """What is read of each entity of a report.
+    """Return the text to embed for each entity of a report.
 
-    - name: its name, as published.
-    - type: after words for its type, see `TYPES`.
-    - phrase: the same, but a finding that is there is read with the body parts and places beside it, and these with the
-      finding. "Enlarged" says something of a heart only, and "collapse" on the left is "left lobar collapse".
+    - name: its name, as in the paper.
+    - type: its name after a prefix for its type, see `TYPE_PREFIXES`.
+    - phrase: like type, but a present finding and the body parts next to it are both embedded as their common phrase.
+      "Enlarged" alone does not say what is enlarged, and "collapse" on the left is "left lobar collapse".
 
     Args:
-        context: Which of these.
+        context: The mode.
         text: The report.
-        entities: Its entities, by their offsets.
+        entities: Entities of the report, with offsets in it.
 
     >>> text = "Heart enlarged. Collapse of the left lower lobe, no effusion."
     >>> spans = [(0, 5, "Anatomy"), (6, 14, "Abnormality"), (16, 24, "Abnormality"), (32, 47, "Anatomy")]
-    >>> readings("phrase", text, [Entity(text[start:end], kind, start, end) for start, end, kind in spans])
+    >>> contextualize("phrase", text, [Entity(text[start:end], kind, start, end) for start, end, kind in spans])
     ['Heart enlarged', 'Heart enlarged', 'Collapse of the left lower lobe', 'Collapse of the left lower lobe']
     """
     if context == "name":
         return [entity.name for entity in entities]
-    joined = _finding_phrases(text, entities) if context == "phrase" else {}
-    return [joined.get(at) or TYPE_PREFIXES.get(entity.type, "") + entity.name for at, entity in enumerate(entities)]
+    phrases = _finding_phrases(text, entities) if context == "phrase" else {}
+    return [
+        phrases.get(index) or TYPE_PREFIXES.get(entity.type, "") + entity.name for index, entity in enumerate(entities)
+    ]
 
 
 def _finding_phrases(text: str, entities: Sequence[Entity]) -> dict[int, str]:
-    """The phrases of findings that are there and body parts, by the place of either."""
-    findings = [at for at, entity in enumerate(entities) if entity.type in ("Abnormality", "Disease")]
+    """Return phrases of present findings and their body parts, by the index of either."""
+    findings = [index for index, entity in enumerate(entities) if entity.type in ("Abnormality", "Disease")]
     if not findings:
         return {}
-    parts: dict[int, list[int]] = {}
-    for at, entity in enumerate(entities):
+    groups: dict[int, list[int]] = {}
+    for index, entity in enumerate(entities):
         if entity.type == "Anatomy":
             gap, nearest = min((_gap(text, entity, entities[finding]), finding) for finding in findings)
             if gap <= MAX_GAP:
-                parts.setdefault(nearest, [nearest]).append(at)
-    said: dict[int, str] = {}
-    for members in parts.values():
-        start, end = min(entities[at].start for at in members), max(entities[at].end for at in members)
+                groups.setdefault(nearest, [nearest]).append(index)
+    phrases: dict[int, str] = {}
+    for group in groups.values():
+        start, end = min(entities[index].start for index in group), max(entities[index].end for index in group)
         if end - start <= MAX_PHRASE:
-            said |= dict.fromkeys(members, text[start:end])
-    return said
+            phrases |= dict.fromkeys(group, text[start:end])
+    return phrases
 
 
-def _gap(text: str, one: Entity, other: Entity) -> float:
-    """Characters between two entities; no end where a clause ends between them."""
-    first, second = sorted((one, other), key=lambda entity: entity.start)
-    return float("inf") if _END.search(text[first.end : second.start]) else second.start - first.end
+def _gap(text: str, a: Entity, b: Entity) -> float:
+    """Return the number of characters between two entities; infinite if a clause ends between them."""
+    first, second = sorted((a, b), key=lambda entity: entity.start)
+    return float("inf") if _CLAUSE_END.search(text[first.end : second.start]) else second.start - first.end

@@ -1,4 +1,4 @@
-"""RaTEScore of matched entities by a 5 × 5 affinity W and a penalty p, as pure functions of tensors."""
+"""RaTEScore of matched entities, given a 5 × 5 affinity matrix W and a penalty p: pure functions of tensors."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ PenaltyRule = Literal["opposed", "mismatch"]
 
 
 def penalty_mask(penalty_rule: PenaltyRule) -> Tensor:
-    """(5, 5) bool, which types of entity and match are penalised.
+    """Return the (5, 5) bool mask of penalized pairs of types (entity, match).
 
-    "mismatch": all that differ (RaTEScore, section 2.4). "opposed": the eight with one of Abnormality and Disease on
-    one side and one of Non-Abnormality and Non-Disease on the other, as in the reference implementation, to which the
-    published weights belong; Anatomy never is.
+    "mismatch": all pairs of different types (RaTEScore, section 2.4). "opposed": the eight pairs of Abnormality or
+    Disease with Non-Abnormality or Non-Disease, as in the reference implementation, to which the published weights
+    belong; Anatomy is never penalized.
 
     Raises:
-        ValueError: If there is no such rule.
+        ValueError: If the rule is unknown.
 
-    >>> int(penalised("opposed").sum()), int(penalised("mismatch").sum())
+    >>> int(penalty_mask("opposed").sum()), int(penalty_mask("mismatch").sum())
     (8, 20)
     """
     if penalty_rule == "mismatch":
@@ -31,31 +31,31 @@ def penalty_mask(penalty_rule: PenaltyRule) -> Tensor:
     if penalty_rule == "opposed":
         sign = torch.tensor([1, 0, 1, -1, -1])  # of ENTITY_TYPES
         return sign[:, None] * sign == -1
-    raise ValueError(f"Expected `rule` to be 'opposed' or 'mismatch' but got {penalty_rule!r}.")
+    raise ValueError(f"Expected `penalty_rule` to be 'opposed' or 'mismatch' but got {penalty_rule!r}.")
 
 
 def precision_recall(
     sums: TypePairSums, weight: Tensor, penalty: Tensor, penalty_rule: PenaltyRule = "opposed"
 ) -> Tensor:
-    r"""Score of each direction: Σ W·cos·(p where penalised) / Σ W over the entities of one side.
+    r"""Return the score of each direction: Σ W·cos·(p if penalized) / Σ W over the entities of one report.
 
-    As in RaTEScore, section 2.4, with each direction's own side as the query. W is looked up at
-    [type of the entity, type of its match] in both directions. The penalty is in the numerator only.
+    RaTEScore, section 2.4, with the entities of that report as queries. W is indexed by [type of the entity, type of
+    its match] in both directions. The penalty is in the numerator only.
 
     Args:
-        sums: Of n pairs.
+        sums: Matches of n pairs, summed by types.
         weight: (5, 5) W, >= 0.
         penalty: () p in [0, 1].
-        rule: What is penalised, see `penalised`.
+        penalty_rule: Penalized pairs of types, see `penalty_mask`.
 
     Returns:
-        (n, 2) float64, the reference's entities first; 0 where the weights of all its entities are 0.
+        (n, 2) float64, the direction of the reference's entities first; 0 if all weights of a direction are 0.
     """
     weight, penalty = weight.double(), penalty.double()
     factor = torch.where(penalty_mask(penalty_rule).to(weight.device), penalty, 1.0)
-    top = sums.cosine_sums.flatten(2) @ (weight * factor).flatten()
-    bottom = sums.counts.flatten(2) @ weight.flatten()
-    return torch.where(bottom > 0, top / torch.where(bottom > 0, bottom, 1.0), 0.0)
+    numerator = sums.cosine_sums.flatten(2) @ (weight * factor).flatten()
+    denominator = sums.counts.flatten(2) @ weight.flatten()
+    return torch.where(denominator > 0, numerator / torch.where(denominator > 0, denominator, 1.0), 0.0)
 
 
 def ratescore(
@@ -65,27 +65,27 @@ def ratescore(
     penalty_rule: PenaltyRule = "opposed",
     undefined_score: float = math.nan,
 ) -> Tensor:
-    """RaTEScore: the harmonic mean 2PR / (P + R) of both directions; differentiable in W and p.
+    """Return RaTEScore, the harmonic mean 2PR / (P + R) of both directions; differentiable in W and p.
 
     Args:
-        sums: Of n pairs, see `Matches.sums`: matches do not depend on W and p, so that they are made once.
+        sums: Matches of n pairs, summed by types; they do not depend on W and p.
         weight: (5, 5) W, >= 0; only ratios matter.
         penalty: () p in [0, 1].
-        rule: What is penalised, see `penalised`.
-        undefined: Score of a pair of which one report has no entity; the reference implementation gives 0.5.
+        penalty_rule: Penalized pairs of types, see `penalty_mask`.
+        undefined_score: Score of a pair in which a report has no entity; 0.5 in the reference implementation.
 
     Returns:
-        (n,) float64, in [0, 1] where negative cosines were clamped; 0 where P + R is.
+        (n,) float64, in [0, 1] if negative cosines were clamped; 0 if P + R = 0.
 
     >>> cosine, count = torch.zeros(2, 1, 2, 5, 5)
     >>> cosine[0, 0, [1, 3], [1, 0]] = cosine[0, 1, [1, 0], [1, 3]] = torch.tensor([1.0, 0.83])
     >>> count[cosine > 0] = 1
     >>> weight = torch.zeros(5, 5)
     >>> weight[1, 1], weight[3, 0], weight[0, 3] = 0.91, 0.94, 0.83
-    >>> sums = TypeSums(cosine.double(), count.double())  # appendix A.1, which gives the mean as 0.676
-    >>> direction_scores(sums, weight, torch.tensor(0.36))
+    >>> sums = TypePairSums(cosine.double(), count.double())  # appendix A.1, which prints the mean as 0.676
+    >>> precision_recall(sums, weight, torch.tensor(0.36))
     tensor([[0.6437, 0.6655]], dtype=torch.float64)
-    >>> affinity_score(sums, weight, torch.tensor(0.36))
+    >>> ratescore(sums, weight, torch.tensor(0.36))
     tensor([0.6544], dtype=torch.float64)
     """
     first, second = precision_recall(sums, weight, penalty, penalty_rule).unbind(1)
@@ -95,58 +95,56 @@ def ratescore(
 
 
 class EntityContributions(NamedTuple):
-    """What each of the m entities does to the score of its pair."""
+    """Contribution of each of m entities to the score of its pair."""
 
     weight: Tensor
-    """(m,) float64: W of its type and that of its match."""
+    """(m,) float64: W of its type and the type of its match."""
     penalty: Tensor
-    """(m,) float64: p where it is penalised, else 1."""
+    """(m,) float64: p if penalized, else 1."""
     score_loss: Tensor
-    """(m,) float64: what it takes off the score; those of a pair add up to 1 - score."""
+    """(m,) float64: reduction of the score; those of a pair sum to 1 - score."""
 
 
 def entity_contributions(
     matches: Matches, weight: Tensor, penalty: Tensor, penalty_rule: PenaltyRule = "opposed", clamp_cosines: bool = True
 ) -> EntityContributions:
-    r"""Evidence: weight and penalty of each entity, and its share of what the pair's score lacks to 1.
+    r"""Return weight and penalty of each entity, and its share of 1 - score.
 
-    The harmonic mean is αP + βR with α = R / (P + R) and β = P / (P + R) (½ each where P + R = 0), and 1 - P is the sum
-    of w(1 - f·cos) / Σw over the entities of that direction, with weight w and penalty f. So an entity takes
-    α·w(1 - f·cos) / Σw off the score, or β· where it is the candidate's, and nothing is left over. Where all weights of
-    a direction are 0, and its score too, its entities share the loss evenly.
+    The harmonic mean is αP + βR with α = R / (P + R) and β = P / (P + R) (½ each if P + R = 0), and 1 - P is the sum
+    of w(1 - f·cos) / Σw over the entities of that direction, with weight w and penalty f. So an entity of the
+    reference reduces the score by α·w(1 - f·cos) / Σw, and an entity of the candidate by β·w(1 - f·cos) / Σw. If all
+    weights of a direction are 0, its entities share the loss evenly.
 
     Args:
-        matches: Of n pairs.
+        matches: Matches of n pairs.
         weight: (5, 5) W, >= 0.
         penalty: () p in [0, 1].
-        rule: What is penalised, see `penalised`.
-        clamp: Whether negative cosines are taken as 0.
+        penalty_rule: Penalized pairs of types, see `penalty_mask`.
+        clamp_cosines: Replace negative cosines by 0.
     """
     sums, weight, penalty = matches.type_pair_sums(clamp_cosines), weight.double(), penalty.double()
     scores = precision_recall(sums, weight, penalty, penalty_rule)  # (n, 2)
     total = scores.sum(1, keepdim=True)
     share = torch.where(total != 0, scores.flip(1) / torch.where(total != 0, total, 1.0), 0.5)  # (n, 2) α, β
-    own = weight[matches.query_type, matches.match_type]
+    own_weight = weight[matches.query_type, matches.match_type]
     factor = torch.where(penalty_mask(penalty_rule)[matches.query_type, matches.match_type], penalty, 1.0)
-    at = matches.pair_index, matches.direction
-    bottom = (sums.counts.flatten(2) @ weight.flatten())[at]
+    index = matches.pair_index, matches.direction
+    denominator = (sums.counts.flatten(2) @ weight.flatten())[index]
     cosine = matches.cosine.double()
     cosine = cosine.clamp_min(0) if clamp_cosines else cosine
-    lost = own * (1 - factor * cosine) / torch.where(bottom > 0, bottom, 1.0)
-    even = 1 / sums.counts.sum((2, 3))[at]
-    return EntityContributions(own, factor, share[at] * torch.where(bottom > 0, lost, even))
+    loss = own_weight * (1 - factor * cosine) / torch.where(denominator > 0, denominator, 1.0)
+    even = 1 / sums.counts.sum((2, 3))[index]
+    return EntityContributions(own_weight, factor, share[index] * torch.where(denominator > 0, loss, even))
 
 
 def score_loss_by_type(matches: Matches, contributions: EntityContributions) -> Tensor:
-    """(n, 5) float64: which type of entity takes how much off the score.
+    """Return the (n, 5) float64 score loss by the type of the entity, regardless of the type of its match.
 
-    An entity counts for its own type, whatever it matched. The five of a pair add up to 1 - score; NaN where a report
-    has no entity.
+    The five losses of a pair sum to 1 - score; NaN if a report has no entity.
     """
     cell = matches.pair_index * NUM_TYPES + matches.query_type
-    losses = contributions.score_loss.new_zeros(matches.num_pairs * NUM_TYPES).index_add(
-        0, cell, contributions.score_loss
-    )
+    zeros = contributions.score_loss.new_zeros(matches.num_pairs * NUM_TYPES)
+    losses = zeros.index_add(0, cell, contributions.score_loss)
     matched = torch.zeros(matches.num_pairs, dtype=torch.bool, device=cell.device)
     matched[matches.pair_index] = True
     return torch.where(matched[:, None], losses.view(-1, NUM_TYPES), math.nan)

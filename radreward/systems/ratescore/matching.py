@@ -1,4 +1,4 @@
-"""Every entity of one report and the nearest of the other: all of RaTEScore that no weight changes."""
+"""Match every entity of a report with the most similar entity of another report, independently of W and p."""
 
 from __future__ import annotations
 
@@ -13,61 +13,62 @@ from radreward.types import ENTITY_TYPES, Entity
 
 NUM_TYPES = len(ENTITY_TYPES)
 MAX_ELEMENTS = 2**22
-"""Numbers that are held at a time while entities are compared."""
+"""Maximum number of tensor elements held at once while entities are compared."""
 
 
 class PackedEntities(NamedTuple):
-    """Entities of n reports, one report after the other; m in all."""
+    """Entities of n reports, concatenated; m in total."""
 
     name_index: Tensor
-    """(m,) int64: row of a table of embeddings."""
+    """(m,) int64 row in a table of embeddings."""
     type_index: Tensor
-    """(m,) int64: position in `ENTITY_TYPES`."""
+    """(m,) int64 index in `ENTITY_TYPES`."""
     counts: Tensor
-    """(n,) int64: entities of each report."""
+    """(n,) int64 number of entities of each report."""
 
     @classmethod
     def from_reports(
         cls, reports: Sequence[Sequence[Entity]], texts: Sequence[Sequence[str]] | None = None
     ) -> tuple[list[str], Self]:
-        """The distinct names in order of appearance, to be encoded once, and the entities by these names.
+        """Return the distinct texts to embed, in order of appearance, and the entities that refer to them.
 
         Args:
             reports: Entities of each report.
-            read: What is encoded of each entity; its name where nothing is given.
+            texts: Text to embed of each entity; defaults to its name.
 
         Raises:
             ValueError: If an entity has an unknown type.
 
         >>> effusion = Entity("effusion", "Disease", 0, 8)
-        >>> names, sets = EntitySets.of([[effusion], [], [effusion]])
-        >>> names, sets.name.tolist(), sets.counts.tolist()
+        >>> names, entities = PackedEntities.from_reports([[effusion], [], [effusion]])
+        >>> names, entities.name_index.tolist(), entities.counts.tolist()
         (['effusion'], [0, 0], [1, 0, 1])
         """
-        row: dict[str, int] = {}
+        row_of: dict[str, int] = {}
         entities = [entity for report in reports for entity in report]
         if unknown := next((entity for entity in entities if entity.type not in ENTITY_TYPES), None):
             raise ValueError(f"Expected a type of {', '.join(ENTITY_TYPES)} but {unknown.name!r} has {unknown.type!r}.")
-        words = [entity.name for entity in entities] if texts is None else [said for report in texts for said in report]
-        name = [row.setdefault(said, len(row)) for said in words]
-        kind = [ENTITY_TYPES.index(entity.type) for entity in entities]
+        if texts is None:
+            texts = [[entity.name for entity in report] for report in reports]
+        names = [row_of.setdefault(text, len(row_of)) for report in texts for text in report]
+        types = [ENTITY_TYPES.index(entity.type) for entity in entities]
         counts = [len(report) for report in reports]
-        return list(row), cls(*(torch.tensor(values, dtype=torch.int64) for values in (name, kind, counts)))
+        return list(row_of), cls(*(torch.tensor(values, dtype=torch.int64) for values in (names, types, counts)))
 
     def select(self, reports: Tensor) -> Self:
-        """The sets of these reports (k,) int64, in this order; a report may be taken more than once."""
+        """Return the entities of these reports (k,) int64, in this order; reports may repeat."""
         counts = self.counts[reports]
-        begin = (self.counts.cumsum(0) - self.counts)[reports]
-        within = torch.arange(int(counts.sum())) - (counts.cumsum(0) - counts).repeat_interleave(counts)
-        at = begin.repeat_interleave(counts) + within
-        return type(self)(self.name_index[at], self.type_index[at], counts)
+        start = (self.counts.cumsum(0) - self.counts)[reports]
+        offset = torch.arange(int(counts.sum())) - (counts.cumsum(0) - counts).repeat_interleave(counts)
+        index = start.repeat_interleave(counts) + offset
+        return type(self)(self.name_index[index], self.type_index[index], counts)
 
 
 class Matches(NamedTuple):
-    """Each entity of n pairs of reports with its nearest on the other side; m entities in all.
+    """Each entity of n report pairs with its match in the other report; m entities in total.
 
-    In order of the pairs; of each pair the reference's entities come first. A pair of which one report has no entity
-    has no matches at all.
+    Ordered by pair; the entities of the reference come first. A pair in which a report has no entity has no matches.
+    (A tuple, because Lightning moves batches of tuples, but not of frozen dataclasses, to a device.)
     """
 
     cosine: Tensor
@@ -77,18 +78,18 @@ class Matches(NamedTuple):
     match_type: Tensor
     """(m,) int64 type of its match."""
     pair_index: Tensor
-    """(m,) int64: which pair."""
+    """(m,) int64 index of the pair."""
     direction: Tensor
-    """(m,) int64: 0 for an entity of the reference, 1 for one of the candidate."""
+    """(m,) int64: 0 for an entity of the reference, 1 for an entity of the candidate."""
     query_index: Tensor
-    """(m,) int64: which entity of its report."""
+    """(m,) int64 index of the entity in its report."""
     match_index: Tensor
-    """(m,) int64: which entity of the other report."""
+    """(m,) int64 index of the match in the other report."""
     num_pairs: int
-    """n, with those that have no matches."""
+    """n, including pairs without matches."""
 
     def type_pair_sums(self, clamp_cosines: bool = True) -> TypePairSums:
-        """What a score depends on, see `TypePairSums`; `clamp` takes negative cosines as 0."""
+        """Return the matches summed by types; `clamp_cosines` replaces negative cosines by 0."""
         cell = ((self.pair_index * 2 + self.direction) * NUM_TYPES + self.query_type) * NUM_TYPES + self.match_type
         cosine = self.cosine.double()
         cosine = cosine.clamp_min(0) if clamp_cosines else cosine
@@ -100,45 +101,45 @@ class Matches(NamedTuple):
 
 
 class TypePairSums(NamedTuple):
-    """Matches of n pairs, added up by the types of both sides: enough to score them by any weights."""
+    """Matches of n pairs summed by the types of both entities: all that a score depends on besides W and p."""
 
     cosine_sums: Tensor
-    """(n, 2, 5, 5) float64: sum of the cosines by direction, type of the entity, type of its match."""
+    """(n, 2, 5, 5) float64 sum of cosines by direction, type of the entity and type of its match."""
     counts: Tensor
-    """(n, 2, 5, 5) float64: how many."""
+    """(n, 2, 5, 5) float64 number of matches."""
 
     def select(self, rows: Tensor) -> TypePairSums:
-        """Those of some pairs: (k,) int64, or (n,) bool."""
+        """Return the sums of some pairs: (k,) int64 or (n,) bool."""
         return TypePairSums(self.cosine_sums[rows], self.counts[rows])
 
     @property
     def defined(self) -> Tensor:
-        """(n,) bool: whether both reports have entities."""
+        """(n,) bool: True if both reports have entities."""
         return self.counts.sum((1, 2, 3)) > 0
 
 
 def match_entities(
     embeddings: Tensor, references: PackedEntities, candidates: PackedEntities, max_elements: int = MAX_ELEMENTS
 ) -> Matches:
-    """For each entity the one of the other report with the highest cosine (RaTEScore, section 2.4); both directions.
+    """Match each entity with the entity of the other report of highest cosine (RaTEScore, section 2.4), both ways.
 
-    Names that are equal have the same cosine to the last digit. Of matches with the same cosine one of the entity's
-    own type is taken, then the first in the order of `ENTITY_TYPES`: the paper leaves it open, and so a score does not
-    depend on the order of sentences.
+    Equal names have exactly equal cosines. Ties go to a match of the entity's own type, then to the first type in
+    `ENTITY_TYPES`: the paper leaves ties open, and a score must not depend on the order of sentences.
 
     Args:
-        embeddings: (names, d) one row a name, of any length; a row of zeros has cosine 0 with everything.
+        embeddings: (names, d), of any length; a row of zeros has cosine 0 with everything.
         references: Entities of n reports.
-        candidates: Entities of the n reports that are judged by them.
-        budget: Numbers that may be held at a time, beyond the matches themselves.
+        candidates: Entities of the n reports that are scored against them.
+        max_elements: Maximum number of elements of intermediate tensors.
 
     Raises:
-        ValueError: If the two differ in the number of reports, or an embedding is not finite.
+        ValueError: If the numbers of reports differ, or an embedding is not finite.
 
     >>> entities = [[Entity("effusion", "Disease", 0, 8)], [Entity("fluid", "Abnormality", 0, 5)]]
-    >>> names, sets = EntitySets.of(entities)
-    >>> found = match(torch.tensor([[1.0, 0.0], [0.6, 0.8]]), *(sets.take(torch.tensor([i])) for i in (0, 1)))
-    >>> found.cosine, found.query.tolist(), found.match.tolist()
+    >>> _, packed = PackedEntities.from_reports(entities)
+    >>> reference, candidate = (packed.select(torch.tensor([i])) for i in (0, 1))
+    >>> matches = match_entities(torch.tensor([[1.0, 0.0], [0.6, 0.8]]), reference, candidate)
+    >>> matches.cosine, matches.query_type.tolist(), matches.match_type.tolist()
     (tensor([0.6000, 0.6000]), [2, 0], [0, 2])
     """
     if len(references.counts) != len(candidates.counts):
@@ -148,30 +149,37 @@ def match_entities(
     if not torch.isfinite(embeddings).all():
         raise ValueError("Expected `embeddings` to be finite.")
     table = F.normalize(embeddings, dim=-1)
-    sides = (references, candidates)
     matched = (references.counts > 0) & (candidates.counts > 0)
     counts = torch.stack([references.counts, candidates.counts], 1) * matched[:, None]  # (n, 2)
     flat = counts.flatten()
-    begin = (flat.cumsum(0) - flat).view_as(counts)  # (n, 2) where the matches of a pair and direction lie
-    size, pair = int(flat.sum()), torch.arange(len(counts)).repeat_interleave(counts.sum(1))
-    direction = torch.arange(2).repeat(len(counts)).repeat_interleave(flat)
-    query_index = torch.arange(size) - begin.flatten().repeat_interleave(flat)
-    query, other, match_index = (torch.zeros(size, dtype=torch.int64) for _ in range(3))
+    start = (flat.cumsum(0) - flat).view_as(counts)  # (n, 2) first match of each pair and direction
+    size = int(flat.sum())
+    query_type, match_type, match_index = (torch.zeros(size, dtype=torch.int64) for _ in range(3))
     cosine = table.new_zeros(size)
     for chunk in _pair_chunks(counts, table.shape[1], max_elements):
-        padded = [_pad_entities(side, chunk) for side in sides]
-        near = _pairwise_cosines(table, *padded)
-        for side, (at, across) in enumerate((padded, padded[::-1])):
-            best, index = _best_matches(near if side == 0 else near.transpose(1, 2), at.type_index, across.type_index)
-            kind = across.type_index.gather(1, index)
-            places = (begin[chunk, side][:, None] + torch.arange(at.name_index.shape[1]))[at.mask]
-            cosine[places], match_index[places] = best[at.mask], index[at.mask]
-            query[places], other[places] = at.type_index[at.mask], kind[at.mask]
-    return Matches(cosine, query, other, pair, direction, query_index, match_index, len(counts))
+        padded = [_pad_entities(entities, chunk) for entities in (references, candidates)]
+        cosines = _pairwise_cosines(table, *padded)
+        for side, (own, other) in enumerate((padded, padded[::-1])):
+            own_rows = cosines if side == 0 else cosines.transpose(1, 2)
+            best, index = _best_matches(own_rows, own.type_index, other.type_index)
+            position = (start[chunk, side][:, None] + torch.arange(own.name_index.shape[1]))[own.mask]
+            cosine[position], match_index[position] = best[own.mask], index[own.mask]
+            query_type[position] = own.type_index[own.mask]
+            match_type[position] = other.type_index.gather(1, index)[own.mask]
+    return Matches(
+        cosine=cosine,
+        query_type=query_type,
+        match_type=match_type,
+        pair_index=torch.arange(len(counts)).repeat_interleave(counts.sum(1)),
+        direction=torch.arange(2).repeat(len(counts)).repeat_interleave(flat),
+        query_index=torch.arange(size) - start.flatten().repeat_interleave(flat),
+        match_index=match_index,
+        num_pairs=len(counts),
+    )
 
 
 class _PaddedEntities(NamedTuple):
-    """Entities of b reports as rows of one length."""
+    """Entities of b reports as rows of equal length."""
 
     name_index: Tensor  # (b, L)
     type_index: Tensor  # (b, L)
@@ -180,37 +188,39 @@ class _PaddedEntities(NamedTuple):
 
 def _pad_entities(entities: PackedEntities, reports: Tensor) -> _PaddedEntities:
     counts = entities.counts[reports]
-    begin = (entities.counts.cumsum(0) - entities.counts)[reports]
-    place = torch.arange(int(counts.max()))
-    real = place < counts[:, None]
-    at = torch.where(real, begin[:, None] + place, begin[:, None])
-    return _PaddedEntities(entities.name_index[at], entities.type_index[at], real)
+    start = (entities.counts.cumsum(0) - entities.counts)[reports]
+    offset = torch.arange(int(counts.max()))
+    mask = offset < counts[:, None]
+    index = torch.where(mask, start[:, None] + offset, start[:, None])
+    return _PaddedEntities(entities.name_index[index], entities.type_index[index], mask)
 
 
 def _pairwise_cosines(table: Tensor, rows: _PaddedEntities, columns: _PaddedEntities) -> Tensor:
-    """(b, R, C) cosines, -inf where there is no entity."""
-    near = (table[rows.name_index] @ table[columns.name_index].transpose(1, 2)).clamp(-1, 1)
-    # A product may round otherwise at another place: equal names take the value of the first, so that ties are ties.
-    first = [(at.name_index[:, :, None] == at.name_index[:, None]).int().argmax(2) for at in (rows, columns)]
-    near = near.gather(1, first[0][:, :, None].expand_as(near)).gather(2, first[1][:, None].expand_as(near))
-    return near.masked_fill(~(rows.mask[:, :, None] & columns.mask[:, None]), float("-inf"))
+    """Return (b, R, C) cosines; -inf at padding."""
+    cosines = (table[rows.name_index] @ table[columns.name_index].transpose(1, 2)).clamp(-1, 1)
+    # A matrix product may round equal rows differently: all equal names take the value of the first, so ties are exact.
+    row, column = (
+        (side.name_index[:, :, None] == side.name_index[:, None]).int().argmax(2) for side in (rows, columns)
+    )
+    cosines = cosines.gather(1, row[:, :, None].expand_as(cosines)).gather(2, column[:, None].expand_as(cosines))
+    return cosines.masked_fill(~(rows.mask[:, :, None] & columns.mask[:, None]), float("-inf"))
 
 
 def _best_matches(cosines: Tensor, query_type: Tensor, match_type: Tensor) -> tuple[Tensor, Tensor]:
-    """Highest cosine and its place, (b, Q) each, of (b, Q, M) cosines and the types of both sides."""
+    """Return the highest cosine and its index, (b, Q) each, given (b, Q, M) cosines and the types of both sides."""
     best = cosines.amax(2, keepdim=True)
-    order = torch.where(query_type[:, :, None] == match_type[:, None], -1, match_type[:, None])
-    return best.squeeze(2), order.masked_fill(cosines != best, NUM_TYPES).argmin(2)
+    priority = torch.where(query_type[:, :, None] == match_type[:, None], -1, match_type[:, None])
+    return best.squeeze(2), priority.masked_fill(cosines != best, NUM_TYPES).argmin(2)
 
 
 def _pair_chunks(counts: Tensor, embedding_dim: int, max_elements: int) -> Iterator[Tensor]:
-    """Pairs of like size, as many at a time as the budget allows, at least one; none without matches."""
-    longest = counts.max(1).values
-    order = longest.argsort(stable=True)
-    order = order[longest[order] > 0]
+    """Yield indices of pairs of similar size, at least one and otherwise up to `max_elements`; skip empty pairs."""
+    largest = counts.max(1).values
+    order = largest.argsort(stable=True)
+    order = order[largest[order] > 0]
     while len(order):
-        # The largest that could be taken decides how many: sizes rise, so this errs on the safe side.
-        size, taken = longest[order], torch.arange(1, len(order) + 1)
-        fits = int((taken * size * (2 * size + 2 * embedding_dim) <= max_elements).sum())
+        # Sizes rise, so the size of the last pair bounds those of all pairs of the chunk.
+        size, number = largest[order], torch.arange(1, len(order) + 1)
+        fits = int((number * size * (2 * size + 2 * embedding_dim) <= max_elements).sum())
         yield order[: max(1, fits)]
         order = order[max(1, fits) :]

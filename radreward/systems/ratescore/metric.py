@@ -1,7 +1,4 @@
-"""RaTEScore as a torchmetrics metric: a running mean over batches and processes.
-
-It stands with the scorers because it needs one; `radreward.metrics` sees tensors only.
-"""
+"""RaTEScore as a torchmetrics metric; not in `radreward.metrics`, which sees tensors only."""
 
 from __future__ import annotations
 
@@ -16,47 +13,47 @@ from radreward.systems.ratescore.scorer import RaTEScore
 
 
 class RaTEScoreMetric(Metric):
-    """Mean RaTEScore of generated reports, with the mean loss of each type of entity.
+    """Mean RaTEScore of generated reports, with the mean sub-score of each entity type.
 
-    Of pairs that have no score, such as those without an entity, only the number is told: `unscored`. Over several
-    processes the sums are added up, so that the mean is that of all pairs.
+    Pairs without a score, such as pairs without an entity, are only counted: `unscored`. Sums are reduced over
+    processes, so that the mean is over all pairs.
 
     Args:
-        scorer: What scores; the embedded one where none is given.
-        kwargs: As in `torchmetrics.Metric`.
+        scorer: The scorer; defaults to the embedded one.
+        kwargs: See `torchmetrics.Metric`.
     """
 
     full_state_update = False
     is_differentiable = False
     higher_is_better = True
-    sums: Tensor
-    scored: Tensor
-    pairs: Tensor
+    score_sums: Tensor
+    num_scored: Tensor
+    num_pairs: Tensor
 
     def __init__(self, scorer: RaTEScore | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.scorer = scorer or RaTEScore.from_pretrained()
-        self.names = ("ratescore", *self.scorer.sub_names)
-        self.add_state("sums", torch.zeros(len(self.names), dtype=torch.float64), dist_reduce_fx="sum")
-        self.add_state("scored", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
-        self.add_state("pairs", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+        self.output_names = ("ratescore", *self.scorer.sub_names)
+        self.add_state("score_sums", torch.zeros(len(self.output_names), dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("num_scored", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("num_pairs", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
 
     def update(self, candidates: Sequence[str], references: Sequence[str]) -> None:
-        """Add n pairs; predictions come first, as everywhere in torchmetrics.
+        """Add n pairs; predictions come first, as in all of torchmetrics.
 
         Raises:
-            ValueError: If there are not as many of one as of the other.
+            ValueError: If the numbers of candidates and references differ.
         """
         scores = self.scorer.score(references, candidates)
         if scores.sub_scores is None:
             raise TypeError("Expected sub-scores from the scorer but got None.")
-        rows = torch.cat([scores.total[:, None], scores.sub_scores], 1).to(self.sums)
-        known = rows[:, 0].isfinite()
-        self.sums += rows[known].nan_to_num(0.0).sum(0)
-        self.scored += known.sum()
-        self.pairs += len(rows)
+        rows = torch.cat([scores.total[:, None], scores.sub_scores], 1).to(self.score_sums)
+        scored = rows[:, 0].isfinite()
+        self.score_sums += rows[scored].nan_to_num(0.0).sum(0)
+        self.num_scored += scored.sum()
+        self.num_pairs += len(rows)
 
     def compute(self) -> dict[str, Tensor]:
-        """`ratescore` and the sub-score of each type, NaN where no pair had a score; `unscored`, how many had none."""
-        means = self.sums / self.scored
-        return {**dict(zip(self.names, means, strict=True)), "unscored": self.pairs - self.scored}
+        """Return `ratescore` and the sub-score of each type, NaN without scored pairs, and the number `unscored`."""
+        means = self.score_sums / self.num_scored
+        return {**dict(zip(self.output_names, means, strict=True)), "unscored": self.num_pairs - self.num_scored}

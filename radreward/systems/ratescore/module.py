@@ -39,9 +39,9 @@ RATED_MATCHES_KEY = "rated_matches"
 class AffinityModule(BaseModule):
     """Fits W and p to target quality (RaTEScore, section 2.4), given tagger and encoder of entities.
 
-    Matches do not depend on W and p. One epoch matches every pair; before validation, the optimizer fits to the matches,
-    with a part of the references for early stopping. After training, cross-validation and a bootstrap over references
-    evaluate the fit.
+    Matches do not depend on W and p. One epoch matches every pair; before validation, the optimizer fits to the
+    matches, with a part of the references for early stopping. After training, cross-validation and a bootstrap over
+    references evaluate the fit.
 
     Args:
         criteria: Criteria that state the errors; the score shall rank by their weighted total. With `RatingCriteria`,

@@ -1,4 +1,4 @@
-"""How alike entities should be by the role they play: structures, findings that are there, and what is denied."""
+"""Target similarity of entities by their role: anatomical structures, present findings and negated findings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import torch
 from torch import Tensor
 
 from radreward.systems.ratescore.target_similarity import (
+    DEFAULT_TARGETS,
     FINDING_KEYS,
     NameAttributes,
+    SimilarityTargets,
+    either_order,
     finding_similarity,
     parse_names,
     target_similarity,
@@ -18,110 +21,111 @@ from radreward.systems.ratescore.target_similarity import (
 from radreward.types import Entity
 
 PRESENT, ANATOMY, NEGATED = 0, 1, 2
-COMMON = 0.25
-"""What is said of more findings than this share is a part of none."""
-PART, PART_OF_PLACE, SAME_SIDE, STRANGERS = 0.75, 0.6, 0.55, 0.4
-"""Likeness of "enlarged" and "cardiomegaly", of "heart" and "cardiomegaly", of "left" and "left effusion"; the most
-that any other structure and finding may have."""
-DENIED_SAME, DENIED_OTHER = 0.35, 0.15
-"""Of a finding and its denial, and of a finding and the denial of another."""
 
 
 class EntityAttributes(NamedTuple):
-    """What is known of n entities."""
+    """Attributes of n entities."""
 
     name_attributes: NameAttributes
     role: Tensor
-    """(n,) int64: present, anatomy, denied."""
+    """(n,) int64: PRESENT, ANATOMY or NEGATED."""
     part_of_findings: Tensor
-    """(n, F + 1) bool: of which findings it is said though it names none."""
+    """(n, F + 1) bool: findings that the entity describes without naming them."""
     is_location_only: Tensor
-    """(n,) bool: names a place and nothing else."""
+    """(n,) bool: True for the name of a location and nothing else."""
 
     def select(self, rows: Tensor) -> EntityAttributes:
-        """Those of some entities."""
+        """Return the attributes of some entities."""
         return EntityAttributes(
             self.name_attributes.select(rows), self.role[rows], self.part_of_findings[rows], self.is_location_only[rows]
         )
 
 
 def entity_role(entity: Entity) -> int:
-    """Present, anatomy or denied, by the type."""
+    """Return PRESENT, ANATOMY or NEGATED, by the type of the entity."""
     return ANATOMY if entity.type == "Anatomy" else NEGATED if entity.type.startswith("Non-") else PRESENT
 
 
-def entity_attributes(entities: Sequence[Entity], findings_in_context: Sequence[frozenset[str]]) -> EntityAttributes:
-    """What is known of entities.
+def entity_attributes(
+    entities: Sequence[Entity],
+    findings_in_context: Sequence[frozenset[str]],
+    targets: SimilarityTargets = DEFAULT_TARGETS,
+) -> EntityAttributes:
+    """Return the attributes of entities.
 
     Args:
         entities: n entities.
-        said_of: Of each, the findings in whose sentences it stands.
+        findings_in_context: For each entity, the findings of the sentences that contain it.
+        targets: Target similarities; the maximum share of findings is used here.
     """
-    read = parse_names([entity.name for entity in entities])
+    names = parse_names([entity.name for entity in entities])
     roles = torch.tensor([entity_role(entity) for entity in entities], dtype=torch.int64)
-    part = torch.tensor(
+    in_context = torch.tensor(
         [[key in keys for key in FINDING_KEYS] + [False] for keys in findings_in_context], dtype=torch.bool
     )
-    none = read.finding == len(FINDING_KEYS)
-    spot = none & ((read.laterality > 0) | (read.zone > 0)) & (read.severity == 0) & (roles == ANATOMY)
-    return EntityAttributes(
-        read, roles, part & (none & ~spot & (part.sum(1) <= COMMON * len(FINDING_KEYS)))[:, None], spot
-    )
+    no_finding = names.finding == len(FINDING_KEYS)
+    has_location = (names.laterality > 0) | (names.zone > 0)
+    location_only = no_finding & has_location & (names.severity == 0) & (roles == ANATOMY)
+    specific = in_context.sum(1) <= targets.max_finding_share * len(FINDING_KEYS)
+    part_of_findings = in_context & (no_finding & ~location_only & specific)[:, None]
+    return EntityAttributes(names, roles, part_of_findings, location_only)
 
 
 def role_target_similarity(
-    attributes: EntityAttributes, base: Tensor, finding_similarities: Tensor | None = None
+    attributes: EntityAttributes, base: Tensor, targets: SimilarityTargets = DEFAULT_TARGETS
 ) -> Tensor:
-    """(n, n) cosines that entities should have: findings that are there as of `likeness`, all others as below.
+    """Return (n, n) target cosines of entities: of present findings by `target_similarity`, of others as follows.
 
-    Structures, and what is denied, as the encoder has them unless sides, zones or findings differ. A structure and a
-    finding are strangers unless the one is said of the other or their sides agree. A finding and a denial are far.
+    Two structures, or two negated entities: the encoder's cosine, reduced if sides, zones or findings differ. A
+    structure and a finding: low, unless the structure belongs to the finding or their sides agree. A finding and a
+    negated entity: low.
 
     Args:
-        entities: Of n entities.
-        base: (n, n) cosines by the encoder, >= 0.
-        alike: As of `findings_alike`.
+        attributes: Attributes of n entities.
+        base: (n, n) cosines of the encoder, >= 0.
+        targets: Target similarities.
     """
-    finding_similarities = finding_similarity() if finding_similarities is None else finding_similarities
-    read = attributes.name_attributes
-    side, zone, degree = ((column[:, None], column[None]) for column in (read.laterality, read.zone, read.severity))
-    said, half = (side[0] > 0) & (side[1] > 0), (side[0] == 3) | (side[1] == 3)
-    opposed, partly = said & (side[0] != side[1]) & ~half, said & (side[0] != side[1]) & half
-    zones = (zone[0] > 0) & (zone[1] > 0) & (zone[0] != zone[1])
-    gap = (degree[0] - degree[1]).abs() * ((degree[0] > 0) & (degree[1] > 0))
-    place = _factor(opposed, 0.15) * _factor(partly, 0.6) * _factor(zones, 0.75)
-    finding = read.finding < len(FINDING_KEYS)
-    both, either = finding[:, None] & finding[None], finding[:, None] | finding[None]
-    kin = finding_similarities[read.finding][:, read.finding]
-    there, structure, denied = ((attributes.role == role) for role in (PRESENT, ANATOMY, NEGATED))
-    part = attributes.part_of_findings[:, read.finding]
+    names, where = attributes.name_attributes, torch.where
+    pair = names.contradictions()
+    present, structure, negated = ((attributes.role == role) for role in (PRESENT, ANATOMY, NEGATED))
+    has_finding = names.finding < len(FINDING_KEYS)
+    both_findings = has_finding[:, None] & has_finding[None]
+    any_finding = has_finding[:, None] | has_finding[None]
+    kinship = finding_similarity(targets)[names.finding][:, names.finding]
+    part = attributes.part_of_findings[:, names.finding]
     part = part | part.T
-    bare = _either_order(
-        structure & attributes.is_location_only & (read.laterality > 0), structure & ~attributes.is_location_only
+    location_factor = (
+        where(pair.opposite, targets.opposite_role, 1.0)
+        * where(pair.partial, targets.partial_role, 1.0)
+        * where(pair.other_zone, targets.other_zone_role, 1.0)
     )
-    amount = _factor(gap == 1, 0.5) * _factor(gap == 2, 0.2)
-    near = torch.where(said & ~opposed & either, torch.tensor(SAME_SIDE), base.clamp_max(STRANGERS))
-    crossed = torch.where(part, torch.tensor(PART_OF_PLACE), near) * _factor(opposed, 0.05)
-    against = torch.where(both, torch.where(kin > 0.9, DENIED_SAME, DENIED_OTHER), 0.5 * base) * place
-    wanted = torch.where(
-        _either_order(there, there) & part,
-        PART * amount * _factor(opposed, 0.15),
-        target_similarity(read, base, finding_similarities),
+
+    parts = (
+        targets.part_of_finding
+        * where(pair.severity_steps == 1, targets.part_one_severity_step, 1.0)
+        * where(pair.severity_steps == 2, targets.part_two_severity_steps, 1.0)
+        * where(pair.opposite, targets.part_opposite, 1.0)
     )
-    for one, other, value in (
-        (structure, structure, base * place * _factor(bare, 0.8)),
-        (structure, there, crossed),
-        (denied, denied, torch.where(both, 0.3 * kin + 0.7 * base, base) * place),
-        (there, denied, against),
-        (structure, denied, base * _factor(opposed, 0.3)),
+    side_only = attributes.is_location_only & (names.laterality > 0)
+    side_and_structure = either_order(structure & side_only, structure & ~attributes.is_location_only)
+    structures = base * location_factor * where(side_and_structure, targets.side_without_structure, 1.0)
+    same_side = pair.both_sides & ~pair.opposite & any_finding
+    structure_finding = where(same_side, targets.structure_same_side, base.clamp_max(targets.max_unrelated_structure))
+    structure_finding = where(part, targets.structure_of_finding, structure_finding)
+    structure_finding = structure_finding * where(pair.opposite, targets.structure_opposite_finding, 1.0)
+    share = targets.negated_finding_share
+    both_negated = where(both_findings, share * kinship + (1 - share) * base, base) * location_factor
+    opposed = where(kinship > 0.9, targets.negated_same_finding, targets.negated_other_finding)
+    opposed = where(both_findings, opposed, targets.negated_without_finding * base) * location_factor
+    structure_negated = base * where(pair.opposite, targets.structure_opposite_negated, 1.0)
+
+    result = where(either_order(present, present) & part, parts, target_similarity(names, base, targets))
+    for a, b, value in (
+        (structure, structure, structures),
+        (structure, present, structure_finding),
+        (negated, negated, both_negated),
+        (present, negated, opposed),
+        (structure, negated, structure_negated),
     ):
-        wanted = torch.where(_either_order(one, other), value, wanted)
-    return wanted.fill_diagonal_(1.0)
-
-
-def _either_order(one: Tensor, other: Tensor) -> Tensor:
-    return (one[:, None] & other[None]) | (other[:, None] & one[None])
-
-
-def _factor(where: Tensor, value: float) -> Tensor:
-    return torch.where(where, value, 1.0)
+        result = where(either_order(a, b), value, result)
+    return result.fill_diagonal_(1.0)

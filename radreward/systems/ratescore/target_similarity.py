@@ -15,17 +15,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from radreward.text.findings import FINDINGS, SEVERITY_WORDS, is_related
-from radreward.text.report_parser import LOCATION_WORDS, parse_sentence
+from radreward.text.findings import FINDINGS, is_related
+from radreward.text.locations import LOCATION_WORDS
+from radreward.text.sentence_parser import parse_sentence
+from radreward.text.severity import SEVERITY_WORDS, first_severity
 
 FINDING_KEYS = tuple(FINDINGS)
 LATERALITIES = ("", "left", "right", "bilateral")
 SEVERITIES = ("", *SEVERITY_WORDS)
-_SEVERITY_WORDS = re.compile(
-    r"\b(?:(?P<mild>mild(?:ly)?|small|minimal(?:ly)?|slight(?:ly)?|trace|tiny|subtle|minor)"
-    r"|(?P<moderate>moderate(?:ly)?(?: severe)?)"
-    r"|(?P<severe>severe(?:ly)?|large|marked(?:ly)?|extensive|massive|substantial))\b"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +182,7 @@ def parse_names(names: Sequence[str]) -> NameAttributes:
         facts = parse_sentence(name).facts
         fact = facts[0] if len(facts) == 1 else None
         side, _, zone = ((fact.location if fact else None) or _parse_location(name) or "").partition(" ")
-        severity = (fact.severity if fact else None) or _parse_severity(name)
+        severity = (fact.severity if fact else None) or first_severity(name) or ""
         has_side = side in LATERALITIES
         rows.append(
             [
@@ -209,11 +206,6 @@ def _parse_location(name: str) -> str | None:
     if len(sides := words & {"left", "right"}) == 1:
         return str(next(iter(sides)))
     return "bilateral" if words & {"both", "bilateral", "bilaterally", "bases", "apices"} else None
-
-
-def _parse_severity(name: str) -> str:
-    match = _SEVERITY_WORDS.search(name.lower())
-    return (match.lastgroup or "") if match else ""
 
 
 @lru_cache(4)

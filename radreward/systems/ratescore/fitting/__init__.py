@@ -1,1 +1,1 @@
-"""Fit the affinity matrix W and the penalty p: optimizers, cross-validation, bootstrap."""
+"""Fitting W and p to rated pairs: optimizers, cross-validation and bootstrap intervals."""

@@ -1,49 +1,62 @@
-"""What all taggers share: sentences in, entities out."""
+"""Base class of taggers."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+from radreward.io.atomic import atomic_folder
 from radreward.text.sentence_splitter import sentence_spans
 from radreward.types import Entity
 
+CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
+
 
 class Tagger(ABC):
-    """Finds the medical entities of sentences (RaTEScore, section 2.2)."""
+    """Tags the medical entities of sentences (RaTEScore, section 2.2)."""
 
     @abstractmethod
     def tag(self, sentences: Sequence[str]) -> list[tuple[Entity, ...]]:
-        """The entities of each sentence, in the order and number of the sentences.
+        """Return the entities of each sentence.
 
-        Entities stand in the order of the text and do not overlap; their offsets count from the sentence's beginning.
+        Entities are in the order of the text and do not overlap; offsets are relative to the sentence.
         """
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """What the entities depend on: taggers with equal fingerprints find the same."""
+        """Return a hash of all that the entities depend on."""
 
     @abstractmethod
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write what `load_tagger` reads: JSON that names the kind, and weights as safetensors where there are any."""
+        """Write a folder that `load_tagger` reads: JSON with the kind of tagger, and weights as safetensors if any."""
 
     def tag_reports(self, reports: Sequence[str]) -> list[tuple[Entity, ...]]:
-        """The entities of each report, by their offsets in it; a report without sentences has none.
+        """Return the entities of each report, with offsets in the report.
 
         >>> from radreward.systems.ratescore.taggers import RuleTagger
         >>> RuleTagger().tag_reports(["Clear lungs. No effusion."])[0][-1]
         Entity(name='effusion', type='Non-Abnormality', start=16, end=24)
         """
         spans = [sentence_spans(report) for report in reports]
-        texts = [report[slice(*span)] for report, found in zip(reports, spans, strict=True) for span in found]
+        texts = [report[slice(*span)] for report, own in zip(reports, spans, strict=True) for span in own]
         distinct = list(dict.fromkeys(texts))
         tagged = dict(zip(distinct, self.tag(distinct), strict=True))
         return [
             tuple(
                 entity._replace(start=entity.start + start, end=entity.end + start)
-                for start, end in found
+                for start, end in own
                 for entity in tagged[report[start:end]]
             )
-            for report, found in zip(reports, spans, strict=True)
+            for report, own in zip(reports, spans, strict=True)
         ]
+
+
+def atomic_tagger_folder(folder: str | Path) -> AbstractContextManager[Path]:
+    """Return a scratch folder that replaces a tagger's folder, see `atomic_folder`.
+
+    Raises:
+        InputError: If the folder holds something else.
+    """
+    return atomic_folder(folder, {CONFIG_FILE}, "a tagger")

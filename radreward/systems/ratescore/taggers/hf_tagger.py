@@ -11,22 +11,22 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, PreTrai
 from radreward.data.entity_io import spans_from_iob, split_iob_tag
 from radreward.errors import InputError
 from radreward.models.sentence_tokenizer import TokenBatch, TokenizedChunk
-from radreward.systems.ratescore.taggers.folder import atomic_tagger_folder
+from radreward.systems.ratescore.taggers.base import atomic_tagger_folder
 from radreward.systems.ratescore.taggers.neural import BatchTagger, EntityDecoder, TokenSpan
 
 
 class HFTokenClassifier(EntityDecoder):
-    """Decodes the tags of a model of transformers, token by token, as its authors do.
+    """Decodes IOB tags token by token, as the reference implementation does.
 
-    An I where nothing is open belongs to no entity, as in RaTEScore's own decoding; unlike there, an entity that ends
-    with the sentence is kept.
+    An I tag without an open entity belongs to no entity, as in the reference implementation; unlike there, an entity
+    that ends with the sentence is kept.
 
     Args:
-        model: With tags O, B-TYPE and I-TYPE in `id2label`; types in any case.
-        source: Where it comes from, for messages.
+        model: Model with tags O, B-TYPE and I-TYPE in `id2label`; types in any letter case.
+        source: Name or folder of the model, for messages.
 
     Raises:
-        InputError: If it has no tags or one that is none of ours; names the field.
+        InputError: If the model has no tags or an unknown tag; names the field.
     """
 
     def __init__(self, model: PreTrainedModel, source: str) -> None:
@@ -36,25 +36,25 @@ class HFTokenClassifier(EntityDecoder):
         self.config = model.config
 
     def decode(self, batch: TokenBatch, chunks: Sequence[TokenizedChunk]) -> list[list[TokenSpan]]:
-        """The entities of each piece, in order, without overlap."""
+        """Return the entities of each chunk, in order, without overlap."""
         best = self.model(**batch._asdict()).logits.argmax(-1).tolist()
         return [
-            _token_spans(piece, [self.tags[tag] for tag in row[: len(piece.input_ids)]])
-            for piece, row in zip(chunks, best, strict=True)
+            _token_spans(chunk, [self.tags[tag] for tag in row[: len(chunk.input_ids)]])
+            for chunk, row in zip(chunks, best, strict=True)
         ]
 
     def settings(self) -> dict[str, Any]:
-        """Its kind and tags."""
+        """Return kind and tags."""
         return {"kind": "pretrained", "tags": self.tags}
 
 
 class HFTagger(BatchTagger):
-    """A tagger by a token-classification model of transformers.
+    """A tagger from a token-classification model of transformers.
 
     Args:
         model: The model.
         tokenizer: Its tokenizer.
-        source: Where both come from, for messages.
+        source: Name or folder of both, for messages.
     """
 
     model: HFTokenClassifier
@@ -64,14 +64,14 @@ class HFTagger(BatchTagger):
 
     @classmethod
     def from_pretrained(cls, name: str | Path, allow_download: bool = False) -> HFTagger:
-        """The model of a folder, or of a name on the hub. Nothing in the folder is executed.
+        """Load a model from a folder or from the Hub. Nothing in the folder is executed.
 
         Args:
-            name: Folder or name.
-            download: Whether what is not on this machine may be fetched from the hub.
+            name: Folder or Hub name.
+            allow_download: Download a model that is not on this machine.
 
         Raises:
-            InputError: If it cannot be loaded, or has no tags of ours.
+            InputError: If the model cannot be loaded, or has no known tags.
         """
         options: dict[str, Any] = {"local_files_only": not allow_download, "trust_remote_code": False}
         try:
@@ -79,34 +79,34 @@ class HFTagger(BatchTagger):
             tokenizer = AutoTokenizer.from_pretrained(str(name), **options)
         except (OSError, ValueError, ImportError) as error:
             reason = " ".join(str(error).split())[:300].rstrip(".")
-            raise InputError(f"{name}: no token-classification model can be loaded from it ({reason}).") from error
+            raise InputError(f"{name}: cannot be loaded as a token-classification model ({reason}).") from error
         return cls(model, tokenizer, str(name))
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write model and tokenizer as transformers does, as safetensors."""
-        with atomic_tagger_folder(folder) as new:
-            self.model.model.save_pretrained(new, safe_serialization=True)
-            self.sentence_tokenizer.tokenizer.save_pretrained(new)
+        """Write model and tokenizer in the format of transformers, as safetensors."""
+        with atomic_tagger_folder(folder) as scratch:
+            self.model.model.save_pretrained(scratch, safe_serialization=True)
+            self.sentence_tokenizer.tokenizer.save_pretrained(scratch)
 
 
 def _validate_tags(labels: Mapping[Any, str] | None, source: str) -> list[str]:
-    """The tags in the order of the model's outputs."""
-    where = f"{source}: field 'id2label'"
+    """Return the tags in the order of the model's outputs."""
+    field = f"{source}: field 'id2label'"
     tags = [labels[number] for number in sorted(labels)] if labels else []
     if not tags or all(tag.startswith("LABEL_") for tag in tags):
-        raise InputError(f"{where}: Expected the names of the tags but there are none: not a tagger.")
+        raise InputError(f"{field}: Expected the names of tags but got none: the model is not a tagger.")
     for tag in tags:
         try:
             split_iob_tag(tag)
         except ValueError as error:
-            raise InputError(f"{where}: {error}.") from error
+            raise InputError(f"{field}: {error}.") from error
     if all(tag == "O" for tag in tags):
-        raise InputError(f"{where}: Expected tags B-TYPE and I-TYPE but got {tags}.")
+        raise InputError(f"{field}: Expected tags B-TYPE and I-TYPE but got {tags}.")
     return tags
 
 
 def _token_spans(chunk: TokenizedChunk, tags: Sequence[str]) -> list[TokenSpan]:
-    """Entities of tokens' tags; tokens that stand for no characters are passed over."""
-    real = [at for at, (start, end) in enumerate(chunk.offsets) if start < end]
-    spans = spans_from_iob([tags[at] for at in real], stray_starts_entity=False)
-    return [(real[first], real[behind - 1] + 1, kind) for first, behind, kind in spans]
+    """Return the entities of token tags, skipping tokens without characters."""
+    tokens = [token for token, (start, end) in enumerate(chunk.offsets) if start < end]
+    spans = spans_from_iob([tags[token] for token in tokens], stray_starts_entity=False)
+    return [(tokens[first], tokens[stop - 1] + 1, kind) for first, stop, kind in spans]

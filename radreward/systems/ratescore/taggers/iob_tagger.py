@@ -21,12 +21,12 @@ IGNORE_INDEX = -100
 
 
 class IOBTagger(TaggerModel):
-    """A tag for every token: a linear layer on its state.
+    """A linear layer that predicts one tag per token.
 
-    The tokens of a word take the tag of the first: an entity begins and ends where words do.
+    The tokens of a word take the tag of its first token, so that entities consist of whole words.
 
     Args:
-        backbone: What reads the sentences.
+        backbone: Encoder of the sentences.
     """
 
     def __init__(self, backbone: Backbone) -> None:
@@ -34,48 +34,49 @@ class IOBTagger(TaggerModel):
         self.head = nn.Linear(self.config.hidden_size, len(IOB_TAGS))
 
     def forward(self, batch: TokenBatch) -> Tensor:
-        """(R, L, 11) float32 logits of the tags."""
+        """Return (R, L, 11) float32 logits of the tags."""
         logits: Tensor = self.head(self.states(batch))
         return logits
 
     def loss(self, batch: TokenBatch, chunks: Sequence[TokenizedChunk], entities: Sequence[Sequence[Entity]]) -> Tensor:
-        """Cross-entropy of the tags, the mean over tokens that stand for characters."""
-        wanted = torch.full(batch.input_ids.shape, IGNORE_INDEX)
-        for row, (piece, known) in enumerate(zip(chunks, entities, strict=True)):
-            wanted[row, : len(piece.input_ids)] = torch.tensor(iob_labels(piece, known))
-        return F.cross_entropy(self(batch).flatten(0, 1), wanted.flatten().to(batch.input_ids.device))
+        """Return the cross-entropy of the tags, averaged over tokens with characters."""
+        labels = torch.full(batch.input_ids.shape, IGNORE_INDEX)
+        for row, (chunk, gold) in enumerate(zip(chunks, entities, strict=True)):
+            labels[row, : len(chunk.input_ids)] = torch.tensor(iob_labels(chunk, gold))
+        return F.cross_entropy(self(batch).flatten(0, 1), labels.flatten().to(batch.input_ids.device))
 
     def decode(self, batch: TokenBatch, chunks: Sequence[TokenizedChunk]) -> list[list[TokenSpan]]:
-        """The entities of the likeliest tags."""
+        """Return the entities of the most likely tags."""
         best = self(batch).argmax(-1).tolist()
-        return [decode_iob(piece, [IOB_TAGS[tag] for tag in row]) for piece, row in zip(chunks, best, strict=True)]
+        return [decode_iob(chunk, [IOB_TAGS[tag] for tag in row]) for chunk, row in zip(chunks, best, strict=True)]
 
     def settings(self) -> dict[str, Any]:
-        """Its kind."""
+        """Return the kind."""
         return {"kind": "iob"}
 
 
 def iob_labels(chunk: TokenizedChunk, entities: Sequence[Entity]) -> list[int]:
-    """The tag of each token, as a place in `TAGS`; `IGNORED` for tokens that stand for no characters.
+    """Return the tag of each token as an index in `IOB_TAGS`; `IGNORE_INDEX` for tokens without characters.
 
     >>> edema = Entity("edema", "Disease", 3, 8)
-    >>> [TAGS[tag] for tag in tag_numbers(Piece(0, "no edema", 0, (7, 8, 9), ((0, 2), (3, 5), (5, 8))), [edema])]
+    >>> chunk = TokenizedChunk(0, "no edema", 0, (7, 8, 9), ((0, 2), (3, 5), (5, 8)))
+    >>> [IOB_TAGS[label] for label in iob_labels(chunk, [edema])]
     ['O', 'B-Disease', 'I-Disease']
     """
-    numbers = [IGNORE_INDEX if start == end else 0 for start, end in chunk.offsets]
+    labels = [IGNORE_INDEX if start == end else 0 for start, end in chunk.offsets]
     for entity in entities:
         letter = "B"
-        for at, (start, end) in enumerate(chunk.offsets):
+        for token, (start, end) in enumerate(chunk.offsets):
             if start < end and start < entity.end and end > entity.start:
-                numbers[at] = IOB_TAGS.index(f"{letter}-{entity.type}")
+                labels[token] = IOB_TAGS.index(f"{letter}-{entity.type}")
                 letter = "I"
-    return numbers
+    return labels
 
 
 def decode_iob(chunk: TokenizedChunk, tags: Sequence[str]) -> list[TokenSpan]:
-    """Entities of tokens' tags, each word taking the tag of its first token."""
+    """Return the entities of token tags; each word takes the tag of its first token."""
     words = chunk.word_token_spans()
     return [
-        (words[first][0], words[behind - 1][1] + 1, kind)
-        for first, behind, kind in spans_from_iob([tags[word[0]] for word in words])
+        (words[first][0], words[stop - 1][1] + 1, kind)
+        for first, stop, kind in spans_from_iob([tags[word[0]] for word in words])
     ]

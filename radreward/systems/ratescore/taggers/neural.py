@@ -1,19 +1,17 @@
-"""Taggers that are models: distinct sentences, batches by length, entities by offsets."""
+"""Taggers that are neural networks: distinct sentences, in batches of similar length."""
 
 from __future__ import annotations
 
-import hashlib
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedTokenizerBase
 
-from radreward.errors import InputError
+from radreward.io.artifacts import fingerprint, save_tensors, write_json
 from radreward.models.backbone import Backbone
 from radreward.models.sentence_tokenizer import (
     SentenceTokenizer,
@@ -22,33 +20,32 @@ from radreward.models.sentence_tokenizer import (
     length_batches,
     max_chunk_tokens,
 )
-from radreward.systems.ratescore.taggers.base import Tagger
-from radreward.systems.ratescore.taggers.folder import CONFIG, FORMAT, WEIGHTS, atomic_tagger_folder, write_json
+from radreward.systems.ratescore.taggers.base import CONFIG_FILE, WEIGHTS_FILE, Tagger, atomic_tagger_folder
 from radreward.types import Entity
 
 TokenSpan = tuple[int, int, str]
-"""First token of an entity, the token behind its last, its type."""
+"""First token of an entity, the token after its last, its type."""
 
 
 class EntityDecoder(nn.Module):
-    """A model that finds the entities of pieces."""
+    """A network that decodes the entities of tokenized chunks."""
 
     config: PreTrainedConfig
 
     @abstractmethod
     def decode(self, batch: TokenBatch, chunks: Sequence[TokenizedChunk]) -> list[list[TokenSpan]]:
-        """The entities of each piece, in order, without overlap."""
+        """Return the entities of each chunk, in order, without overlap."""
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Its `kind`, and what beside the backbone it is built by."""
+        """Return the `kind` and the constructor arguments besides the backbone."""
 
 
 class TaggerModel(EntityDecoder):
-    """A backbone and a head over its token states.
+    """A backbone with a head over its token states.
 
     Args:
-        backbone: What reads the sentences.
+        backbone: Encoder of the sentences.
     """
 
     def __init__(self, backbone: Backbone) -> None:
@@ -58,27 +55,27 @@ class TaggerModel(EntityDecoder):
         self.config = backbone.config(packed=False)
 
     def states(self, batch: TokenBatch) -> Tensor:
-        """(R, L, width) float32 token states."""
+        """Return (R, L, d) float32 token states."""
         states: Tensor = self.encoder(**batch._asdict()).last_hidden_state
         return states.float()
 
     @abstractmethod
     def loss(self, batch: TokenBatch, chunks: Sequence[TokenizedChunk], entities: Sequence[Sequence[Entity]]) -> Tensor:
-        """The mean loss of pieces with known entities, whose offsets count from the piece's beginning."""
+        """Return the mean loss of chunks with gold entities, whose offsets are relative to the chunk."""
 
     def trainable_names(self) -> set[str]:
-        """The entries of the state dict that training changes."""
+        """Return the keys of the state dict that training changes."""
         return {name for name, parameter in self.named_parameters() if parameter.requires_grad}
 
 
 class BatchTagger(Tagger):
-    """A tagger by a model that decodes batches; each distinct sentence is computed once.
+    """A tagger that decodes batches; each distinct sentence is tagged once.
 
-    A sentence of more tokens than the model has positions is read in parts; an entity across a cut becomes two.
+    A sentence with more tokens than the model has positions is split; an entity across a split becomes two.
 
     Args:
-        model: What decodes.
-        tokenizer: That of its backbone.
+        model: The network.
+        tokenizer: Tokenizer of its backbone.
     """
 
     def __init__(self, model: EntityDecoder, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -87,33 +84,31 @@ class BatchTagger(Tagger):
 
     def tag(self, sentences: Sequence[str]) -> list[tuple[Entity, ...]]:
         """See `Tagger.tag`."""
-        distinct = {text: row for row, text in enumerate(dict.fromkeys(sentences))}
-        pieces = [piece for text, row in distinct.items() for piece in self.sentence_tokenizer.chunks(row, text)]
-        found: list[list[Entity]] = [[] for _ in distinct]
+        row_of = {text: row for row, text in enumerate(dict.fromkeys(sentences))}
+        chunks = [chunk for text, row in row_of.items() for chunk in self.sentence_tokenizer.chunks(row, text)]
+        entities: list[list[Entity]] = [[] for _ in row_of]
         device = next(self.model.parameters()).device
-        for group in length_batches(pieces):
+        for group in length_batches(chunks):
             batch = TokenBatch(*(part.to(device) for part in self.sentence_tokenizer.collate(group)))
             with torch.inference_mode():
                 decoded = self.model.decode(batch, group)
-            for piece, spans in zip(group, decoded, strict=True):
-                found[piece.sentence_index] += entities_from_spans(piece, spans)
-        tagged = [tuple(sorted(entities, key=lambda entity: entity.start)) for entities in found]
-        return [tagged[distinct[text]] for text in sentences]
+            for chunk, spans in zip(group, decoded, strict=True):
+                entities[chunk.sentence_index] += entities_from_spans(chunk, spans)
+        tagged = [tuple(sorted(row, key=lambda entity: entity.start)) for row in entities]
+        return [tagged[row_of[text]] for text in sentences]
 
     def fingerprint(self) -> str:
-        """sha256 of settings and weights."""
-        digest = hashlib.sha256(repr(self.model.settings()).encode())
-        for name, value in sorted(self.model.state_dict().items()):
-            digest.update(name.encode() + value.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
-        return f"{self.model.settings()['kind']}-{digest.hexdigest()}"
+        """Return a hash of settings and weights."""
+        settings = self.model.settings()
+        return f"{settings['kind']}-{fingerprint(settings, self.model.state_dict())}"
 
 
 class NeuralTagger(BatchTagger):
-    """A tagger by a model that was trained here; see `BatchTagger`.
+    """A tagger whose model was trained with `TaggerModule`.
 
     Args:
-        model: Of tags or of spans.
-        tokenizer: That of its backbone.
+        model: Token or span classifier.
+        tokenizer: Tokenizer of its backbone.
     """
 
     model: TaggerModel
@@ -122,44 +117,38 @@ class NeuralTagger(BatchTagger):
         super().__init__(model, tokenizer)
 
     def save_pretrained(
-        self, folder: str | Path, training: Mapping[str, Any] | None = None, half_precision: bool = False
+        self, folder: str | Path, training_info: Mapping[str, Any] | None = None, half_precision: bool = False
     ) -> None:
-        """Write what was trained, as safetensors, and the settings; the backbone is named.
+        """Write settings and trained weights; of the backbone its name.
 
         Args:
-            folder: Where to; an older tagger there is replaced.
-            training: What is told of the training; nothing depends on it.
-            half: Hold the weights as float16.
+            folder: Output folder; an older tagger there is replaced.
+            training_info: Training metadata, stored for information only.
+            half_precision: Store the weights as float16.
 
         Raises:
             InputError: If the folder holds something else, or a weight is not finite.
         """
         backbone, names = self.model.backbone, self.model.trainable_names()
-        state = {
-            key: value.detach().cpu().contiguous() for key, value in self.model.state_dict().items() if key in names
+        state = {name: value for name, value in self.model.state_dict().items() if name in names}
+        config = {
+            "format": 1,
+            **self.model.settings(),
+            "backbone": {key: getattr(backbone, key) for key in ("name", "quantization", "dtype", "attention")},
+            "lora": backbone.lora and {key: getattr(backbone.lora, key) for key in ("r", "alpha", "targets")},
+            "training_info": dict(training_info or {}),
         }
-        if half_precision:
-            state = {key: value.half() for key, value in state.items()}
-        if broken := next((key for key, value in state.items() if not torch.isfinite(value).all()), None):
-            raise InputError(f"{folder}: Expected {broken!r} to hold finite numbers only, as {state[broken].dtype}.")
-        with atomic_tagger_folder(folder) as new:
-            save_file(state, new / WEIGHTS)
-            config = {
-                "format": FORMAT,
-                **self.model.settings(),
-                "backbone": {key: getattr(backbone, key) for key in ("name", "quantization", "dtype", "attention")},
-                "lora": backbone.lora and {key: getattr(backbone.lora, key) for key in ("r", "alpha", "targets")},
-                "training": dict(training or {}),
-            }
-            write_json(new / CONFIG, config)
+        with atomic_tagger_folder(folder) as scratch:
+            save_tensors(scratch / WEIGHTS_FILE, state, torch.float16 if half_precision else None)
+            write_json(scratch / CONFIG_FILE, config)
 
 
 def entities_from_spans(chunk: TokenizedChunk, spans: Sequence[TokenSpan]) -> list[Entity]:
-    """Entities by the characters of their tokens, counted from the sentence's beginning."""
-    found = []
-    for first, behind, kind in spans:
-        chars = [span for span in chunk.offsets[first:behind] if span[0] < span[1]]
-        if chars:
-            start, end = chars[0][0], chars[-1][1]
-            found.append(Entity(chunk.text[start:end], kind, chunk.start + start, chunk.start + end))
-    return found
+    """Return the entities of token spans, with offsets in the sentence."""
+    entities = []
+    for first, stop, kind in spans:
+        offsets = [offset for offset in chunk.offsets[first:stop] if offset[0] < offset[1]]
+        if offsets:
+            start, end = offsets[0][0], offsets[-1][1]
+            entities.append(Entity(chunk.text[start:end], kind, chunk.start + start, chunk.start + end))
+    return entities

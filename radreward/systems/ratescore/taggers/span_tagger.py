@@ -15,25 +15,25 @@ from radreward.systems.ratescore.taggers.neural import TaggerModel, TokenSpan
 from radreward.types import ENTITY_TYPES, Entity
 
 MAX_SPAN_WORDS = 8
-"""Words of a span."""
+"""Maximum number of words of a span."""
 SPAN_CLASSES = ("", *ENTITY_TYPES)
 """No entity, then the types."""
 
 
 class SpanTagger(TaggerModel):
-    """A class for every span of at most 8 words: a 3-layer MLP on its first and last token's states and its width.
+    """A 3-layer MLP that classifies every span of at most 8 words by its first and last token and its width.
 
     Args:
-        backbone: What reads the sentences.
-        hidden: Width of the MLP's hidden layers; 3096 in the paper.
-        width: Size of the embedding of a span's number of words.
+        backbone: Encoder of the sentences.
+        hidden_size: Size of the hidden layers; 3096 in the paper.
+        width_embedding_dim: Size of the embedding of the number of words.
 
     Raises:
         ValueError: If a size is less than 1.
     """
 
     def __init__(self, backbone: Backbone, hidden_size: int = 256, width_embedding_dim: int = 150) -> None:
-        for name, value in (("hidden", hidden_size), ("width", width_embedding_dim)):
+        for name, value in (("hidden_size", hidden_size), ("width_embedding_dim", width_embedding_dim)):
             if value < 1:
                 raise ValueError(f"Expected `{name}` to be >= 1 but got {value}.")
         super().__init__(backbone)
@@ -48,53 +48,53 @@ class SpanTagger(TaggerModel):
         )
 
     def forward(self, batch: TokenBatch, spans: Tensor) -> Tensor:
-        """(S, 6) float32 logits of spans (S, 4) int64: row, first token, last token, number of words."""
+        """Return (S, 6) float32 logits of spans (S, 4) int64: row, first token, last token, number of words."""
         states = self.states(batch)
         row, first, last, words = spans.unbind(1)
         logits: Tensor = self.head(torch.cat([states[row, first], states[row, last], self.widths(words - 1)], 1))
         return logits
 
     def loss(self, batch: TokenBatch, chunks: Sequence[TokenizedChunk], entities: Sequence[Sequence[Entity]]) -> Tensor:
-        """Cross-entropy of the spans' classes, summed over the spans of a piece and averaged over pieces, as in PURE.
+        """Return the cross-entropy of the classes, summed over spans and averaged over chunks, as in PURE.
 
-        An entity of more than 8 words is no span, and cannot be learnt.
+        An entity of more than 8 words has no span and cannot be learned.
         """
         spans = _candidate_spans(chunks)
-        known = [{(entity.start, entity.end): entity.type for entity in found} for found in entities]
-        wanted = [
-            SPAN_CLASSES.index(known[row].get((chunks[row].offsets[first][0], chunks[row].offsets[last][1]), ""))
+        gold = [{(entity.start, entity.end): entity.type for entity in own} for own in entities]
+        labels = [
+            SPAN_CLASSES.index(gold[row].get((chunks[row].offsets[first][0], chunks[row].offsets[last][1]), ""))
             for row, first, last, _ in spans
         ]
         device = batch.input_ids.device
         logits = self(batch, torch.tensor(spans, device=device).view(-1, 4))
-        return F.cross_entropy(logits, torch.tensor(wanted, device=device), reduction="sum") / len(chunks)
+        return F.cross_entropy(logits, torch.tensor(labels, device=device), reduction="sum") / len(chunks)
 
     def decode(self, batch: TokenBatch, chunks: Sequence[TokenizedChunk]) -> list[list[TokenSpan]]:
-        """The spans whose likeliest class is a type; of those that overlap, the likelier."""
+        """Return the spans classified as entities; of overlapping ones, the most likely."""
         spans = _candidate_spans(chunks)
-        found: list[list[TokenSpan]] = [[] for _ in chunks]
+        entities: list[list[TokenSpan]] = [[] for _ in chunks]
         if not spans:
-            return found
+            return entities
         logits = self(batch, torch.tensor(spans, device=batch.input_ids.device))
-        chance, best = logits.softmax(-1).max(-1)
-        for at in chance.argsort(descending=True, stable=True).tolist():
-            row, first, last, _ = spans[at]
-            taken = any(first < behind and begin <= last for begin, behind, _ in found[row])
-            if best[at] and not taken:
-                found[row].append((first, last + 1, SPAN_CLASSES[int(best[at])]))
-        return [sorted(row) for row in found]
+        probability, best = logits.softmax(-1).max(-1)
+        for index in probability.argsort(descending=True, stable=True).tolist():
+            row, first, last, _ = spans[index]
+            overlaps = any(first < stop and start <= last for start, stop, _ in entities[row])
+            if best[index] and not overlaps:
+                entities[row].append((first, last + 1, SPAN_CLASSES[int(best[index])]))
+        return [sorted(row) for row in entities]
 
     def settings(self) -> dict[str, Any]:
-        """Its kind and sizes."""
-        return {"kind": "span", "hidden": self.hidden_size, "width": self.width_embedding_dim}
+        """Return kind and sizes."""
+        return {"kind": "span", "hidden_size": self.hidden_size, "width_embedding_dim": self.width_embedding_dim}
 
 
 def _candidate_spans(chunks: Sequence[TokenizedChunk]) -> list[tuple[int, int, int, int]]:
-    """Of every span of every piece: row, first token, last token, number of words."""
-    found = []
-    for row, piece in enumerate(chunks):
-        words = piece.word_token_spans()
+    """Return row, first token, last token and number of words of every span of every chunk."""
+    spans = []
+    for row, chunk in enumerate(chunks):
+        words = chunk.word_token_spans()
         for first, (token, _) in enumerate(words):
             for last in range(first, min(first + MAX_SPAN_WORDS, len(words))):
-                found.append((row, token, words[last][1], last - first + 1))
-    return found
+                spans.append((row, token, words[last][1], last - first + 1))
+    return spans
