@@ -1,4 +1,4 @@
-"""What regressors of an overall score are worth: nested cross-validation by reference (Zhu et al., Table VIII)."""
+"""Nested cross-validation of the regressors of the overall score, by reference (Zhu et al., 2024, Table VIII)."""
 
 from __future__ import annotations
 
@@ -11,37 +11,41 @@ import torch
 
 from radreward.errors import InputError
 from radreward.metrics.functional import kendall_tau_b
-from radreward.systems.sentence_eval.regressors import REGRESSORS, Regressor, fit_regressor, param_grid
-from radreward.systems.sentence_eval.regressors.fit_regressors import RegressorParams
-from radreward.systems.sentence_eval.regressors.regressor import Array
+from radreward.systems.sentence_eval.regressors.fit_regressors import (
+    REGRESSORS,
+    RegressorParams,
+    fit_regressor,
+    param_grid,
+)
+from radreward.systems.sentence_eval.regressors.regressor import Array, Regressor
 
-RAW_OVERALL = "unregressed"
-"""The row of the score that the judge itself gives."""
+RAW_OVERALL = "raw-overall"
+"""Row of the judge's own overall score, without a regressor."""
 
 
 class RegressionData(NamedTuple):
-    """Pairs of reports as n rows."""
+    """Judged report pairs as n rows."""
 
     features: Array
     """(n, d)"""
     judge_overall: Array
-    """(n,) the judge's own score; NaN where it gives none."""
+    """(n,) the judge's own overall score; NaN if unavailable."""
     target: Array
-    """(n,) what is to be predicted, higher is better."""
+    """(n,) score to predict, higher is better."""
     reference_ids: Array
-    """(n,) int: which reference."""
+    """(n,) int, equal for pairs with the same reference."""
 
 
 class RegressorResult(NamedTuple):
-    """What a regressor is worth on references that it was not fitted to."""
+    """Agreement of a regressor with the target on held-out references."""
 
     name: str
     tau_b: float
-    """The mean over folds; NaN where no fold has one."""
+    """Kendall's τ-b, mean over folds; NaN if undefined in every fold."""
     tau_b_std: float
-    """The standard deviation over folds."""
+    """Standard deviation over folds."""
     params: RegressorParams | None
-    """Those that are best by cross-validation over all references."""
+    """Parameters selected by cross-validation over all references; None without a regressor."""
 
 
 def nested_cross_validation(
@@ -52,66 +56,65 @@ def nested_cross_validation(
     seed: int = 0,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> list[RegressorResult]:
-    """τ-b of the unregressed score and of regressors on held-out references.
+    """Return τ-b of the raw overall score and of regressors on held-out references.
 
-    Each outer fold holds references out; among the others an inner cross-validation chooses a regressor's settings by
-    τ-b, and the regressor is fitted with them to all of these. No reference is ever on both sides.
+    Each outer fold holds out references. An inner cross-validation on the others selects the parameters of a regressor,
+    which is then fitted to all of them. The pairs of a reference are never split.
 
     Args:
-        pairs: All there is.
-        names: Of `REGRESSORS`.
-        folds: Outer folds.
-        inner: Inner folds.
-        seed: Decides folds and draws.
-        told: Called with the name of each regressor when it is done.
+        data: All pairs.
+        regressors: Names of `REGRESSORS`.
+        folds: Number of outer folds.
+        inner_folds: Number of inner folds.
+        seed: Seed of the folds and the fits.
+        on_progress: Called with the name of each finished regressor.
 
     Raises:
         InputError: If there are too few references, the target is constant, or a number is not finite.
         ValueError: If a number of folds is less than 2, or a regressor is unknown.
     """
     if min(folds, inner_folds) < 2:
-        raise ValueError(f"Expected `folds` and `inner` to be >= 2 but got {folds} and {inner_folds}.")
+        raise ValueError(f"Expected `folds` and `inner_folds` to be >= 2 but got {folds} and {inner_folds}.")
     validate_regression_data(data, folds, inner_folds)
-    parts = list(split_by_reference(data.reference_ids, folds, seed))
-    found = [
-        _average_folds(RAW_OVERALL, [_tau_b(data.judge_overall[test], data.target[test]) for _, test in parts], None)
-    ]
+    splits = list(split_by_reference(data.reference_ids, folds, seed))
+    taus = [_tau_b(data.judge_overall[test], data.target[test]) for _, test in splits]
+    results = [_average_folds(RAW_OVERALL, taus, None)]
     for name in regressors:
         taus = []
-        for train, test in parts:
-            known = RegressionData(*(column[train] for column in data))
-            settings = select_params(name, known, inner_folds, seed)
-            fitted = fit_regressor(name, known.features, known.target, settings, seed)
+        for train, test in splits:
+            training = RegressionData(*(column[train] for column in data))
+            params = select_params(name, training, inner_folds, seed)
+            fitted = fit_regressor(name, training.features, training.target, params, seed)
             taus.append(_tau_b(fitted.predict(data.features[test]), data.target[test]))
-        found.append(_average_folds(name, taus, select_params(name, data, folds, seed)))
+        results.append(_average_folds(name, taus, select_params(name, data, folds, seed)))
         on_progress(name)
-    return found
+    return results
 
 
 def fit_best(
     data: RegressionData, results: Sequence[RegressorResult], seed: int = 0
 ) -> tuple[RegressorResult, Regressor]:
-    """The regressor with the highest τ-b on held-out references, fitted to all; of equals the first.
+    """Fit the regressor with the highest τ-b to all pairs; of equal ones, the first.
 
     Raises:
-        InputError: If none has a τ-b.
+        InputError: If no regressor has a τ-b.
     """
-    known = [entry for entry in results if entry.params is not None and not math.isnan(entry.tau_b)]
-    if not known:
+    defined = [entry for entry in results if entry.params is not None and not math.isnan(entry.tau_b)]
+    if not defined:
         raise InputError("Expected targets that differ within held-out references: no regressor has a τ-b.")
-    best = max(known, key=lambda entry: entry.tau_b)
+    best = max(defined, key=lambda entry: entry.tau_b)
     return best, fit_regressor(best.name, data.features, data.target, best.params, seed)
 
 
 def select_params(name: str, data: RegressionData, folds: int, seed: int = 0) -> RegressorParams:
-    """The settings of a regressor with the highest τ-b over held-out references; of equals the first."""
-    options = param_grid(name)
-    parts = list(split_by_reference(data.reference_ids, folds, seed + 1))
-    means = [
-        _average_folds(name, [_held_out_tau(name, data, *part, entry, seed) for part in parts], None)
-        for entry in options
-    ]
-    return options[max(range(len(options)), key=lambda place: np.nan_to_num(means[place].tau_b, nan=-2.0))]
+    """Return the parameters of a regressor with the highest τ-b on held-out references; of equal ones, the first."""
+    splits = list(split_by_reference(data.reference_ids, folds, seed + 1))
+
+    def mean_tau_b(params: RegressorParams) -> float:
+        taus = [_held_out_tau(name, data, train, test, params, seed) for train, test in splits]
+        return float(np.nan_to_num(_average_folds(name, taus, params).tau_b, nan=-2.0))
+
+    return max(param_grid(name), key=mean_tau_b)
 
 
 def _held_out_tau(
@@ -124,38 +127,40 @@ def _held_out_tau(
 
 
 def split_by_reference(reference_ids: Array, folds: int, seed: int = 0) -> Iterator[tuple[Array, Array]]:
-    """Rows to fit to and rows to test on, of each fold; the rows of a reference stay together.
+    """Yield the row indices for training and for testing of each fold; rows of a reference stay together.
 
-    >>> [test.tolist() for _, test in held_out_references(np.array([0, 0, 1, 2]), 3)]
+    >>> [test.tolist() for _, test in split_by_reference(np.array([0, 0, 1, 2]), 3)]
     [[3], [0, 1], [2]]
     """
     order = np.random.default_rng(seed).permutation(np.unique(reference_ids))
-    for part in np.array_split(order, folds):
-        held = np.isin(reference_ids, part)
-        yield np.flatnonzero(~held), np.flatnonzero(held)
+    for fold in np.array_split(order, folds):
+        is_held_out = np.isin(reference_ids, fold)
+        yield np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
 
 def validate_regression_data(data: RegressionData, folds: int, inner_folds: int) -> None:
-    """Refuse what no regressor can be fitted to.
+    """Check that every regressor can be fitted in every fold.
 
     Raises:
-        InputError: Says what was expected.
+        InputError: If not.
     """
-    references = len(np.unique(data.reference_ids))
-    most = max(int(entry.get("n_neighbors", 0)) for kind in REGRESSORS.values() for entry in kind.grid)
-    if references < folds * inner_folds:
+    num_references = len(np.unique(data.reference_ids))
+    max_neighbors = max(int(params.get("n_neighbors", 0)) for spec in REGRESSORS.values() for params in spec.grid)
+    if num_references < folds * inner_folds:
         raise InputError(
-            f"Expected {folds * inner_folds} references at least, for {folds} × {inner_folds} folds, but got {references}."
+            f"Expected at least {folds * inner_folds} references, for {folds} × {inner_folds} folds, "
+            f"but got {num_references}."
         )
-    fewest = min(len(train) for train, _ in split_by_reference(data.reference_ids, folds))
-    if (left := fewest * (inner_folds - 1) // inner_folds) < 2 * most:
+    min_training_rows = min(len(train) for train, _ in split_by_reference(data.reference_ids, folds))
+    if (innermost := min_training_rows * (inner_folds - 1) // inner_folds) < 2 * max_neighbors:
         raise InputError(
-            f"Expected more than {len(data.target)} pairs: {left} of them are left to fit to in the innermost folds, "
-            f"but {2 * most} are needed."
+            f"Expected more than {len(data.target)} pairs: the innermost folds train on {innermost} of them, "
+            f"but {2 * max_neighbors} are needed."
         )
     for name, values in (("features", data.features), ("targets", data.target)):
         if not np.isfinite(values).all():
-            raise InputError(f"Expected finite {name} but row {int(np.argwhere(~np.isfinite(values))[0][0])} has none.")
+            row = int(np.argwhere(~np.isfinite(values))[0][0])
+            raise InputError(f"Expected finite {name} but row {row} has a value that is not.")
     if np.ptp(data.target) == 0:
         raise InputError(f"Expected targets that differ but all {len(data.target)} are {data.target[0]:g}.")
 
@@ -165,7 +170,7 @@ def _tau_b(scores: Array, target: Array) -> float:
 
 
 def _average_folds(name: str, taus: Sequence[float], params: RegressorParams | None) -> RegressorResult:
-    known = [value for value in taus if not math.isnan(value)]
-    if not known:
+    defined = [value for value in taus if not math.isnan(value)]
+    if not defined:
         return RegressorResult(name, math.nan, math.nan, params)
-    return RegressorResult(name, float(np.mean(known)), float(np.std(known)), params)
+    return RegressorResult(name, float(np.mean(defined)), float(np.std(defined)), params)

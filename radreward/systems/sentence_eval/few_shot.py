@@ -1,4 +1,4 @@
-"""Pairs of reports with scores of their sentences, from YAML: templates for a model, or what people judged."""
+"""Few-shot examples of the chat judge: report pairs with judged sentences, read from YAML."""
 
 from __future__ import annotations
 
@@ -8,92 +8,89 @@ from typing import Any, NamedTuple
 import yaml
 
 from radreward.errors import InputError
-
-SCORES = (-1.0, 0.0, 0.5, 1.0)
-"""What a sentence can be given (Zhu et al., 2024, section III.A)."""
+from radreward.systems.sentence_eval.judgement import SCORES
 
 
 class ExampleSentence(NamedTuple):
-    """A sentence, the ids of its counterparts, and its score."""
+    """A sentence with its counterparts and its score."""
 
     text: str
     counterparts: tuple[str, ...]
+    """Ids of sentences of the other report: a, b, ... of the reference, A, B, ... of the candidate."""
     score: float
 
 
 class FewShotExample(NamedTuple):
-    """A pair of reports, judged."""
+    """A judged report pair."""
 
     reference: tuple[ExampleSentence, ...]
     candidate: tuple[ExampleSentence, ...]
     overall: float
     explanation: str
 
-    def texts(self, side: str) -> list[str]:
-        """The sentences of "original" or "predicted"."""
-        return [sentence.text for sentence in getattr(self, side)]
-
 
 def read_examples(path: Path) -> tuple[FewShotExample, ...]:
-    """Examples of a YAML file: a list of `original`, `predicted`, `overall`, `explanation`.
+    """Return the examples of a YAML file: a list of `reference`, `candidate`, `overall` and `explanation`.
 
-    Each side is a list of `text`, `match` (a list of ids of the other side: a, b, ... or A, B, ...) and `score`.
+    Each report is a list of `text`, `counterparts` (a list of ids of the other report's sentences) and `score`.
 
     Raises:
-        InputError: If the file cannot be read, or an example cannot be; it names the example, the side and the field.
+        InputError: If the file cannot be read or an example is invalid; names the example, the sentence and the field.
     """
     try:
-        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+        examples = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        said = getattr(error, "strerror", None) or " ".join(str(error).split())
-        raise InputError(f"{path}: cannot be read as YAML ({said}).") from error
-    if not isinstance(loaded, list):
-        raise InputError(f"{path}: expected a list of examples but got {type(loaded).__name__}.")
-    return tuple(_parse_example(f"{path}: example {number}", entry) for number, entry in enumerate(loaded, 1))
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise InputError(f"{path}: cannot be read as YAML ({reason}).") from error
+    if not isinstance(examples, list):
+        raise InputError(f"{path}: Expected a list of examples but got {type(examples).__name__}.")
+    return tuple(_parse_example(f"{path}: example {number}", entry) for number, entry in enumerate(examples, 1))
 
 
-def _parse_example(where: str, entry: Any) -> FewShotExample:
-    fields = _require_fields(where, entry, {"original", "predicted", "overall", "explanation"})
+def _parse_example(location: str, entry: Any) -> FewShotExample:
+    fields = _require_fields(location, entry, {"reference", "candidate", "overall", "explanation"})
     if not isinstance(fields["explanation"], str):
-        raise InputError(f"{where}: explanation: expected a text but got {fields['explanation']!r}.")
-    overall = _parse_number(f"{where}: overall", fields["overall"])
+        raise InputError(f"{location}: explanation: Expected a text but got {fields['explanation']!r}.")
+    overall = _parse_number(f"{location}: overall", fields["overall"])
     if not 0 <= overall <= 5:
-        raise InputError(f"{where}: overall: expected a number from 0 to 5 but got {overall:g}.")
-    sides = {}
-    for side, other in (("original", "predicted"), ("predicted", "original")):
-        if not isinstance(fields[side], list) or not isinstance(fields[other], list):
-            raise InputError(f"{where}: expected lists of sentences as original and predicted.")
-        sides[side] = tuple(
-            _parse_sentence(f"{where}: {side} {number}", sentence, len(fields[other]), other == "predicted")
-            for number, sentence in enumerate(fields[side], 1)
+        raise InputError(f"{location}: overall: Expected a number from 0 to 5 but got {overall:g}.")
+    if not isinstance(fields["reference"], list) or not isinstance(fields["candidate"], list):
+        raise InputError(f"{location}: Expected lists of sentences as reference and candidate.")
+    reports = {}
+    for report, other, first_id in (("reference", "candidate", "A"), ("candidate", "reference", "a")):
+        ids = [chr(ord(first_id) + index) for index in range(min(len(fields[other]), 26))]
+        reports[report] = tuple(
+            _parse_sentence(f"{location}: {report} {number}", sentence, ids)
+            for number, sentence in enumerate(fields[report], 1)
         )
-    return FewShotExample(sides["original"], sides["predicted"], overall, fields["explanation"])
+    return FewShotExample(reports["reference"], reports["candidate"], overall, fields["explanation"])
 
 
-def _parse_sentence(where: str, entry: Any, others: int, upper: bool) -> ExampleSentence:
-    fields = _require_fields(where, entry, {"text", "match", "score"})
+def _parse_sentence(location: str, entry: Any, ids: list[str]) -> ExampleSentence:
+    fields = _require_fields(location, entry, {"text", "counterparts", "score"})
     if not isinstance(fields["text"], str) or not fields["text"].strip():
-        raise InputError(f"{where}: text: expected a sentence but got {fields['text']!r}.")
-    score = _parse_number(f"{where}: score", fields["score"])
+        raise InputError(f"{location}: text: Expected a sentence but got {fields['text']!r}.")
+    score = _parse_number(f"{location}: score", fields["score"])
     if score not in SCORES:
-        raise InputError(f"{where}: score: expected one of -1, 0, 0.5, 1 but got {score:g}.")
-    ids = [chr(ord("A" if upper else "a") + place) for place in range(min(others, 26))]
-    match = fields["match"]
-    if not isinstance(match, list) or not all(name in ids for name in match):
-        raise InputError(f"{where}: match: expected a list of ids of {', '.join(ids)} but got {match!r}.")
-    if bool(match) != (score != 0):
-        raise InputError(f"{where}: expected a match where the score is not 0, and none where it is.")
-    return ExampleSentence(fields["text"], tuple(match), score)
+        raise InputError(f"{location}: score: Expected one of -1, 0, 0.5, 1 but got {score:g}.")
+    counterparts = fields["counterparts"]
+    if not isinstance(counterparts, list) or not all(name in ids for name in counterparts):
+        raise InputError(
+            f"{location}: counterparts: Expected a list of ids of {', '.join(ids)} but got {counterparts!r}."
+        )
+    if bool(counterparts) != (score != 0):
+        raise InputError(f"{location}: Expected counterparts if the score is not 0, and none if it is 0.")
+    return ExampleSentence(fields["text"], tuple(counterparts), score)
 
 
-def _require_fields(where: str, entry: Any, names: set[str]) -> dict[str, Any]:
+def _require_fields(location: str, entry: Any, names: set[str]) -> dict[str, Any]:
     if not isinstance(entry, dict) or set(entry) != names:
         got = sorted(map(str, entry)) if isinstance(entry, dict) else type(entry).__name__
-        raise InputError(f"{where}: expected the fields {', '.join(sorted(names))} but got {got}.")
+        raise InputError(f"{location}: Expected the fields {', '.join(sorted(names))} but got {got}.")
     return entry
 
 
-def _parse_number(where: str, value: Any) -> float:
+def _parse_number(location: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{where}: expected a number but got {value!r}.")
+        raise InputError(f"{location}: Expected a number but got {value!r}.")
     return float(value)

@@ -1,4 +1,4 @@
-"""How two sentences relate, from the states of their tokens: each sentence is encoded once, however often compared."""
+"""Relation of two sentences by decomposable attention over their token states; each sentence is encoded once."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from radreward.models.sentence_tokenizer import (
     length_batches,
     max_chunk_tokens,
 )
-from radreward.systems.sentence_eval.few_shot import SCORES
+from radreward.systems.sentence_eval.judgement import SCORES
 
 MAX_BATCH_CELLS = 200_000
-"""Cells of a batch of comparisons: tokens of one sentence by tokens of the other, padding included."""
+"""Maximum size of a batch of comparisons: pairs of tokens, padding included."""
 
 
 class TokenStates(NamedTuple):
-    """Tokens of sentences, padded."""
+    """Padded token states of P sentences."""
 
     values: Tensor
-    """(P, L, width) float32."""
+    """(P, L, projection_size) float32."""
     mask: Tensor
-    """(P, L) bool: what is a token."""
+    """(P, L) bool: True for tokens."""
 
 
 class RelationModel(nn.Module):
-    r"""Chances that two sentences say the same, partly the same, the contrary, or nothing of each other.
+    r"""Classifier of the relation of two sentences: contradictory, unrelated, partially equal or equal.
 
-    A token h of one sentence looks for its like in the other, a = Σ softmax(h·k / √d) k, and is compared with what it
-    found, c = gelu(W [h, a, h - a, h ∘ a]); the mean and the maximum of c over the tokens, of both sentences together,
-    decide (decomposable attention, Parikh et al., 2016, over the states of a pretrained encoder). Exchanging the
-    sentences changes nothing.
+    Each token h of a sentence attends to the tokens k of the other, a = Σ softmax(h·k / √d) k, and is compared with the
+    result, c = gelu(W [h, a, h - a, h ∘ a]). The mean and the maximum of c over the tokens of both sentences are
+    classified. This is decomposable attention (Parikh et al., 2016) over the states of a pretrained encoder; it is
+    symmetric in the sentences.
 
     Args:
-        backbone: What reads the sentences, one at a time.
-        width: Numbers of a token's state that is compared.
-        hidden: Numbers of a comparison.
+        backbone: Encoder of single sentences.
+        projection_size: Dimension d of the projected token states.
+        comparison_size: Dimension of c.
 
     Raises:
-        ValueError: If `width` or `hidden` is less than 1.
+        ValueError: If a size is less than 1.
     """
 
     def __init__(self, backbone: Backbone, projection_size: int = 96, comparison_size: int = 128) -> None:
         super().__init__()
-        for field, value in (("width", projection_size), ("hidden", comparison_size)):
+        for field, value in (("projection_size", projection_size), ("comparison_size", comparison_size)):
             if value < 1:
                 raise ValueError(f"Expected `{field}` to be >= 1 but got {value}.")
         self.backbone, self.projection_size, self.comparison_size = backbone, projection_size, comparison_size
@@ -66,44 +66,44 @@ class RelationModel(nn.Module):
         )
 
     def token_states(self, batch: TokenBatch) -> Tensor:
-        """(R, L, width) float32: what is compared of each token."""
+        """Return the projected states of each token, (R, L, projection_size) float32."""
         states: Tensor = self.encoder(**batch._asdict()).last_hidden_state
         projected: Tensor = self.project(states)
         return projected.float()
 
     def forward(self, first: TokenStates, second: TokenStates) -> Tensor:
-        """(P, 4) logits of the scores of P pairs, in the order of `SCORES`."""
-        likeness = first.values @ second.values.transpose(1, 2) / self.projection_size**0.5  # (P, L, M)
-        means, tops = [], []
-        for own, across, weight in ((first, second, likeness), (second, first, likeness.transpose(1, 2))):
-            weight = weight.masked_fill(~across.mask[:, None], -torch.inf).softmax(2)
-            compared = self._compare(own.values, weight @ across.values)  # (P, L, hidden)
-            tokens = own.mask[..., None]
-            means.append((compared * tokens).sum(1) / tokens.sum(1))
-            tops.append(compared.masked_fill(~tokens, -torch.inf).amax(1))
-        logits: Tensor = self.decide(torch.cat([means[0] + means[1], torch.maximum(*tops)], 1))
+        """Return the (P, 4) logits of the scores of P pairs, in the order of `SCORES`."""
+        similarity = first.values @ second.values.transpose(1, 2) / self.projection_size**0.5  # (P, L, M)
+        means, maxima = [], []
+        for own, other, weights in ((first, second, similarity), (second, first, similarity.transpose(1, 2))):
+            weights = weights.masked_fill(~other.mask[:, None], -torch.inf).softmax(2)
+            compared = self._compare(own.values, weights @ other.values)  # (P, L, comparison_size)
+            mask = own.mask[..., None]
+            means.append((compared * mask).sum(1) / mask.sum(1))
+            maxima.append(compared.masked_fill(~mask, -torch.inf).amax(1))
+        logits: Tensor = self.decide(torch.cat([means[0] + means[1], torch.maximum(*maxima)], 1))
         return logits.float()
 
     def _compare(self, states: Tensor, attended: Tensor) -> Tensor:
-        """gelu(W [h, a, h - a, h ∘ a]), (P, L, hidden): W [h, a, h - a] is (W₁ + W₃) h + (W₂ - W₃) a."""
+        """Return gelu(W [h, a, h - a, h ∘ a]), with W [h, a, h - a] computed as (W₁ + W₃) h + (W₂ - W₃) a."""
         linear: Any = self.compare[0]
-        first, second, third, fourth = linear.weight.split(self.projection_size, 1)
-        summed = states @ (first + third).T + attended @ (second - third).T + (states * attended) @ fourth.T
-        return F.gelu(summed + linear.bias)
+        w1, w2, w3, w4 = linear.weight.split(self.projection_size, 1)
+        total = states @ (w1 + w3).T + attended @ (w2 - w3).T + (states * attended) @ w4.T
+        return F.gelu(total + linear.bias)
 
-    def trainable_keys(self) -> set[str]:
-        """The entries of the state dict that training changes."""
+    def trainable_names(self) -> set[str]:
+        """Return the names of the weights that training changes."""
         return {name for name, parameter in self.named_parameters() if parameter.requires_grad}
 
 
 class RelationPredictor:
-    """Chances of the relations of sentences, by a model and its tokenizer.
+    """Relation model with the tokenizer of its backbone.
 
-    A sentence of more tokens than the model has positions is read in parts, and compared as a whole.
+    A sentence with more tokens than the encoder has positions is encoded in chunks, and compared as one.
 
     Args:
-        model: What compares.
-        tokenizer: That of its backbone.
+        model: The classifier.
+        tokenizer: Tokenizer of its backbone.
     """
 
     def __init__(self, model: RelationModel, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -111,35 +111,34 @@ class RelationPredictor:
         self.sentence_tokenizer = SentenceTokenizer(tokenizer, max_chunk_tokens(model.config))
 
     def encode(self, sentences: Sequence[str]) -> list[Tensor]:
-        """(L, width) states of each sentence.
+        """Return the (L, projection_size) token states of each sentence.
 
         Raises:
-            ValueError: If a sentence has no token.
+            ValueError: If a sentence is empty.
         """
-        pieces = [self.sentence_tokenizer.chunks(row, text) for row, text in enumerate(sentences)]
-        if not all(pieces):
-            raise ValueError(f"Expected sentences that are not empty but got {sentences[pieces.index([])]!r}.")
-        places = {(piece.sentence_index, piece.start): place for own in pieces for place, piece in enumerate(own)}
-        found: list[list[Tensor]] = [[torch.empty(0)] * len(own) for own in pieces]
-        for batch in length_batches([piece for own in pieces for piece in own]):
-            for piece, states in zip(batch, self._chunk_states(batch), strict=True):
-                found[piece.sentence_index][places[piece.sentence_index, piece.start]] = states[: len(piece.input_ids)]
-        return [own[0] if len(own) == 1 else torch.cat(own) for own in found]
+        chunks = [self.sentence_tokenizer.chunks(index, text) for index, text in enumerate(sentences)]
+        if not all(chunks):
+            raise ValueError(f"Expected sentences that are not empty but got {sentences[chunks.index([])]!r}.")
+        states: dict[tuple[int, int], Tensor] = {}
+        for batch in length_batches([chunk for own in chunks for chunk in own]):
+            for chunk, rows in zip(batch, self._chunk_states(batch), strict=True):
+                states[chunk.sentence_index, chunk.start] = rows[: len(chunk.input_ids)]
+        parts = ([states[chunk.sentence_index, chunk.start] for chunk in own] for own in chunks)
+        return [own[0] if len(own) == 1 else torch.cat(own) for own in parts]
 
     def _chunk_states(self, chunks: list[TokenizedChunk]) -> Tensor:
         device = next(self.model.parameters()).device
-        return self.model.token_states(
-            TokenBatch(*(part.to(device) for part in self.sentence_tokenizer.collate(chunks)))
-        )
+        batch = self.sentence_tokenizer.collate(chunks)
+        return self.model.token_states(TokenBatch(*(tensor.to(device) for tensor in batch)))
 
     def logits(self, states: Sequence[Tensor], pairs: Sequence[tuple[int, int]]) -> Tensor:
-        """(P, 4) logits of the scores of pairs of encoded sentences, in the order of `SCORES`."""
+        """Return the (P, 4) logits of pairs of encoded sentences, in the order of `SCORES`."""
         lengths = [len(entry) for entry in states]
-        found = torch.empty(len(pairs), len(SCORES))
-        for rows in _pair_batches([(lengths[one], lengths[other]) for one, other in pairs]):
+        logits = torch.empty(len(pairs), len(SCORES))
+        for rows in _pair_batches([(lengths[first], lengths[second]) for first, second in pairs]):
             sides = (_pad_states([states[pairs[row][side]] for row in rows]) for side in (0, 1))
-            found[rows] = self.model(*sides).cpu()
-        return found
+            logits[rows] = self.model(*sides).cpu()
+        return logits
 
 
 def _pad_states(states: Sequence[Tensor]) -> TokenStates:
@@ -149,15 +148,15 @@ def _pad_states(states: Sequence[Tensor]) -> TokenStates:
 
 
 def _pair_batches(lengths: Sequence[tuple[int, int]], max_cells: int = MAX_BATCH_CELLS) -> Iterator[list[int]]:
-    """Places of pairs in batches of like lengths, each of so many cells at most, or of one pair."""
+    """Yield the indices of pairs in batches of similar lengths, each of at most `max_cells` cells or of one pair."""
     batch: list[int] = []
-    widest = (0, 0)
-    for place in sorted(range(len(lengths)), key=lambda place: (max(lengths[place]), sum(lengths[place]))):
-        wider = max(widest[0], lengths[place][0]), max(widest[1], lengths[place][1])
-        if batch and wider[0] * wider[1] * (len(batch) + 1) > max_cells:
+    size = (0, 0)
+    for index in sorted(range(len(lengths)), key=lambda index: (max(lengths[index]), sum(lengths[index]))):
+        enlarged = max(size[0], lengths[index][0]), max(size[1], lengths[index][1])
+        if batch and enlarged[0] * enlarged[1] * (len(batch) + 1) > max_cells:
             yield batch
-            batch, wider = [], lengths[place]
-        batch.append(place)
-        widest = wider
+            batch, enlarged = [], lengths[index]
+        batch.append(index)
+        size = enlarged
     if batch:
         yield batch

@@ -1,8 +1,9 @@
-"""A judge of sentences without a chat model, as a LightningModule: how two sentences relate, on any encoder."""
+"""Training of the relation judge as a LightningModule."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import torch
 from lightning.pytorch import Trainer
@@ -14,25 +15,27 @@ from radreward.data.relation_datamodule import RelationDataModule
 from radreward.data.relation_io import SentenceRelations
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
+from radreward.io.artifacts import write_json
 from radreward.metrics import cohen_kappa, confusion_matrix
 from radreward.models import Backbone
-from radreward.modules.base import AdamWConfig, BaseModule, MetricTable
-from radreward.modules.export import best_checkpoint
-from radreward.modules.run_folder import RunFolder, write_json
+from radreward.modules.base import BaseModule, MetricTable
+from radreward.modules.optimizer import AdamWConfig
+from radreward.modules.run_folder import RunFolder
 from radreward.systems.sentence_eval.artifact import make_relation_artifact, save_relation_artifact
-from radreward.systems.sentence_eval.few_shot import SCORES
+from radreward.systems.sentence_eval.judgement import SCORES
 from radreward.systems.sentence_eval.model import RelationModel, RelationPredictor
 
-RELATION_NAMES = {1.0: "same", 0.5: "partly", -1.0: "contrary", 0.0: "unrelated"}
+RELATION_NAMES = {1.0: "equal", 0.5: "partial", -1.0: "contradiction", 0.0: "unrelated"}
+"""Names of the scores as relations of two sentences (Zhu et al., 2024, section III.A)."""
 
 
 class RelationModule(BaseModule):
-    """Trains a model of the relations of sentences by cross-entropy (the scores of Zhu et al., 2024, section III.A).
+    """Trains a relation model by cross-entropy.
 
     Args:
-        backbone: What reads the sentences.
-        width: Numbers of a token's state that is compared.
-        compared: Numbers of a comparison.
+        backbone: Encoder of single sentences.
+        projection_size: Dimension of the projected token states.
+        comparison_size: Dimension of a token's comparison.
         optimizer: Learning rates and schedule.
     """
 
@@ -48,14 +51,14 @@ class RelationModule(BaseModule):
         optimizer: AdamWConfig | None = None,
     ) -> None:
         super().__init__(optimizer)
-        backbone = backbone or Backbone()
-        self.model = RelationModel(backbone, projection_size, comparison_size)
-        self.predictor = RelationPredictor(self.model, load_tokenizer(backbone.name))
+        self.backbone = backbone or Backbone()
+        self.model = RelationModel(self.backbone, projection_size, comparison_size)
+        self.predictor = RelationPredictor(self.model, load_tokenizer(self.backbone.name))
         self.confusion = torch.zeros(len(SCORES), len(SCORES), dtype=torch.int64)
-        self.metrics: dict[str, dict[str, float | None]] = {}
+        self.metrics: MetricTable = {}
 
     def validate_setup(self, data: BaseDataModule) -> None:
-        """Whether the data are related sentences.
+        """Check that the data are sentence relations.
 
         Raises:
             InputError: If not.
@@ -64,34 +67,34 @@ class RelationModule(BaseModule):
             raise InputError(f"data: Expected RelationDataModule for relations but got {type(data).__name__}.")
 
     def new_modules(self) -> list[nn.Module]:
-        """All but the encoder."""
-        return [part for name, part in self.model.named_children() if name != "encoder"]
+        """Return everything but the encoder."""
+        return [module for name, module in self.model.named_children() if name != "encoder"]
 
     def training_step(self, batch: list[SentenceRelations], batch_idx: int) -> Tensor | None:
-        """The mean loss of the pairs of a batch; none where it has no pairs.
+        """Return the mean loss over the pairs of a batch, None without pairs.
 
         Raises:
-            FloatingPointError: If it is not finite.
+            FloatingPointError: If the loss is not finite.
         """
-        logits, wanted = self._pair_logits(batch)
-        if not len(wanted):
+        logits, targets = self._pair_logits(batch)
+        if not len(targets):
             return None
-        loss = F.cross_entropy(logits, wanted)
+        loss = F.cross_entropy(logits, targets)
         if not torch.isfinite(loss):
             raise FloatingPointError(
-                f"The loss is {loss.item()} in step {self.global_step}: {batch[0].sentences[0]!r}."
+                f"The loss is {loss.item()} in step {self.global_step}, first sentence {batch[0].sentences[0]!r}."
             )
-        self.log("train/loss", loss, prog_bar=True, batch_size=len(wanted))
+        self.log("train/loss", loss, prog_bar=True, batch_size=len(targets))
         return loss
 
     def validation_step(self, batch: list[SentenceRelations], batch_idx: int) -> None:
-        """Count predicted against known relations."""
-        logits, wanted = self._pair_logits(batch)
-        order = torch.tensor(SCORES)
-        self.confusion += confusion_matrix(order[logits.argmax(1).cpu()], order[wanted.cpu()], SCORES)
+        """Count target and predicted relations."""
+        logits, targets = self._pair_logits(batch)
+        scores = torch.tensor(SCORES)
+        self.confusion += confusion_matrix(scores[logits.argmax(1).cpu()], scores[targets.cpu()], SCORES)
 
     def on_validation_epoch_end(self) -> None:
-        """Log κ and accuracy."""
+        """Log Cohen's κ and the accuracy."""
         self.metrics = relation_metrics(self.confusion)
         self.confusion.zero_()
         total = {name: value for name, value in self.metrics["total"].items() if value is not None}
@@ -99,69 +102,49 @@ class RelationModule(BaseModule):
         self.log("val_kappa", total.get("kappa", 0.0), prog_bar=True, logger=False, sync_dist=False)
 
     def predict_step(self, batch: list[SentenceRelations], batch_idx: int) -> tuple[Tensor, Tensor]:
-        """Logits of the pairs, and the places of their known scores in `SCORES`."""
+        """Return the logits of the pairs, and the indices of their target scores in `SCORES`."""
         return self._pair_logits(batch)
 
-    def export(self, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
-        """Save the best model, and its figures on the validation part.
-
-        Trained weights are saved as float16; they are rounded first, so that what is measured is what is saved.
-        """
-        best = best_checkpoint(trainer)
-        if best is not None:
-            self.load_state_dict(self.read_checkpoint(best)["state_dict"])
-        half = self.model.backbone.lora is not None
-        if half:
-            self._round_to_float16()
+    def measure(self, trainer: Trainer, data: BaseDataModule) -> MetricTable:
+        """Return the metrics on the validation split."""
         trainer.validate(self, data.val_dataloader(), verbose=False)
-        training = {
-            "steps": trainer.global_step,
-            "weights": "last" if best is None else "best",
-            "data": data.file_fingerprints(),
-        }
-        if trainer.is_global_zero:
-            save_relation_artifact(make_relation_artifact(self.predictor, training, half), run.model)
-            write_json(run.metrics, {"relations": self.metrics, **training})
         return self.metrics
 
-    @torch.no_grad()
-    def _round_to_float16(self) -> None:
-        for parameter in self.model.parameters():
-            if parameter.requires_grad:
-                parameter.copy_(parameter.half())
+    def save_results(
+        self, run: RunFolder, data: BaseDataModule, training_info: Mapping[str, Any], as_float16: bool
+    ) -> None:
+        """Write the judge and its metrics."""
+        save_relation_artifact(make_relation_artifact(self.predictor, training_info, as_float16), run.model)
+        write_json(run.metrics, {"relations": self.metrics, **training_info})
 
     def _pair_logits(self, batch: list[SentenceRelations]) -> tuple[Tensor, Tensor]:
-        """(P, 4) logits and (P,) int64 known relations of the pairs of a batch."""
-        distinct = {text: row for row, text in enumerate(dict.fromkeys(text for texts, _ in batch for text in texts))}
-        known = [(distinct[texts[i]], distinct[texts[j]], score) for texts, pairs in batch for i, j, score in pairs]
-        logits = self.predictor.logits(self.predictor.encode(list(distinct)), [(i, j) for i, j, _ in known])
-        return logits, torch.tensor([SCORES.index(score) for *_, score in known], dtype=torch.int64)
+        """Return the (P, 4) logits and the (P,) int64 target indices of all pairs of a batch."""
+        index = {text: row for row, text in enumerate(dict.fromkeys(text for texts, _ in batch for text in texts))}
+        pairs = [(index[texts[i]], index[texts[j]]) for texts, pairs in batch for i, j, _ in pairs]
+        targets = [SCORES.index(score) for _, pairs in batch for *_, score in pairs]
+        logits = self.predictor.logits(self.predictor.encode(list(index)), pairs)
+        return logits, torch.tensor(targets, dtype=torch.int64)
 
 
 def relation_metrics(confusion: Tensor) -> dict[str, dict[str, float | None]]:
-    """Precision and recall of each relation, and in the last row κ and accuracy of all; None where not defined.
+    """Return precision and recall of each relation, and Cohen's κ and accuracy in the row "total"; None if undefined.
 
     Args:
-        counts: (4, 4) known (rows) by predicted relations, in the order of `SCORES`.
+        confusion: (4, 4) counts of target (rows) by predicted relations, in the order of `SCORES`.
     """
     table = confusion.double()
     rows: dict[str, dict[str, float | None]] = {}
     for score, name in RELATION_NAMES.items():
-        place = SCORES.index(score)
+        index = SCORES.index(score)
         rows[name] = {
-            "precision": _metric_value(table[place, place] / table[:, place].sum()),
-            "recall": _metric_value(table[place, place] / table[place].sum()),
+            "precision": _metric_value(table[index, index] / table[:, index].sum()),
+            "recall": _metric_value(table[index, index] / table[index].sum()),
             "kappa": None,
             "accuracy": None,
         }
-    accuracy = table.diagonal().sum() / table.sum()
-    total = {
-        "precision": None,
-        "recall": None,
-        "kappa": _metric_value(cohen_kappa(confusion)),
-        "accuracy": _metric_value(accuracy),
-    }
-    return rows | {"total": total}
+    kappa = _metric_value(cohen_kappa(confusion))
+    accuracy = _metric_value(table.diagonal().sum() / table.sum())
+    return rows | {"total": {"precision": None, "recall": None, "kappa": kappa, "accuracy": accuracy}}
 
 
 def _metric_value(value: Tensor) -> float | None:

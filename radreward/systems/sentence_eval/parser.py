@@ -1,4 +1,4 @@
-"""Sentence scores read from a model's answer: what is not as it was asked for is counted, never guessed."""
+"""Parser of the chat judge's answers; deviations from the requested format are counted, never guessed."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from radreward.systems.sentence_eval.few_shot import SCORES
-from radreward.types import SentenceJudgement, SentenceScore
+from radreward.systems.sentence_eval.judgement import SCORES, SentenceJudgement, SentenceScore
 
 FORMAT_ERRORS = {
-    "prose": "lines that are no part of the table",
-    "broken row": "a row without an id, a sentence and a score; left out",
-    "unknown id": "a row for a sentence that was not sent; left out",
-    "repeated id": "a second row for a sentence; left out",
-    "other sentence": "a row whose text is that of another sentence; left out",
-    "no number": "a row whose score is no number; left out",
-    "outside the set": "a row whose score is not -1, 0, 0.5 or 1; left out",
-    "unknown match": "a counterpart that was not sent; left out, the row stays",
-    "match without score": "a counterpart with the score 0, or a score without a counterpart; the row stays",
+    "prose": "lines outside the table",
+    "broken row": "a row without an id, a sentence and a score; ignored",
+    "unknown id": "a row about a sentence that was not sent; ignored",
+    "repeated id": "a second row about a sentence; ignored",
+    "wrong sentence": "a row with the text of another sentence; ignored",
+    "not a number": "a row whose score is not a number; ignored",
+    "invalid score": "a row whose score is not -1, 0, 0.5 or 1; ignored",
+    "unknown match": "a counterpart that was not sent; ignored, the row counts",
+    "match without score": "a counterpart with the score 0, or another score without a counterpart; the row counts",
     "missing row": "a sentence without a score",
     "no overall": "no overall score",
-    "overall outside": "an overall score that is not from 0 to 5; left out",
+    "overall out of range": "an overall score outside 0 to 5; ignored",
 }
-"""What can be wrong with an answer."""
+"""Deviations of an answer from the requested format."""
 
 _NORMALIZED_PUNCTUATION = str.maketrans(
     {**dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb", '"'), **dict.fromkeys("\u2212\u2012\u2013", "-")}
@@ -44,7 +43,7 @@ _ROW_START = re.compile(
     )""",
     re.I | re.M | re.X,
 )
-"""Where a row begins: a sentence's, the overall score, a row of dashes with that score, or the explanation."""
+"""Start of a row: of a sentence, the overall score, a row of dashes with the overall score, or the explanation."""
 _QUOTED = r'"((?:[^"]|""){0,20000}+)"'
 _CELL = re.compile(rf"[^\S\n]*+(?:{_QUOTED}[^\S\n]*+(?=[,\n]|\Z)|([^,\n]*+))(,|\n|\Z)")
 _ID_SEPARATORS = re.compile(r"(?:\band\b|[\s,;&/+\[\]()])+")
@@ -53,37 +52,39 @@ _HEADER = re.compile(r"\W*(?:(?:case\W+)?type\W+id\b|$)", re.I)
 
 
 def parse_sentence_answer(answer: str, reference: Mapping[str, str], candidate: Mapping[str, str]) -> SentenceJudgement:
-    r"""The judgement in an answer, whatever stands around it.
+    r"""Return the judgement in an answer; never raises, and takes time linear in the answer's length.
 
-    Rows are found by their type, so that prose and code fences around them, or an open quote, spoil no other row. Ids
-    say which sentence is meant, small letters for the original and capitals for the predicted report, whatever the
-    type says (the paper's own template calls both "Original"). Cells may be quoted or not: an id has no comma, so that
-    a sentence with commas is told from the ids after it. Markdown tables are read too. A row that does not fit is left
-    out and counted in `problems`; a sentence without a row has None. The time is linear in the length of the answer.
+    A row starts at its type, so prose, code fences and open quotes spoil no other row. The id identifies the sentence,
+    lowercase for the reference and uppercase for the candidate, whatever the type (the paper's template calls both
+    "Original"). Cells may be unquoted: ids have no comma, which separates a sentence with commas from the ids after it.
+    Markdown tables are parsed too. An invalid row is ignored and counted in `format_errors`; a sentence without a row
+    has the score None.
 
     Args:
-        answer: What the model said.
-        original: The sentences of the original report that were sent, by id, in order.
-        predicted: Those of the predicted report.
+        answer: The complete answer.
+        reference: Sentences of the reference as sent, by id, in order.
+        candidate: Sentences of the candidate.
 
     >>> answer = 'Sure:\n```csv\nOriginal,a,No edema, no effusion.,"A,B",1,\nOriginal,A,"No edema.",a,0.5\n'
     >>> answer += 'Original,B,"No effusion.",a,half\n```\nOverall score: 4/5'
-    >>> found = read_answer(answer, {"a": "No edema, no effusion."}, {"A": "No edema.", "B": "No effusion."})
-    >>> [entry[:2] for entry in found.original], found.predicted[0][:2], found.predicted[1], found.overall
-    ([(1.0, (0, 1))], (0.5, (0,)), None, 4.0)
-    >>> found.problems, found.status
-    ({'prose': 1, 'no number': 1, 'missing row': 1}, 'partial: 1 of 3 sentences without a score')
+    >>> judgement = parse_sentence_answer(
+    ...     answer, {"a": "No edema, no effusion."}, {"A": "No edema.", "B": "No effusion."}
+    ... )
+    >>> judgement.reference_scores[0][:2], judgement.candidate_scores[0][:2], judgement.candidate_scores[1]
+    ((1.0, (0, 1)), (0.5, (0,)), None)
+    >>> judgement.overall, judgement.format_errors, judgement.status
+    (4.0, {'prose': 1, 'not a number': 1, 'missing row': 1}, 'partial: 1 of 3 sentences without a score')
     """
     return _AnswerParser(reference, candidate).parse(answer)
 
 
 class _Cell(NamedTuple):
     text: str
-    quoted: bool
+    is_quoted: bool
 
 
 class _AnswerParser:
-    """One answer being read."""
+    """State of the parser of one answer."""
 
     def __init__(self, reference: Mapping[str, str], candidate: Mapping[str, str]) -> None:
         self.sides = (reference, candidate)
@@ -110,35 +111,34 @@ class _AnswerParser:
 
     def _parse_overall(self, value: float, rest: str) -> None:
         if not 0 <= value <= 5:
-            self.format_errors["overall outside"] += 1
+            self.format_errors["overall out of range"] += 1
         elif self.overall is None:
             self.overall = value
-        if rest.startswith((",", "|")):  # the explanation may stand in the same row
+        if rest.startswith((",", "|")):  # the explanation in the same row
             self.explanation = self.explanation or _unquote(rest[1:])
         else:
             self._count_prose(rest)
 
     def _parse_rows(self, chunk: str) -> None:
-        """The rows at the beginning of a chunk: one, or several on a line; what follows them is prose."""
+        """Parse the rows in the first record of a chunk, and count the rest as prose."""
         line, _, rest = chunk.partition("\n")
         if line.lstrip().startswith("|"):
-            cells = [_Cell(cell.strip().strip("*"), quoted=False) for cell in line.strip().strip("|").split("|")]
+            cells = [_Cell(cell.strip().strip("*"), is_quoted=False) for cell in line.strip().strip("|").split("|")]
         else:
             cells, rest = _split_cells(chunk)
         self._count_prose(rest)
-        for place, row in enumerate(_split_rows(cells)):
-            problem = self._parse_row([cell.text for cell in row], require_exact=place > 0)
-            if problem:
-                self.format_errors[problem] += 1
+        for index, row in enumerate(_split_rows(cells)):
+            if format_error := self._parse_row([cell.text for cell in row], require_exact=index > 0):
+                self.format_errors[format_error] += 1
 
     def _parse_row(self, values: list[str], require_exact: bool) -> str | None:
-        """Take the cells of a row; returns the problem that keeps it out.
+        """Store the score of a row, or return the format error that invalidates it.
 
-        A row within a line has to give its sentence exactly: an unquoted sentence could hold what looks like a row.
+        A second row in one line must repeat its sentence exactly: an unquoted sentence may contain text like a row.
         """
         while values and not values[-1]:
             values.pop()
-        if values and values[0].isdecimal():  # the number of the case
+        if values and values[0].isdecimal():  # number of the case
             values.pop(0)
         if len(values) < 4:
             return "broken row"
@@ -146,28 +146,29 @@ class _AnswerParser:
         name = name.strip(" .()[]:*")
         if name not in self.sentences:
             return "unknown id"
-        # A sentence without quotes may have commas; ids after it may have them too. A lone cell may be either.
-        first = len(middle)
-        while first > (len(middle) > 1) and _looks_like_ids(middle[first - 1]):
-            first -= 1
-        said = _normalize(",".join(middle[:first]))
-        if said != self.sentences[name] and (require_exact or (said and said in self.normalized_sentences)):
-            return "other sentence"
+        # A sentence without quotes may contain commas, and so may the ids after it. A single cell may be either.
+        first_id = len(middle)
+        while first_id > (len(middle) > 1) and _looks_like_ids(middle[first_id - 1]):
+            first_id -= 1
+        text = _normalize(",".join(middle[:first_id]))
+        if text != self.sentences[name] and (require_exact or (text and text in self.normalized_sentences)):
+            return "wrong sentence"
         if not re.fullmatch(_NUMBER, score.strip("*")):
-            return "no number"
+            return "not a number"
         number = float(score.strip("*"))
         if number not in SCORES:
-            return "outside the set"
+            return "invalid score"
         if name in self.scores:
             return "repeated id"
-        self.scores[name] = SentenceScore(number, self._parse_counterparts(name, number, " ".join(middle[first:])))
+        counterparts = self._parse_counterparts(name, number, " ".join(middle[first_id:]))
+        self.scores[name] = SentenceScore(number, counterparts)
         return None
 
     def _parse_counterparts(self, sentence_id: str, score: float, cell: str) -> tuple[int, ...]:
-        others = list(self.sides[sentence_id in self.sides[0]])  # those of the other report
+        other_ids = list(self.sides[sentence_id in self.sides[0]])
         names = [token for token in _ID_SEPARATORS.split(cell) if token.lower() not in _NO_COUNTERPART]
-        self.format_errors["unknown match"] += sum(token not in others for token in names)
-        matches = tuple(sorted({others.index(token) for token in names if token in others}))
+        self.format_errors["unknown match"] += sum(name not in other_ids for name in names)
+        matches = tuple(sorted({other_ids.index(name) for name in names if name in other_ids}))
         self.format_errors["match without score"] += bool(matches) != (score != 0)
         return matches
 
@@ -175,42 +176,36 @@ class _AnswerParser:
         self.format_errors["prose"] += sum(not _HEADER.match(line) for line in text.split("\n") if line.strip())
 
     def _to_judgement(self) -> SentenceJudgement:
-        original, predicted = (tuple(self.scores.get(name) for name in side) for side in self.sides)
-        missing = len(self.sentences) - len(self.scores)
-        self.format_errors["missing row"] += missing
+        reference, candidate = (tuple(self.scores.get(name) for name in side) for side in self.sides)
+        num_missing = len(self.sentences) - len(self.scores)
+        self.format_errors["missing row"] += num_missing
         self.format_errors["no overall"] += self.overall is None
-        lacks = [f"{missing} of {len(self.sentences)} sentences without a score"] if missing else []
-        lacks += ["no overall score"] if self.overall is None else []
-        status = f"partial: {', '.join(lacks)}" if lacks else "ok"
+        missing = [f"{num_missing} of {len(self.sentences)} sentences without a score"] if num_missing else []
+        missing += ["no overall score"] if self.overall is None else []
+        status = f"partial: {', '.join(missing)}" if missing else "ok"
         if not self.scores and self.overall is None:
-            status = "no judgement: nothing in the answer could be read"
-        return SentenceJudgement(
-            original,
-            predicted,
-            self.overall,
-            self.explanation,
-            {name: count for name, count in self.format_errors.items() if count},
-            status,
-        )
+            status = "no judgement: the answer cannot be parsed"
+        format_errors = {name: count for name, count in self.format_errors.items() if count}
+        return SentenceJudgement(reference, candidate, self.overall, self.explanation, format_errors, status)
 
 
 def _split_cells(chunk: str) -> tuple[list[_Cell], str]:
-    """The cells of the first record of a text, and what follows it."""
+    """Return the cells of the first record of a text, and the rest of the text."""
     cells = []
-    for found in _CELL.finditer(chunk):  # one after the other: a cell may be anything
-        quoted, plain, end = found.groups()
+    for match in _CELL.finditer(chunk):  # matches are adjacent, since a cell may be any text
+        quoted, plain, end = match.groups()
         text = plain.strip().strip("\"'*").strip() if quoted is None else " ".join(quoted.replace('""', '"').split())
         cells.append(_Cell(text, quoted is not None))
         if end != ",":
-            return cells, chunk[found.end() :]
+            return cells, chunk[match.end() :]
     return cells, ""
 
 
 def _split_rows(cells: Sequence[_Cell]) -> Iterator[list[_Cell]]:
-    """The rows on one line: another begins where a type stands unquoted after a whole row."""
+    """Yield the rows in one line; a new row starts at an unquoted type after a complete row."""
     row: list[_Cell] = []
     for cell in cells:
-        if len(row) >= 4 and not cell.quoted and re.fullmatch(_ROW_TYPE, cell.text, re.I):
+        if len(row) >= 4 and not cell.is_quoted and re.fullmatch(_ROW_TYPE, cell.text, re.I):
             yield row
             row = []
         row.append(cell)

@@ -1,4 +1,4 @@
-"""Reports corrected by what a judge of sentences says of them."""
+"""Refinement of reports by the judgement of their sentences (Zhu et al., 2024, section III.C)."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from radreward.llm import ChatModel
-from radreward.systems.sentence_eval.judges.base import round_to_score
+from radreward.llm.messages import ChatRequest
+from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore, round_to_score
 from radreward.systems.sentence_eval.refinement_prompt import parse_refined_report, refinement_messages
-from radreward.types import ChatRequest, SentenceJudgement, SentenceScore
 
 
 class Correction(NamedTuple):
-    """What is to be changed in a candidate."""
+    """Correction of a candidate."""
 
     action: Literal["drop", "add"]
     sentence: str
     judged_score: float
-    """By which it is judged: -1 for a contradiction, 0 for what has no counterpart."""
+    """Score of the sentence: -1 for a contradiction, 0 for no counterpart."""
 
 
 class RefinedReport(NamedTuple):
-    """A corrected report."""
+    """Refined candidate."""
 
     text: str
-    """Empty where there is none."""
+    """Empty if there is no refined report."""
     corrections: tuple[Correction, ...]
-    """What was changed, where rules did it."""
+    """Corrections of a `RuleRefiner`."""
     status: str
-    """"ok", "unchanged" where there was nothing to correct, or why there is no report."""
+    """"ok", "unchanged" without corrections, or the reason why there is no refined report."""
 
 
 class ReportRefiner(ABC):
-    """Corrects candidates; one abstract method."""
+    """Corrects candidates by their judgements."""
 
     @abstractmethod
     def refine(
@@ -42,27 +42,26 @@ class ReportRefiner(ABC):
         candidates: Sequence[Sequence[str]],
         judgements: Sequence[SentenceJudgement],
     ) -> list[RefinedReport]:
-        """Corrected reports in the order and length of the input, all given as sentences.
+        """Return the refined candidates in the order of the input; reports are given as sentences.
 
-        Called with judgements that have a score at least, or an explanation.
+        Every judgement has at least one sentence score, or an explanation.
         """
 
 
 class RuleRefiner(ReportRefiner):
-    """Applies the corrections that a judge's scores list, without a language model.
+    """Refiner that applies the sentence scores, without a language model.
 
-    A sentence of the candidate that is judged a contradiction or without a counterpart is dropped; one of the reference
-    that is contradicted or left out is added, behind the sentences that meet what stands before it in the reference.
-    What is met, wholly or in part, stays, and so does what has no score. Scores between the categories, which are
-    averages of repetitions, count as the nearest.
+    A candidate's sentence with the score -1 or 0 is dropped. A reference's sentence with such a score is added after
+    the counterparts of the sentences before it. Sentences with another score, or without one, stay. Means of
+    repetitions are rounded to the closest score.
 
-    The corrections are quoted from the reference, so this measures the judge: where its scores are right, every other
-    metric must rise.
+    Since the added sentences are quoted from the reference, this measures the judge: if its scores are right, every
+    other metric rises.
 
-    >>> dropped, added, met = SentenceScore(-1.0, (0,)), SentenceScore(-1.0, (0,)), SentenceScore(1.0, (1,))
-    >>> judgement = SentenceJudgement((added, met), (dropped, met), 2.0, "", {}, "ok")
-    >>> [revision] = RuleReviser().revise([["No edema.", "Clear."]], [["Edema.", "Clear."]], [judgement])
-    >>> revision.text, [correction.action for correction in revision.corrections]
+    >>> dropped, added, equal = SentenceScore(-1.0, (0,)), SentenceScore(-1.0, (0,)), SentenceScore(1.0, (1,))
+    >>> judgement = SentenceJudgement((added, equal), (dropped, equal), 2.0, "", {}, "ok")
+    >>> [refined] = RuleRefiner().refine([["No edema.", "Clear."]], [["Edema.", "Clear."]], [judgement])
+    >>> refined.text, [correction.action for correction in refined.corrections]
     ('No edema. Clear.', ['drop', 'add'])
     """
 
@@ -72,28 +71,30 @@ class RuleRefiner(ReportRefiner):
         candidates: Sequence[Sequence[str]],
         judgements: Sequence[SentenceJudgement],
     ) -> list[RefinedReport]:
-        """See `ReportRefiner.revise`."""
+        """Return the corrected candidates, see `ReportRefiner.refine`."""
         return [_apply_corrections(*entry) for entry in zip(references, candidates, judgements, strict=True)]
 
 
 def _apply_corrections(
     reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement
 ) -> RefinedReport:
-    wrong = [place for place, score in enumerate(judgement.candidate_scores) if _is_wrong(score)]
-    placed = {(place, -1): text for place, text in enumerate(candidate) if place not in wrong}
+    wrong = [index for index, score in enumerate(judgement.candidate_scores) if _is_wrong(score)]
+    # Position of a sentence: index in the candidate, then index in the reference for sentences added after it.
+    positions = {(index, -1): text for index, text in enumerate(candidate) if index not in wrong}
     corrections = [
-        Correction("drop", candidate[place], _rounded_score(judgement.candidate_scores[place])) for place in wrong
+        Correction("drop", candidate[index], _rounded_score(judgement.candidate_scores[index])) for index in wrong
     ]
-    behind = -1
-    for place, (text, score) in enumerate(zip(reference, judgement.reference_scores, strict=True)):
+    insert_after = -1
+    for index, (text, score) in enumerate(zip(reference, judgement.reference_scores, strict=True)):
         if _is_wrong(score):
-            placed[behind, place] = text
+            positions[insert_after, index] = text
             corrections.append(Correction("add", text, _rounded_score(score)))
         elif score is not None:
-            behind = max((match for match in score.matches if match not in wrong), default=behind)
-    text = " ".join(_with_full_stop(placed[key]) for key in sorted(placed)) if corrections else " ".join(candidate)
-    status = "ok" if corrections else "unchanged"
-    return RefinedReport(text, tuple(corrections), status if text.strip() else "not revised: nothing would be left")
+            insert_after = max((match for match in score.matches if match not in wrong), default=insert_after)
+    if not corrections:
+        return RefinedReport(" ".join(candidate), (), "unchanged")
+    text = " ".join(_with_full_stop(positions[key]) for key in sorted(positions))
+    return RefinedReport(text, tuple(corrections), "ok" if text.strip() else "not refined: no sentence would be left")
 
 
 def _rounded_score(score: SentenceScore | None) -> float:
@@ -105,16 +106,15 @@ def _is_wrong(score: SentenceScore | None) -> bool:
 
 
 def _with_full_stop(sentence: str) -> str:
-    """With a stop, so that the next sentence is another."""
     return sentence if sentence.endswith((".", "!", "?", ":")) else f"{sentence}."
 
 
 class ChatRefiner(ReportRefiner):
-    """Lets a chat model work the judge's explanation into the candidate; it does not see the reference.
+    """Refiner that requests the candidate with the judge's explanation worked in; the model never gets the reference.
 
     Args:
-        model: Who is asked.
-        max_tokens: The longest report.
+        model: The chat model.
+        max_tokens: Maximum length of a refined report.
     """
 
     def __init__(self, model: ChatModel, max_tokens: int = 2048) -> None:
@@ -126,27 +126,18 @@ class ChatRefiner(ReportRefiner):
         candidates: Sequence[Sequence[str]],
         judgements: Sequence[SentenceJudgement],
     ) -> list[RefinedReport]:
-        """See `ReportRefiner.revise`."""
+        """Return the refined candidates, see `ReportRefiner.refine`."""
         texts = [" ".join(sentences) for sentences in candidates]
-        said = [place for place, judgement in enumerate(judgements) if judgement.explanation.strip()]
-        answers = self.model.complete(
-            [
-                ChatRequest(
-                    refinement_messages(texts[place], judgements[place].explanation), max_tokens=self.max_tokens
-                )
-                for place in said
-            ]
-        )
-        found = dict(zip(said, answers, strict=True))
-        revisions = []
-        for place, text in enumerate(texts):
-            if place not in found:
-                revisions.append(RefinedReport("", (), "not revised: no explanation"))
-                continue
-            answer = found[place]
-            report, problem = parse_refined_report(answer.text) if answer.status == "ok" else ("", answer.status)
-            if problem is None and answer.finish_reason == "length":
-                report, problem = "", "cut off"
-            status = f"not revised: {problem}" if problem else "unchanged" if report == text else "ok"
-            revisions.append(RefinedReport(report, (), status))
-        return revisions
+        explained = [index for index, judgement in enumerate(judgements) if judgement.explanation.strip()]
+        requests = [
+            ChatRequest(refinement_messages(texts[index], judgements[index].explanation), max_tokens=self.max_tokens)
+            for index in explained
+        ]
+        refined = [RefinedReport("", (), "not refined: no explanation")] * len(texts)
+        for index, response in zip(explained, self.model.complete(requests), strict=True):
+            report, failure = parse_refined_report(response.text) if response.status == "ok" else ("", response.status)
+            if failure is None and response.finish_reason == "length":
+                report, failure = "", "truncated"
+            status = f"not refined: {failure}" if failure else "unchanged" if report == texts[index] else "ok"
+            refined[index] = RefinedReport(report, (), status)
+        return refined

@@ -1,14 +1,13 @@
-"""A report corrected by what was said of it (Zhu et al., 2024, section III.C): what is asked, and how it is read."""
+"""Prompt that refines a report by a judge's explanation, and its parser (Zhu et al., 2024, section III.C)."""
 
 from __future__ import annotations
 
 import re
 
-from radreward.synthesis.llm.prompts import wrap_in_tags
-from radreward.types import Message
+from radreward.llm.messages import Message
+from radreward.prompts.tags import wrap_in_tags
 
 MAX_ANSWER_CHARS = 50_000
-"""Characters of an answer that are read."""
 _TASK = """\
 You are given a radiology report that a system wrote, and what a reviewer said of it after comparing it with the \
 original, which you do not see. Write the report again with the reviewer's remarks worked in: what is called wrong is \
@@ -26,9 +25,9 @@ _CODE_FENCE = re.compile(r"^[^\S\n]*+(?:```|~~~)[^\n]*$", re.M)
 
 
 def refinement_messages(candidate: str, explanation: str) -> tuple[Message, ...]:
-    """The messages that ask for a refined report; the reference is not among them.
+    """Return the messages that request a refined report; they do not contain the reference.
 
-    >>> print(ask_refined("Mild edema.", "There is no edema.")[-1].content)
+    >>> print(refinement_messages("Mild edema.", "There is no edema.")[-1].content)
     <report>
     Mild edema.
     </report>
@@ -36,23 +35,23 @@ def refinement_messages(candidate: str, explanation: str) -> tuple[Message, ...]
     There is no edema.
     </remarks>
     """
-    shown = f"{wrap_in_tags('report', candidate)}\n{wrap_in_tags('remarks', explanation)}"
-    return Message("system", _TASK), Message("user", shown)
+    content = f"{wrap_in_tags('report', candidate)}\n{wrap_in_tags('remarks', explanation)}"
+    return Message("system", _TASK), Message("user", content)
 
 
 def parse_refined_report(answer: str) -> tuple[str, str | None]:
-    r"""The report of an answer, and why there is none; never raises, in linear time.
+    r"""Return the report of an answer and the format error; one of them is empty. Never raises, in linear time.
 
-    >>> read_refined("Sure:\n[Report]\nNo edema.")
+    >>> parse_refined_report("Sure:\n[Report]\nNo edema.")
     ('No edema.', None)
-    >>> read_refined("I cannot.")
-    ('', 'no section: report')
+    >>> parse_refined_report("I cannot.")
+    ('', 'section missing: report')
     """
     if len(answer) > MAX_ANSWER_CHARS:
         return "", f"too long: {len(answer)} characters"
     text = _CODE_FENCE.sub("", answer.replace("\r\n", "\n").replace("\r", "\n"))
-    pieces = _HEADING.split(text)
-    if len(pieces) > 2:
-        return "", "section twice: report"
-    report = "\n".join(line.strip() for line in pieces[-1].split("\n")).strip()
-    return ("", "no section: report") if len(pieces) < 2 or not report else (report, None)
+    parts = _HEADING.split(text)
+    if len(parts) > 2:
+        return "", "section repeated: report"
+    report = "\n".join(line.strip() for line in parts[-1].split("\n")).strip()
+    return ("", "section missing: report") if len(parts) < 2 or not report else (report, None)

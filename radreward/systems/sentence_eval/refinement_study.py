@@ -1,9 +1,10 @@
-"""Whether what a judge says of reports is right: they are corrected by it, and judged again (Zhu et al., 2024)."""
+"""Verification of a judge: refine candidates by its judgements, then judge and score them again (section III.C)."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,51 +12,60 @@ import numpy as np
 from rich.table import Table
 
 from radreward.errors import InputError
-from radreward.io.text_tables import format_number, format_signed, latex_table, markdown_table, terminal_table
+from radreward.io.text_tables import (
+    format_number,
+    format_signed,
+    latex_table,
+    markdown_table,
+    terminal_table,
+    text_frame,
+)
 from radreward.scorers.base import SCORED_STATUSES, STATUS_OK, Scorer, validate_pair
 from radreward.statistics.cluster_bootstrap import percentile_interval, resample_clusters
-from radreward.systems.sentence_eval.judges.base import SentenceJudge
+from radreward.systems.sentence_eval.judgement import SentenceJudgement
+from radreward.systems.sentence_eval.judges import SentenceJudge
 from radreward.systems.sentence_eval.refinement import Correction, ReportRefiner
 from radreward.text.sentence_splitter import split_sentences
-from radreward.types import SentenceJudgement
 
 JUDGE_ROW = "judge"
-"""The row of the judge's own overall score."""
+"""Row of the judge's own overall score."""
 BOOTSTRAP_SAMPLES = 2_000
 _COLUMNS = ("", "pairs", "before", "after", "Δ", "95 %", "better")
 
 
-class RefinementResult(NamedTuple):
-    """A pair of reports, before and after."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefinementResult:
+    """A report pair before and after the refinement."""
 
     refined_text: str
-    """The corrected candidate; empty where there is none."""
+    """Refined candidate; empty if unavailable."""
     corrections: tuple[Correction, ...]
     judgement_before: SentenceJudgement | None
     judgement_after: SentenceJudgement | None
     scores: dict[str, tuple[float, float]]
-    """Before and after, by scorer, where both are."""
+    """Scores before and after, by scorer, if both are available."""
     status: str
-    """"ok", "unchanged", or why there is no refined report."""
+    """"ok", "unchanged", or the reason why there is no refined report."""
 
 
-class ScoreChange(NamedTuple):
-    """A row of the table: means over the pairs that have a score before and after."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreChange:
+    """Means of a scorer over the pairs with a score before and after; None without such pairs."""
 
     scorer: str
     num_pairs: int
-    before: float | None
-    after: float | None
-    difference: float | None
-    ci_low: float | None
-    """Of the bootstrap's 95 % interval of the difference, over pairs."""
-    ci_high: float | None
-    fraction_improved: float | None
-    """Share of pairs whose score is better after."""
+    before: float | None = None
+    after: float | None = None
+    difference: float | None = None
+    ci_low: float | None = None
+    """Lower end of the 95 % bootstrap interval of the difference, over pairs."""
+    ci_high: float | None = None
+    fraction_improved: float | None = None
+    """Fraction of the pairs with a better score after."""
 
 
 class ScoreChangeFiles(NamedTuple):
-    """The files of a table."""
+    """Files of a table of score changes."""
 
     csv: Path
     markdown: Path
@@ -69,73 +79,63 @@ def run_refinement_study(
     refiner: ReportRefiner,
     scorers: Mapping[str, Scorer],
 ) -> list[RefinementResult]:
-    """Judge candidates, correct them by what is said, judge and score them again.
+    """Judge and score candidates before and after their refinement.
 
     Args:
-        references: The originals.
-        candidates: As many.
-        judge: What judges both times.
-        reviser: What corrects.
-        scorers: What scores before and after, by name.
+        references: n references.
+        candidates: n candidates.
+        judge: Judge of both versions.
+        refiner: Refiner of the candidates.
+        scorers: Scorers of both versions, by name.
 
     Returns:
-        One for each pair, in order. A pair that cannot be judged or corrected has a status that says why.
+        One result per pair, in order; a pair that cannot be judged or refined has a status with the reason.
 
     Raises:
-        ValueError: If there are not as many references as candidates.
+        ValueError: If the numbers of references and candidates differ.
     """
     if len(references) != len(candidates):
-        raise ValueError(f"Expected as many references as candidates but got {len(references)} and {len(candidates)}.")
-    status = [
-        bad.reason if (bad := validate_pair(*pair)) else STATUS_OK for pair in zip(references, candidates, strict=True)
-    ]
-    ours, theirs = (
-        [split_sentences(text) if isinstance(text, str) else [] for text in side] for side in (references, candidates)
-    )
-    before = _judge_rows(judge, ours, theirs, [place for place, entry in enumerate(status) if entry == STATUS_OK])
-    for place, judgement in before.items():
+        raise ValueError(f"Expected one candidate per reference but got {len(references)} and {len(candidates)}.")
+    errors = [validate_pair(*pair) for pair in zip(references, candidates, strict=True)]
+    status = [STATUS_OK if error is None else error.reason for error in errors]
+    valid = [index for index, error in enumerate(errors) if error is None]
+    reference_sentences = {index: split_sentences(references[index]) for index in valid}
+    candidate_sentences = {index: split_sentences(candidates[index]) for index in valid}
+    before = _judge_rows(judge, reference_sentences, candidate_sentences)
+    for index, judgement in before.items():
         if not _has_content(judgement):
-            status[place] = f"not judged: {judgement.status}"
-    able = [place for place, entry in enumerate(status) if entry == STATUS_OK]
-    revisions = dict(
-        zip(
-            able,
-            refiner.refine([ours[p] for p in able], [theirs[p] for p in able], [before[p] for p in able]),
-            strict=True,
-        )
+            status[index] = f"not judged: {judgement.status}"
+    refinable = [index for index in valid if status[index] == STATUS_OK]
+    refinements = refiner.refine(
+        [reference_sentences[index] for index in refinable],
+        [candidate_sentences[index] for index in refinable],
+        [before[index] for index in refinable],
     )
-    refined = {place: revision.text for place, revision in revisions.items() if revision.text}
-    again = [split_sentences(refined.get(place, "")) for place in range(len(status))]
-    after = _judge_rows(judge, ours, again, list(refined))
-    scored = {name: _score_changed(scorer, references, candidates, refined) for name, scorer in scorers.items()}
-    found = []
-    for place, entry in enumerate(status):
-        revision = revisions.get(place)
-        scores = {name: values[place] for name, values in scored.items() if place in values}
-        both = [judgement.overall for judgement in (before.get(place), after.get(place)) if judgement is not None]
-        if len(both) == 2 and both[0] is not None and both[1] is not None:
-            scores = {JUDGE_ROW: (both[0], both[1]), **scores}
-        found.append(
-            RefinementResult(
-                refined.get(place, ""),
-                revision.corrections if revision else (),
-                before.get(place),
-                after.get(place),
-                scores,
-                revision.status if revision else entry,
-            )
+    reports = dict(zip(refinable, refinements, strict=True))
+    refined = {index: report.text for index, report in reports.items() if report.text}
+    after = _judge_rows(judge, reference_sentences, {index: split_sentences(text) for index, text in refined.items()})
+    changed = {JUDGE_ROW: _overall_changes(before, after)} | {
+        name: _score_refined(scorer, references, candidates, refined) for name, scorer in scorers.items()
+    }
+    return [
+        RefinementResult(
+            refined_text=refined.get(index, ""),
+            corrections=reports[index].corrections if index in reports else (),
+            judgement_before=before.get(index),
+            judgement_after=after.get(index),
+            scores={name: values[index] for name, values in changed.items() if index in values},
+            status=reports[index].status if index in reports else status[index],
         )
-    return found
+        for index in range(len(status))
+    ]
 
 
 def _judge_rows(
-    judge: SentenceJudge,
-    references: Sequence[Sequence[str]],
-    candidates: Sequence[Sequence[str]],
-    indices: Sequence[int],
+    judge: SentenceJudge, references: Mapping[int, list[str]], candidates: Mapping[int, list[str]]
 ) -> dict[int, SentenceJudgement]:
-    judgements = judge.judge([references[place] for place in indices], [candidates[place] for place in indices])
-    return dict(zip(indices, judgements, strict=True))
+    """Return the judgements of the candidates, by row."""
+    judgements = judge.judge([references[index] for index in candidates], list(candidates.values()))
+    return dict(zip(candidates, judgements, strict=True))
 
 
 def _has_content(judgement: SentenceJudgement) -> bool:
@@ -143,16 +143,22 @@ def _has_content(judgement: SentenceJudgement) -> bool:
     return bool(judgement.explanation.strip()) or any(score is not None for score in scores)
 
 
-def _score_changed(
+def _overall_changes(
+    before: Mapping[int, SentenceJudgement], after: Mapping[int, SentenceJudgement]
+) -> dict[int, tuple[float, float]]:
+    pairs = {index: (before[index].overall, judgement.overall) for index, judgement in after.items()}
+    return {index: (old, new) for index, (old, new) in pairs.items() if old is not None and new is not None}
+
+
+def _score_refined(
     scorer: Scorer, references: Sequence[str], candidates: Sequence[str], refined: Mapping[int, str]
 ) -> dict[int, tuple[float, float]]:
-    places = list(refined)
-    originals = [references[place] for place in places]
-    before = scorer.score(originals, [candidates[place] for place in places])
-    after = scorer.score(originals, [refined[place] for place in places])
+    originals = [references[index] for index in refined]
+    before = scorer.score(originals, [candidates[index] for index in refined])
+    after = scorer.score(originals, list(refined.values()))
     return {
-        place: (before.total[row].item(), after.total[row].item())
-        for row, place in enumerate(places)
+        index: (before.total[row].item(), after.total[row].item())
+        for row, index in enumerate(refined)
         if before.status[row] in SCORED_STATUSES and after.status[row] in SCORED_STATUSES
     }
 
@@ -160,70 +166,70 @@ def _score_changed(
 def score_changes(
     row_scores: Sequence[Mapping[str, tuple[float, float]]], scorers: Mapping[str, Scorer], seed: int = 0
 ) -> list[ScoreChange]:
-    """The table: the judge and every scorer, before and after.
+    """Return the score changes of the judge and of every scorer.
 
     Args:
-        scores: The `scores` of what `verify` gave.
-        scorers: Those that it was given.
-        seed: Of the bootstrap.
+        row_scores: `RefinementResult.scores` of every pair.
+        scorers: The scorers of `run_refinement_study`.
+        seed: Seed of the bootstrap.
     """
     rows = []
     for name in (JUDGE_ROW, *scorers):
-        pairs = np.array([entry[name] for entry in row_scores if name in entry], dtype=np.float64)
+        pairs = np.array([scores[name] for scores in row_scores if name in scores], dtype=np.float64)
         if not len(pairs):
-            rows.append(ScoreChange(name, 0, *[None] * 6))
+            rows.append(ScoreChange(scorer=name, num_pairs=0))
             continue
         gain = pairs[:, 1] - pairs[:, 0]
-        draws = resample_clusters(len(gain), BOOTSTRAP_SAMPLES, seed) @ gain / len(gain)
-        low, high = percentile_interval(draws)
-        better = gain > 0 if name == JUDGE_ROW or scorers[name].higher_is_better else gain < 0
+        low, high = percentile_interval(resample_clusters(len(gain), BOOTSTRAP_SAMPLES, seed) @ gain / len(gain))
+        improved = gain > 0 if name == JUDGE_ROW or scorers[name].higher_is_better else gain < 0
         rows.append(
             ScoreChange(
-                name,
-                len(gain),
-                float(pairs[:, 0].mean()),
-                float(pairs[:, 1].mean()),
-                float(gain.mean()),
-                float(low),
-                float(high),
-                float(better.mean()),
+                scorer=name,
+                num_pairs=len(gain),
+                before=float(pairs[:, 0].mean()),
+                after=float(pairs[:, 1].mean()),
+                difference=float(gain.mean()),
+                ci_low=float(low),
+                ci_high=float(high),
+                fraction_improved=float(improved.mean()),
             )
         )
     return rows
 
 
 def score_change_table(rows: Sequence[ScoreChange]) -> Table:
-    """The table for the terminal."""
-    return terminal_table("Before and after the corrections", _COLUMNS, [_format_row(row) for row in rows])
+    """Return the table for the terminal."""
+    return terminal_table("Before and after refinement", text_frame(_COLUMNS, list(map(_format_row, rows))))
 
 
 def write_score_changes(rows: Sequence[ScoreChange], stem: Path) -> ScoreChangeFiles:
-    """Write the table as CSV, Markdown and LaTeX: `<stem>.csv` and so on.
+    """Write the table as CSV, Markdown and LaTeX: `<stem>.csv`, `<stem>.md` and `<stem>.tex`.
 
     Raises:
-        InputError: If they cannot be written.
+        InputError: If a file cannot be written.
     """
-    written = ScoreChangeFiles(*(stem.with_name(f"{stem.name}.{end}") for end in ("csv", "md", "tex")))
-    cells = [_format_row(row) for row in rows]
+    files = ScoreChangeFiles(*(stem.with_name(f"{stem.name}.{suffix}") for suffix in ("csv", "md", "tex")))
+    frame = text_frame(_COLUMNS, list(map(_format_row, rows)))
     try:
-        with written.csv.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([ScoreChange._fields, *rows])
-        written.markdown.write_text(markdown_table(_COLUMNS, cells) + "\n", encoding="utf-8")
-        written.latex.write_text(latex_table(_COLUMNS, cells) + "\n", encoding="utf-8")
+        with files.csv.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([[field.name for field in fields(ScoreChange)], *map(astuple, rows)])
+        files.markdown.write_text(markdown_table(frame) + "\n", encoding="utf-8")
+        files.latex.write_text(latex_table(frame) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"{error.filename or stem}: cannot be written ({error.strerror}).") from error
-    return written
+    return files
 
 
 def _format_row(row: ScoreChange) -> list[str]:
-    if row.difference is None or row.ci_low is None or row.ci_high is None or row.fraction_improved is None:
+    if None in astuple(row):
         return [row.scorer, "0", *["–"] * 5]
-    between = f"{format_signed(row.ci_low)} to {format_signed(row.ci_high)}"
-    figures = [
+    values = asdict(row)
+    return [
+        row.scorer,
+        str(row.num_pairs),
         format_number(row.before),
         format_number(row.after),
-        format_signed(row.difference),
-        between,
+        format_signed(values["difference"]),
+        f"{format_signed(values['ci_low'])} to {format_signed(values['ci_high'])}",
         f"{row.fraction_improved:.2f}",
     ]
-    return [row.scorer, str(row.num_pairs), *figures]

@@ -1,9 +1,7 @@
-"""The regressed overall score: sentences judged one by one, their scores counted, a regressor for the whole."""
+"""Scorer with the regressed overall score: sentences are judged, their scores counted, the counts regressed."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,48 +11,50 @@ import numpy as np
 import torch
 
 from radreward.errors import InputError
+from radreward.io.artifacts import fingerprint, read_config, write_json
+from radreward.io.atomic import atomic_folder
 from radreward.scorers.base import STATUS_OK, Scorer
+from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
 from radreward.systems.sentence_eval.judges import RelationJudge, SentenceJudge
 from radreward.systems.sentence_eval.regressors import Regressor
 from radreward.systems.sentence_eval.score_features import FEATURE_SETS, FeatureSet, feature_names, feature_values
 from radreward.text.sentence_splitter import split_sentences
-from radreward.types import Scores, SentenceJudgement
+from radreward.types import Scores
 
-CONFIG, REGRESSOR, JUDGE = "sentences.json", "regressor.safetensors", "judge"
+CONFIG, REGRESSOR, JUDGE, EXTERNAL_JUDGE = "sentences.json", "regressor.safetensors", "judge", "external"
 EMBEDDED_DIR = Path(__file__).with_name("embedded") / "scorer"
-"""The scorer that comes with the package."""
+"""Folder of the scorer of the package."""
 FORMAT = 1
 PAIRS_PER_BATCH = 512
-"""Pairs that are held at a time."""
-_CONFIG_KEYS = frozenset({"format", "judge", "features", "regressor", "training"})
+_CONFIG_FIELDS = frozenset({"judge", "feature_set", "regressor", "training_info"})
 
 
 class JudgedSentence(NamedTuple):
-    """Evidence: a sentence, its score, and its counterparts in the other report."""
+    """Evidence for a score: a sentence with its score and its counterparts."""
 
     side: Literal["reference", "candidate"]
     text: str
     score: float
     matches: tuple[str, ...]
+    """Sentences of the other report."""
 
 
 class SentenceScorer(Scorer):
     """Sentence-level evaluation with a regressed overall score (Zhu et al., 2024, section III).
 
-    Both reports are split into sentences; a judge scores each by the other report: 1 the same, 0.5 partly, -1 a
-    contradiction, 0 no counterpart. How many of either report's sentences have which score are the features from
-    which a regressor predicts the overall score, see `feature_values`. Without a regressor the total is the judge's
-    own, from 0 to 5. The evidence of a row is a tuple of `JudgedSentence`; the sub-scores are the features, which are
-    counted and not graded: more of the same is better, more without a counterpart is worse.
+    Both reports are split into sentences, and a judge scores each against the other report: 1 equal, 0.5 partial, -1
+    contradicted, 0 no counterpart. The total is a regressor's prediction from the features of these scores, see
+    `feature_values`; without a regressor it is the judge's overall score, from 0 to 5. The sub-scores are the features;
+    the evidence of a row is a tuple of `JudgedSentence`.
 
     Args:
-        judge: What scores the sentences.
-        regressor: What predicts the overall score from the features.
-        features: Which set; "shares" as published, "findings" with what the sentences are about.
-        training: What is told of its fit; nothing depends on it.
+        judge: Judge of the sentences.
+        regressor: Regressor of the overall score.
+        feature_set: "fractions" as published, "findings" with the findings that sentences state.
+        training_info: Metadata of the regressor's fit, stored for information only.
 
     Raises:
-        ValueError: If there is no such set of features.
+        ValueError: If the set of features is unknown.
     """
 
     title = "Sentences"
@@ -67,78 +67,70 @@ class SentenceScorer(Scorer):
         training_info: dict[str, Any] | None = None,
     ) -> None:
         self.feature_names = feature_names(feature_set)
-        self.judge, self.regressor, self.feature_set, self.training_info = (
-            judge,
-            regressor,
-            feature_set,
-            dict(training_info or {}),
-        )
+        self.judge, self.regressor, self.feature_set = judge, regressor, feature_set
+        self.training_info = dict(training_info or {})
 
     @property
     def sub_names(self) -> tuple[str, ...]:
-        """The features, as columns."""
+        """Names of the features."""
         return self.feature_names
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """See `Scorer.score_texts`."""
         rows: list[tuple[float, ...]] = []
-        status: list[str] = []
+        statuses: list[str] = []
         evidence: list[tuple[JudgedSentence, ...] | None] = []
-        for begin in range(0, len(references), PAIRS_PER_BATCH):
-            pair = references[begin : begin + PAIRS_PER_BATCH], candidates[begin : begin + PAIRS_PER_BATCH]
-            sides = [[split_sentences(text) for text in texts] for texts in pair]
-            for ours, theirs, judgement in zip(*sides, self.judge.judge(*sides), strict=True):
-                found = _pair_status(ours, theirs, judgement)
-                own = feature_values(self.feature_set, judgement, ours, theirs) if found == STATUS_OK else None
+        for start in range(0, len(references), PAIRS_PER_BATCH):
+            batch = slice(start, start + PAIRS_PER_BATCH)
+            sides = [[split_sentences(text) for text in texts[batch]] for texts in (references, candidates)]
+            for reference, candidate, judgement in zip(*sides, self.judge.judge(*sides), strict=True):
+                status = _pair_status(reference, candidate, judgement)
+                features = None
+                if status == STATUS_OK:
+                    features = feature_values(self.feature_set, judgement, reference, candidate)
                 overall = math.nan if judgement.overall is None else judgement.overall
-                rows.append((overall, *(own or (math.nan,) * len(self.feature_names))))
-                status.append(found)
-                evidence.append(_evidence(ours, theirs, judgement) if own else None)
+                rows.append((overall, *(features or (math.nan,) * len(self.feature_names))))
+                statuses.append(status)
+                evidence.append(_evidence(reference, candidate, judgement) if features else None)
         table = np.array(rows, dtype=np.float64).reshape(-1, 1 + len(self.feature_names))
-        known = np.isfinite(table[:, 1:]).all(1)
-        total = np.where(known, table[:, 0], np.nan)
+        has_features = np.isfinite(table[:, 1:]).all(1)
+        total = np.where(has_features, table[:, 0], np.nan)
         if self.regressor is not None:
-            total[known] = self.regressor.predict(table[known, 1:])
+            total[has_features] = self.regressor.predict(table[has_features, 1:])
         return Scores(
-            torch.from_numpy(total).float(),
-            torch.from_numpy(table[:, 1:]).float(),
-            None,
-            tuple(status),
-            tuple(evidence),
+            total=torch.from_numpy(total).float(),
+            sub_scores=torch.from_numpy(table[:, 1:]).float(),
+            error_counts=None,
+            status=tuple(statuses),
+            evidence=tuple(evidence),
         )
 
     def fingerprint(self) -> str:
-        """See `Scorer.fingerprint`."""
-        digest = hashlib.sha256(f"{self.feature_set} {self.judge.fingerprint()}".encode())
-        if self.regressor is not None:
-            digest.update(self.regressor.fingerprint().encode())
-        return digest.hexdigest()
+        """Return a hash of judge, features and regressor."""
+        regressor = None if self.regressor is None else self.regressor.fingerprint()
+        return fingerprint(self.feature_set, self.judge.fingerprint(), regressor)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """See `Scorer.save_pretrained`. A chat model is not saved: it is given again to `from_pretrained`.
+        """Save atomically. A chat judge is not saved: it must be passed to `from_pretrained` again.
 
         Raises:
             InputError: If the folder holds something else.
         """
-        folder = Path(folder)
-        if folder.exists() and not (folder / CONFIG).is_file() and (folder.is_file() or any(folder.iterdir())):
-            raise InputError(f"{folder}: Expected a folder that is new, empty or holds a scorer of sentences.")
-        folder.mkdir(parents=True, exist_ok=True)
-        judge = "given"
+        judge = EXTERNAL_JUDGE
         if isinstance(self.judge, RelationJudge):
             judge = self.judge.name or JUDGE
-            if judge == JUDGE:
-                self.judge.save_pretrained(folder / JUDGE)
-        if self.regressor is not None:
-            self.regressor.save(folder / REGRESSOR)
         config = {
             "format": FORMAT,
             "judge": judge,
-            "features": self.feature_set,
+            "feature_set": self.feature_set,
             "regressor": None if self.regressor is None else REGRESSOR,
-            "training": self.training_info,
+            "training_info": self.training_info,
         }
-        (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+        with atomic_folder(folder, {CONFIG}, "a sentence scorer") as new:
+            if isinstance(self.judge, RelationJudge) and judge == JUDGE:
+                self.judge.save_pretrained(new / JUDGE)
+            if self.regressor is not None:
+                self.regressor.save(new / REGRESSOR)
+            write_json(new / CONFIG, config)
 
     @classmethod
     def from_pretrained(
@@ -150,43 +142,43 @@ class SentenceScorer(Scorer):
         allow_download: bool = False,
         judge: SentenceJudge | None = None,
     ) -> SentenceScorer:
-        """What `save_pretrained` wrote; without a folder the judge and the regressor of the package.
+        """Load a scorer.
 
         Args:
-            folder: Where it is.
-            precision: fp32 only.
-            too_long: No sentence is: a long one is read in parts.
-            device: Where the judge runs.
-            download: Whether a backbone that is not on this machine may be fetched from the hub.
-            judge: What scores the sentences instead of the saved judge; a chat model has to be given.
+            folder: A folder written by `save_pretrained`; defaults to the scorer of the package.
+            precision: Only fp32 is supported.
+            on_too_long: Without effect: a long sentence is encoded in chunks.
+            device: Device of the judge.
+            allow_download: Allow downloading a backbone from the Hub if it is not on this machine.
+            judge: Judge to use instead of the saved one; required if the scorer was fitted to a chat judge.
 
         Raises:
-            InputError: If a file is missing or broken, another precision is asked for, or the judge is not given.
+            InputError: If a file is missing or damaged, the precision is not supported, or the judge is missing.
         """
         if precision != "fp32":
-            raise InputError(f"precision: Expected fp32 for scores of sentences but got {precision}.")
+            raise InputError(f"precision: Expected fp32 for sentence scores but got {precision}.")
         path = Path(folder or EMBEDDED_DIR, CONFIG)
         config = _read_config(path)
         if judge is None:
-            if config["judge"] == "given":
+            if config["judge"] == EXTERNAL_JUDGE:
                 raise InputError(
-                    f"{path}: was fitted to a judge that is not saved with it: give one, as in "
+                    f"{path}: Expected a judge, because the one of this scorer is not saved with it. Pass it, as in "
                     "`SentenceScorer.from_pretrained(folder, judge=ChatJudge(...))`."
                 )
-            name = config["judge"] if config["judge"] != JUDGE else path.with_name(JUDGE)
-            judge = RelationJudge.from_pretrained(name, device, allow_download)
+            judge_folder = path.with_name(JUDGE) if config["judge"] == JUDGE else config["judge"]
+            judge = RelationJudge.from_pretrained(judge_folder, device, allow_download)
         regressor = Regressor.load(path.with_name(REGRESSOR)) if config["regressor"] else None
         if regressor is not None:
-            _check_feature_count(regressor, len(feature_names(config["features"])), path.with_name(REGRESSOR))
-        return cls(judge, regressor, config["features"], config["training"])
+            _check_feature_count(regressor, len(feature_names(config["feature_set"])), path.with_name(REGRESSOR))
+        return cls(judge, regressor, config["feature_set"], config["training_info"])
 
 
 def _pair_status(reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement) -> str:
-    """Whether the pair has a score: every sentence of both reports has one."""
-    for side, texts in (("reference", reference), ("candidate", candidate)):
-        if not texts:
+    """Return "ok" if every sentence of both reports has a score, otherwise the reason."""
+    for side, sentences in (("reference", reference), ("candidate", candidate)):
+        if not sentences:
             return f"no sentence in the {side}"
-    if any(entry is None for side in judgement[:2] for entry in side):
+    if None in (*judgement.reference_scores, *judgement.candidate_scores):
         return judgement.status
     return STATUS_OK
 
@@ -194,32 +186,36 @@ def _pair_status(reference: Sequence[str], candidate: Sequence[str], judgement: 
 def _evidence(
     reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement
 ) -> tuple[JudgedSentence, ...]:
-    shown = []
-    sides: tuple[tuple[Literal["reference", "candidate"], Sequence[str], Sequence[str], Any], ...] = (
-        ("reference", reference, candidate, judgement.reference_scores),
-        ("candidate", candidate, reference, judgement.candidate_scores),
+    def judged(
+        side: Literal["reference", "candidate"],
+        texts: Sequence[str],
+        scores: Sequence[SentenceScore | None],
+        others: Sequence[str],
+    ) -> list[JudgedSentence]:
+        return [
+            JudgedSentence(side, text, score.score, tuple(others[match] for match in score.matches))
+            for text, score in zip(texts, scores, strict=True)
+            if score is not None
+        ]
+
+    return (
+        *judged("reference", reference, judgement.reference_scores, candidate),
+        *judged("candidate", candidate, judgement.candidate_scores, reference),
     )
-    for side, texts, others, entries in sides:
-        for text, entry in zip(texts, entries, strict=True):
-            shown.append(JudgedSentence(side, text, entry.score, tuple(others[place] for place in entry.matches)))
-    return tuple(shown)
 
 
 def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: Expected the settings of a scorer of sentences ({error}).") from error
-    if not isinstance(config, dict) or set(config) != _CONFIG_KEYS or config["format"] != FORMAT:
-        raise InputError(f"{path}: Expected `format` {FORMAT}, `judge`, `features`, `regressor` and `training`.")
-    if config["judge"] not in ("embedded", JUDGE, "given"):
-        raise InputError(f"{path}: Expected `judge` to be embedded, judge or given but got {config['judge']!r}.")
-    if config["features"] not in FEATURE_SETS:
-        raise InputError(
-            f"{path}: Expected `features` to be {' or '.join(FEATURE_SETS)} but got {config['features']!r}."
-        )
-    if config["regressor"] not in (None, REGRESSOR) or not isinstance(config["training"], dict):
-        raise InputError(f"{path}: Expected `regressor` to be null or {REGRESSOR}, and `training` an object.")
+    config = read_config(path, _CONFIG_FIELDS, FORMAT)
+    for field, values in (
+        ("judge", ("embedded", JUDGE, EXTERNAL_JUDGE)),
+        ("feature_set", FEATURE_SETS),
+        ("regressor", (None, REGRESSOR)),
+    ):
+        if config[field] not in values:
+            expected = " or ".join("null" if value is None else value for value in values)
+            raise InputError(f"{path}: Expected `{field}` to be {expected} but got {config[field]!r}.")
+    if not isinstance(config["training_info"], dict):
+        raise InputError(f"{path}: Expected `training_info` to be an object but got {config['training_info']!r}.")
     return config
 
 

@@ -1,4 +1,4 @@
-"""Nested cross-validation: references stay together, what cannot be fitted is told in one line."""
+"""Nested cross-validation: references are never split, learnable targets are learned, invalid data are named."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from radreward.systems.sentence_eval.cross_validation import (
 )
 
 
-def pairs(rows: int = 240, seed: int = 0) -> RegressionData:
+def learnable_data(rows: int = 240, seed: int = 0) -> RegressionData:
     rng = np.random.default_rng(seed)
     features = np.hstack([rng.dirichlet(np.ones(4), rows), rng.dirichlet(np.ones(4), rows)])
     target = np.round(6 * features[:, 2] - 4 * features[:, 7])
@@ -26,48 +26,47 @@ def pairs(rows: int = 240, seed: int = 0) -> RegressionData:
 
 
 @given(st.lists(st.integers(0, 9), min_size=4, max_size=60), st.integers(2, 4), st.integers(0, 3))
-def test_references_stay_together_and_each_is_held_out_once(groups: list[int], folds: int, seed: int) -> None:
-    group = np.array(groups)
+def test_split_by_reference_holds_out_every_reference_once(ids: list[int], folds: int, seed: int) -> None:
+    reference_ids = np.array(ids)
     tested = []
-    for train, test in split_by_reference(group, folds, seed):
-        assert not set(group[train]) & set(group[test])
-        assert len(train) + len(test) == len(group)
+    for train, test in split_by_reference(reference_ids, folds, seed):
+        assert not set(reference_ids[train]) & set(reference_ids[test])
+        assert len(train) + len(test) == len(reference_ids)
         tested += test.tolist()
-    assert sorted(tested) == list(range(len(group)))
+    assert sorted(tested) == list(range(len(reference_ids)))
 
 
-def test_what_can_be_learnt_is_learnt() -> None:
-    known = pairs()
-    done: list[str] = []
-    names = ("decision-tree", "support-vectors")
-    found = nested_cross_validation(known, names, folds=3, inner_folds=2, on_progress=done.append)
-    assert [entry.name for entry in found] == [RAW_OVERALL, *names]
-    assert done == list(names)
-    unregressed, tree, vectors = (entry.tau_b for entry in found)
-    assert vectors > unregressed + 0.1
-    folds = [
-        kendalltau(known.judge_overall[test], known.target[test]).statistic
-        for _, test in split_by_reference(known.reference_ids, 3)
+def test_nested_cross_validation_learns_a_learnable_target() -> None:
+    data = learnable_data()
+    finished: list[str] = []
+    names = ("decision-tree", "svr")
+    results = nested_cross_validation(data, names, folds=3, inner_folds=2, on_progress=finished.append)
+    assert [entry.name for entry in results] == [RAW_OVERALL, *names]
+    assert finished == list(names)
+    raw, tree, svr = (entry.tau_b for entry in results)
+    assert svr > raw + 0.1
+    expected = [
+        kendalltau(data.judge_overall[test], data.target[test]).statistic
+        for _, test in split_by_reference(data.reference_ids, 3)
     ]
-    assert unregressed == pytest.approx(np.mean(folds))
-    best, regressor = fit_best(known, found)
-    assert best.tau_b == max(tree, vectors)
-    assert kendalltau(regressor.predict(known.features), known.target).statistic > 0.8
-    again = nested_cross_validation(known, names, folds=3, inner_folds=2)
-    assert again == found
+    assert raw == pytest.approx(np.mean(expected))
+    best, regressor = fit_best(data, results)
+    assert best.tau_b == max(tree, svr)
+    assert kendalltau(regressor.predict(data.features), data.target).statistic > 0.8
+    assert nested_cross_validation(data, names, folds=3, inner_folds=2) == results
 
 
-def test_what_cannot_be_fitted_is_told() -> None:
-    known = pairs()
-    for wrong, message in (
-        (known._replace(target=np.ones(240)), "Expected targets that differ but all 240 are 1"),
-        (known._replace(reference_ids=np.arange(240) // 60), "Expected 15 references at least, for 5 × 3 folds, but got 4"),
-        (RegressionData(*(column[:45] for column in known)), "Expected more than 45 pairs: 24 of them are left"),
-        (known._replace(target=np.full(240, np.nan)), "Expected finite targets but row 0 has none"),
+def test_nested_cross_validation_invalid_data_are_named() -> None:
+    data = learnable_data()
+    for invalid, message in (
+        (data._replace(target=np.ones(240)), "Expected targets that differ but all 240 are 1"),
+        (data._replace(reference_ids=np.arange(240) // 60), "at least 15 references, for 5 × 3 folds, but got 4"),
+        (RegressionData(*(column[:45] for column in data)), "Expected more than 45 pairs: .* train on 24 of them"),
+        (data._replace(target=np.full(240, np.nan)), "Expected finite targets but row 0"),
     ):
         with pytest.raises(InputError, match=message):
-            nested_cross_validation(wrong)
+            nested_cross_validation(invalid)
     with pytest.raises(ValueError, match=">= 2"):
-        nested_cross_validation(known, folds=1)
+        nested_cross_validation(data, folds=1)
     with pytest.raises(ValueError, match="Expected a regressor of"):
-        nested_cross_validation(known, ["oracle"])
+        nested_cross_validation(data, ["oracle"])

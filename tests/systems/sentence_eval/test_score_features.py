@@ -1,4 +1,4 @@
-"""Features of judged pairs against a naive count; what must not change them does not."""
+"""Features of judged report pairs, against naive counts."""
 
 from __future__ import annotations
 
@@ -6,67 +6,75 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.systems.sentence_eval.judges import SCORE_ORDER, average_judgements, score_fractions
+from radreward.systems.sentence_eval.judgement import (
+    SCORES,
+    SentenceJudgement,
+    SentenceScore,
+    average_judgements,
+    score_fractions,
+)
 from radreward.systems.sentence_eval.score_features import feature_names, feature_values
-from radreward.types import SentenceJudgement, SentenceScore
 
-SCORES = st.sampled_from(SCORE_ORDER)
-SIDES = st.lists(SCORES, min_size=1, max_size=9)
-TEXTS = ("No edema.", "Large pneumothorax.", "Scoliosis.", "Clear lungs.")
-
-
-def judged(original: list[float], predicted: list[float]) -> SentenceJudgement:
-    one, other = (tuple(SentenceScore(score, ()) for score in side) for side in (original, predicted))
-    return SentenceJudgement(one, other, None, "", {}, "ok")
+scores = st.sampled_from(SCORES)
+score_lists = st.lists(scores, min_size=1, max_size=9)
+SENTENCES = ("No edema.", "Large pneumothorax.", "Scoliosis.", "Clear lungs.")
 
 
-@given(SIDES, SIDES)
-def test_shares_are_counted_and_add_up(original: list[float], predicted: list[float]) -> None:
-    found = score_fractions(judged(original, predicted))
-    assert found is not None
-    assert found == pytest.approx(
-        [side.count(s) / len(side) for side in (original, predicted) for s in (0, 0.5, 1, -1)]
+def make_judgement(reference: list[float], candidate: list[float]) -> SentenceJudgement:
+    sides = [tuple(SentenceScore(score, ()) for score in side) for side in (reference, candidate)]
+    return SentenceJudgement(sides[0], sides[1], None, "", {}, "ok")
+
+
+@given(score_lists, score_lists)
+def test_score_fractions_are_counted_and_sum_to_one(reference: list[float], candidate: list[float]) -> None:
+    fractions = score_fractions(make_judgement(reference, candidate))
+    assert fractions is not None
+    assert fractions == pytest.approx(
+        [side.count(score) / len(side) for side in (reference, candidate) for score in (0, 0.5, 1, -1)]
     )
-    assert sum(found[:4]) == pytest.approx(1)
-    assert sum(found[4:]) == pytest.approx(1)
+    assert sum(fractions[:4]) == pytest.approx(1)
+    assert sum(fractions[4:]) == pytest.approx(1)
 
 
-@given(st.permutations(range(4)), st.lists(SCORES, min_size=4, max_size=4), SIDES)
-def test_the_order_of_sentences_changes_nothing(order: list[int], scores: list[float], predicted: list[float]) -> None:
-    texts = ["Clear."] * len(predicted)
-    plain = feature_values("findings", judged(scores, predicted), TEXTS, texts)
-    moved = feature_values("findings", judged([scores[i] for i in order], predicted), [TEXTS[i] for i in order], texts)
-    assert moved == pytest.approx(plain)
+@given(st.permutations(range(4)), st.lists(scores, min_size=4, max_size=4), score_lists)
+def test_feature_values_ignore_the_order_of_sentences(
+    order: list[int], reference: list[float], candidate: list[float]
+) -> None:
+    texts = ["Clear."] * len(candidate)
+    values = feature_values("findings", make_judgement(reference, candidate), SENTENCES, texts)
+    permuted = make_judgement([reference[i] for i in order], candidate)
+    assert feature_values("findings", permuted, [SENTENCES[i] for i in order], texts) == pytest.approx(values)
 
 
-@given(st.lists(st.tuples(SCORES, SCORES), min_size=1, max_size=4))
-def test_of_repetitions_the_mean_of_their_shares(repetitions: list[tuple[float, float]]) -> None:
-    each = [judged([first, second], [second]) for first, second in repetitions]
-    known = [score_fractions(entry) for entry in each]
-    means = [sum(column) / len(known) for column in zip(*(row or () for row in known), strict=True)]
-    assert score_fractions(average_judgements(each)) == pytest.approx(means)
+@given(st.lists(st.tuples(scores, scores), min_size=1, max_size=4))
+def test_score_fractions_of_repetitions_are_their_mean(repetitions: list[tuple[float, float]]) -> None:
+    judgements = [make_judgement([first, second], [second]) for first, second in repetitions]
+    rows = [score_fractions(entry) or () for entry in judgements]
+    means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+    assert score_fractions(average_judgements(judgements)) == pytest.approx(means)
 
 
-def test_findings_count_what_sentences_state() -> None:
-    values = feature_values("findings", judged([1.0, 0.0, -1.0, 0.5], [1.0]), TEXTS, ["Mild scoliosis."])
-    found = dict(zip(feature_names("findings"), values or (), strict=True))
-    assert {name: value for name, value in found.items() if value and "_abnormal" in name} == {
-        "reference_abnormal_alone": 0.1,
-        "reference_abnormal_contrary": 0.1,
-        "candidate_abnormal_same": 0.1,
+def test_feature_values_count_the_findings_of_sentences() -> None:
+    judgement = make_judgement([1.0, 0.0, -1.0, 0.5], [1.0])
+    values = feature_values("findings", judgement, SENTENCES, ["Mild scoliosis."])
+    nonzero = {name: value for name, value in zip(feature_names("findings"), values or (), strict=True) if value}
+    assert {name: value for name, value in nonzero.items() if "_abnormal" in name} == {
+        "reference_abnormal_unmatched": 0.1,
+        "reference_abnormal_contradiction": 0.1,
+        "candidate_abnormal_equal": 0.1,
     }
-    assert {name: value for name, value in found.items() if value and "_urgent" in name} == {
-        "reference_urgent_alone": 0.1
+    assert {name: value for name, value in nonzero.items() if "_significant" in name} == {
+        "reference_significant_unmatched": 0.1
     }
 
 
-def test_a_report_without_scores_has_no_features() -> None:
+def test_feature_values_report_without_scores_returns_none() -> None:
     empty = SentenceJudgement((), (SentenceScore(0.0, ()),), None, "", {}, "ok")
-    unread = SentenceJudgement((None,), (SentenceScore(0.0, ()),), None, "", {}, "no judgement")
+    unscored = SentenceJudgement((None,), (SentenceScore(0.0, ()),), None, "", {}, "no judgement")
     assert score_fractions(empty) is None
-    assert feature_values("findings", unread, ["a"], ["b"]) is None
+    assert feature_values("findings", unscored, ["a"], ["b"]) is None
 
 
-def test_unknown_features_are_refused() -> None:
-    with pytest.raises(ValueError, match="Expected `features` to be shares or findings but got 'all'"):
-        feature_names("all")  # type: ignore[arg-type]  # that is the test
+def test_feature_names_unknown_set_raises() -> None:
+    with pytest.raises(ValueError, match="Expected `feature_set` to be fractions or findings but got 'all'"):
+        feature_names("all")  # type: ignore[arg-type]  # tests the check

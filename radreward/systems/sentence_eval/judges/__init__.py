@@ -1,27 +1,14 @@
-"""Judges of pairs of reports, sentence by sentence."""
+"""Judges of report pairs, sentence by sentence."""
 
-from radreward.systems.sentence_eval.judges.base import (
-    SCORE_ORDER,
-    SentenceJudge,
-    average_judgements,
-    count_statuses,
-    round_to_score,
-    score_fractions,
-)
-from radreward.systems.sentence_eval.judges.chat_judge import ChatJudge
-from radreward.systems.sentence_eval.judges.relation_judge import RelationJudge
-from radreward.systems.sentence_eval.score_features import FeatureSet, feature_names, feature_values
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "SCORE_ORDER",
-    "ChatJudge",
-    "FeatureSet",
-    "RelationJudge",
-    "SentenceJudge",
-    "average_judgements",
-    "feature_names",
-    "feature_values",
-    "round_to_score",
-    "score_fractions",
-    "count_statuses",
-]
+from radreward._lazy_imports import lazy_exports
+
+if TYPE_CHECKING:
+    from radreward.systems.sentence_eval.judges.base import SentenceJudge
+    from radreward.systems.sentence_eval.judges.chat_judge import ChatJudge
+    from radreward.systems.sentence_eval.judges.relation_judge import RelationJudge
+
+__all__ = ["ChatJudge", "RelationJudge", "SentenceJudge"]
+
+__getattr__ = lazy_exports(__name__)

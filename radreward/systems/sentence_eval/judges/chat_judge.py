@@ -1,29 +1,29 @@
-"""An instructed model as a judge of sentences (Zhu et al., 2024)."""
+"""Instruction-tuned language model as a judge of sentences (Zhu et al., 2024)."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 
+from radreward.io.artifacts import fingerprint
 from radreward.llm import ChatModel
-from radreward.systems.sentence_eval.judges.base import SentenceJudge, average_judgements
+from radreward.llm.messages import ChatRequest, ChatResponse
+from radreward.systems.sentence_eval.judgement import SentenceJudgement, average_judgements
+from radreward.systems.sentence_eval.judges.base import SentenceJudge, check_pair_counts
 from radreward.systems.sentence_eval.prompt import SentencePrompt
-from radreward.types import ChatRequest, ChatResponse, SentenceJudgement
 
 
 class ChatJudge(SentenceJudge):
-    """Asks a chat model about every pair several times, and averages its answers (section IV).
+    """Judge that averages repeated answers of a chat model (section IV).
 
     Args:
-        model: Who is asked.
-        prompt: What it is asked.
-        repetitions: How often it is asked about a pair; they differ in their seeds.
-        temperature: How freely it answers; at 0 repetitions would be the same.
-        max_tokens: The longest answer; it repeats every sentence of both reports.
+        model: The chat model.
+        prompt: The prompt; defaults to the detailed instruction with five examples and an explanation.
+        repetitions: Requests per report pair; they differ in their seeds.
+        temperature: Sampling temperature; must be positive with several repetitions.
+        max_tokens: Maximum length of an answer, which repeats every sentence of both reports.
 
     Raises:
-        ValueError: If a number is out of its range, or there are several repetitions at temperature 0.
+        ValueError: If `repetitions` is less than 1, or several repetitions have the temperature 0.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class ChatJudge(SentenceJudge):
             raise ValueError(f"Expected `repetitions` to be >= 1 but got {repetitions}.")
         if repetitions > 1 and temperature == 0:
             raise ValueError(
-                f"Expected `temperature` to be > 0 with {repetitions} repetitions: they would be the same."
+                f"Expected `temperature` to be > 0 with {repetitions} repetitions but got 0: they would be equal."
             )
         self.model = model
         self.prompt = prompt or SentencePrompt()
@@ -49,51 +49,44 @@ class ChatJudge(SentenceJudge):
     def build_requests(
         self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
     ) -> list[ChatRequest]:
-        """What is sent, the repetitions of a pair one after the other: to count tokens before anything is.
+        """Return all requests, the repetitions of a pair side by side, to estimate their volume in advance.
 
         Raises:
-            ValueError: If there are not as many originals as predictions.
+            ValueError: If the numbers of references and candidates differ.
         """
-        if len(references) != len(candidates):
-            raise ValueError(
-                f"Expected as many originals as predictions but got {len(references)} and {len(candidates)}."
-            )
+        check_pair_counts(references, candidates)
         return [
             ChatRequest(
-                self.prompt.render(original, predicted),
+                self.prompt.render(reference, candidate),
                 temperature=self.temperature,
                 max_tokens=self.max_tokens,
                 seed=seed,
             )
-            for original, predicted in zip(references, candidates, strict=True)
+            for reference, candidate in zip(references, candidates, strict=True)
             for seed in range(self.repetitions)
         ]
 
     def judge(
         self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
     ) -> list[SentenceJudgement]:
-        """See `SentenceJudge.judge`."""
-        answers = self.model.complete(self.build_requests(references, candidates))
+        """Return the mean judgement of each pair, see `SentenceJudge.judge`."""
+        responses = iter(self.model.complete(self.build_requests(references, candidates)))
         return [
             average_judgements(
-                [
-                    self._parse_response(answer, original, predicted)
-                    for answer in answers[pair * self.repetitions : (pair + 1) * self.repetitions]
-                ]
+                [self._parse_response(next(responses), reference, candidate) for _ in range(self.repetitions)]
             )
-            for pair, (original, predicted) in enumerate(zip(references, candidates, strict=True))
+            for reference, candidate in zip(references, candidates, strict=True)
         ]
 
     def fingerprint(self) -> str:
-        """See `SentenceJudge.fingerprint`."""
+        """Return a hash of the model, the prompt and the sampling parameters."""
         messages = self.prompt.render(["No edema."], ["Mild edema."])
-        asked = [self.model.model_id, messages, self.repetitions, self.temperature, self.max_tokens]
-        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+        return fingerprint(self.model.model_id, messages, self.repetitions, self.temperature, self.max_tokens)
 
     def _parse_response(
         self, response: ChatResponse, reference: Sequence[str], candidate: Sequence[str]
     ) -> SentenceJudgement:
         if response.status != "ok":
-            nothing = (None,) * len(reference), (None,) * len(candidate)
-            return SentenceJudgement(*nothing, None, "", {}, f"no answer: {response.status}")
+            unscored = (None,) * len(reference), (None,) * len(candidate)
+            return SentenceJudgement(*unscored, None, "", {}, f"no answer: {response.status}")
         return self.prompt.parse(response.text, reference, candidate)

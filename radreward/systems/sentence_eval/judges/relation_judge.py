@@ -1,4 +1,4 @@
-"""A judge of sentences that needs no chat model: how the sentences of two reports relate, two by two."""
+"""Judge without a language model: predicted relations between the sentences of both reports."""
 
 from __future__ import annotations
 
@@ -15,32 +15,31 @@ from radreward.systems.sentence_eval.artifact import (
     load_relation_artifact,
     save_relation_artifact,
 )
-from radreward.systems.sentence_eval.few_shot import SCORES
-from radreward.systems.sentence_eval.judges.base import SCORE_ORDER, SentenceJudge
+from radreward.systems.sentence_eval.judgement import SCORE_ORDER, SCORES, SentenceJudgement, SentenceScore
+from radreward.systems.sentence_eval.judges.base import SentenceJudge, check_pair_counts
 from radreward.systems.sentence_eval.prompt import sentence_ids
-from radreward.types import SentenceJudgement, SentenceScore
 
 EMBEDDED_JUDGE: Literal["embedded"] = "embedded"
 PAIRS_PER_BATCH = 64
-"""Pairs of reports whose sentences are held at a time."""
-_ORDER = [SCORES.index(score) for score in SCORE_ORDER]
-_UNMATCHED, _PARTIAL, _SAME, _CONTRADICTION = range(4)
+"""Report pairs whose sentences are encoded together."""
+_TO_SCORE_ORDER = [SCORES.index(score) for score in SCORE_ORDER]
+_UNMATCHED, _PARTIAL, _EQUAL, _CONTRADICTION = range(4)
 
 
 class RelationJudge(SentenceJudge):
-    """Scores every sentence by the sentences of the other report, with a model that was trained on known relations.
+    """Judge that scores every sentence by its predicted relations to the sentences of the other report.
 
-    The model tells how likely two sentences say the same, partly the same, the contrary, or nothing of each other. For
-    a sentence and all those of the other report: it is met to the highest chance of the same; else contradicted to the
-    highest chance of that, among sentences that do not say the same; else met in part; else alone. With one sentence in
-    the other report these are just the chances of the two. The score is the likeliest; the chances are kept beside it.
+    For two sentences, a trained model predicts the probabilities that they are equal, partially equal, contradictory or
+    unrelated. `combine_pair_probabilities` combines them for a sentence and a report; the score with the highest
+    probability is the sentence's. The overall score is 5 · max(0, mean), where the mean is that of both reports' mean
+    sentence scores.
 
-    Every distinct sentence is encoded once, and every two are compared once, however many reports have them. As each
-    sentence is read by itself, no sentence can tell the judge how to score another.
+    Every distinct sentence is encoded once and every distinct pair compared once, in any number of reports. Sentences
+    are encoded separately, so no sentence can influence the scores of others by instructions.
 
     Args:
-        saved: The model.
-        name: By which it is known; empty for one that is not in the package.
+        artifact: The trained model.
+        name: "embedded" for the judge of the package, otherwise empty.
     """
 
     def __init__(self, artifact: RelationArtifact, name: Literal["embedded", ""] = "") -> None:
@@ -50,41 +49,38 @@ class RelationJudge(SentenceJudge):
     def from_pretrained(
         cls, folder: str | Path = EMBEDDED_JUDGE, device: str = "cpu", allow_download: bool = False
     ) -> RelationJudge:
-        """The judge of a folder, or the one in the package.
+        """Load a judge.
 
         Args:
-            folder: `embedded`, or where `save_pretrained` or a run wrote one.
-            device: Where it runs.
-            download: Whether a backbone that is not on this machine may be fetched from the hub.
+            folder: "embedded" for the judge of the package, or a folder written by `save_pretrained` or a run.
+            device: Device of the model.
+            allow_download: Allow downloading the backbone from the Hub if it is not on this machine.
 
         Raises:
-            InputError: If a file is missing or broken; names file and field.
+            InputError: If a file is missing or damaged, or a field is invalid.
         """
         if str(folder) == EMBEDDED_JUDGE:
             return cls(load_relation_artifact(EMBEDDED_DIR, device, allow_download), EMBEDDED_JUDGE)
         return cls(load_relation_artifact(folder, device, allow_download))
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write settings and trained weights; of the backbone its name is kept."""
+        """Write settings and trained weights; the backbone is stored by its name."""
         save_relation_artifact(self.artifact, folder)
 
     def fingerprint(self) -> str:
-        """See `SentenceJudge.fingerprint`."""
+        """Return a hash of settings and trained weights."""
         return self.artifact.fingerprint()
 
     def judge(
         self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
     ) -> list[SentenceJudgement]:
-        """See `SentenceJudge.judge`."""
-        if len(references) != len(candidates):
-            raise ValueError(
-                f"Expected as many originals as predictions but got {len(references)} and {len(candidates)}."
-            )
+        """Return the judgement of each pair, see `SentenceJudge.judge`."""
+        check_pair_counts(references, candidates)
         return [
             judgement
-            for begin in range(0, len(references), PAIRS_PER_BATCH)
+            for start in range(0, len(references), PAIRS_PER_BATCH)
             for judgement in self._judge_batch(
-                references[begin : begin + PAIRS_PER_BATCH], candidates[begin : begin + PAIRS_PER_BATCH]
+                references[start : start + PAIRS_PER_BATCH], candidates[start : start + PAIRS_PER_BATCH]
             )
         ]
 
@@ -93,87 +89,100 @@ class RelationJudge(SentenceJudge):
         self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
     ) -> list[SentenceJudgement]:
         texts = [text for side in (references, candidates) for report in side for text in report]
-        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        wanted = dict.fromkeys(
-            _ordered_pair(rows[one], rows[other])
-            for original, predicted in zip(references, candidates, strict=True)
-            for one in original
-            for other in predicted
+        index = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        pairs = list(
+            dict.fromkeys(
+                _ordered_pair(index[first], index[second])
+                for reference, candidate in zip(references, candidates, strict=True)
+                for first in reference
+                for second in candidate
+            )
         )
-        relations = self.artifact.predictor
-        logits = relations.logits(relations.encode(list(rows)), list(wanted))
-        known = dict(zip(wanted, logits.softmax(1)[:, _ORDER], strict=True))
+        predictor = self.artifact.predictor
+        logits = predictor.logits(predictor.encode(list(index)), pairs)
+        probabilities = dict(zip(pairs, logits.softmax(1)[:, _TO_SCORE_ORDER], strict=True))
         return [
-            self._judge_pair([rows[text] for text in original], [rows[text] for text in predicted], known)
-            for original, predicted in zip(references, candidates, strict=True)
+            self._judge_pair([index[text] for text in reference], [index[text] for text in candidate], probabilities)
+            for reference, candidate in zip(references, candidates, strict=True)
         ]
 
     def _judge_pair(
-        self, reference: Sequence[int], candidate: Sequence[int], pair_probabilities: Mapping[tuple[int, int], Tensor]
+        self,
+        reference: Sequence[int],
+        candidate: Sequence[int],
+        pair_probabilities: Mapping[tuple[int, int], Tensor],
     ) -> SentenceJudgement:
-        if not reference or not candidate:  # nothing to compare with: what is said has no counterpart
-            alone = SentenceScore(0.0, ())
-            sides = (alone,) * len(reference), (alone,) * len(candidate)
+        if not reference or not candidate:
+            unmatched = SentenceScore(0.0, ())
+            sides = (unmatched,) * len(reference), (unmatched,) * len(candidate)
             return SentenceJudgement(*sides, 0.0, _explanation(*sides), {}, "ok")
-        table = torch.stack([pair_probabilities[_ordered_pair(one, other)] for one in reference for other in candidate])
-        table = table.view(len(reference), len(candidate), 4)
+        rows = [pair_probabilities[_ordered_pair(first, second)] for first in reference for second in candidate]
+        table = torch.stack(rows).view(len(reference), len(candidate), 4)
         sides = _sentence_scores(table), _sentence_scores(table.transpose(0, 1))
         means = [sum(entry.score for entry in side) / len(side) for side in sides]
         return SentenceJudgement(*sides, 5 * max(0.0, sum(means) / 2), _explanation(*sides), {}, "ok")
 
 
 def _ordered_pair(first: int, second: int) -> tuple[int, int]:
-    """Exchanging two sentences changes nothing."""
+    """Return the pair in ascending order, since relations are symmetric."""
     return (first, second) if first <= second else (second, first)
 
 
 def combine_pair_probabilities(pair_probabilities: Tensor) -> Tensor:
-    """(m, 4) chances of the scores of m sentences, from those of each and the n of the other report.
+    """Return the score probabilities of m sentences, given those of each with n sentences of the other report.
+
+    A sentence is equal with the highest probability of any equal pair, otherwise contradicted with the highest
+    probability of a contradiction given that the pair is not equal, otherwise partial likewise, otherwise unmatched.
+    For n = 1, the probabilities are those of the pair.
 
     Args:
-        table: (m, n, 4) chances of the scores of `SHARED`, n >= 1.
+        pair_probabilities: (m, n, 4) in the order of `SCORE_ORDER`, n >= 1.
+
+    Returns:
+        (m, 4) in the order of `SCORE_ORDER`.
 
     >>> table = torch.tensor([[[0.2, 0.1, 0.7, 0.0]]])
-    >>> torch.allclose(combined(table), table[:, 0])
+    >>> torch.allclose(combine_pair_probabilities(table), table[:, 0])
     True
     """
-    rest = torch.ones_like(pair_probabilities[..., 0])  # what is left of each pair's chances
-    left = torch.ones_like(pair_probabilities[:, 0, 0])
-    found = torch.zeros_like(pair_probabilities[:, 0])
-    for place in (_SAME, _CONTRADICTION, _PARTIAL):
-        chance = (pair_probabilities[..., place] / rest.clamp_min(1e-9)).clamp(0, 1).amax(1)
-        found[:, place] = left * chance
-        left = left - found[:, place]
-        rest = rest - pair_probabilities[..., place]
-    found[:, _UNMATCHED] = left
-    return found
+    pair_remainder = torch.ones_like(pair_probabilities[..., 0])
+    remainder = torch.ones_like(pair_probabilities[:, 0, 0])
+    combined = torch.zeros_like(pair_probabilities[:, 0])
+    for relation in (_EQUAL, _CONTRADICTION, _PARTIAL):
+        conditional = (pair_probabilities[..., relation] / pair_remainder.clamp_min(1e-9)).clamp(0, 1).amax(1)
+        combined[:, relation] = remainder * conditional
+        remainder = remainder - combined[:, relation]
+        pair_remainder = pair_remainder - pair_probabilities[..., relation]
+    combined[:, _UNMATCHED] = remainder
+    return combined
 
 
-def _sentence_scores(table: Tensor) -> tuple[SentenceScore, ...]:
-    """The scores of m sentences; their counterparts are those that are likelier related than not."""
-    chances = combine_pair_probabilities(table)
-    best = chances.argmax(1).tolist()
-    nearest = table[..., _UNMATCHED].argmin(1, keepdim=True)
-    related = (table.argmax(2) != _UNMATCHED).scatter(1, nearest, True)  # what has a score has a counterpart
+def _sentence_scores(pair_probabilities: Tensor) -> tuple[SentenceScore, ...]:
+    """Return the scores of m sentences; counterparts are all sentences that are more likely related than not."""
+    probabilities = combine_pair_probabilities(pair_probabilities)
+    closest = pair_probabilities[..., _UNMATCHED].argmin(1, keepdim=True)
+    related = (pair_probabilities.argmax(2) != _UNMATCHED).scatter(1, closest, True)  # at least one counterpart
     return tuple(
         SentenceScore(
-            SCORE_ORDER[place],
-            tuple(at for at, other in enumerate(others) if other) if place != _UNMATCHED else (),
+            SCORE_ORDER[best],
+            tuple(index for index, is_related in enumerate(row) if is_related) if best != _UNMATCHED else (),
             tuple(values),
         )
-        for place, others, values in zip(best, related.tolist(), chances.tolist(), strict=True)
+        for best, row, values in zip(
+            probabilities.argmax(1).tolist(), related.tolist(), probabilities.tolist(), strict=True
+        )
     )
 
 
 def _explanation(reference: Sequence[SentenceScore], candidate: Sequence[SentenceScore]) -> str:
-    """Which sentences are not met, by their ids."""
+    """Return the ids of the sentences without an equal counterpart."""
     parts = []
-    for side, upper, words in (
+    for scores, uppercase, labels in (
         (reference, False, ("contradicted", "met in part", "left out")),
         (candidate, True, ("contradicting", "right in part", "without a counterpart")),
     ):
-        ids = sentence_ids(len(side), upper)
-        for score, word in zip((-1.0, 0.5, 0.0), words, strict=True):
-            if named := [name for name, entry in zip(ids, side, strict=True) if entry.score == score]:
-                parts.append(f"{word}: {', '.join(named)}")
+        ids = sentence_ids(len(scores), uppercase)
+        for value, label in zip((-1.0, 0.5, 0.0), labels, strict=True):
+            if names := [name for name, entry in zip(ids, scores, strict=True) if entry.score == value]:
+                parts.append(f"{label}: {', '.join(names)}")
     return "; ".join(parts) or "every sentence is met"

@@ -4,58 +4,34 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from radreward._lazy_imports import import_object
 from radreward.systems.sentence_eval.regressors.regressor import Array, Regressor
 
 RegressorParams = Mapping[str, Any]
 
 
-class RegressorSpec(NamedTuple):
-    """A regressor of scikit-learn, and settings to choose from."""
+@dataclass(frozen=True, slots=True)
+class RegressorSpec:
+    """A regressor of scikit-learn."""
 
-    factory: Callable[[RegressorParams, int], Any]
-    """Of settings and a seed."""
+    class_path: str
     grid: tuple[RegressorParams, ...]
+    """Parameters to choose from."""
     export: Callable[[Any], Regressor]
+    """Conversion of a fitted regressor to arrays."""
+    fixed_params: RegressorParams = field(default_factory=dict)
+    is_random: bool = True
+    """True if fitting depends on a seed."""
 
-
-def _decision_tree(settings: RegressorParams, seed: int) -> Any:
-    from sklearn.tree import DecisionTreeRegressor
-
-    return DecisionTreeRegressor(random_state=seed, **settings)
-
-
-def _svr(settings: RegressorParams, seed: int) -> Any:
-    from sklearn.svm import SVR
-
-    return SVR(**settings)
-
-
-def _knn(settings: RegressorParams, seed: int) -> Any:
-    from sklearn.neighbors import KNeighborsRegressor
-
-    return KNeighborsRegressor(algorithm="brute", **settings)
-
-
-def _mlp(settings: RegressorParams, seed: int) -> Any:
-    from sklearn.neural_network import MLPRegressor
-
-    return MLPRegressor(hidden_layer_sizes=(32,), random_state=seed, solver="lbfgs", max_iter=300, **settings)
-
-
-def _gradient_boosting(settings: RegressorParams, seed: int) -> Any:
-    from sklearn.ensemble import GradientBoostingRegressor
-
-    return GradientBoostingRegressor(random_state=seed, n_estimators=100, subsample=0.7, **settings)
-
-
-def _random_forest(settings: RegressorParams, seed: int) -> Any:
-    from sklearn.ensemble import RandomForestRegressor
-
-    return RandomForestRegressor(60, random_state=seed, max_features=0.5, **settings)
+    def build(self, params: RegressorParams, seed: int) -> Any:
+        """Return the regressor of scikit-learn, not yet fitted."""
+        seeded = {"random_state": seed} if self.is_random else {}
+        return import_object(self.class_path)(**seeded, **self.fixed_params, **params)
 
 
 def _export_trees(trees: list[Any], base: float, scale: float) -> Regressor:
@@ -68,71 +44,81 @@ def _export_trees(trees: list[Any], base: float, scale: float) -> Regressor:
         "base": np.array([base]),
         "scale": np.array([scale]),
     }
-    for name, children in (("left", "children_left"), ("right", "children_right")):
-        moved = [
-            np.where(getattr(t, children) < 0, -1, getattr(t, children) + o)
-            for t, o in zip(trees, offsets, strict=True)
-        ]
-        arrays[name] = np.concatenate(moved).astype(np.int32)
+    for side in ("left", "right"):
+        children = [getattr(tree, f"children_{side}") for tree in trees]
+        shifted = [np.where(own < 0, -1, own + offset) for own, offset in zip(children, offsets, strict=True)]
+        arrays[side] = np.concatenate(shifted).astype(np.int32)
     return Regressor("trees", arrays)
 
 
 def _export_svr(fitted: Any) -> Regressor:
-    return Regressor(
-        "kernel",
-        {
-            "support": fitted.support_vectors_,
-            "dual": fitted.dual_coef_[0],
-            "gamma": np.array([fitted._gamma]),
-            "base": fitted.intercept_,
-        },
-    )
+    arrays = {
+        "support": fitted.support_vectors_,
+        "dual": fitted.dual_coef_[0],
+        "gamma": np.array([fitted._gamma]),
+        "base": fitted.intercept_,
+    }
+    return Regressor("rbf", arrays)
+
+
+def _export_knn(fitted: Any) -> Regressor:
+    return Regressor("knn", {"points": fitted._fit_X, "targets": fitted._y, "k": np.array([fitted.n_neighbors])})
 
 
 def _export_mlp(fitted: Any) -> Regressor:
-    layers = enumerate(zip(fitted.coefs_, fitted.intercepts_, strict=True))
-    pairs = ((number, weight, bias) for number, (weight, bias) in layers)
-    return Regressor("layers", {f"{n}{k}": v for k, w, b in pairs for n, v in (("weight", w), ("bias", b))})
+    arrays = {}
+    for number, (weight, bias) in enumerate(zip(fitted.coefs_, fitted.intercepts_, strict=True)):
+        arrays |= {f"weight{number}": weight, f"bias{number}": bias}
+    return Regressor("mlp", arrays)
 
 
 REGRESSORS: dict[str, RegressorSpec] = {
     "decision-tree": RegressorSpec(
-        _decision_tree,
+        "sklearn.tree.DecisionTreeRegressor",
         tuple({"max_depth": depth, "min_samples_leaf": leaf} for depth, leaf in ((4, 5), (6, 10))),
         lambda fitted: _export_trees([fitted.tree_], 0.0, 1.0),
     ),
-    "support-vectors": RegressorSpec(_svr, tuple({"C": c, "epsilon": 0.1} for c in (1.0, 5.0)), _export_svr),
-    "nearest-neighbours": RegressorSpec(
-        _knn,
-        tuple({"n_neighbors": k} for k in (5, 15)),
-        lambda fitted: Regressor(
-            "neighbours", {"points": fitted._fit_X, "targets": fitted._y, "k": np.array([fitted.n_neighbors])}
-        ),
+    "svr": RegressorSpec(
+        "sklearn.svm.SVR", tuple({"C": c, "epsilon": 0.1} for c in (1.0, 5.0)), _export_svr, is_random=False
     ),
-    "neural-network": RegressorSpec(_mlp, tuple({"alpha": alpha} for alpha in (0.01, 1.0)), _export_mlp),
+    "knn": RegressorSpec(
+        "sklearn.neighbors.KNeighborsRegressor",
+        tuple({"n_neighbors": k} for k in (5, 15)),
+        _export_knn,
+        {"algorithm": "brute"},
+        is_random=False,
+    ),
+    "mlp": RegressorSpec(
+        "sklearn.neural_network.MLPRegressor",
+        tuple({"alpha": alpha} for alpha in (0.01, 1.0)),
+        _export_mlp,
+        {"hidden_layer_sizes": (32,), "solver": "lbfgs", "max_iter": 300},
+    ),
     "gradient-boosting": RegressorSpec(
-        _gradient_boosting,
+        "sklearn.ensemble.GradientBoostingRegressor",
         tuple({"max_depth": depth, "learning_rate": rate} for depth, rate in ((3, 0.05), (3, 0.1))),
         lambda fitted: _export_trees(
             [tree.tree_ for tree in fitted.estimators_[:, 0]],
             float(fitted.init_.constant_.item()),
             fitted.learning_rate,
         ),
+        {"n_estimators": 100, "subsample": 0.7},
     ),
     "random-forest": RegressorSpec(
-        _random_forest,
+        "sklearn.ensemble.RandomForestRegressor",
         tuple({"min_samples_leaf": leaf} for leaf in (2, 5)),
         lambda fitted: _export_trees([tree.tree_ for tree in fitted.estimators_], 0.0, 1 / len(fitted.estimators_)),
+        {"n_estimators": 60, "max_features": 0.5},
     ),
 }
-"""By name; in the order of Table VIII."""
+"""Regressors by name, in the order of Table VIII."""
 
 
 def param_grid(name: str) -> tuple[RegressorParams, ...]:
-    """The settings to choose from for a regressor.
+    """Return the parameters to choose from for a regressor.
 
     Raises:
-        ValueError: If there is none of this name.
+        ValueError: If the name is unknown.
     """
     if name not in REGRESSORS:
         raise ValueError(f"Expected a regressor of {', '.join(REGRESSORS)} but got {name!r}.")
@@ -142,38 +128,36 @@ def param_grid(name: str) -> tuple[RegressorParams, ...]:
 def fit_regressor(
     name: str, features: Array, target: Array, params: RegressorParams | None = None, seed: int = 0
 ) -> Regressor:
-    """A regressor fitted to a target, as arrays.
-
-    The target is scaled to mean 0 and deviation 1 first, so that settings mean the same for any; features are shares.
+    """Fit a regressor to a target that is first scaled to mean 0 and standard deviation 1.
 
     Args:
         name: One of `REGRESSORS`.
         features: (n, d).
         target: (n,).
-        settings: Of `settings_of`; the first where nothing is given.
-        seed: Decides every draw.
+        params: One of `param_grid`; defaults to the first.
+        seed: Seed of the fit.
 
     Raises:
-        ValueError: If there is no such regressor, a number is not finite, the target is constant, or there are fewer
-            rows than neighbours.
+        ValueError: If the regressor is unknown, a number is not finite, the target is constant, or there are fewer
+            rows than neighbors.
 
     >>> x = np.random.default_rng(0).dirichlet(np.ones(4), 60)
-    >>> bool(np.abs(fit_regressor("support-vectors", x, x[:, 0]).predict(x) - x[:, 0]).max() < 0.1)
+    >>> bool(np.abs(fit_regressor("svr", x, x[:, 0]).predict(x) - x[:, 0]).max() < 0.1)
     True
     """
     params = param_grid(name)[0] if params is None else params
     x, y = np.asarray(features, np.float64), np.asarray(target, np.float64)
     if x.ndim != 2 or y.shape != x.shape[:1] or not np.isfinite(x).all() or not np.isfinite(y).all():
         raise ValueError(f"Expected (n, d) features and (n,) targets, finite, but got {x.shape} and {y.shape}.")
-    if len(y) < (least := max(2, params.get("n_neighbors", 0))):
-        raise ValueError(f"Expected {least} rows at least for {name} but got {len(y)}.")
+    if len(y) < (min_rows := max(2, params.get("n_neighbors", 0))):
+        raise ValueError(f"Expected at least {min_rows} rows for {name} but got {len(y)}.")
     if (y == y[0]).all():
         raise ValueError(f"Expected targets that differ but all {len(y)} are {y[0]:g}.")
     mean, scale = float(y.mean()), float(y.std())
-    kind = REGRESSORS[name]
+    spec = REGRESSORS[name]
     with warnings.catch_warnings():
-        # A network that stops after its last step is as good as any other: cross-validation tells what it is worth.
+        # A network that reached the last iteration is evaluated by cross-validation like any other.
         warnings.filterwarnings("ignore", ".*lbfgs failed to converge.*")
-        fitted = kind.factory(params, seed).fit(x, (y - mean) / scale)
-    found = kind.export(fitted)
-    return Regressor(found.kind, found.arrays, mean, scale)
+        fitted = spec.build(params, seed).fit(x, (y - mean) / scale)
+    exported = spec.export(fitted)
+    return Regressor(exported.kind, exported.arrays, mean, scale)
