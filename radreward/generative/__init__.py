@@ -1,1 +1,1 @@
-"""Evaluators that answer in text: the saved evaluator and the base class of their scorers."""
+"""Generative evaluators, which answer in text, and the base class of their scorers."""

@@ -1,63 +1,57 @@
-"""A model that judges in text, with all that its answers depend on, as a folder: JSON, safetensors, tokenizer."""
+"""Generative evaluator: a language model with its prompt settings, saved as JSON, safetensors and tokenizer."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from radreward._lazy_imports import import_object
 from radreward.criteria import Criteria
 from radreward.data.chat_encoding import ChatPromptEncoder
-from radreward.data.collators.reward import PromptTooLongError
+from radreward.data.prompt_encoder import PromptTooLongError
 from radreward.errors import InputError
+from radreward.io.artifacts import (
+    config_errors,
+    fingerprint,
+    load_into,
+    load_tensors,
+    read_config,
+    save_tensors,
+    write_json,
+)
 from radreward.io.atomic import atomic_folder
 from radreward.models.attention import check_length
 from radreward.models.backbone import Backbone
 from radreward.models.lora import LoRA
+from radreward.models.reward_artifact import BACKBONE_FIELDS, LORA_FIELDS
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.prompts.generative_template import GenerativeTemplate
 
-FORMAT = 1
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer"
-TEMPLATES = {
+TEMPLATE_CLASSES = {
     "green.json": "radreward.systems.green.prompt.GreenTemplate",
     "radreason.json": "radreward.systems.radreason.prompt.RadReasonTemplate",
 }
-"""The file of settings by which a folder is known, and the layout of its answers."""
-_BACKBONE_FIELDS = ("name", "quantization", "dtype", "attention")
-_CONFIG_FIELDS = {
-    "format",
-    "backbone",
-    "lora",
-    "trained",
-    "template",
-    "criteria",
-    "max_length",
-    "max_answer",
-    "chat",
-    "training",
-}
+"""Settings file that identifies a folder, and import path of its template; no other code is loaded for a folder."""
+_ENCODER_FIELDS = ("max_length", "max_answer_length", "chat_template")
+_CONFIG_FIELDS = ("backbone", "lora", "has_weights", "template", "criteria", *_ENCODER_FIELDS, "training_info")
 
 
 class GenerativeEvaluator:
-    """A model that judges in text.
+    """A language model that answers prompts about pairs of reports.
 
     Args:
-        backbone: What it is made of.
-        model: Its language model, adapters in place.
-        questions: How it is asked, by which criteria, and how long.
-        training: What is told of its training; nothing depends on it.
+        backbone: The backbone.
+        model: Its causal language model, with adapters.
+        prompt_encoder: Template, criteria and length limits of the prompts.
+        training_info: Training metadata, stored for information only.
 
     Raises:
-        InputError: If the model has no positions for the longest prompt and answer.
+        InputError: If the model has too few positions for the longest prompt and answer.
     """
 
     def __init__(
@@ -74,40 +68,39 @@ class GenerativeEvaluator:
 
     @property
     def template(self) -> GenerativeTemplate:
-        """How it is asked and answers."""
+        """Template of prompts and answers."""
         return require_generative_template(self.prompt_encoder)
 
     def generate(
         self, references: Sequence[str], candidates: Sequence[str], truncate: bool = False, batch_size: int = 64
     ) -> list[GeneratedAnswer]:
-        """Its likeliest answer for each pair of reports, in their order; equal pairs are answered once.
+        """Return the greedy answer for each pair of reports, in order; equal pairs are answered once.
 
         Args:
             references: Texts.
-            candidates: As many.
-            cut: Whether both reports of a prompt that is too long are cut; otherwise it gets no answer.
-            batch_size: Most answers that are decoded together.
+            candidates: As many texts.
+            truncate: Truncate both reports of a prompt that is too long; by default it gets no answer.
+            batch_size: Maximum number of answers that are decoded together.
         """
-        pairs = list(dict.fromkeys(zip(references, candidates, strict=True)))
-        found: dict[tuple[str, str], GeneratedAnswer] = {}
-        prompts, asked = [], []
-        for pair in pairs:
+        answers: dict[tuple[str, str], GeneratedAnswer] = {}
+        prompts, pending = [], []
+        for pair in dict.fromkeys(zip(references, candidates, strict=True)):
             try:
-                prompt, was_cut = self.prompt_encoder.encode(*pair, truncate)
+                prompt, truncated = self.prompt_encoder.encode(*pair, truncate)
             except PromptTooLongError as error:
-                found[pair] = GeneratedAnswer(None, "", str(error), False)
+                answers[pair] = GeneratedAnswer(None, "", str(error), False)
                 continue
             prompts.append(prompt)
-            asked.append((pair, was_cut))
+            pending.append((pair, truncated))
         engine = TransformersEngine(self.model, self.prompt_encoder.tokenizer, batch_size)
-        end = self.template.stop_string(self.prompt_encoder.criteria)
-        made = engine.greedy(prompts, self.prompt_encoder.max_answer_length, (end,) if end else ())
-        for (pair, was_cut), completion in zip(asked, made, strict=True):
-            found[pair] = GeneratedAnswer(completion.text, completion.finish_reason, None, was_cut)
-        return [found[pair] for pair in zip(references, candidates, strict=True)]
+        stop = self.template.stop_string(self.prompt_encoder.criteria)
+        completions = engine.greedy(prompts, self.prompt_encoder.max_answer_length, (stop,) if stop else ())
+        for (pair, truncated), completion in zip(pending, completions, strict=True):
+            answers[pair] = GeneratedAnswer(completion.text, completion.finish_reason, None, truncated)
+        return [answers[pair] for pair in zip(references, candidates, strict=True)]
 
     def trained_state(self) -> dict[str, Tensor]:
-        """What training changed, by name; nothing where all is frozen."""
+        """Return the trainable weights by name; none if all are frozen."""
         return {
             name: value.detach().cpu().contiguous()
             for name, value in self.model.named_parameters()
@@ -115,144 +108,104 @@ class GenerativeEvaluator:
         }
 
     def fingerprint(self) -> str:
-        """Changes with anything that answers depend on; of a backbone that was not trained its name is told."""
-        settings = {**self._config(True), "training": None}
-        digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
-        for name, value in sorted(self.trained_state().items()):
-            digest.update(name.encode() + value.view(torch.uint8).numpy().tobytes())
-        return digest.hexdigest()
+        """Return a hash of all that answers depend on; a frozen backbone is identified by name."""
+        return fingerprint({**self._config(True), "training_info": None}, self.trained_state())
 
     def save(self, folder: str | Path, as_float16: bool = False) -> None:
-        """Write it; the folder appears whole or not at all.
+        """Save atomically: the folder is complete or absent.
 
         Args:
-            folder: Where to; an older one there is replaced.
-            half: Hold the weights as float16.
+            folder: The folder; an existing evaluator in it is replaced.
+            as_float16: Save the weights as float16.
 
         Raises:
-            InputError: If the folder holds something else, the layout is not one of ours, or a weight is not finite.
+            InputError: If the folder holds something else, the template is unknown, or a weight is not finite.
         """
-        folder = Path(folder)
-        kind = type(self.template)
-        name = next((name for name, path in TEMPLATES.items() if path == f"{kind.__module__}.{kind.__name__}"), None)
+        template = f"{type(self.template).__module__}.{type(self.template).__name__}"
+        name = next((name for name, path in TEMPLATE_CLASSES.items() if path == template), None)
         if name is None:
-            expected = ", ".join(path.rpartition(".")[2] for path in TEMPLATES.values())
+            expected = ", ".join(path.rpartition(".")[2] for path in TEMPLATE_CLASSES.values())
             raise InputError(f"{folder}: Expected a template of {expected} but got {type(self.template).__name__}.")
-        state = {key: value.half() if as_float16 else value for key, value in self.trained_state().items()}
-        if broken := next((key for key, value in state.items() if not torch.isfinite(value).all()), None):
-            raise InputError(f"{folder}: Expected {broken!r} to hold finite numbers only, as {state[broken].dtype}.")
-        with atomic_folder(folder, TEMPLATES, "a model that explains") as new:
-            save_file(state, new / WEIGHTS)
-            self.prompt_encoder.tokenizer.save_pretrained(new / TOKENIZER)
-            text = json.dumps(self._config(bool(state)), indent=2)
-            (new / name).write_text(text + "\n", encoding="utf-8")
+        state = self.trained_state()
+        with atomic_folder(folder, TEMPLATE_CLASSES, "a generative evaluator") as scratch:
+            save_tensors(scratch / WEIGHTS, state, torch.float16 if as_float16 else None)
+            self.prompt_encoder.tokenizer.save_pretrained(scratch / TOKENIZER)
+            write_json(scratch / name, self._config(bool(state)))
 
-    def _config(self, trained: bool) -> dict[str, Any]:
-        lora, questions = self.backbone.lora, self.prompt_encoder
+    def _config(self, has_weights: bool) -> dict[str, Any]:
+        lora = self.backbone.lora
         return {
-            "format": FORMAT,
-            "backbone": {key: getattr(self.backbone, key) for key in _BACKBONE_FIELDS},
-            "lora": lora and {key: getattr(lora, key) for key in ("r", "alpha", "targets")},
-            "trained": trained,
+            "format": 1,
+            "backbone": {key: getattr(self.backbone, key) for key in BACKBONE_FIELDS},
+            "lora": lora and {key: getattr(lora, key) for key in LORA_FIELDS},
+            "has_weights": has_weights,
             "template": self.template.to_dict(),
-            "criteria": questions.criteria.to_dict(),
-            "max_length": questions.max_length,
-            "max_answer": questions.max_answer_length,
-            "chat": questions.chat_template,
-            "training": self.training_info,
+            "criteria": self.prompt_encoder.criteria.to_dict(),
+            **{key: getattr(self.prompt_encoder, key) for key in _ENCODER_FIELDS},
+            "training_info": self.training_info,
         }
 
 
 class GeneratedAnswer(NamedTuple):
-    """What was answered about two reports."""
+    """Answer about a pair of reports."""
 
     text: str | None
-    """None where nothing could be asked."""
+    """None if the prompt was skipped."""
     finish_reason: str
-    """As of `Completion`."""
+    """See `Completion`."""
     skip_reason: str | None
-    """Why nothing could be asked."""
+    """Reason why the prompt was skipped."""
     truncated: bool
-    """Whether the reports were cut to fit."""
+    """True if the reports were truncated."""
 
 
 def require_generative_template(prompt_encoder: ChatPromptEncoder) -> GenerativeTemplate:
-    """The layout of questions that have answers."""
+    """Return the template of a prompt encoder, which must have answers.
+
+    Raises:
+        TypeError: If it is another template.
+    """
     template = prompt_encoder.template
     if not isinstance(template, GenerativeTemplate):
-        raise TypeError(f"Expected an GenerativeTemplate but got {type(template).__name__}.")
+        raise TypeError(f"Expected a GenerativeTemplate but got {type(template).__name__}.")
     return template
+
+
+def find_evaluator_settings(folder: str | Path) -> Path | None:
+    """Return the settings file of a saved evaluator, or None if the folder holds none."""
+    return next((Path(folder, name) for name in TEMPLATE_CLASSES if Path(folder, name).is_file()), None)
 
 
 def load_generative_evaluator(
     folder: str | Path, device: str = "cpu", allow_download: bool = False
 ) -> GenerativeEvaluator:
-    """Read what `GenerativeEvaluator.save` wrote. Nothing in the folder is executed.
+    """Load what `GenerativeEvaluator.save` wrote. Nothing in the folder is executed.
 
     Args:
-        folder: Where it is.
-        device: Where it shall run.
-        download: Whether a backbone that is not on this machine may be fetched from the hub; the folder names it.
+        folder: Folder of the evaluator.
+        device: Device of the model.
+        allow_download: Allow the download of the backbone, which the folder names, from the Hub.
 
     Raises:
-        InputError: If a file is missing or broken, or a field is not what it should be; names file and field.
+        InputError: If a file is missing or damaged, or a field is wrong; names file and field.
     """
     folder = Path(folder)
-    path = next((folder / name for name in TEMPLATES if (folder / name).is_file()), None)
+    path, weights = find_evaluator_settings(folder), folder / WEIGHTS
     if path is None:
-        raise InputError(f"{folder}: Expected a folder with {' or '.join(TEMPLATES)}.")
-    config = _read(path)
-    try:
+        raise InputError(f"{folder}: Expected a folder with {' or '.join(TEMPLATE_CLASSES)}.")
+    config = read_config(path, _CONFIG_FIELDS)
+    with config_errors(path):
         lora = config["lora"] and LoRA(**config["lora"])
         backbone = Backbone(lora=lora, local_files_only=not allow_download, **config["backbone"])
-        template = import_object(TEMPLATES[path.name])(**config["template"])
-        limits = {key: config[key] for key in ("max_length", "max_answer", "chat")}
-        questions = ChatPromptEncoder(
-            str(folder / TOKENIZER), Criteria.from_dict(config["criteria"]), template, **limits
-        )
+        template = import_object(TEMPLATE_CLASSES[path.name])(**config["template"])
+        criteria = Criteria.from_dict(config["criteria"])
+        settings = {key: config[key] for key in _ENCODER_FIELDS}
+        encoder = ChatPromptEncoder(str(folder / TOKENIZER), criteria, template, **settings)
         model = backbone.build(causal_lm=True)
-        if not config["trained"]:
+        if not config["has_weights"]:
             model.requires_grad_(False)
-        _load_weights(model, folder / WEIGHTS)
-        return GenerativeEvaluator(backbone, model.to(device).eval(), questions, config["training"])
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise InputError(f"{path}: a field is wrong ({error}).") from error
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
-    except ValueError as error:
-        raise InputError(f"{path}: Expected JSON ({error}).") from error
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise InputError(f"{path}: Expected `format` to be {FORMAT}.")
-    if wrong := sorted(set(config) ^ _CONFIG_FIELDS):
-        raise InputError(f"{path}: the field {wrong[0]!r} is missing or unknown.")
-    return config
-
-
-def _load_weights(model: nn.Module, path: Path) -> None:
-    """Give a model the weights of a file, which must be those that it trains.
-
-    Raises:
-        InputError: If they are not, or one is of another shape or not finite.
-    """
-    try:
-        state = load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"{path.name}: cannot be read ({error}).") from error
-    own = {name: value for name, value in model.named_parameters() if value.requires_grad}
-    if different := sorted(set(own) ^ set(state)):
-        raise InputError(f"{path.name}: {different[0]!r} is missing or unknown.")
-    with torch.no_grad():
-        for name, value in state.items():
-            if own[name].shape != value.shape:
-                shapes = f"{tuple(value.shape)}, not {tuple(own[name].shape)}"
-                raise InputError(f"{path.name}: {name!r} has the shape {shapes}.")
-            if not torch.isfinite(value).all():
-                raise InputError(f"{path.name}: Expected {name!r} to hold finite numbers only.")
-            own[name].copy_(value)
+        evaluator = GenerativeEvaluator(backbone, model.to(device).eval(), encoder, config["training_info"])
+    state = load_tensors(weights)
+    with config_errors(weights):
+        load_into(model, state, [name for name, value in model.named_parameters() if value.requires_grad])
+    return evaluator

@@ -1,4 +1,4 @@
-"""Models that judge in text as scorers: GREEN and RadReason. Every score has its reasons as evidence."""
+"""Base class of scorers that parse the answers of a generative evaluator."""
 
 from __future__ import annotations
 
@@ -9,32 +9,37 @@ from typing import Literal, NamedTuple, Self
 
 import torch
 
-from radreward.criteria import Criteria
 from radreward.errors import InputError
-from radreward.generative.evaluator import TEMPLATES, GeneratedAnswer, GenerativeEvaluator, load_generative_evaluator
+from radreward.generative.evaluator import (
+    GeneratedAnswer,
+    GenerativeEvaluator,
+    find_evaluator_settings,
+    load_generative_evaluator,
+)
+from radreward.generative.explanation import Explanation
 from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
-from radreward.types import Explanation as Explanation
 from radreward.types import Scores
 
-UNPARSABLE_ANSWER = "unreadable answer"
+UNPARSABLE_ANSWER = "unparsable answer"
 
 
 class GenerativeScorer(Scorer):
-    """Asks a model about each pair of reports, and reads counts and score from its answer.
+    """Scores and error counts that a language model states in its answer; subclasses define `parse_answer`.
 
-    sub = the quality of each criterion, -count · weight (n, N); counts (n, N); the evidence of a row is an
-    `Explanation`. A row whose answer has no score to read has NaN and a status that says why: never a guess. Equal
-    pairs are asked once, candidates of one reference beside one another, by the likeliest token each time.
+    sub_scores = quality per criterion, -count · weight (n, N); error_counts (n, N); the evidence of a row is an
+    `Explanation`. A row whose answer has no parsable score gets NaN and a status with the reason. Decoding is greedy,
+    and equal pairs are answered once.
 
     Args:
-        explainer: The model and how it is asked.
-        too_long: Reject prompts over the limit with a status, or cut both reports, with the status "truncated".
-        batch_size: Most answers that are decoded together.
+        evaluator: The model and its prompts.
+        on_too_long: "reject" prompts above the limit with a status, or "truncate" both reports, with the status
+            "truncated".
+        batch_size: Maximum number of answers that are decoded together.
 
     Raises:
-        ValueError: If `too_long` is unknown.
-        InputError: If the model answers in another layout.
+        ValueError: If `on_too_long` is unknown.
+        InputError: If the evaluator has another template.
     """
 
     template_class: type[GenerativeTemplate]
@@ -47,15 +52,12 @@ class GenerativeScorer(Scorer):
         batch_size: int = 64,
     ) -> None:
         if on_too_long not in ("reject", "truncate"):
-            raise ValueError(f"Expected `too_long` to be reject or truncate but got {on_too_long!r}.")
+            raise ValueError(f"Expected `on_too_long` to be reject or truncate but got {on_too_long!r}.")
         if not isinstance(evaluator.template, self.template_class):
-            given = type(evaluator.template).__name__
-            raise InputError(
-                f"{self.title}: Expected a model that answers by {self.template_class.__name__} but got {given}."
-            )
+            expected, actual = self.template_class.__name__, type(evaluator.template).__name__
+            raise InputError(f"{self.title}: Expected an evaluator with a {expected} but got {actual}.")
         self.evaluator, self.on_too_long, self.batch_size = evaluator, on_too_long, batch_size
-        self.judged: Criteria = evaluator.prompt_encoder.criteria
-        self.criteria = self.judged
+        self.criteria = evaluator.prompt_encoder.criteria
 
     @classmethod
     def from_pretrained(
@@ -68,29 +70,29 @@ class GenerativeScorer(Scorer):
         model: str | None = None,
         batch_size: int = 64,
     ) -> Self:
-        """The scorer of a saved model.
+        """Load the scorer of a saved evaluator.
 
         Args:
-            folder: Where it is; where `model` names it, None.
-            precision: fp32 only.
-            too_long: See the class.
-            device: Where it shall run.
-            download: Whether a backbone that is not on this machine may be fetched from the hub.
-            model: The folder of a model or of a run, as of `green:FOLDER`.
+            folder: Folder of the evaluator; None if `model` names it.
+            precision: Only fp32.
+            on_too_long: See the class.
+            device: Device of the model.
+            allow_download: Allow the download of the backbone from the Hub.
+            model: Folder of an evaluator or a run, as in `green:FOLDER`.
             batch_size: See the class.
 
         Raises:
-            InputError: If there is no such model, or another precision is asked for.
+            InputError: If there is no such evaluator, or the precision is not supported.
         """
         if precision != "fp32":
-            raise InputError(f"precision: Expected fp32 for a model that writes but got {precision}.")
+            raise InputError(f"precision: Expected fp32 for a generative evaluator but got {precision}.")
         path = Path(folder or model or "").expanduser()
-        inside = path / "model"
-        found = inside if any((inside / name).is_file() for name in TEMPLATES) else path
-        return cls(load_generative_evaluator(found, device, allow_download), on_too_long, batch_size)
+        if find_evaluator_settings(path / "model"):
+            path = path / "model"
+        return cls(load_generative_evaluator(path, device, allow_download), on_too_long, batch_size)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """See `Scorer.save_pretrained`; weights are written in full precision."""
+        """See `Scorer.save_pretrained`; weights are saved in full precision."""
         self.evaluator.save(folder)
 
     def fingerprint(self) -> str:
@@ -98,40 +100,41 @@ class GenerativeScorer(Scorer):
         return f"{self.evaluator.fingerprint()} {self.on_too_long}"
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """See `Scorer.score_texts`."""
-        cut = self.on_too_long == "truncate"
-        answers = self.evaluator.generate(references, candidates, cut, self.batch_size)
-        read = [self._skipped(answer) if answer.text is None else self.parse_answer(answer) for answer in answers]
-        counts = torch.tensor([entry.counts for entry in read]).reshape(len(read), len(self.judged))
+        """See `Scorer._score_valid`."""
+        criteria = self.evaluator.prompt_encoder.criteria
+        answers = self.evaluator.generate(references, candidates, self.on_too_long == "truncate", self.batch_size)
+        parsed = [self._skipped(answer) if answer.text is None else self.parse_answer(answer) for answer in answers]
+        counts = torch.tensor([entry.error_counts for entry in parsed]).reshape(len(parsed), len(criteria))
         status = [
             STATUS_TRUNCATED if entry.status == STATUS_OK and answer.truncated else entry.status
-            for entry, answer in zip(read, answers, strict=True)
+            for entry, answer in zip(parsed, answers, strict=True)
         ]
         return Scores(
-            torch.tensor([entry.total for entry in read]),
-            self.judged.quality(counts) + 0.0,  # -0 is 0
+            torch.tensor([entry.total for entry in parsed]),
+            criteria.quality(counts) + 0.0,  # -0 becomes 0
             counts,
             tuple(status),
-            tuple(entry.evidence for entry in read),
+            tuple(entry.explanation for entry in parsed),
         )
 
     def _skipped(self, answer: GeneratedAnswer) -> ParsedScore:
-        return ParsedScore(torch.nan, [torch.nan] * len(self.judged), answer.skip_reason or "not asked", None)
+        counts = [torch.nan] * len(self.evaluator.prompt_encoder.criteria)
+        return ParsedScore(torch.nan, counts, answer.skip_reason or "skipped", None)
 
     @abstractmethod
     def parse_answer(self, answer: GeneratedAnswer) -> ParsedScore:
-        """Score, counts and evidence of an answer that there is."""
+        """Return score, counts and explanation of an answer; called for every answer with a text."""
 
 
 class ParsedScore(NamedTuple):
-    """An answer as a row of scores."""
+    """Score of one answer."""
 
     total: float
-    counts: list[float]
+    error_counts: list[float]
     status: str
-    evidence: Explanation | None
+    explanation: Explanation | None
 
 
 def parsed_counts(values: Sequence[float | None]) -> list[float]:
-    """Return the counts of an answer, NaN for those it does not give."""
+    """Return the counts of an answer, NaN for missing ones."""
     return [torch.nan if value is None else value for value in values]

@@ -1,4 +1,4 @@
-"""Backbones, adapters, pooling, heads, calibration."""
+"""Backbones, adapters, pooling, heads, reward models, calibration and decoding engines."""
 
 from typing import TYPE_CHECKING
 
@@ -32,12 +32,12 @@ __all__ = [
     "RewardModelArtifact",
     "check_length",
     "check_packing",
+    "load_initial_weights",
     "load_reward_model",
     "save_reward_model",
-    "load_initial_weights",
 ]
 
 CONFIG = "config.json"
-"""The file by which the folder of a saved model is known."""
+"""File that identifies the folder of a saved model."""
 
 __getattr__ = lazy_exports(__name__)

@@ -1,4 +1,4 @@
-"""The pretrained model under a reward model: by name, with adapters, quantised or not."""
+"""The pretrained model under a reward model or a policy: by name, with adapters, quantized or not."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ DTypeName = Literal["float32", "bfloat16", "float16"]
 
 
 class Backbone:
-    """Which backbone, and how it is loaded and trained.
+    """A pretrained backbone, and how it is loaded and trained.
 
     Args:
-        name: `embedded` (MiniLM, in a package), `tiny-<family>` (random weights), a local folder or a hub name.
-        lora: Adapters to train; null trains the whole backbone.
-        quantization: Load the frozen weights in 4 (NF4) or 8 bits, through bitsandbytes.
-        dtype: In which the weights are held.
-        attention: The attention of transformers to use; "auto" is the fastest that the architecture has.
-        gradient_checkpointing: Compute activations twice rather than hold them.
-        local_files_only: Never fetch anything from the hub.
+        name: `embedded` (MiniLM, in a package), `tiny-<family>` (random weights), a local folder or a Hub name.
+        lora: Adapters to train; null trains the complete backbone.
+        quantization: Load the frozen weights in 4 (NF4) or 8 bits with bitsandbytes.
+        dtype: Type of the weights.
+        attention: Attention implementation of transformers; "auto" is the fastest that the architecture supports.
+        gradient_checkpointing: Recompute activations in the backward pass to save memory.
+        local_files_only: Never download from the Hub.
 
     Raises:
-        ValueError: If the backbone is quantised and has no adapters to train, or no weights of its own.
+        ValueError: If the backbone is quantized but has no adapters, or has random weights.
     """
 
     def __init__(
         self,
         name: str = "embedded",
-        lora: LoRA | None = LoRA(),  # noqa: B008 - a default that a configuration shows; nothing in it changes
+        lora: LoRA | None = LoRA(),  # noqa: B008 - an immutable default that a configuration shows
         quantization: Literal["4bit", "8bit"] | None = None,
         dtype: DTypeName = "float32",
         attention: Literal["auto", "sdpa", "eager"] = "auto",
@@ -52,7 +52,7 @@ class Backbone:
         local_files_only: bool = False,
     ) -> None:
         if quantization and lora is None:
-            raise ValueError("Expected `lora` with `quantization`: quantised weights cannot be trained.")
+            raise ValueError("Expected `lora` with `quantization`: quantized weights cannot be trained.")
         if quantization and name.startswith(TINY_PREFIX):
             raise ValueError(
                 f"Expected no `quantization` with {name!r}: random weights are not stored in {quantization}."
@@ -67,13 +67,13 @@ class Backbone:
         self.local_files_only = local_files_only
 
     def config(self, packed: bool = True) -> PreTrainedConfig:
-        """The architecture, without weights.
+        """Return the architecture, without weights.
 
         Args:
-            packed: Whether it shall read packed prompts; otherwise plain sequences, which all architectures can.
+            packed: Check that the architecture can read packed prompts; every architecture reads plain sequences.
 
         Raises:
-            InputError: If there is no such backbone, or its architecture cannot be packed and shall be.
+            InputError: If there is no such backbone, or it cannot read packed prompts but should.
         """
         if self.name.startswith(TINY_PREFIX):
             config = tiny_config(self.name.removeprefix(TINY_PREFIX))
@@ -89,18 +89,18 @@ class Backbone:
         return config
 
     def build(self, packed: bool = True, causal_lm: bool = False) -> nn.Module:
-        """The model with its weights, ready as `prepare` makes it.
+        """Return the model with its weights, prepared by `prepare`.
 
         Args:
-            packed: As of `config`.
-            writes: Whether with its language-model head.
+            packed: See `config`.
+            causal_lm: Include the language-model head.
 
         Raises:
-            InputError: As `config` does, and if the weights cannot be loaded, or of an encoder that shall write.
+            InputError: See `config`; also if the weights cannot be loaded, or an encoder should be a language model.
         """
-        config = self.config(packed)  # says in one line what cannot be
+        config = self.config(packed)  # raises a one-line error first
         if causal_lm and config.model_type in ENCODER_TYPES:
-            raise InputError(f"{self.name}: Expected a backbone that writes but {config.model_type} is an encoder.")
+            raise InputError(f"{self.name}: Expected a causal language model but {config.model_type} is an encoder.")
         if self.name.startswith(TINY_PREFIX):
             family = self.name.removeprefix(TINY_PREFIX)
             model = tiny_model(family, self._implementation, causal_lm).to(getattr(torch, self.dtype))
@@ -109,10 +109,10 @@ class Backbone:
         return self.prepare(model)
 
     def prepare(self, model: PreTrainedModel) -> nn.Module:
-        """A model with adapters in place and what is frozen frozen; dropout is off.
+        """Return a model with adapters, frozen weights and no dropout.
 
         Without dropout a packed batch and separate sequences give the same loss and gradients. An encoder's own pooler
-        is left out: no reward depends on it.
+        is removed: no reward depends on it.
         """
         module: Any = model
         if hasattr(module, "pooler"):
@@ -122,8 +122,8 @@ class Backbone:
                 module.p = 0.0
             if isinstance(getattr(module, "attention_dropout", None), float):
                 module.attention_dropout = 0.0
-            # On some CPUs bitsandbytes turns 4-bit weights, once they are evaluated, into a form that has no gradients
-            # and that does not turn back exactly when it is saved.
+            # On some CPUs bitsandbytes converts 4-bit weights at their first evaluation to a form that has no
+            # gradients and cannot be converted back exactly when it is saved.
             if hasattr(module, "support_avx512bf16_for_cpu"):
                 module.support_avx512bf16_for_cpu = False
         if self.gradient_checkpointing:
@@ -135,8 +135,8 @@ class Backbone:
         if self.quantization:
             options["quantization_config"] = _quantization_config(self.quantization, getattr(torch, self.dtype))
         path = resolve_backbone(self.name)
-        bar = transformers_logging.is_progress_bar_enabled()
-        if self.name == "embedded":  # it is there at once: nothing to show
+        show_progress = transformers_logging.is_progress_bar_enabled()
+        if self.name == "embedded":  # loads at once
             transformers_logging.disable_progress_bar()
         try:
             model: PreTrainedModel = auto_class.from_pretrained(
@@ -149,7 +149,7 @@ class Backbone:
         except (OSError, ValueError, ImportError) as error:
             raise InputError(f"{self.name}: no weights can be loaded from it ({_short_reason(error)}).") from error
         finally:
-            if bar:
+            if show_progress:
                 transformers_logging.enable_progress_bar()
         return model
 

@@ -1,4 +1,4 @@
-"""From rewards, of which the loss fixes only differences, to expected numbers of errors."""
+"""Calibration of rewards, which the loss determines only up to differences, to expected numbers of errors."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ MAX_KNOTS = 64
 
 
 class Calibration:
-    """Per criterion, a falling curve from reward to expected errors: straight lines between knots, flat outside.
+    """Per criterion, a decreasing curve from reward to expected errors: linear between knots, constant outside.
 
     Args:
-        curves: Per criterion, knots (reward, errors), rewards rising and errors not rising.
+        curves: Knots (reward, errors) per criterion, with increasing rewards and non-increasing errors.
 
     Raises:
-        InputError: If a curve is empty or not monotone, or holds what is not a finite number.
+        InputError: If a curve is empty, not monotone or not finite.
 
-    >>> Calibration([[(-1.0, 2.0), (0.0, 0.0)]]).counts(torch.tensor([[-0.5], [3.0]]))
+    >>> Calibration([[(-1.0, 2.0), (0.0, 0.0)]]).predict_counts(torch.tensor([[-0.5], [3.0]]))
     tensor([[1.],
             [0.]])
     """
@@ -33,28 +33,28 @@ class Calibration:
         for number, curve in enumerate(self.curves):
             steps = np.diff(curve, axis=0)
             if not len(curve) or not np.isfinite(curve).all() or (steps[:, 0] <= 0).any() or (steps[:, 1] > 0).any():
-                raise InputError(f"calibration: Expected curve {number} to be knots (reward, errors) that fall.")
+                raise InputError(f"calibration: Expected curve {number} to have knots (reward, errors) that decrease.")
 
     @classmethod
     def fit(cls, rewards: Tensor, errors: Tensor) -> Calibration:
-        """Isotonic regression of known errors on rewards, criterion by criterion.
+        """Fit one isotonic regression of error counts on rewards per criterion.
 
         Args:
-            rewards: (n, N) rewards on data that was not trained on.
-            errors: (n, N) known errors, same order.
+            rewards: (n, N) rewards on held-out data.
+            errors: (n, N) error counts, in the same order.
 
         Raises:
-            ValueError: If there is nothing to fit on, or the shapes differ.
+            ValueError: If there are no rows, or the shapes differ.
         """
         if rewards.shape != errors.shape or not len(rewards):
             raise ValueError(
                 f"Expected rewards and errors of one shape (n, N) but got {rewards.shape}, {errors.shape}."
             )
-        pairs = zip(rewards.double().numpy().T, errors.double().numpy().T, strict=True)
-        return cls([_fit_curve(x, y) for x, y in pairs])
+        columns = zip(rewards.double().numpy().T, errors.double().numpy().T, strict=True)
+        return cls([_fit_curve(x, y) for x, y in columns])
 
     def predict_counts(self, rewards: Tensor) -> Tensor:
-        """(n, N) rewards to (n, N) expected errors, float32; NaN stays NaN.
+        """Return (n, N) expected errors, float32, for (n, N) rewards; NaN remains NaN.
 
         Raises:
             ValueError: If the number of criteria is not that of the curves.
@@ -66,32 +66,32 @@ class Calibration:
         return torch.from_numpy(np.stack(counts, -1)).float()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return the curves as JSON values."""
         return {"curves": [curve.round(6).tolist() for curve in self.curves]}
 
     @classmethod
     def from_dict(cls, value: Any) -> Calibration:
-        """From plain values.
+        """Return the calibration of `to_dict`.
 
         Raises:
-            InputError: If they are not those of `to_dict`.
+            InputError: If the value has another form.
         """
         try:
             return cls([[(float(x), float(y)) for x, y in curve] for curve in value["curves"]])
+        except InputError:
+            raise
         except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
             raise InputError("calibration: Expected curves of knots (reward, errors).") from error
 
 
 def _fit_curve(rewards: np.ndarray, errors: np.ndarray) -> list[tuple[float, float]]:
-    from sklearn.isotonic import IsotonicRegression  # slow to import, and a model in use does without
+    from sklearn.isotonic import IsotonicRegression  # slow to import and not required for scoring
 
     fitted = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(rewards, errors)
     x, y = fitted.X_thresholds_, fitted.y_thresholds_
-    if len(x) > MAX_KNOTS:  # keep the ends and evenly many between: straight lines stay within the seen errors
-        keep = np.unique(np.linspace(0, len(x) - 1, MAX_KNOTS).round().astype(int))
-        x, y = x[keep], y[keep]
-    x = np.round(x, 6)  # as stored, so that a reloaded model counts alike
-    kept = np.concatenate([[True], np.diff(x) > 0])
-    return [(float(a), float(b)) for a, b in zip(x[kept], np.round(y[kept], 6), strict=True)]
+    if len(x) > MAX_KNOTS:  # the first, the last and evenly many between
+        selected = np.unique(np.linspace(0, len(x) - 1, MAX_KNOTS).round().astype(int))
+        x, y = x[selected], y[selected]
+    x = np.round(x, 6)  # as saved, so that a reloaded model predicts the same counts
+    distinct = np.concatenate([[True], np.diff(x) > 0])
+    return [(float(a), float(b)) for a, b in zip(x[distinct], np.round(y[distinct], 6), strict=True)]

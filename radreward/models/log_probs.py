@@ -1,4 +1,4 @@
-"""How likely a model finds completions of a prompt, token by token."""
+"""Log-probabilities of completions, token by token."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from radreward.models.attention import model_inputs
 from radreward.models.tree_attention import TreeLayout, enable_tree_attention
 
 CompletionPacking = Literal["tree", "rows"]
-"""tree: one row for a prompt and its completions. rows: a row for each."""
+"""tree: one row for a prompt and its completions. rows: one row per completion."""
 
-_NO_MASK = torch.zeros(1, 1, 1, 1)  # 4-D: transformers makes none of its own
+_NO_MASK = torch.zeros(1, 1, 1, 1)  # 4-D: transformers then creates no mask
 
 
 def completion_log_probs(
@@ -28,30 +28,30 @@ def completion_log_probs(
     temperature: float = 1.0,
     packing: CompletionPacking = "tree",
 ) -> Tensor:
-    """Log-probabilities of the tokens of completions after one prompt.
+    """Return the log-probabilities of the tokens of completions after one prompt.
 
-    Packed, the prompt is read once: the same values and gradients as from separate rows.
+    With packing "tree" the prompt is read once; values and gradients equal those of separate rows.
 
     Args:
-        model: A model of transformers with a language-model head, adapters of peft in it or not.
+        model: A causal language model of transformers, with or without adapters of peft.
         prompt: P > 0 token ids.
-        completions: Token ids of each of G completions, none of them empty.
-        temperature: By which logits are divided, as in drawing.
-        packing: How completions stand in rows.
+        completions: Token ids of each of G non-empty completions.
+        temperature: Divisor of the logits, as in sampling.
+        packing: See `CompletionPacking`.
 
     Returns:
-        (G, T) float32, 0 behind the end of a completion.
+        (G, T) float32, 0 after the end of a completion.
 
     Raises:
         ValueError: If the prompt or a completion is empty.
 
     >>> from radreward.models.tiny_backbones import tiny_model
-    >>> model = tiny_model("llama", writes=True)
-    >>> completion_logps(model, [1, 70], [[71], [72, 73]]).shape
+    >>> model = tiny_model("llama", causal_lm=True)
+    >>> completion_log_probs(model, [1, 70], [[71], [72, 73]]).shape
     torch.Size([2, 2])
     """
     if not prompt or not completions or not all(completions):
-        raise ValueError("Expected a prompt and completions that are not empty.")
+        raise ValueError("Expected a non-empty prompt and non-empty completions.")
     if packing == "rows":
         parts = [_row_log_probs(model, prompt, [completion], temperature) for completion in completions]
     else:
@@ -63,12 +63,12 @@ def completion_log_probs(
 def _row_log_probs(
     model: Any, prompt: Sequence[int], completions: Sequence[Sequence[int]], temperature: float
 ) -> Tensor:
-    """(sum of the lengths) log-probabilities, completion after completion."""
-    causal = unwrap_peft(model)
-    device = causal.device
+    """Return the log-probabilities of all completions, one after the other."""
+    causal_lm = unwrap_peft(model)
+    device = causal_lm.device
     tree = TreeLayout.from_lengths(len(prompt), [len(completion) for completion in completions])
     tokens = torch.tensor([token for piece in (prompt, *completions) for token in piece], device=device)
-    if enable_tree_attention(causal):
+    if enable_tree_attention(causal_lm):
         inputs: dict[str, Any] = {
             "input_ids": tokens.unsqueeze(0),
             "position_ids": tree.position_ids(device),
@@ -78,27 +78,28 @@ def _row_log_probs(
         }
     else:
         packed = pack([[prompt, completion] for completion in completions], "tree")
-        inputs = model_inputs(type(packed)(*(part.to(device) for part in packed)), causal.config, causal.dtype)
-    # A token is predicted by the one before it, the first of a completion by the last of the prompt.
-    before = torch.arange(len(tokens), device=device) - 1
-    before[[tree.prompt_length, *tree.completion_ends[:-1]]] = tree.prompt_length - 1
-    logits = causal(**inputs, logits_to_keep=before[tree.prompt_length :]).logits[0].float() / temperature
-    logps: Tensor = logits.gather(1, tokens[tree.prompt_length :].unsqueeze(1)).squeeze(1) - logits.logsumexp(1)
-    return logps
+        inputs = model_inputs(type(packed)(*(part.to(device) for part in packed)), causal_lm.config, causal_lm.dtype)
+    # Each token is predicted by the one before it; the first of a completion by the last of the prompt.
+    previous = torch.arange(len(tokens), device=device) - 1
+    previous[[tree.prompt_length, *tree.completion_ends[:-1]]] = tree.prompt_length - 1
+    logits = causal_lm(**inputs, logits_to_keep=previous[tree.prompt_length :]).logits[0].float() / temperature
+    targets = tokens[tree.prompt_length :].unsqueeze(1)
+    log_probs: Tensor = logits.gather(1, targets).squeeze(1) - logits.logsumexp(1)
+    return log_probs
 
 
 def unwrap_peft(model: Any) -> Any:
-    """The model of transformers, in which peft's adapters are."""
+    """Return the transformers model inside a model with adapters of peft, or the model itself without adapters."""
     return model.get_base_model() if hasattr(model, "get_base_model") else model
 
 
 def adapters_disabled(model: Any) -> AbstractContextManager[Any]:
-    """The model as it was before its adapters were trained, without a second copy of the weights.
+    """Return a context in which the model is as before the training of its adapters, without a second copy.
 
     Raises:
-        InputError: If it has none.
+        InputError: If it has no adapters.
     """
     if not hasattr(model, "disable_adapter"):
-        raise InputError("Expected a model with adapters: without them its state before training is not kept.")
+        raise InputError("Expected a model with adapters: its state before training is not available without them.")
     context: AbstractContextManager[Any] = model.disable_adapter()
     return context

@@ -26,24 +26,24 @@ DEFAULT_TARGETS = {
     "falcon": ("query_key_value",),
     "phi3": ("qkv_proj",),
 }
-"""Projections that make queries and values, where they are not called q_proj and v_proj."""
+"""Query and value projections of architectures that do not call them q_proj and v_proj."""
 
 PEFT_WEIGHT_NAME = "base_model.model.{}.lora_{}.default.weight"
-"""How peft calls the matrices A and B of a layer."""
+"""Name that peft gives to the matrices A and B of a layer."""
 
 
 class LoRA:
     """Low-rank adapters: W x + (alpha / r) B A x with A (r, in) and B (out, r) trained (Hu et al. 2022).
 
+    There is no dropout: with it, packed and separate sequences would not give the same loss.
+
     Args:
-        r: The rank.
-        alpha: Scale; 2 r where nothing is given.
-        targets: Names of the layers to adapt; "auto" is queries and values, as in ER²Score, "all-linear" all.
+        r: Rank.
+        alpha: Scale; defaults to 2 r.
+        targets: Names of the layers to adapt; "auto" selects queries and values, as in ER²Score, "all-linear" all.
 
     Raises:
         ValueError: If `r` or `alpha` is not positive.
-
-    Dropout is not offered: with it, packed and separate sequences no longer give the same loss.
     """
 
     def __init__(
@@ -58,18 +58,18 @@ class LoRA:
         self.targets = targets
 
     def target_names(self, model_type: str) -> Sequence[str] | str:
-        """The layers to adapt in an architecture, as peft takes them."""
+        """Return the `target_modules` of peft for an architecture."""
         if self.targets == "auto":
             return DEFAULT_TARGETS.get(model_type, ("q_proj", "v_proj"))
         return self.targets
 
     def apply(self, model: PreTrainedModel) -> nn.Module:
-        """The model with adapters in it, everything else frozen.
+        """Return the model with adapters and all other weights frozen.
 
         Raises:
             InputError: If no layer has one of the names.
         """
-        from peft import LoraConfig, get_peft_model  # slow to import, and a model in use does without
+        from peft import LoraConfig, get_peft_model  # slow to import and not required for scoring
 
         names = self.target_names(model.config.model_type)
         config = LoraConfig(
@@ -77,7 +77,7 @@ class LoRA:
         )
         try:
             with warnings.catch_warnings():
-                # peft asks transformers by a name that transformers is about to drop; nobody here can act on it.
+                # peft uses a name that transformers has deprecated.
                 warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
                 adapted: nn.Module = get_peft_model(model, config)
         except ValueError as error:
@@ -85,32 +85,32 @@ class LoRA:
         return adapted
 
     def target_layers(self, model: nn.Module, model_type: str) -> dict[str, nn.Linear] | None:
-        """The layers to adapt by name, or None where only peft knows how: "all-linear", layers of other kinds."""
+        """Return the layers to adapt by name, or None if only peft can merge them ("all-linear", non-linear layers)."""
         names = self.target_names(model_type)
-        found = {name: module for name, module in model.named_modules() if name.rpartition(".")[2] in names}
-        if isinstance(names, str) or any("." in name for name in names) or not found:
+        modules = {name: module for name, module in model.named_modules() if name.rpartition(".")[2] in names}
+        if isinstance(names, str) or any("." in name for name in names) or not modules:
             return None
-        linear = {name: module for name, module in found.items() if type(module) is nn.Linear}
-        return linear if len(linear) == len(found) else None
+        linear = {name: module for name, module in modules.items() if type(module) is nn.Linear}
+        return linear if len(linear) == len(modules) else None
 
 
 @torch.no_grad()
 def merge_lora(layers: Mapping[str, nn.Linear], scaling: float, state: Mapping[str, Tensor]) -> None:
-    """W + scale · B A for each layer, in place: what training learnt without its adapters.
+    """Add scaling · B A to the weight of each layer, in place, so that the model no longer needs its adapters.
 
     Args:
-        layers: As `LoRA.layers` gives them.
-        scale: alpha / r.
-        state: Matrices A (r, in) and B (out, r) of each, under the names of peft.
+        layers: Result of `LoRA.target_layers`.
+        scaling: alpha / r.
+        state: Matrices A (r, in) and B (out, r) of each layer, under the names of peft.
 
     Raises:
-        ValueError: If one is missing, unknown or of a wrong shape.
+        InputError: If a matrix is missing, unknown or of a wrong shape.
     """
     names = {PEFT_WEIGHT_NAME.format(name, matrix) for name in layers for matrix in "AB"}
     if names != set(state):
-        raise ValueError(f"Expected adapters of this model but {min(names ^ set(state))!r} is missing or unknown.")
+        raise InputError(f"Expected adapters of this model but {min(names ^ set(state))!r} is missing or unknown.")
     for name, layer in layers.items():
         a, b = (state[PEFT_WEIGHT_NAME.format(name, matrix)].to(layer.weight.device).float() for matrix in "AB")
         if a.shape != (len(b.T), layer.in_features) or b.shape != (layer.out_features, len(a)):
-            raise ValueError(f"Expected adapters of {name!r} for {layer} but got {tuple(a.shape)}, {tuple(b.shape)}.")
+            raise InputError(f"Expected adapters of {name!r} for {layer} but got {tuple(a.shape)}, {tuple(b.shape)}.")
         layer.weight += b @ a * scaling

@@ -1,4 +1,4 @@
-"""Encoders without padding and without masks: a batch is one sequence, and each node looks at what it may see."""
+"""Encoders without padding and masks: a batch is one sequence, and attention is computed node by node."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from torch.nn import functional as F
 from transformers import AttentionInterface, PreTrainedModel
 
 from radreward.data.packing import NO_NODE
-from radreward.models.attention import OFFSET_POSITION_TYPES, is_encoder
+from radreward.models.attention import is_encoder, position_offset
 from radreward.types import PackedBatch
 
-ATTENTION_NAME = "radreward_nodewise"
+ATTENTION_NAME = "radreward_node"
 
 
 class NodeBlock(NamedTuple):
-    """The tokens of one node, and those they see: of the node's ancestors from the root, then its own."""
+    """Tokens of one node, and the tokens they attend to: the node's ancestors from the root, then the node."""
 
     queries: slice
     keys: tuple[slice, ...]
 
 
 def node_blocks(packed: PackedBatch) -> list[NodeBlock]:
-    """The nodes of all rows, one row after the other without the padding.
+    """Return the nodes of all rows, one row after the other without padding.
 
     >>> from radreward.data.packing import pack
-    >>> blocks(pack([[[7, 8], [1]], [[7, 8], [2, 3]]], "tree"))[2]
-    Block(queries=slice(3, 5, None), keys=(slice(0, 2, None), slice(3, 5, None)))
+    >>> node_blocks(pack([[[7, 8], [1]], [[7, 8], [2, 3]]], "tree"))[2]
+    NodeBlock(queries=slice(3, 5, None), keys=(slice(0, 2, None), slice(3, 5, None)))
     """
-    found: list[NodeBlock] = []
+    blocks: list[NodeBlock] = []
     column = 0
     for nodes, parents in zip(packed.node_ids, packed.parent_ids.tolist(), strict=True):
         row: list[NodeBlock] = []
@@ -38,8 +38,8 @@ def node_blocks(packed: PackedBatch) -> list[NodeBlock]:
         for length, parent in zip(lengths, (p for p in parents if p != NO_NODE), strict=True):
             own = slice(column, column := column + length)
             row.append(NodeBlock(own, (*(row[parent].keys if parent >= 0 else ()), own)))
-        found += row
-    return found
+        blocks += row
+    return blocks
 
 
 def node_attention(
@@ -52,23 +52,23 @@ def node_attention(
     scaling: float | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """softmax(q kᵀ · scaling) v, in one piece for each node: for transformers' `AttentionInterface`.
+    """Compute softmax(q kᵀ · scaling) v node by node, for transformers' `AttentionInterface`.
 
     Args:
         module: The attention layer.
         query: (1, heads, T, D), as are `key` and `value`.
         key: See `query`.
         value: See `query`.
-        attention_mask: Must be None: the blocks say who sees whom.
-        node_blocks: As `blocks` gives them; they must cover the T tokens in order.
-        scaling: As for transformers' own attention.
-        **kwargs: What transformers passes to every attention; an encoder in use needs nothing of it.
+        attention_mask: Must be None: the blocks replace it.
+        node_blocks: Result of `node_blocks`; must cover the T tokens in order.
+        scaling: Scale of the products.
+        **kwargs: Further arguments of transformers, unused.
 
     Returns:
         (1, T, heads, D), and no weights.
 
     Raises:
-        ValueError: If there are no blocks or there is a mask: attention would be wrong without a word.
+        ValueError: If there are no blocks or there is a mask: the result would be silently wrong.
     """
     if node_blocks is None or attention_mask is not None:
         raise ValueError("Expected `node_blocks` and no `attention_mask`.")
@@ -83,10 +83,10 @@ AttentionInterface.register(ATTENTION_NAME, node_attention)
 
 
 def enable_node_attention(encoder: nn.Module) -> PreTrainedModel | None:
-    """A backbone made ready for `states`, or None where it must do without.
+    """Return a backbone prepared for `encode_packed`, or None if it is not supported.
 
-    It has to be a plain encoder on the CPU: a causal mask does not fall into whole nodes, and a GPU would wait for the
-    many small calls.
+    It must be an encoder without adapters on the CPU: a causal mask does not consist of complete nodes, and a GPU is
+    slow with many small calls.
     """
     if not isinstance(encoder, PreTrainedModel) or not is_encoder(encoder.config) or encoder.device.type != "cpu":
         return None
@@ -95,19 +95,18 @@ def enable_node_attention(encoder: nn.Module) -> PreTrainedModel | None:
 
 
 def encode_packed(encoder: PreTrainedModel, packed: PackedBatch) -> Tensor:
-    """(R, L, H) hidden states, zeros at padding: what the mask over trees gives, less the work on what it hides.
+    """Return (R, L, H) hidden states, zeros at padding: those under a tree mask, without computing masked products.
 
     Args:
-        encoder: As `prepare` gives it.
+        encoder: Result of `enable_node_attention`.
         packed: Any rows.
     """
-    config, real = encoder.config, packed.node_ids >= 0
-    offset = config.pad_token_id + 1 if config.model_type in OFFSET_POSITION_TYPES else 0
+    is_token = packed.node_ids >= 0
     flat = encoder(
-        input_ids=packed.input_ids[real].unsqueeze(0),
-        position_ids=packed.position_ids[real].unsqueeze(0) + offset,
+        input_ids=packed.input_ids[is_token].unsqueeze(0),
+        position_ids=packed.position_ids[is_token].unsqueeze(0) + position_offset(encoder.config),
         node_blocks=node_blocks(packed),
     ).last_hidden_state[0]
-    padded: Tensor = flat.new_zeros(*real.shape, flat.shape[-1])
-    padded[real] = flat
+    padded: Tensor = flat.new_zeros(*is_token.shape, flat.shape[-1])
+    padded[is_token] = flat
     return padded

@@ -1,4 +1,4 @@
-"""From hidden states of packed rows to one vector per candidate."""
+"""Pooling of hidden states of packed rows to one vector per candidate."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from radreward.types import PackedBatch
 
 
 class TokenSpans(NamedTuple):
-    """Tokens of one node per candidate, padded: where they stand, and which are real."""
+    """Tokens of one node per candidate, padded."""
 
     columns: Tensor
     """(C, S) int64: columns of the row."""
     mask: Tensor
-    """(C, S) bool."""
+    """(C, S) bool: True for tokens, False for padding."""
 
     def gather(self, hidden: Tensor, rows: Tensor) -> Tensor:
-        """(R, L, H) hidden states to (C, S, H), zeros where padded."""
+        """Return (C, S, H) states, zeros at padding, from (R, L, H) hidden states."""
         return hidden[rows.unsqueeze(1), self.columns] * self.mask.unsqueeze(-1)
 
 
 def node_spans(packed: PackedBatch, nodes: Tensor) -> TokenSpans:
-    """Where the tokens of a node stand.
+    """Return the tokens of one node per candidate.
 
     Args:
         packed: The rows.
-        nodes: (C,) a node of the row of each candidate; one that does not exist has an empty span.
+        nodes: (C,) node of each candidate's row; an absent node has an empty span.
     """
-    of_row = packed.node_ids[packed.candidate_nodes[:, 0]]  # (C, L)
-    own = (of_row == nodes.unsqueeze(1)) & (of_row >= 0)  # a root has no parent, which is no padding either
-    lengths = own.sum(1)
-    start = own.int().argmax(1)  # nodes are contiguous
+    row_nodes = packed.node_ids[packed.candidate_nodes[:, 0]]  # (C, L)
+    in_node = (row_nodes == nodes.unsqueeze(1)) & (row_nodes >= 0)  # the parent of a root is -1, as padding is
+    lengths = in_node.sum(1)
+    start = in_node.int().argmax(1)  # nodes are contiguous
     offset = torch.arange(int(lengths.max()), device=nodes.device)
     mask = offset < lengths.unsqueeze(1)
     return TokenSpans((start.unsqueeze(1) + offset) * mask, mask)
@@ -45,7 +45,10 @@ class Pooling(nn.Module, ABC):
     """Hidden states to one vector per candidate.
 
     Args:
-        hidden_size: Width of the backbone.
+        hidden_size: Hidden size of the backbone.
+
+    Attributes:
+        output_size: Size of the vectors.
     """
 
     def __init__(self, hidden_size: int) -> None:
@@ -54,50 +57,50 @@ class Pooling(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
-        """(R, L, H) hidden states in float32 to (C, width)."""
+        """Map (R, L, H) float32 hidden states to (C, output_size) vectors."""
 
 
 class LastTokenPooling(Pooling):
-    """The last real token of the candidate, found by its node: it does not matter what the pad token is."""
+    """Last token of the candidate, located by its node and so independent of the padding token."""
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        rows, leaves = packed.candidate_nodes.unbind(1)
-        spans = node_spans(packed, leaves)
+        rows, nodes = packed.candidate_nodes.unbind(1)
+        spans = node_spans(packed, nodes)
         last = spans.columns.gather(1, spans.mask.sum(1, keepdim=True) - 1).squeeze(1)
         return hidden[rows, last]
 
 
 class MeanPooling(Pooling):
-    """The mean over the candidate's own tokens."""
+    """Mean of the candidate's own tokens."""
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        rows, leaves = packed.candidate_nodes.unbind(1)
-        spans = node_spans(packed, leaves)
+        rows, nodes = packed.candidate_nodes.unbind(1)
+        spans = node_spans(packed, nodes)
         return spans.gather(hidden, rows).sum(1) / spans.mask.sum(1, keepdim=True)
 
 
 class FirstTokenPooling(Pooling):
-    """The first token of the candidate: for encoders, whose tokens see both ways."""
+    """First token of the candidate, for encoders."""
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        rows, leaves = packed.candidate_nodes.unbind(1)
-        return hidden[rows, node_spans(packed, leaves).columns[:, 0]]
+        rows, nodes = packed.candidate_nodes.unbind(1)
+        return hidden[rows, node_spans(packed, nodes).columns[:, 0]]
 
 
 class CrossMatchingPooling(Pooling):
-    """Compares the tokens of candidate and reference, each way (in the manner of ESIM, Chen et al. 2017).
+    """Comparison of candidate tokens with reference tokens and the reverse (similar to ESIM, Chen et al. 2017).
 
-    In a shared row the reference cannot see the candidate, so nothing in it can say what the candidate leaves out.
-    Here every token x of one side finds its counterpart y = Σ_t softmax_t(e^τ cos(x, t)) t on the other side; what
-    remains of [x, y, |x - y|, x·y], summed (how much is wrong) and maximal (whether anything is), makes the vector:
-    of the candidate (what is wrong or too much) and of the reference (what is missing).
+    In a packed row the reference does not attend to the candidate, so its states cannot show omissions. Here every
+    token x of one side is aligned with y = Σ_t softmax_t(e^τ cos(x, t)) t on the other side. A layer compares
+    [x, y, |x - y|, x·y]; the sum and the maximum of its output over the candidate (errors and additions) and over the
+    reference (omissions) form the vector.
 
     Args:
-        hidden_size: Width of the backbone.
-        size: Width of the comparison.
+        hidden_size: Hidden size of the backbone.
+        comparison_size: Size of the comparison.
     """
 
     def __init__(self, hidden_size: int, comparison_size: int = 96) -> None:
@@ -109,9 +112,9 @@ class CrossMatchingPooling(Pooling):
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        rows, leaves = packed.candidate_nodes.unbind(1)
-        parents = packed.parent_ids[rows, leaves]
-        reference, candidate = node_spans(packed, parents), node_spans(packed, leaves)
+        rows, nodes = packed.candidate_nodes.unbind(1)
+        parents = packed.parent_ids[rows, nodes]
+        reference, candidate = node_spans(packed, parents), node_spans(packed, nodes)
         x = self.project(reference.gather(hidden, rows))
         y = self.project(candidate.gather(hidden, rows))
         sides = (
@@ -123,15 +126,15 @@ class CrossMatchingPooling(Pooling):
     def _compare_side(
         self, tokens: Tensor, other_tokens: Tensor, mask: Tensor, other_mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """(C, S, D) against (C, T, D): sum and maximum (C, D) of what the comparison leaves of each token."""
-        least = torch.finfo(tokens.dtype).min
-        likeness = (
-            F.normalize(tokens, dim=-1) @ F.normalize(other_tokens, dim=-1).transpose(1, 2) * self.log_sharpness.exp()
-        )
-        found = likeness.masked_fill(~other_mask.unsqueeze(1), least).softmax(-1) @ other_tokens
-        rest = F.gelu(self.compare(torch.cat([tokens, found, (tokens - found).abs(), tokens * found], -1)))
-        total = (rest * mask.unsqueeze(-1)).sum(1) / 10  # tens of tokens: keeps the vector near unit size
-        return total, rest.masked_fill(~mask.unsqueeze(-1), least).amax(1)
+        """Return sum and maximum, each (C, D), of the comparison of (C, S, D) tokens with (C, T, D) other tokens."""
+        minimum = torch.finfo(tokens.dtype).min
+        similarity = F.normalize(tokens, dim=-1) @ F.normalize(other_tokens, dim=-1).transpose(1, 2)
+        similarity = similarity * self.log_sharpness.exp()
+        aligned = similarity.masked_fill(~other_mask.unsqueeze(1), minimum).softmax(-1) @ other_tokens
+        features = torch.cat([tokens, aligned, (tokens - aligned).abs(), tokens * aligned], -1)
+        compared = F.gelu(self.compare(features))
+        total = (compared * mask.unsqueeze(-1)).sum(1) / 10  # tens of tokens: keeps the vector near unit size
+        return total, compared.masked_fill(~mask.unsqueeze(-1), minimum).amax(1)
 
 
 POOLINGS: dict[str, type[Pooling]] = {

@@ -1,4 +1,4 @@
-"""A backbone, a pooling and a head: packed prompts in, one reward per candidate and criterion out."""
+"""Reward model: backbone, pooling and head map packed prompts to one reward per candidate and criterion."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from radreward.criteria import Criteria
 from radreward.data.packing import to_rows
 from radreward.errors import InputError
+from radreward.io.artifacts import load_into
 from radreward.models.attention import is_encoder, model_inputs
 from radreward.models.backbone import Backbone
 from radreward.models.heads import MultiRewardHead
@@ -23,11 +24,10 @@ class RewardModel(nn.Module):
     """Rewards of packed candidates (ER²Score, section 3.2).
 
     Args:
-        backbone: What reads the reports.
-        criteria: What is judged: as many rewards.
-        pooling: From token states to a vector per candidate; "auto" is the last token for decoders and matching for
-            encoders.
-        hidden: Width of the head's hidden layer; 0 for a linear head.
+        backbone: The pretrained model.
+        criteria: One reward per criterion.
+        pooling: Token states to one vector per candidate; "auto" is "last" for decoders and "matching" for encoders.
+        head_hidden_size: Size of the head's hidden layer; 0 for a linear head.
 
     >>> model = RewardModel(Backbone("tiny-llama"), Criteria("one", [{"name": "tone", "description": "Rude."}]))
     >>> from radreward.data.packing import pack
@@ -53,7 +53,7 @@ class RewardModel(nn.Module):
         self.head = MultiRewardHead(self.pooling.output_size, criteria, head_hidden_size)
 
     def forward(self, packed: PackedBatch) -> Tensor:
-        """(C, N) float32 rewards, in the order of `packed.leaves`."""
+        """Return (C, N) float32 rewards, in the order of `packed.candidate_nodes`."""
         inputs = model_inputs(packed, self.config, self.mask_dtype)
         states = self.encoder(**inputs).last_hidden_state
         with torch.autocast(states.device.type, enabled=False):
@@ -61,52 +61,44 @@ class RewardModel(nn.Module):
         return rewards
 
     def trained_names(self) -> set[str]:
-        """The entries of the state dict that training changes: adapters, pooling, head; or everything."""
+        """Return the names of trainable parameters: adapters, pooling and head, or all."""
         return {name for name, parameter in self.named_parameters() if parameter.requires_grad}
 
     def trained_state(self) -> dict[str, Tensor]:
-        """What training changes, by name: what a checkpoint and a saved model hold."""
+        """Return the trainable weights by name, as checkpoints and saved models hold them."""
         names = self.trained_names()
         return {name: value for name, value in self.state_dict().items() if name in names}
 
     def load_trained_state(self, state: dict[str, Tensor]) -> None:
-        """Take what `trained_state` gave.
+        """Load the result of `trained_state`.
 
         Raises:
-            ValueError: If a name is missing or unknown, or a shape differs.
+            InputError: If a name is missing or unknown, or a shape differs.
         """
-        names = self.trained_names()
-        if set(state) != names:
-            wrong = sorted(set(state) ^ names)[0]
-            raise ValueError(f"Expected the weights of this model but {wrong!r} is missing or unknown.")
-        own = self.state_dict()
-        for name, value in state.items():
-            if own[name].shape != value.shape:
-                raise ValueError(f"Expected {name!r} of shape {tuple(own[name].shape)} but got {tuple(value.shape)}.")
-        self.load_state_dict(state, strict=False)
+        load_into(self, state, self.trained_names())
 
 
 class PackingError(InputError):
-    """Packed and separate sequences give different rewards: this backbone must be used with packing `rows`."""
+    """Packed and separate sequences give different rewards: the backbone requires packing `rows`."""
 
 
 def check_packing(model: RewardModel, packed: PackedBatch, tolerance: float) -> None:
-    """Compare the rewards of a packed batch with those of the same candidates in rows of their own.
+    """Compare the rewards of a packed batch with those of the same candidates in separate rows.
 
     Args:
         model: Any model.
-        packed: A batch; its first rows are enough.
-        tolerance: Largest difference, relative to the largest reward, that rounding explains.
+        packed: A batch; a few rows suffice.
+        tolerance: Maximum difference due to rounding, relative to the largest reward.
 
     Raises:
         PackingError: If they differ by more.
     """
     with torch.no_grad():
-        together, apart = model(packed), model(to_rows(packed))
-    scale = max(1e-3, float(apart.abs().max()))
-    difference = float((together - apart).abs().max()) / scale
+        rewards, row_rewards = model(packed), model(to_rows(packed))
+    scale = max(1e-3, float(row_rewards.abs().max()))
+    difference = float((rewards - row_rewards).abs().max()) / scale
     if not difference <= tolerance:
         raise PackingError(
-            f"Packed and separate rewards of {model.backbone.name} differ by {difference:.1e} of their size "
-            f"(at most {tolerance:.0e} expected). Use `packing: rows` with this backbone."
+            f"Expected packed and separate rewards of {model.backbone.name} to differ by at most {tolerance:.0e} of "
+            f"their size but got {difference:.1e}. Use `packing: rows` with this backbone."
         )

@@ -1,8 +1,7 @@
-"""Texts as the states of an encoder, and how alike two of them are (BERTScore)."""
+"""Token embeddings of texts by an encoder, and BERTScore of two texts."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -12,34 +11,35 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from radreward.data.tokenizer import EMBEDDED_BACKBONE, load_tokenizer
+from radreward.io.artifacts import fingerprint
 from radreward.models.backbone import Backbone
 
 MAX_BATCH_TOKENS = 1024
-"""Most tokens of one forward pass, which the caches of a CPU hold; a single text may have more."""
+"""Maximum tokens of one forward pass, which fit into the caches of a CPU; a single text may have more."""
 
 
 class TokenEmbeddings(NamedTuple):
-    """A text as an encoder has it."""
+    """Embeddings of the tokens of a text."""
 
     vectors: Tensor
-    """(L, D) float32 of length 1, with the tokenizer's own tokens."""
+    """(L, D) float32 of length 1, special tokens included."""
     content_mask: Tensor
-    """(L,) bool: which tokens are the text's own."""
+    """(L,) bool: False for special tokens."""
     truncated: bool
-    """Whether its end was left out."""
+    """True if the text exceeds the encoder's limit."""
 
 
 class TextEncoder:
-    """Texts to the states of their tokens; equal texts are encoded once, and texts of equal length together.
+    """Encoder of texts; equal texts are encoded once, texts of equal length together.
 
     Args:
-        name: `embedded` (MiniLM), `tiny-bert`, a local folder or a hub name.
-        layer: Whose states are taken, 0 those of the embeddings; the last where none is given.
-        device: Where it runs.
-        download: Whether an encoder that is not on this machine may be fetched from the hub.
+        name: `embedded` (MiniLM), `tiny-bert`, a local folder or a Hub name.
+        layer: Layer of the hidden states, 0 for the embeddings; defaults to the last.
+        device: Device of the encoder.
+        allow_download: Allow the download of the encoder from the Hub.
 
     Attributes:
-        limit: Most tokens of a text that are read, with the tokenizer's own.
+        max_length: Maximum number of tokens that are read, special tokens included.
 
     Raises:
         ValueError: If there is no such layer.
@@ -65,50 +65,50 @@ class TextEncoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """sha256 of tokenizer and weights."""
-        digest = hashlib.sha256(self._tokenizer.backend_tokenizer.to_str().encode())
-        for name, value in sorted(self._model.state_dict().items()):
-            digest.update(name.encode())
-            digest.update(value.detach().cpu().flatten().view(torch.uint8).numpy().tobytes())
-        return digest.hexdigest()
+        """SHA-256 of tokenizer and weights."""
+        return fingerprint(self._tokenizer.backend_tokenizer.to_str(), self._model.state_dict())
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str]) -> dict[str, TokenEmbeddings]:
-        """The states of each distinct text, on the CPU; of one over the limit those of its beginning."""
+        """Return the embeddings of each distinct text, on the CPU; a text above the limit is truncated."""
         texts = list(dict.fromkeys(texts))
-        lengths = [len(ids) for ids in self._tokenizer(texts)["input_ids"]] if texts else []
-        fitted = self._tokenizer(texts, truncation=True, max_length=self.max_length) if texts else {"input_ids": []}
+        if not texts:
+            return {}
+        lengths = [len(ids) for ids in self._tokenizer(texts)["input_ids"]]
+        token_ids = self._tokenizer(texts, truncation=True, max_length=self.max_length)["input_ids"]
         by_length: dict[int, list[int]] = {}
-        for place, ids in enumerate(fitted["input_ids"]):
-            by_length.setdefault(len(ids), []).append(place)
-        known: dict[str, TokenEmbeddings] = {}
-        for length, places in by_length.items():
+        for index, ids in enumerate(token_ids):
+            by_length.setdefault(len(ids), []).append(index)
+        embeddings: dict[str, TokenEmbeddings] = {}
+        for length, indices in by_length.items():
             size = max(1, MAX_BATCH_TOKENS // length)
-            for batch in (places[begin : begin + size] for begin in range(0, len(places), size)):
-                ids = torch.tensor([fitted["input_ids"][place] for place in batch], device=self._device)
-                vectors = F.normalize(self._hidden_states(ids), dim=-1).cpu()
-                for place, row, tokens in zip(batch, vectors, ids.tolist(), strict=True):
+            for batch in (indices[start : start + size] for start in range(0, len(indices), size)):
+                input_ids = torch.tensor([token_ids[index] for index in batch], device=self._device)
+                vectors = F.normalize(self._hidden_states(input_ids), dim=-1).cpu()
+                for index, row, tokens in zip(batch, vectors, input_ids.tolist(), strict=True):
                     special = self._tokenizer.get_special_tokens_mask(tokens, already_has_special_tokens=True)
-                    own = ~torch.tensor(special, dtype=torch.bool)
-                    known[texts[place]] = TokenEmbeddings(row, own, lengths[place] > self.max_length)
-        return known
+                    content_mask = ~torch.tensor(special, dtype=torch.bool)
+                    embeddings[texts[index]] = TokenEmbeddings(row, content_mask, lengths[index] > self.max_length)
+        return embeddings
 
-    def _hidden_states(self, ids: Tensor) -> Tensor:
-        """(B, L) tokens to (B, L, D)."""
-        output = self._model(ids, attention_mask=torch.ones_like(ids), output_hidden_states=self.layer is not None)
+    def _hidden_states(self, input_ids: Tensor) -> Tensor:
+        """Return (B, L, D) states of (B, L) tokens."""
+        output = self._model(
+            input_ids, attention_mask=torch.ones_like(input_ids), output_hidden_states=self.layer is not None
+        )
         states: Tensor = output.last_hidden_state if self.layer is None else output.hidden_states[self.layer]
         return states.float()
 
 
 def bertscore(reference: TokenEmbeddings, candidate: TokenEmbeddings) -> float:
-    """BERTScore F1 (Zhang et al., 2020), without idf and rescaling, in [-1, 1]; 0 where a text has no token.
+    """Return BERTScore F1 (Zhang et al., 2020) without idf and rescaling, in [-1, 1]; 0 if a text has no token.
 
-    P is the mean, over the candidate's tokens, of the highest cosine with a token of the reference, R the same the
-    other way, and 2 P R / (P + R) the score. As in its authors' code the tokenizer's own tokens can be matched and are
-    not counted.
+    P is the mean over the candidate's tokens of the maximum cosine with a token of the reference, R the reverse, and
+    the score is 2 P R / (P + R). As in the authors' code, special tokens can be matched but do not count.
 
-    >>> one = States(torch.eye(2), torch.tensor([True, True]), False)
-    >>> round(bertscore(one, States(torch.tensor([[1.0, 0.0]]), torch.tensor([True]), False)), 4)
+    >>> reference = TokenEmbeddings(torch.eye(2), torch.tensor([True, True]), False)
+    >>> candidate = TokenEmbeddings(torch.tensor([[1.0, 0.0]]), torch.tensor([True]), False)
+    >>> round(bertscore(reference, candidate), 4)
     0.6667
     """
     if not (reference.content_mask.any() and candidate.content_mask.any()):

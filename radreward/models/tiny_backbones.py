@@ -1,4 +1,4 @@
-"""Backbones of real families with random weights, so small that a test trains them."""
+"""Tiny backbones with random weights and the architectures of real families, for tests."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ FAMILIES: dict[str, PreTrainedConfig] = {
 
 
 def tiny_config(family: str) -> PreTrainedConfig:
-    """The architecture; a copy each time, for transformers writes types and attention into what it is given.
+    """Return a copy of the architecture; transformers modifies the configuration it is given.
 
     Raises:
         InputError: If there is no such family.
@@ -72,7 +72,7 @@ def tiny_config(family: str) -> PreTrainedConfig:
 
 
 def tiny_model(family: str, attention: str | None = None, causal_lm: bool = False) -> PreTrainedModel:
-    """A model of two layers with random weights, the same at every call; one that writes has a language-model head.
+    """Return a model with random weights, the same at every call; `causal_lm` adds the language-model head.
 
     Raises:
         InputError: If there is no such family.
@@ -82,6 +82,6 @@ def tiny_model(family: str, attention: str | None = None, causal_lm: bool = Fals
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        kind: Any = AutoModelForCausalLM if causal_lm else AutoModel
-        model: PreTrainedModel = kind.from_config(tiny_config(family), attn_implementation=attention)
+        auto_class: Any = AutoModelForCausalLM if causal_lm else AutoModel
+        model: PreTrainedModel = auto_class.from_config(tiny_config(family), attn_implementation=attention)
     return model

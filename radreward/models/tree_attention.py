@@ -1,7 +1,6 @@
-"""Attention over one prompt and the completions that share it, without computing what the mask would hide.
+"""Attention over one prompt and the completions that share it, without computing masked products.
 
-Each node of a row looks at the nodes before it on its path and at itself: as many products as separate sequences of
-the completions alone would need, where a mask over the whole row costs its length squared.
+Each completion attends to the prompt and to itself. A mask over the complete row would cost the square of its length.
 """
 
 from __future__ import annotations
@@ -19,23 +18,23 @@ from transformers.masking_utils import sdpa_mask
 ATTENTION_NAME = "radreward_tree"
 
 SUPPORTED_TYPES = frozenset({"gemma", "llama", "mistral", "olmo2", "phi3", "qwen2", "qwen3", "starcoder2"})
-"""Architectures that hand the tree on to their attention, and need nothing there but positions."""
+"""Architectures that pass the tree to their attention and need only positions there."""
 
 
 class TreeLayout(NamedTuple):
     """Columns of a row of one prompt and its completions."""
 
     prompt_length: int
-    """Columns [0, prompt) are the prompt."""
+    """Columns [0, prompt_length) are the prompt."""
     completion_ends: tuple[int, ...]
-    """Each completion begins where the one before it ends."""
+    """End of each completion, which is the start of the next."""
 
     @classmethod
     def from_lengths(cls, prompt_length: int, completion_lengths: Sequence[int]) -> TreeLayout:
-        """From lengths in tokens.
+        """Return the layout of lengths in tokens.
 
-        >>> Tree.of(3, [2, 1])
-        Tree(prompt=3, ends=(5, 6))
+        >>> TreeLayout.from_lengths(3, [2, 1])
+        TreeLayout(prompt_length=3, completion_ends=(5, 6))
         """
         ends, end = [], prompt_length
         for length in completion_lengths:
@@ -43,29 +42,30 @@ class TreeLayout(NamedTuple):
         return cls(prompt_length, tuple(ends))
 
     def position_ids(self, device: torch.device | None = None) -> Tensor:
-        """(1, L): every completion goes on where the prompt ends.
+        """Return (1, L) positions; every completion continues the prompt.
 
-        >>> Tree.of(3, [2, 1]).positions()
+        >>> TreeLayout.from_lengths(3, [2, 1]).position_ids()
         tensor([[0, 1, 2, 3, 4, 3]])
         """
         starts = (self.prompt_length, *self.completion_ends[:-1])
-        own = [
+        positions = [
             torch.arange(self.prompt_length, self.prompt_length + end - start)
             for start, end in zip(starts, self.completion_ends, strict=True)
         ]
-        return torch.cat([torch.arange(self.prompt_length), *own]).unsqueeze(0).to(device)
+        return torch.cat([torch.arange(self.prompt_length), *positions]).unsqueeze(0).to(device)
 
 
 def enable_tree_attention(model: PreTrainedModel) -> bool:
-    """Let a model read rows with a `tree`; without one it attends as before. False where it cannot.
+    """Let a model read rows with the keyword argument `tree`; without it, attention is unchanged.
 
     Args:
-        model: A model of transformers, adapters in it or not.
+        model: A transformers model, with or without adapters.
+
+    Returns:
+        False if the architecture or its attention implementation is not supported.
     """
-    if model.config.model_type not in SUPPORTED_TYPES or model.config._attn_implementation not in (
-        "sdpa",
-        ATTENTION_NAME,
-    ):
+    supported = ("sdpa", ATTENTION_NAME)
+    if model.config.model_type not in SUPPORTED_TYPES or model.config._attn_implementation not in supported:
         return False
     model.set_attn_implementation(ATTENTION_NAME)
     return True
@@ -80,27 +80,27 @@ def tree_attention(
     tree: TreeLayout | None = None,
     scaling: float | None = None,
     sliding_window: int | None = None,
-    **rest: Any,
+    **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """Attention of transformers, for rows of one prompt and its completions; others go to its own.
+    """Compute attention of a row with a tree; without a tree, call the SDPA attention of transformers.
 
     Args:
         module: The layer.
         query: (1, H, L, D).
         key: (1, H', L, D), each shared by H / H' heads.
         value: (1, H', L, D).
-        attention_mask: Of rows without a tree.
-        tree: Where the completions are.
-        scaling: Of products.
-        sliding_window: How many positions back a token sees, itself counted.
-        rest: What transformers passes on to its own attention.
+        attention_mask: Mask of rows without a tree.
+        tree: Layout of the row.
+        scaling: Scale of the products.
+        sliding_window: Number of positions that a token attends to, its own included.
+        kwargs: Passed to the attention of transformers.
 
     Returns:
         (1, L, H, D), and no weights.
     """
     if tree is None:
         return sdpa_attention_forward(
-            module, query, key, value, attention_mask, scaling=scaling, sliding_window=sliding_window, **rest
+            module, query, key, value, attention_mask, scaling=scaling, sliding_window=sliding_window, **kwargs
         )
     groups = query.shape[1] // key.shape[1]
     key, value = repeat_kv(key, groups), repeat_kv(value, groups)
@@ -115,16 +115,16 @@ def tree_attention(
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, scaling: float | None, sliding_window: int | None) -> Tensor:
-    """The queries stand at the last positions of the keys."""
+    """Compute causal attention of queries at the last positions of the keys."""
     length, total = query.shape[2], key.shape[2]
     if length == total and (sliding_window is None or sliding_window >= total):
         return F.scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling)
-    place = torch.arange(total, device=query.device)
-    distance = place[total - length :].unsqueeze(1) - place
-    seen = distance >= 0
+    position = torch.arange(total, device=query.device)
+    distance = position[total - length :].unsqueeze(1) - position
+    allowed = distance >= 0
     if sliding_window is not None:
-        seen &= distance < sliding_window
-    mask = torch.zeros_like(seen, dtype=query.dtype).masked_fill_(~seen, torch.finfo(query.dtype).min)
+        allowed &= distance < sliding_window
+    mask = torch.zeros_like(allowed, dtype=query.dtype).masked_fill_(~allowed, torch.finfo(query.dtype).min)
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
 
 

@@ -1,4 +1,4 @@
-"""GREEN and RadReason as scorers: what an answer says is what is scored, and nothing is guessed."""
+"""Generative scorers: GREEN and RadReason parse the answers of an evaluator."""
 
 import json
 import math
@@ -32,7 +32,7 @@ REFERENCE = "Small left effusion. There is a nodule."
 CANDIDATES = ["Small left effusion. There is a nodule.", "Small right effusion.", "There is scoliosis."]
 
 
-def explainer(
+def make_evaluator(
     template: GenerativeTemplate, criteria: Criteria, lora: LoRA | None = None, max_length: int = 400
 ) -> GenerativeEvaluator:
     backbone = Backbone("tiny-llama", lora=lora)
@@ -46,59 +46,59 @@ def explainer(
     )
 
 
-class Told(GenerativeEvaluator):
-    """Answers from the facts of both reports, or with a text that is given."""
+class FactEvaluator(GenerativeEvaluator):
+    """Evaluator that answers from the facts of both reports, or with a fixed text."""
 
-    said: str | None = None
+    answer: str | None = None
 
-    def answers(
-        self, references: Sequence[str], candidates: Sequence[str], cut: bool = False, batch_size: int = 64
+    def generate(
+        self, references: Sequence[str], candidates: Sequence[str], truncate: bool = False, batch_size: int = 64
     ) -> list[GeneratedAnswer]:
         return [
-            GeneratedAnswer(self.said or self._fact(*pair), "stop", None, False)
+            GeneratedAnswer(self.answer or self._answer_from_facts(*pair), "stop", None, False)
             for pair in zip(references, candidates, strict=True)
         ]
 
-    def _fact(self, reference: str, candidate: str) -> str:
+    def _answer_from_facts(self, reference: str, candidate: str) -> str:
         criteria = self.prompt_encoder.criteria
         counts = count_errors(parse_report(reference).facts, parse_report(candidate).facts)
-        every = {**counts, **to_radcliq_counts(counts)}
-        values = tuple(float(every[tag]) for tag in criteria.tags)
+        all_counts = {**counts, **to_radcliq_counts(counts)}
+        values = tuple(float(all_counts[tag]) for tag in criteria.tags)
         return self.template.render_answer(
             FactAnalysisWriter(vary_wording=False).write(reference, candidate, values, criteria, Random(0)), criteria
         )
 
 
-def told(template: GenerativeTemplate, criteria: Criteria, said: str | None = None) -> Told:
-    made = explainer(template, criteria)
-    answers = Told(made.backbone, made.model, made.prompt_encoder)
-    answers.said = said
-    return answers
+def fact_evaluator(template: GenerativeTemplate, criteria: Criteria, answer: str | None = None) -> FactEvaluator:
+    base = make_evaluator(template, criteria)
+    evaluator = FactEvaluator(base.backbone, base.model, base.prompt_encoder)
+    evaluator.answer = answer
+    return evaluator
 
 
-def test_green_is_read_from_the_answer() -> None:
-    scorer = GreenScorer(told(GreenTemplate(include_instruction=False), RadCliQSignificanceCriteria()))
+def test_green_scorer_parses_the_answer() -> None:
+    scorer = GreenScorer(fact_evaluator(GreenTemplate(include_instruction=False), RadCliQSignificanceCriteria()))
     scores = scorer.score([REFERENCE] * 3, CANDIDATES)
     assert scores.status == ("ok",) * 3
-    # Both findings match; one matches, in another place, and the nodule is gone; none does, and scoliosis is benign.
+    # Both findings match; one matches, at another location, and the nodule is gone; none does, and scoliosis is benign.
     assert scores.total.tolist() == pytest.approx([1.0, 1 / 3, 0.0])
     assert scores.error_counts is not None
     assert scores.sub_scores is not None
     assert scores.error_counts[2].sum() == 3
     torch.testing.assert_close(scores.sub_scores, RadCliQSignificanceCriteria().quality(scores.error_counts))
     assert scores.evidence is not None
-    shown = scores.evidence[1]
-    assert isinstance(shown, Explanation)
-    assert shown.significant["incorrect_location"] == 1
-    assert shown.insignificant["omission"] == 0
-    assert shown.errors == {"omission": ("pulmonary nodule",), "incorrect_location": ("pleural effusion",)}
-    assert (shown.num_matched, shown.matched_findings) == (1, ("mild left pleural effusion",))
-    assert shown.explanation is not None
-    assert "right" in shown.explanation
+    explanation = scores.evidence[1]
+    assert isinstance(explanation, Explanation)
+    assert explanation.significant["incorrect_location"] == 1
+    assert explanation.insignificant["omission"] == 0
+    assert explanation.errors == {"omission": ("pulmonary nodule",), "incorrect_location": ("pleural effusion",)}
+    assert (explanation.num_matched, explanation.matched_findings) == (1, ("mild left pleural effusion",))
+    assert explanation.explanation is not None
+    assert "right" in explanation.explanation
 
 
-def test_radreason_is_read_from_the_answer() -> None:
-    scorer = RadReasonScorer(told(RadReasonTemplate(include_instruction=False), RadCliQCriteria()))
+def test_radreason_scorer_parses_the_answer() -> None:
+    scorer = RadReasonScorer(fact_evaluator(RadReasonTemplate(include_instruction=False), RadCliQCriteria()))
     scores = scorer.score([REFERENCE] * 3, CANDIDATES)
     assert scores.status == ("ok",) * 3
     assert scores.total.tolist() == [0.0, -2.0, -3.0]
@@ -109,7 +109,7 @@ def test_radreason_is_read_from_the_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scorer", "template", "said", "status"),
+    ("scorer", "template", "answer", "status"),
     [
         (GreenScorer, GreenTemplate(), "I cannot.", "section missing: clinically significant errors"),
         (
@@ -122,88 +122,92 @@ def test_radreason_is_read_from_the_answer() -> None:
         (RadReasonScorer, RadReasonTemplate(), "<think>So", "false_prediction: think: not closed"),
     ],
 )
-def test_an_unreadable_answer_has_no_score(
-    scorer: type[GenerativeScorer], template: GenerativeTemplate, said: str, status: str
+def test_score_unparsable_answer_has_a_status(
+    scorer: type[GenerativeScorer], template: GenerativeTemplate, answer: str, status: str
 ) -> None:
-    scores = scorer(told(template, RadCliQCriteria(), said)).score([REFERENCE], CANDIDATES[:1])
+    scores = scorer(fact_evaluator(template, RadCliQCriteria(), answer)).score([REFERENCE], CANDIDATES[:1])
     assert math.isnan(float(scores.total))
-    assert scores.status[0].startswith("unreadable answer: ")
+    assert scores.status[0].startswith("unparsable answer: ")
     assert status in scores.status[0]
     assert scores.evidence is not None
-    assert scores.evidence[0].answer == said
+    assert scores.evidence[0].raw_answer == answer
 
 
-def test_a_partly_readable_answer_keeps_the_counts_that_it_has() -> None:
-    said = "<think>So.</think>" + "".join(f"<{tag}>1</{tag}>" for tag in RadCliQCriteria().tags[1:])
-    scores = RadReasonScorer(told(RadReasonTemplate(), RadCliQCriteria(), said)).score([REFERENCE], CANDIDATES[:1])
+def test_score_partly_parsable_answer_keeps_its_counts() -> None:
+    answer = "<think>So.</think>" + "".join(f"<{tag}>1</{tag}>" for tag in RadCliQCriteria().tags[1:])
+    scores = RadReasonScorer(fact_evaluator(RadReasonTemplate(), RadCliQCriteria(), answer)).score(
+        [REFERENCE], CANDIDATES[:1]
+    )
     assert scores.error_counts is not None
     assert scores.error_counts[0].isnan().tolist() == [True] + [False] * 5
     assert math.isnan(float(scores.total))
 
 
-def test_a_green_score_needs_no_insignificant_errors_but_their_counts_do() -> None:
-    said = "[Clinically Significant Errors]:\n(a) Kind: 1. X\n[Matched Findings]:\n1. A"
-    scores = GreenScorer(told(GreenTemplate(), RadCliQCriteria(), said)).score([REFERENCE], CANDIDATES[:1])
+def test_green_score_without_insignificant_errors_has_no_counts() -> None:
+    answer = "[Clinically Significant Errors]:\n(a) Kind: 1. X\n[Matched Findings]:\n1. A"
+    scores = GreenScorer(fact_evaluator(GreenTemplate(), RadCliQCriteria(), answer)).score([REFERENCE], CANDIDATES[:1])
     assert (scores.total.tolist(), scores.status) == ([0.5], ("ok",))
     assert scores.error_counts is not None
     assert scores.error_counts.isnan().all()
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.parquet"])
-def test_reasons_go_into_files(tmp_path: Path, name: str) -> None:
+def test_score_file_writes_explanations(tmp_path: Path, name: str) -> None:
     rows = [{"id": 1, "reference": REFERENCE, "candidate": text, "note": "x"} for text in CANDIDATES]
     rows = [{**row, "id": number} for number, row in enumerate([*rows, {**rows[0], "candidate": ""}])]
     source = tmp_path / "in.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    scorer = RadReasonScorer(told(RadReasonTemplate(include_instruction=False), RadCliQCriteria()))
+    scorer = RadReasonScorer(fact_evaluator(RadReasonTemplate(include_instruction=False), RadCliQCriteria()))
     score_file(scorer, source, tmp_path / name, chunk_size=2, progress=False)
-    (found,) = read_rows(tmp_path / name)
-    evidence = [row.values["evidence"] for row in found]
-    assert [row.values["note"] for row in found] == ["x"] * 4
-    assert [row.values["status"] for row in found] == ["ok"] * 3 + ["empty candidate"]
+    (rows,) = read_rows(tmp_path / name)
+    evidence = [row.values["evidence"] for row in rows]
+    assert [row.values["note"] for row in rows] == ["x"] * 4
+    assert [row.values["status"] for row in rows] == ["ok"] * 3 + ["empty candidate"]
     assert json.loads(evidence[1])["significant"]["incorrect_location"] == 1
     assert evidence[3] in (None, "")
-    assert float(found[1].values["total"]) == -2.0
+    assert float(rows[1].values["total"]) == -2.0
 
 
-def test_an_unreadable_answer_is_in_the_file(tmp_path: Path) -> None:
+def test_score_file_writes_unparsable_answers(tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text(json.dumps({"id": 1, "reference": REFERENCE, "candidate": "a"}) + "\n")
-    scorer = GreenScorer(told(GreenTemplate(), RadCliQCriteria(), "I cannot."))
+    scorer = GreenScorer(fact_evaluator(GreenTemplate(), RadCliQCriteria(), "I cannot."))
     score_file(scorer, source, tmp_path / "out.jsonl", progress=False)
     row = json.loads((tmp_path / "out.jsonl").read_text())
     assert row["total"] is None
-    assert json.loads(row["evidence"])["answer"] == "I cannot."
+    assert json.loads(row["evidence"])["raw_answer"] == "I cannot."
 
 
-def test_order_and_length_are_kept_and_bad_rows_told() -> None:
-    scorer = RadReasonScorer(explainer(RadReasonTemplate(include_instruction=False), RadCliQCriteria(), max_length=60))
+def test_score_keeps_order_and_reports_unusable_rows() -> None:
+    scorer = RadReasonScorer(
+        make_evaluator(RadReasonTemplate(include_instruction=False), RadCliQCriteria(), max_length=60)
+    )
     scores = scorer.score(["Clear.", "", "long " * 30, "Clear."], ["a", "b", "c", "a"])
     assert scores.status[1] == "empty reference"
     assert scores.status[2].startswith("expected at most 60 tokens")
     assert scores.status[0] == scores.status[3]
     assert scores.evidence is not None
     assert scores.evidence[0] == scores.evidence[3]
-    assert scores.evidence[0].finish == "length"
+    assert scores.evidence[0].finish_reason == "length"
     assert scores.evidence[1] is None
     empty = scorer.score([], [])
     assert (len(empty.total), empty.status) == (0, ())
 
 
-def test_reports_over_the_limit_are_cut_where_that_is_wanted() -> None:
-    made = explainer(RadReasonTemplate(include_instruction=False), RadCliQCriteria(), max_length=60)
-    answers = made.generate(["long " * 30], ["c"], truncate=True)
+def test_generate_truncates_long_reports_on_request() -> None:
+    evaluator = make_evaluator(RadReasonTemplate(include_instruction=False), RadCliQCriteria(), max_length=60)
+    answers = evaluator.generate(["long " * 30], ["c"], truncate=True)
     assert answers[0].truncated
     assert answers[0].text is not None
-    with pytest.raises(ValueError, match="`too_long`"):
-        RadReasonScorer(made, "shorten")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="`on_too_long`"):
+        RadReasonScorer(evaluator, "shorten")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("lora", [None, LoRA(r=2)], ids=["whole", "adapters"])
+@pytest.mark.parametrize("lora", [None, LoRA(r=2)], ids=["all weights", "adapters"])
 @pytest.mark.parametrize("kind", [GreenScorer, RadReasonScorer])
-def test_a_saved_scorer_answers_the_same(tmp_path: Path, kind: type[GenerativeScorer], lora: LoRA | None) -> None:
+def test_load_restores_an_equal_scorer(tmp_path: Path, kind: type[GenerativeScorer], lora: LoRA | None) -> None:
     layout = kind.template_class
-    scorer = kind(explainer(layout(instructed=False), RadCliQCriteria(), lora))  # type: ignore[call-arg]  # both take it
+    scorer = kind(make_evaluator(layout(instructed=False), RadCliQCriteria(), lora))  # type: ignore[call-arg]  # both take it
     scorer.save_pretrained(tmp_path / "run" / "model")
     again = load(tmp_path / "run")
     assert type(again) is kind
@@ -215,15 +219,15 @@ def test_a_saved_scorer_answers_the_same(tmp_path: Path, kind: type[GenerativeSc
     assert load_generative_evaluator(tmp_path / "run" / "model").training_info == {"steps": 1}
 
 
-def test_frozen_weights_are_named_and_not_written(tmp_path: Path) -> None:
-    made = explainer(GreenTemplate(), RadCliQCriteria())
-    made.model.requires_grad_(False)
-    made.save(tmp_path / "model")
+def test_save_does_not_write_frozen_weights(tmp_path: Path) -> None:
+    evaluator = make_evaluator(GreenTemplate(), RadCliQCriteria())
+    evaluator.model.requires_grad_(False)
+    evaluator.save(tmp_path / "model")
     assert load_file(tmp_path / "model" / "model.safetensors") == {}
-    assert load(tmp_path / "model").fingerprint() == GreenScorer(made).fingerprint()
+    assert load(tmp_path / "model").fingerprint() == GreenScorer(evaluator).fingerprint()
 
 
-def test_published_weights_are_asked_in_their_own_layout(tmp_path: Path) -> None:
+def test_from_published_weights_uses_their_chat_template(tmp_path: Path) -> None:
     question = tmp_path / "question.txt"
     question.write_text("Judge {reference} and {candidate}.", encoding="utf-8")
     scorer = GreenScorer.from_published_weights("tiny-llama", str(question), "float32", max_length=200, max_answer=4)
@@ -240,59 +244,59 @@ def test_published_weights_are_asked_in_their_own_layout(tmp_path: Path) -> None
     [
         ("format", 2, "`format` to be 1"),
         ("max_length", 0, "max_length"),
-        ("chat", "loud", "chat"),
-        ("template", {"instructed": True, "code": "x"}, "a field is wrong"),
+        ("chat_template", "loud", "chat"),
+        ("template", {"instructed": True, "code": "x"}, "a field has a wrong value"),
         ("criteria", {}, "name"),
         ("backbone", {"name": "tiny-owl", "quantization": None, "dtype": "float32", "attention": "auto"}, "tiny-owl"),
-        ("surplus", 1, "'surplus' is missing or unknown"),
+        ("surplus", 1, "'surplus' is unknown"),
     ],
 )
-def test_settings_that_cannot_be_are_named(tmp_path: Path, field: str, value: object, message: str) -> None:
-    explainer(GreenTemplate(), RadCliQCriteria()).save(tmp_path / "model")
+def test_load_wrong_field_raises(tmp_path: Path, field: str, value: object, message: str) -> None:
+    make_evaluator(GreenTemplate(), RadCliQCriteria()).save(tmp_path / "model")
     path = tmp_path / "model" / "green.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
-    with pytest.raises(InputError, match=message) as told:
+    with pytest.raises(InputError, match=message) as error:
         load_generative_evaluator(tmp_path / "model")
-    assert str(path) in str(told.value)
+    assert str(path) in str(error.value)
 
 
-def test_weights_that_do_not_fit_are_named(tmp_path: Path) -> None:
-    explainer(GreenTemplate(), RadCliQCriteria(), LoRA(r=2)).save(tmp_path / "model")
+def test_load_wrong_weights_raise(tmp_path: Path) -> None:
+    make_evaluator(GreenTemplate(), RadCliQCriteria(), LoRA(r=2)).save(tmp_path / "model")
     path = tmp_path / "model" / "model.safetensors"
     state = load_file(path)
     name = min(state)
     for wrong, message in (
-        ({**state, name: state[name][:1]}, "has the shape"),
+        ({**state, name: state[name][:1]}, "to have shape"),
         ({**state, name: state[name] * math.nan}, "finite"),
-        ({"other": state[name]}, "missing or unknown"),
+        ({"other": state[name]}, "is (missing|unknown)"),
     ):
         save_file({key: value.contiguous() for key, value in wrong.items()}, path)
         with pytest.raises(InputError, match=message):
             load_generative_evaluator(tmp_path / "model")
     path.write_bytes(b"nothing")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="damaged"):
         load_generative_evaluator(tmp_path / "model")
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+def test_save_keeps_other_folders(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("all of it")
     with pytest.raises(InputError, match="new, empty or holds"):
-        explainer(GreenTemplate(), RadCliQCriteria()).save(tmp_path)
+        make_evaluator(GreenTemplate(), RadCliQCriteria()).save(tmp_path)
     with pytest.raises(InputError, match=r"green\.json or radreason\.json"):
         load_generative_evaluator(tmp_path)
 
 
-def test_a_scorer_needs_answers_of_its_layout_and_full_precision(tmp_path: Path) -> None:
-    made = explainer(GreenTemplate(), RadCliQCriteria())
+def test_scorer_requires_its_template_and_full_precision(tmp_path: Path) -> None:
+    evaluator = make_evaluator(GreenTemplate(), RadCliQCriteria())
     with pytest.raises(InputError, match="RadReasonTemplate"):
-        RadReasonScorer(made)
-    made.save(tmp_path / "model")
+        RadReasonScorer(evaluator)
+    evaluator.save(tmp_path / "model")
     with pytest.raises(InputError, match="precision"):
         load(tmp_path / "model", precision="int8")
     with pytest.raises(InputError, match="Expected the folder of a trained model"):
         load("green")
 
 
-def test_a_limit_without_positions_is_refused() -> None:
+def test_constructor_length_above_positions_raises() -> None:
     with pytest.raises(InputError, match="at most 4096"):
-        explainer(GreenTemplate(), RadCliQCriteria(), max_length=5000)
+        make_evaluator(GreenTemplate(), RadCliQCriteria(), max_length=5000)

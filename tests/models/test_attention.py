@@ -1,4 +1,4 @@
-"""How long a path a backbone has positions for."""
+"""Maximum path length of backbones."""
 
 import pytest
 from transformers import BertConfig, GPT2Config, LlamaConfig, PreTrainedConfig, RobertaConfig
@@ -16,7 +16,7 @@ from radreward.models import check_length
         (LlamaConfig(max_position_embeddings=2048), 2048),
     ],
 )
-def test_the_last_position_is_the_limit(config: PreTrainedConfig, positions: int) -> None:
+def test_check_length_accepts_exactly_the_positions(config: PreTrainedConfig, positions: int) -> None:
     check_length(config, positions)
     with pytest.raises(InputError, match=f"to be at most {positions}, the positions of this {config.model_type}"):
         check_length(config, positions + 1)

@@ -1,4 +1,4 @@
-"""Backbones by name: what loads, what trains, and what is told when it does not."""
+"""Loading and training of backbones by name."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,7 @@ PACKED = pack([[[1, 2, 8, 9], [3, 7]], [[1, 2, 8, 9], [4, 5]]], "tree")
 
 @pytest.fixture
 def llama(tmp_path: Path) -> Path:
-    """A decoder with rows of 64 weights: the block of 4-bit numbers."""
+    """Return a decoder with rows of 64 weights, the block size of NF4."""
     config = LlamaConfig(
         vocab_size=32, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4
     )
@@ -40,10 +40,10 @@ def _losses(model: RewardModel, steps: int = 12) -> list[float]:
     return losses
 
 
-# bitsandbytes reads a field of torch by a name that torch is dropping.
+# bitsandbytes uses a name that torch has deprecated.
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
 @pytest.mark.parametrize("quantization", ["4bit", "8bit"])
-def test_a_quantised_backbone_trains_its_adapters(llama: Path, quantization: Literal["4bit", "8bit"]) -> None:
+def test_quantized_backbone_trains_its_adapters(llama: Path, quantization: Literal["4bit", "8bit"]) -> None:
     bitsandbytes = pytest.importorskip("bitsandbytes")
     model = RewardModel(Backbone(str(llama), LoRA(4), quantization), RadCliQCriteria())
     kind = bitsandbytes.nn.Linear4bit if quantization == "4bit" else bitsandbytes.nn.Linear8bitLt
@@ -57,9 +57,9 @@ def test_a_quantised_backbone_trains_its_adapters(llama: Path, quantization: Lit
     assert all(not torch.equal(before[name], after[name]) for name in after)
 
 
-# bitsandbytes reads a field of torch by a name that torch is dropping.
+# bitsandbytes uses a name that torch has deprecated.
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
-def test_4_bit_weights_give_the_same_gradients_after_an_evaluation(llama: Path) -> None:
+def test_4bit_backbone_gradients_are_unchanged_by_evaluation(llama: Path) -> None:
     bitsandbytes = pytest.importorskip("bitsandbytes")
     gradients = []
     for evaluated in (False, True):
@@ -72,17 +72,15 @@ def test_4_bit_weights_give_the_same_gradients_after_an_evaluation(llama: Path) 
                 model.eval()(PACKED)
         model.train()(PACKED).square().sum().backward()
         gradients.append({name: p.grad for name, p in model.named_parameters() if p.grad is not None})
-    found = [name for name in gradients[0] if "lora_B" in name]
-    assert len(found) == 4  # queries and values of both layers
-    assert all(gradients[0][name].abs().max() > 0 for name in found)
+    names = [name for name in gradients[0] if "lora_B" in name]
+    assert len(names) == 4  # queries and values of both layers
+    assert all(gradients[0][name].abs().max() > 0 for name in names)
     torch.testing.assert_close(gradients[1], gradients[0])
 
 
 @pytest.mark.parametrize("lora", [LoRA(4, targets=["dense"]), LoRA(4, targets="all-linear"), LoRA(4), None])
 @pytest.mark.parametrize("kind", ["bert", "camembert", "electra", "roberta", "xlm-roberta"])
-def test_every_weight_of_an_encoder_that_is_trained_has_a_part_in_the_rewards(
-    kind: str, lora: LoRA | None, tmp_path: Path
-) -> None:
+def test_encoder_every_trainable_weight_gets_a_gradient(kind: str, lora: LoRA | None, tmp_path: Path) -> None:
     sizes = {"vocab_size": 32, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
     config = AutoConfig.for_model(kind, **sizes, num_attention_heads=2, max_position_embeddings=64, type_vocab_size=1)
     AutoModel.from_config(config).save_pretrained(tmp_path)
@@ -96,7 +94,7 @@ def test_every_weight_of_an_encoder_that_is_trained_has_a_part_in_the_rewards(
     assert not any("encoder.pooler" in name or "model.pooler" in name for name in model.trained_state())
 
 
-def test_gradient_checkpointing_gives_the_same_gradients(tmp_path: Path) -> None:
+def test_gradient_checkpointing_keeps_gradients(tmp_path: Path) -> None:
     tiny_model("llama").save_pretrained(tmp_path)
     gradients = []
     for checkpointing in (False, True):
@@ -108,14 +106,14 @@ def test_gradient_checkpointing_gives_the_same_gradients(tmp_path: Path) -> None
     torch.testing.assert_close(*gradients)
 
 
-def test_half_precision_gives_rewards_in_single(tmp_path: Path) -> None:
+def test_bfloat16_backbone_gives_float32_rewards(tmp_path: Path) -> None:
     tiny_model("llama").save_pretrained(tmp_path)
     rewards = RewardModel(Backbone(str(tmp_path), dtype="bfloat16"), RadCliQCriteria())(PACKED)
     assert rewards.dtype == torch.float32
     assert rewards.isfinite().all()
 
 
-def test_what_cannot_be_loaded_is_named(tmp_path: Path) -> None:
+def test_build_unloadable_backbone_raises(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="tiny-nothing"):
         Backbone("tiny-nothing").build()
     with pytest.raises(InputError, match="there is none"):
@@ -130,7 +128,7 @@ def test_what_cannot_be_loaded_is_named(tmp_path: Path) -> None:
             Backbone(name, quantization="8bit")
 
 
-def test_a_backbone_that_writes_has_a_head_and_the_same_states(tmp_path: Path) -> None:
+def test_build_causal_lm_has_a_head_and_loads_saved_weights(tmp_path: Path) -> None:
     writer: Any = Backbone("tiny-llama", lora=None).build(causal_lm=True)
     tokens = torch.tensor([[1, 70, 71]])
     assert writer(tokens).logits.shape == (1, 3, 260)
@@ -140,6 +138,6 @@ def test_a_backbone_that_writes_has_a_head_and_the_same_states(tmp_path: Path) -
     assert any("lora" in name for name, _ in Backbone(str(tmp_path)).build(causal_lm=True).named_parameters())
 
 
-def test_an_encoder_does_not_write() -> None:
-    with pytest.raises(InputError, match="tiny-bert: Expected a backbone that writes but bert is an encoder"):
+def test_build_encoder_as_causal_lm_raises() -> None:
+    with pytest.raises(InputError, match="tiny-bert: Expected a causal language model but bert is an encoder"):
         Backbone("tiny-bert").build(causal_lm=True)

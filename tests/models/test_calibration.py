@@ -1,4 +1,4 @@
-"""Calibration is monotone, stays within what was seen, and is that of scikit-learn."""
+"""Calibration is monotone, within the fitted range, and equals scikit-learn's isotonic regression."""
 
 import json
 
@@ -21,7 +21,7 @@ def _fit(points: list[tuple[float, int]]) -> tuple[Calibration, torch.Tensor]:
 
 
 @given(POINTS, st.lists(st.floats(-100, 100), min_size=2, max_size=20))
-def test_counts_fall_with_the_reward_and_stay_within_the_seen(
+def test_predict_counts_decreases_within_the_fitted_range(
     points: list[tuple[float, int]], queries: list[float]
 ) -> None:
     calibration, values = _fit(points)
@@ -32,7 +32,7 @@ def test_counts_fall_with_the_reward_and_stay_within_the_seen(
     assert len(calibration.curves[0]) <= 64
 
 
-def test_counts_are_those_of_isotonic_regression() -> None:
+def test_predict_counts_equals_isotonic_regression() -> None:
     generator = np.random.default_rng(0)
     errors = generator.integers(0, 5, (40, 2)).astype(float)
     rewards = -errors + generator.normal(0, 1, errors.shape)
@@ -42,7 +42,7 @@ def test_counts_are_those_of_isotonic_regression() -> None:
         np.testing.assert_allclose(counts[:, column].numpy(), expected, atol=1e-3)
 
 
-def test_a_criterion_that_never_varied_is_constant_and_nan_stays_nan() -> None:
+def test_predict_counts_constant_criterion_and_nan() -> None:
     calibration = Calibration.fit(torch.tensor([[0.0], [1.0], [2.0]]), torch.full((3, 1), 2.0))
     counts = calibration.predict_counts(torch.tensor([[-9.0], [1.5], [torch.nan]]))
     assert counts[:2].tolist() == [[2.0], [2.0]]
@@ -50,19 +50,19 @@ def test_a_criterion_that_never_varied_is_constant_and_nan_stays_nan() -> None:
 
 
 @given(POINTS)
-def test_stored_and_read_again_counts_are_the_same(points: list[tuple[float, int]]) -> None:
+def test_from_dict_restores_equal_counts(points: list[tuple[float, int]]) -> None:
     calibration, values = _fit(points)
     again = Calibration.from_dict(json.loads(json.dumps(calibration.to_dict())))
     assert torch.equal(again.predict_counts(values[:, :1]), calibration.predict_counts(values[:, :1]))
 
 
 @pytest.mark.parametrize("value", [None, {}, {"curves": [[]]}, {"curves": [[[0, 0], [1, 1]]]}, {"curves": [["ab"]]}])
-def test_what_is_no_calibration_is_refused(value: object) -> None:
+def test_from_dict_invalid_value_raises(value: object) -> None:
     with pytest.raises(InputError, match="calibration"):
         Calibration.from_dict(value)
 
 
-def test_shapes_are_checked() -> None:
+def test_wrong_shapes_raise() -> None:
     with pytest.raises(ValueError, match="one shape"):
         Calibration.fit(torch.zeros(2, 1), torch.zeros(3, 1))
     with pytest.raises(ValueError, match="1 criteria"):

@@ -1,4 +1,4 @@
-"""One row for a prompt and its completions gives what separate rows and plain sequences give, in value and gradient."""
+"""Log-probabilities and gradients of one shared row equal those of separate rows and plain sequences."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ FAMILIES = ["gemma", "gemma2", "llama", "mistral", "phi", "qwen2"]
 
 
 def plain(model: nn.Module, temperature: float = 1.0) -> Tensor:
-    """What a plain forward pass of transformers gives, one sequence at a time."""
+    """Return log-probabilities of a plain forward pass, one sequence at a time."""
     rows = []
     for completion in COMPLETIONS:
         tokens = torch.tensor([[*PROMPT, *completion]])
@@ -30,29 +30,29 @@ def plain(model: nn.Module, temperature: float = 1.0) -> Tensor:
 def gradients(model: nn.Module, values: Tensor) -> dict[str, Tensor]:
     weights = torch.linspace(-1, 2, values.numel()).view_as(values)
     trained = {name: value for name, value in model.named_parameters() if value.requires_grad}
-    found = torch.autograd.grad((values * weights).sum(), list(trained.values()), allow_unused=True)
-    return {name: grad for name, grad in zip(trained, found, strict=True) if grad is not None}
+    grads = torch.autograd.grad((values * weights).sum(), list(trained.values()), allow_unused=True)
+    return {name: grad for name, grad in zip(trained, grads, strict=True) if grad is not None}
 
 
-def assert_same_gradients(found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
-    assert found.keys() == expected.keys()
+def assert_same_gradients(actual: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
+    assert actual.keys() == expected.keys()
     for name, value in expected.items():
-        torch.testing.assert_close(found[name], value, rtol=1e-4, atol=1e-5 * float(value.abs().max()) + 1e-9)
+        torch.testing.assert_close(actual[name], value, rtol=1e-4, atol=1e-5 * float(value.abs().max()) + 1e-9)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_tree_rows_and_plain_sequences_are_the_same(family: str) -> None:
+def test_completion_log_probs_tree_rows_and_sequences_agree(family: str) -> None:
     model: Any = tiny_model(family, causal_lm=True)
     expected = plain(model, 0.7)
-    wanted = gradients(model, expected)
+    expected_gradients = gradients(model, expected)
     for packing in ("tree", "rows"):
-        found = completion_log_probs(model, PROMPT, COMPLETIONS, 0.7, packing)
-        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
-        assert_same_gradients(gradients(model, found), wanted)
+        actual = completion_log_probs(model, PROMPT, COMPLETIONS, 0.7, packing)
+        torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
+        assert_same_gradients(gradients(model, actual), expected_gradients)
     assert (model.config._attn_implementation == ATTENTION_NAME) == (family in SUPPORTED_TYPES)
 
 
-def test_a_model_that_can_read_trees_still_reads_padded_rows() -> None:
+def test_enable_tree_attention_keeps_padded_rows() -> None:
     model: Any = tiny_model("llama", causal_lm=True)
     tokens = torch.tensor([[0, 0, 1, 70, 71], [1, 72, 73, 74, 75]])
     mask = tokens != 0
@@ -61,16 +61,16 @@ def test_a_model_that_can_read_trees_still_reads_padded_rows() -> None:
     torch.testing.assert_close(model(input_ids=tokens, attention_mask=mask).logits[mask], before[mask])
 
 
-def test_gradients_are_the_same_when_activations_are_computed_twice() -> None:
+def test_completion_log_probs_gradient_checkpointing_keeps_gradients() -> None:
     twice: Any = Backbone("tiny-llama", LoRA(4), gradient_checkpointing=True).build(causal_lm=True).train()
     once: Any = Backbone("tiny-llama", LoRA(4)).build(causal_lm=True).train()
     once.load_state_dict(twice.state_dict())
-    wanted = gradients(once, completion_log_probs(once, PROMPT, COMPLETIONS))
-    assert wanted
-    assert_same_gradients(gradients(twice, completion_log_probs(twice, PROMPT, COMPLETIONS)), wanted)
+    expected_gradients = gradients(once, completion_log_probs(once, PROMPT, COMPLETIONS))
+    assert expected_gradients
+    assert_same_gradients(gradients(twice, completion_log_probs(twice, PROMPT, COMPLETIONS)), expected_gradients)
 
 
-def test_without_adapters_it_is_the_model_before_training() -> None:
+def test_adapters_disabled_restores_the_initial_model() -> None:
     model: Any = Backbone("tiny-llama", LoRA(4)).build(causal_lm=True)
     before = completion_log_probs(model, PROMPT, COMPLETIONS).detach()
     with torch.no_grad():
@@ -85,6 +85,6 @@ def test_without_adapters_it_is_the_model_before_training() -> None:
 
 
 @pytest.mark.parametrize(("prompt", "completions"), [([], [[1]]), ([1], [[]]), ([1], [])])
-def test_empty_pieces_are_refused(prompt: list[int], completions: list[list[int]]) -> None:
-    with pytest.raises(ValueError, match="not empty"):
+def test_completion_log_probs_empty_input_raises(prompt: list[int], completions: list[list[int]]) -> None:
+    with pytest.raises(ValueError, match="non-empty"):
         completion_log_probs(tiny_model("llama", causal_lm=True), prompt, completions)

@@ -1,4 +1,4 @@
-"""Which layers get adapters, and how many parameters that makes for the published architectures."""
+"""Adapted layers and numbers of parameters of published architectures."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from radreward.errors import InputError
 from radreward.models import LoRA
 from radreward.models.tiny_backbones import tiny_model
 
-# Published sizes; the vocabulary has no adapters, so it is small here.
+# Published sizes, except for the vocabulary, which has no adapters.
 PUBLISHED: dict[str, tuple[PreTrainedConfig, int]] = {
     "Llama-3-8B": (
         LlamaConfig(
@@ -47,7 +47,7 @@ PUBLISHED: dict[str, tuple[PreTrainedConfig, int]] = {
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_parameters_of_published_architectures(name: str) -> None:
+def test_apply_adds_the_expected_number_of_parameters(name: str) -> None:
     config, expected = PUBLISHED[name]
     config.pad_token_id = None
     with torch.device("meta"):
@@ -55,18 +55,18 @@ def test_parameters_of_published_architectures(name: str) -> None:
     assert sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad) == expected
 
 
-def test_an_unknown_target_is_named() -> None:
+def test_apply_unknown_target_raises() -> None:
     with pytest.raises(InputError, match="nothing_here"):
         LoRA(targets=["nothing_here"]).apply(tiny_model("llama"))
 
 
 @pytest.mark.parametrize(("r", "alpha", "message"), [(0, None, "`r`"), (4, 0, "`alpha`")])
-def test_settings_are_checked(r: int, alpha: int | None, message: str) -> None:
+def test_constructor_invalid_setting_raises(r: int, alpha: int | None, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         LoRA(r, alpha)
 
 
-def test_a_fresh_adapter_changes_nothing() -> None:
+def test_apply_new_adapters_change_nothing() -> None:
     tokens = torch.tensor([[1, 5, 9]])
     expected = tiny_model("qwen2")(tokens).last_hidden_state
     torch.testing.assert_close(LoRA(2).apply(tiny_model("qwen2"))(tokens).last_hidden_state, expected)

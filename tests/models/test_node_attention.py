@@ -1,4 +1,4 @@
-"""Encoders node by node are encoders under the mask over trees."""
+"""Attention node by node equals attention under a tree mask."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from transformers import AutoConfig, AutoModel, PreTrainedModel
 from radreward.criteria import RadCliQCriteria
 from radreward.data.packing import Packing, pack
 from radreward.models import Backbone, RewardModel, RewardModelArtifact
-from radreward.models import node_attention as nodewise
 from radreward.models.attention import ENCODER_TYPES, model_inputs
+from radreward.models.node_attention import enable_node_attention, encode_packed, node_blocks
 from radreward.prompts import PlainPairTemplate
 from radreward.systems.er2score.prompt import InstructionTemplate
 from radreward.systems.er2score.scorer import RewardModelScorer
@@ -42,9 +42,9 @@ def _compare(kind: str, paths: list[list[list[int]]], packing: Packing) -> None:
     model = _encoder(kind)
     packed = pack(paths, packing, pad=1)
     expected = model(**model_inputs(packed, model.config, torch.float32)).last_hidden_state
-    encoder = nodewise.enable_node_attention(model)
+    encoder = enable_node_attention(model)
     assert encoder is not None
-    states = nodewise.encode_packed(encoder, packed)
+    states = encode_packed(encoder, packed)
     real = packed.node_ids >= 0
     torch.testing.assert_close(states[real], expected[real], rtol=1e-5, atol=1e-5)
     assert not states[~real].any()
@@ -52,37 +52,37 @@ def _compare(kind: str, paths: list[list[list[int]]], packing: Packing) -> None:
 
 @pytest.mark.parametrize("kind", sorted(ENCODER_TYPES))
 @pytest.mark.parametrize("packing", ["rows", "tree", "batch"])
-def test_states_are_those_under_the_mask(kind: str, packing: Packing) -> None:
+def test_encode_packed_equals_masked_attention(kind: str, packing: Packing) -> None:
     instruction, first, second = [2, 9, 9], [3, 4, 5, 6, 7], [8, 9]
     paths = [[instruction, first, [10]], [instruction, second, [11, 12, 13]], [instruction, first, [14] * 9]]
     _compare(kind, [*paths, [[50, 51], [52]], [[60]]], packing)
 
 
 @given(st.lists(st.lists(PIECE, min_size=1, max_size=3), min_size=1, max_size=6), st.sampled_from(["tree", "batch"]))
-def test_any_tree(paths: list[list[list[int]]], packing: Packing) -> None:
+def test_encode_packed_equals_masked_attention_for_any_tree(paths: list[list[list[int]]], packing: Packing) -> None:
     _compare("bert", paths, packing)
 
 
-def test_blocks_cover_every_token_once() -> None:
+def test_node_blocks_cover_every_token_once() -> None:
     packed = pack([[[7, 8], [1]], [[7, 8], [2, 3]], [[4], [5, 6], [7]]], "tree")
-    found = nodewise.node_blocks(packed)
-    covered = [column for block in found for column in range(block.queries.start, block.queries.stop)]
+    blocks = node_blocks(packed)
+    covered = [column for block in blocks for column in range(block.queries.start, block.queries.stop)]
     assert covered == list(range(int((packed.node_ids >= 0).sum())))
-    assert [len(block.keys) for block in found] == [1, 2, 2, 1, 2, 3]
+    assert [len(block.keys) for block in blocks] == [1, 2, 2, 1, 2, 3]
 
 
-def test_attention_without_blocks_or_with_a_mask_is_refused() -> None:
+def test_node_attention_without_blocks_or_with_a_mask_raises() -> None:
     model = _encoder("bert")
-    nodewise.enable_node_attention(model)
+    enable_node_attention(model)
     with pytest.raises(ValueError, match="node_blocks"):
         model(input_ids=torch.ones(1, 3, dtype=torch.int64))
     packed = pack([[[7, 8], [1]]], "tree")
     with pytest.raises(ValueError, match="no `attention_mask`"):
-        model(**model_inputs(packed, model.config, torch.float32), node_blocks=nodewise.node_blocks(packed))
+        model(**model_inputs(packed, model.config, torch.float32), node_blocks=node_blocks(packed))
 
 
 @pytest.mark.parametrize("backbone", ["tiny-bert", "tiny-llama"])
-def test_the_scorer_gives_the_rewards_of_the_model(backbone: str) -> None:
+def test_scorer_rewards_equal_those_of_the_model(backbone: str) -> None:
     torch.manual_seed(0)
     template = PlainPairTemplate() if backbone == "tiny-bert" else InstructionTemplate()
     saved = RewardModelArtifact(RewardModel(Backbone(backbone), RadCliQCriteria()).eval(), template, 4000)
@@ -94,11 +94,11 @@ def test_the_scorer_gives_the_rewards_of_the_model(backbone: str) -> None:
     scores = scorer.score(*zip(*prompts, strict=True))
     assert scores.sub_scores is not None
     torch.testing.assert_close(scores.sub_scores, expected, rtol=1e-4, atol=1e-5)
-    with torch.inference_mode():  # the model itself is left as it was
+    with torch.inference_mode():  # the model itself is unchanged
         assert torch.equal(saved.model(pack(paths, "rows")), expected)
 
 
-def test_decoders_and_adapted_encoders_do_without() -> None:
-    assert nodewise.enable_node_attention(Backbone("tiny-llama", lora=None).build()) is None
-    assert nodewise.enable_node_attention(Backbone("tiny-bert").build()) is None
-    assert nodewise.enable_node_attention(Backbone("tiny-bert", lora=None).build()) is not None
+def test_enable_node_attention_rejects_decoders_and_adapters() -> None:
+    assert enable_node_attention(Backbone("tiny-llama", lora=None).build()) is None
+    assert enable_node_attention(Backbone("tiny-bert").build()) is None
+    assert enable_node_attention(Backbone("tiny-bert", lora=None).build()) is not None

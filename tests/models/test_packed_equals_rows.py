@@ -1,4 +1,4 @@
-"""Packed and separate sequences give the same rewards, loss and gradients, for every family of backbones."""
+"""Packed and separate sequences give equal rewards, loss and gradients for every family of backbones."""
 
 from typing import Any
 
@@ -40,11 +40,11 @@ def _gradients(model: RewardModel, packed: PackedBatch) -> tuple[Tensor, dict[st
 
 @pytest.mark.parametrize("packing", ["tree", "batch"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_rewards_and_gradients_are_those_of_rows(family: str, packing: Packing) -> None:
+def test_packed_rewards_and_gradients_equal_those_of_rows(family: str, packing: Packing) -> None:
     model = _model(family)
-    together, gradients = _gradients(model, pack(PATHS, packing))
-    apart, expected = _gradients(model, pack(PATHS, "rows"))
-    torch.testing.assert_close(together, apart, rtol=1e-5, atol=1e-5)
+    packed_rewards, gradients = _gradients(model, pack(PATHS, packing))
+    row_rewards, expected = _gradients(model, pack(PATHS, "rows"))
+    torch.testing.assert_close(packed_rewards, row_rewards, rtol=1e-5, atol=1e-5)
     assert gradients.keys() == expected.keys()
     for name, value in expected.items():
         torch.testing.assert_close(gradients[name], value, rtol=1e-4, atol=1e-5 * float(value.abs().max()) + 1e-9)
@@ -52,12 +52,12 @@ def test_rewards_and_gradients_are_those_of_rows(family: str, packing: Packing) 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("family", ["bert", "llama"])
-def test_every_pooling_is_that_of_rows(family: str, pooling: str) -> None:
+def test_packed_pooling_equals_that_of_rows(family: str, pooling: str) -> None:
     model = _model(family, pooling)
     torch.testing.assert_close(model(pack(PATHS, "tree")), model(pack(PATHS, "rows")), rtol=1e-5, atol=1e-5)
 
 
-def test_a_row_alone_is_what_transformers_makes_of_a_plain_sequence() -> None:
+def test_single_row_equals_a_plain_sequence() -> None:
     model = _model("llama", "last")
     path = PATHS[0]
     tokens = torch.tensor([[token for piece in path for token in piece]])
@@ -65,22 +65,22 @@ def test_a_row_alone_is_what_transformers_makes_of_a_plain_sequence() -> None:
     torch.testing.assert_close(model(pack([path], "tree")), model.head(state))
 
 
-def test_without_the_mask_later_candidates_see_earlier_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unmasked_packing_changes_later_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     model = _model("llama")
     packed = pack(PATHS, "tree")
-    apart = model(to_rows(packed))
+    row_rewards = model(to_rows(packed))
 
     def unmasked(*args: Any) -> dict[str, Any]:
         return {key: value for key, value in attention.model_inputs(*args).items() if key != "attention_mask"}
 
     monkeypatch.setattr(module, "model_inputs", unmasked)
-    assert (model(packed) - apart).abs().max() > 1e-3
+    assert (model(packed) - row_rewards).abs().max() > 1e-3
     with pytest.raises(PackingError, match="packing: rows"):
         check_packing(_broken(model, monkeypatch), packed, 1e-4)
 
 
 def _broken(model: RewardModel, monkeypatch: pytest.MonkeyPatch) -> RewardModel:
-    """A model that forgets the tree only where rows hold more than one candidate."""
+    """Model without a tree mask for rows of more than one candidate."""
     real = model.pooling.forward
 
     def forward(hidden: Tensor, packed: PackedBatch) -> Tensor:
@@ -90,12 +90,12 @@ def _broken(model: RewardModel, monkeypatch: pytest.MonkeyPatch) -> RewardModel:
     return model
 
 
-def test_check_packing_accepts_a_sound_model() -> None:
+def test_check_packing_accepts_a_correct_model() -> None:
     check_packing(_model("bert"), pack(PATHS, "tree"), 1e-5)
 
 
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
-def test_the_additive_mask_holds_in_every_attention(attention: str) -> None:
+def test_additive_mask_works_with_every_attention(attention: str) -> None:
     torch.manual_seed(1)
     model = RewardModel(Backbone("tiny-llama", attention=attention), RadCliQCriteria())  # type: ignore[arg-type]
     check_packing(model, pack(PATHS, "tree"), 1e-4)

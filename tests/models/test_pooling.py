@@ -1,4 +1,4 @@
-"""Pooling against plain loops over tokens."""
+"""Pooling against loops over tokens."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from radreward.data.packing import pack
 from radreward.models import MultiRewardHead
 from radreward.models.pooling import CrossMatchingPooling, FirstTokenPooling, LastTokenPooling, MeanPooling, Pooling
 
-# Ends in 0, the pad token too: what is padding is told by the nodes.
+# Ends in 0, which is also the padding token: only the nodes determine padding.
 PACKED = pack([[[1, 2], [3]], [[1, 2], [4, 5, 0]], [[1, 6, 0], [7, 0]]], "tree", pad=0)
 
 
@@ -19,22 +19,24 @@ def _own(hidden: torch.Tensor, candidate: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("kind", [LastTokenPooling, MeanPooling, FirstTokenPooling])
-def test_pooling_is_that_of_a_loop(kind: type[Pooling]) -> None:
+def test_pooling_equals_a_loop(kind: type[Pooling]) -> None:
     hidden = torch.randn(*PACKED.input_ids.shape, 8)
-    own = [_own(hidden, candidate) for candidate in range(3)]
-    expected = [{LastTokenPooling: x[-1], MeanPooling: x.mean(0), FirstTokenPooling: x[0]}[kind] for x in own]
+    tokens = [_own(hidden, candidate) for candidate in range(3)]
+    expected = [{LastTokenPooling: x[-1], MeanPooling: x.mean(0), FirstTokenPooling: x[0]}[kind] for x in tokens]
     torch.testing.assert_close(kind(8)(hidden, PACKED), torch.stack(expected))
 
 
-def test_matching_is_that_of_a_loop() -> None:
+def test_cross_matching_pooling_equals_a_loop() -> None:
     torch.manual_seed(0)
     matching, hidden = CrossMatchingPooling(8, 4), torch.randn(*PACKED.input_ids.shape, 8)
 
-    def side(own: torch.Tensor, other: torch.Tensor) -> list[torch.Tensor]:
+    def side(tokens: torch.Tensor, other_tokens: torch.Tensor) -> list[torch.Tensor]:
         rest = []
-        for x in own:
-            weights = torch.stack([F.cosine_similarity(x, t, dim=0) for t in other]) * matching.log_sharpness.exp()
-            y = (weights.softmax(0).unsqueeze(1) * other).sum(0)
+        for x in tokens:
+            weights = (
+                torch.stack([F.cosine_similarity(x, t, dim=0) for t in other_tokens]) * matching.log_sharpness.exp()
+            )
+            y = (weights.softmax(0).unsqueeze(1) * other_tokens).sum(0)
             rest.append(F.gelu(matching.compare(torch.cat([x, y, (x - y).abs(), x * y]))))
         return [torch.stack(rest).sum(0) / 10, torch.stack(rest).amax(0)]
 
@@ -47,11 +49,11 @@ def test_matching_is_that_of_a_loop() -> None:
     torch.testing.assert_close(matching(hidden, PACKED), torch.stack(expected))
 
 
-def test_matching_is_small_for_the_embedded_backbone() -> None:
+def test_cross_matching_pooling_is_small_for_the_embedded_backbone() -> None:
     assert 2 * sum(parameter.numel() for parameter in CrossMatchingPooling(384).parameters()) < 500_000
 
 
-def test_the_head_works_in_units_of_errors() -> None:
+def test_reward_head_scales_outputs_by_weights() -> None:
     head = MultiRewardHead(8, MRScoreCriteria())
     x = torch.randn(5, 8)
     torch.testing.assert_close(head(x), (x @ head.out.weight.T + head.out.bias) * MRScoreCriteria().weights)

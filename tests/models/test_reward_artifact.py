@@ -1,4 +1,4 @@
-"""A saved model scores alike after reloading, and a broken folder gives one line."""
+"""Saving and loading of reward models."""
 
 import json
 from pathlib import Path
@@ -42,11 +42,11 @@ def _saved(backbone: Backbone, **options: Any) -> RewardModelArtifact:
 
 @pytest.mark.parametrize("lora", [LoRA(4), None])
 @pytest.mark.parametrize("family", ["bert", "llama"])
-def test_a_reloaded_model_scores_alike(tmp_path: Path, family: str, lora: LoRA | None) -> None:
+def test_load_reward_model_restores_equal_rewards(tmp_path: Path, family: str, lora: LoRA | None) -> None:
     tiny_model(family).save_pretrained(tmp_path / "base")
     saved = _saved(Backbone(str(tmp_path / "base"), lora=lora))
     save_reward_model(saved, tmp_path / "model")
-    save_reward_model(saved, tmp_path / "model")  # replaces what is there
+    save_reward_model(saved, tmp_path / "model")  # replaces the existing folder
     loaded = load_reward_model(tmp_path / "model")
     torch.testing.assert_close(loaded.model(PACKED), saved.model(PACKED), rtol=0, atol=0)
     assert loaded.calibration is not None
@@ -57,7 +57,7 @@ def test_a_reloaded_model_scores_alike(tmp_path: Path, family: str, lora: LoRA |
     assert sorted(path.name for path in tmp_path.iterdir()) == ["base", "model"]
 
 
-def test_only_what_is_trained_is_saved_and_the_embedded_model_is_small(tmp_path: Path) -> None:
+def test_save_reward_model_writes_trained_weights_only(tmp_path: Path) -> None:
     saved = _saved(Backbone("embedded"))
     save_reward_model(saved, tmp_path / "model", as_float16=True)
     weights = tmp_path / "model" / "model.safetensors"
@@ -77,7 +77,7 @@ def test_only_what_is_trained_is_saved_and_the_embedded_model_is_small(tmp_path:
         ("max_length", True),
         ("max_length", 4097),
         ("pooling", "../last"),
-        ("hidden", -1),
+        ("head_hidden_size", -1),
         ("lora", {"r": 0}),
         ("lora", 7),
         ("backbone", {"name": "tiny-nothing"}),
@@ -85,10 +85,10 @@ def test_only_what_is_trained_is_saved_and_the_embedded_model_is_small(tmp_path:
         ("backbone", {"name": "/nowhere"}),
         ("backbone", {"code": "x"}),
         ("criteria", {"name": "two"}),
-        ("unheard", 1),
+        ("unknown", 1),
     ],
 )
-def test_a_wrong_field_is_named(tmp_path: Path, field: str, value: Any) -> None:
+def test_load_reward_model_wrong_field_raises(tmp_path: Path, field: str, value: Any) -> None:
     save_reward_model(_saved(Backbone("tiny-llama")), tmp_path / "model")
     path = tmp_path / "model" / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
@@ -96,9 +96,9 @@ def test_a_wrong_field_is_named(tmp_path: Path, field: str, value: Any) -> None:
         load_reward_model(tmp_path / "model")
 
 
-def test_broken_files_are_named(tmp_path: Path) -> None:
+def test_load_reward_model_damaged_file_raises(tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    with pytest.raises(InputError, match="there is none"):
+    with pytest.raises(InputError, match="No such file"):
         load_reward_model(folder)
     save_reward_model(_saved(Backbone("tiny-llama")), folder)
     state = load_file(folder / "model.safetensors")
@@ -125,14 +125,14 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
         load_reward_model(folder)
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+def test_save_reward_model_keeps_other_folders(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match="new, empty"):
         save_reward_model(_saved(Backbone("tiny-llama")), tmp_path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
-def test_weights_too_large_for_half_are_refused_and_leave_nothing(tmp_path: Path) -> None:
+def test_save_reward_model_float16_overflow_raises_and_writes_nothing(tmp_path: Path) -> None:
     saved = _saved(Backbone("tiny-llama"))
     torch.nn.init.constant_(saved.model.head.out.bias, 1e6)
     with pytest.raises(InputError, match=r"head\.out\.bias"):
@@ -140,7 +140,7 @@ def test_weights_too_large_for_half_are_refused_and_leave_nothing(tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
-def test_a_model_starts_from_a_saved_one_only_if_its_weights_mean_the_same(tmp_path: Path) -> None:
+def test_load_initial_weights_requires_equal_architecture(tmp_path: Path) -> None:
     save_reward_model(_saved(Backbone("tiny-bert", lora=LoRA(4))), tmp_path / "model")
     torch.manual_seed(9)
     fresh = RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQCriteria())
@@ -149,17 +149,17 @@ def test_a_model_starts_from_a_saved_one_only_if_its_weights_mean_the_same(tmp_p
         fresh.eval()(PACKED), load_reward_model(tmp_path / "model").model(PACKED), rtol=0, atol=0
     )
     assert any(parameter.requires_grad for parameter in fresh.parameters())
-    for other, told in (
+    for model, field in (
         (RewardModel(Backbone("tiny-bert", lora=LoRA(8)), RadCliQCriteria()), "lora"),
         (RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQSignificanceCriteria()), "criteria"),
         (RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQCriteria(), "first"), "pooling"),
     ):
-        with pytest.raises(InputError, match=f"Expected a model whose {told} is"):
-            load_initial_weights(other, tmp_path / "model")
+        with pytest.raises(InputError, match=f"Expected a model whose {field} is"):
+            load_initial_weights(model, tmp_path / "model")
 
 
 @pytest.mark.parametrize("family", ["bert", "llama", "phi"])
-def test_merged_by_our_own_reading_is_what_peft_merges(tmp_path: Path, family: str) -> None:
+def test_load_reward_model_merged_adapters_equal_those_of_peft(tmp_path: Path, family: str) -> None:
     torch.manual_seed(0)
     model = RewardModel(Backbone(f"tiny-{family}", LoRA(4, 6)), RadCliQCriteria(), head_hidden_size=3)
     for parameter in model.parameters():
@@ -172,13 +172,13 @@ def test_merged_by_our_own_reading_is_what_peft_merges(tmp_path: Path, family: s
     assert merged.model.state_dict().keys() == expected.keys()
     for name, value in merged.model.state_dict().items():
         torch.testing.assert_close(value, expected[name])
-    save_reward_model(merged, tmp_path / "b")  # with adapters, as it was trained
+    save_reward_model(merged, tmp_path / "b")  # with the original adapters
     assert {p.name: p.read_bytes() for p in (tmp_path / "a").iterdir()} == {
         p.name: p.read_bytes() for p in (tmp_path / "b").iterdir()
     }
 
 
-def test_adapters_that_only_peft_can_merge_stay(tmp_path: Path) -> None:
+def test_load_reward_model_keeps_adapters_that_only_peft_can_merge(tmp_path: Path) -> None:
     model = RewardModel(Backbone("tiny-llama", LoRA(targets="all-linear")), RadCliQCriteria())
     save_reward_model(RewardModelArtifact(model, PlainPairTemplate(), 64), tmp_path / "a")
     saved = load_reward_model(tmp_path / "a", merge_adapters=True)
@@ -187,7 +187,7 @@ def test_adapters_that_only_peft_can_merge_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["missing", "unknown", "shape"])
-def test_adapters_of_another_model_are_told(tmp_path: Path, change: str) -> None:
+def test_load_reward_model_adapters_of_another_model_raise(tmp_path: Path, change: str) -> None:
     save_reward_model(
         RewardModelArtifact(RewardModel(Backbone("tiny-bert"), RadCliQCriteria()), PlainPairTemplate(), 64),
         tmp_path / "a",

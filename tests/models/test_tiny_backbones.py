@@ -1,4 +1,4 @@
-"""Tiny backbones are the same at every call, whatever was made of others before."""
+"""Tiny backbones are equal at every call."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from radreward.models.tiny_backbones import FAMILIES, tiny_config, tiny_model
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_is_made_of_a_configuration_changes_no_other(family: str) -> None:
+def test_tiny_config_copies_are_independent(family: str) -> None:
     before = tiny_model(family)
     AutoModel.from_config(tiny_config(family), dtype=torch.bfloat16, attn_implementation="eager")
     after = tiny_model(family)

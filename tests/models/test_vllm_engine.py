@@ -1,4 +1,4 @@
-"""What vLLM is asked and how its answers are read, by a double of it; the real one where it is installed."""
+"""The vLLM engine with a fake vLLM, and with the real one if it is installed."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "backbone"
 
 
-class Double:
-    """Answers every prompt with TEXTS, and keeps what it was asked."""
+class FakeLLM:
+    """Fake vLLM that answers every prompt with TEXTS and records its calls."""
 
     def __init__(self, **settings: Any) -> None:
         self.settings = settings
@@ -45,7 +45,7 @@ class Double:
         outputs = [
             SimpleNamespace(
                 token_ids=ids,
-                logprobs=[{token: SimpleNamespace(logprob=-0.5 * place)} for place, token in enumerate(ids)],
+                logprobs=[{token: SimpleNamespace(logprob=-0.5 * index)} for index, token in enumerate(ids)],
                 finish_reason=reason,
             )
             for ids, reason in zip(tokens, ("stop", "length"), strict=True)
@@ -57,7 +57,7 @@ class Double:
 def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     package, lora, request = ModuleType("vllm"), ModuleType("vllm.lora"), ModuleType("vllm.lora.request")
     package.__dict__.update(
-        LLM=Double, SamplingParams=SimpleNamespace, TokensPrompt=dict, __spec__=SimpleNamespace(name="vllm")
+        LLM=FakeLLM, SamplingParams=SimpleNamespace, TokensPrompt=dict, __spec__=SimpleNamespace(name="vllm")
     )
     request.__dict__["LoRARequest"] = lambda name, number, path: SimpleNamespace(name=name, number=number, path=path)
     for name, module in (("vllm", package), ("vllm.lora", lora), ("vllm.lora.request", request)):
@@ -70,25 +70,25 @@ def make(folder: Path) -> tuple[VLLMEngine, Any]:
     return VLLMEngine(backbone, model, byte_tokenizer(encoder=False), 64), model
 
 
-def test_prompts_settings_and_answers_are_handed_on(folder: Path, vllm: None) -> None:
+def test_sample_passes_prompts_settings_and_completions(folder: Path, vllm: None) -> None:
     engine, _ = make(folder)
     sampling = SamplingParams(2, 9, temperature=0.7, top_p=0.9, seed=5, stop=("</a>",))
-    found = engine.sample([[[1, 70], [71]], [[1], [72, 73]]], sampling)
-    double: Any = engine._llm
-    assert double.settings["model"] == str(folder)
-    assert double.settings["max_lora_rank"] == 8
-    assert double.settings["trust_remote_code"] is False
-    prompts, params, _, _ = double.calls[0]
+    completions = engine.sample([[[1, 70], [71]], [[1], [72, 73]]], sampling)
+    llm: Any = engine._llm
+    assert llm.settings["model"] == str(folder)
+    assert llm.settings["max_lora_rank"] == 8
+    assert llm.settings["trust_remote_code"] is False
+    prompts, params, _, _ = llm.calls[0]
     assert [prompt["prompt_token_ids"] for prompt in prompts] == [[1, 70, 71], [1, 72, 73]]
     assert [(p.n, p.max_tokens, p.temperature, p.top_p, p.stop) for p in params] == [(2, 9, 0.7, 0.9, ["</a>"])] * 2
     assert params[0].seed != params[1].seed
-    assert [[completion.text for completion in group] for group in found] == [list(TEXTS)] * 2
-    assert [completion.finish_reason for completion in found[0]] == ["stop", "length"]
-    assert found[0][0].logps[:3] == (0.0, -0.5, -1.0)
+    assert [[completion.text for completion in group] for group in completions] == [list(TEXTS)] * 2
+    assert [completion.finish_reason for completion in completions[0]] == ["stop", "length"]
+    assert completions[0][0].logps[:3] == (0.0, -0.5, -1.0)
     assert engine.greedy([[[1, 70]]], 4)[0].text == TEXTS[0]
 
 
-def test_it_is_given_the_adapters_of_now_and_no_old_ones_stay(folder: Path, vllm: None) -> None:
+def test_sample_loads_the_current_adapters_and_deletes_previous_ones(folder: Path, vllm: None) -> None:
     engine, model = make(folder)
     engine.sample([[[1, 70]]], SamplingParams(2, 4))
     with torch.no_grad():
@@ -103,23 +103,23 @@ def test_it_is_given_the_adapters_of_now_and_no_old_ones_stay(folder: Path, vllm
     assert not Path(first.path).exists()
 
 
-def test_without_it_there_is_one_clear_message(folder: Path) -> None:
+def test_constructor_without_vllm_raises(folder: Path) -> None:
     if importlib.util.find_spec("vllm") is not None:
         pytest.skip("vLLM is installed")
     with pytest.raises(InputError, match=r"vllm is not installed: pip install 'radreward\[vllm\]'"):
         make(folder)
 
 
-def test_what_it_cannot_draw_from_is_refused(folder: Path, vllm: None) -> None:
+def test_constructor_unsupported_model_raises(folder: Path, vllm: None) -> None:
     model, tokenizer = tiny_model("llama", causal_lm=True), byte_tokenizer(encoder=False)
-    for backbone, told in (
-        (Backbone(str(folder), None), "needs adapters"),
+    for backbone, message in (
+        (Backbone(str(folder), None), "requires adapters"),
         (Backbone("tiny-llama"), "cannot load 'tiny-llama'"),
-        (Backbone(str(folder), LoRA(1000)), "rank 512 at most"),
+        (Backbone(str(folder), LoRA(1000)), "rank of at most 512"),
     ):
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             VLLMEngine(backbone, model, tokenizer, 64)
-    for wrong in ({"memory": 0.0}, {"max_length": 0}):
+    for wrong in ({"gpu_memory_utilization": 0.0}, {"max_length": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             VLLMEngine(Backbone(str(folder)), model, tokenizer, **({"max_length": 64} | wrong))
 
@@ -127,8 +127,10 @@ def test_what_it_cannot_draw_from_is_refused(folder: Path, vllm: None) -> None:
 @pytest.mark.skipif(
     importlib.util.find_spec("vllm") is None or not torch.cuda.is_available(), reason="needs vLLM and a GPU"
 )
-def test_the_real_one_draws_what_the_model_itself_would(folder: Path) -> None:
+def test_greedy_with_vllm_equals_the_transformers_engine(folder: Path) -> None:
     engine, model = make(folder)
     prompts = [[[1, *range(70, 90)]], [[1, 72, 73]]]
     expected = TransformersEngine(model.cuda(), byte_tokenizer(encoder=False)).greedy(prompts, 8)
-    assert [one.tokens for one in engine.greedy(prompts, 8)] == [one.tokens for one in expected]
+    assert [completion.tokens for completion in engine.greedy(prompts, 8)] == [
+        completion.tokens for completion in expected
+    ]

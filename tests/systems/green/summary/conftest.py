@@ -9,13 +9,12 @@ import pytest
 from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.generative.evaluator import GeneratedAnswer, GenerativeEvaluator
 from radreward.generative.scorer import GenerativeScorer
-from radreward.prompts.generative_template import GenerativeTemplate
+from radreward.prompts.generative_template import ErrorAnalysis, GenerativeTemplate
 from radreward.scoring.score_file import score_file
 from radreward.systems.green.prompt import GreenTemplate
 from radreward.systems.green.scorer import GreenScorer
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.systems.radreason.scorer import RadReasonScorer
-from radreward.types import ErrorAnalysis
 from tests.generative.test_scorer import explainer
 
 Words = Mapping[str, Sequence[str]]
@@ -41,8 +40,8 @@ def radreason_answer(words: Words) -> str:
 class Said(GenerativeEvaluator):
     """Answers every candidate with the candidate itself."""
 
-    def answers(
-        self, references: Sequence[str], candidates: Sequence[str], cut: bool = False, batch_size: int = 64
+    def generate(
+        self, references: Sequence[str], candidates: Sequence[str], truncate: bool = False, batch_size: int = 64
     ) -> list[GeneratedAnswer]:
         return [GeneratedAnswer(text, "stop", None, False) for text in candidates]
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.generative.explanation import Explanation
 from radreward.generative.scorer import GenerativeScorer
 from radreward.systems.green.summary.category_statistics import (
     ErrorCategory,
@@ -18,7 +19,6 @@ from radreward.systems.green.summary.category_statistics import (
     uses_green_formula,
 )
 from radreward.systems.green.summary.explanations import ReportExplanation, explanations_from_scores
-from radreward.types import Explanation
 from tests.systems.green.summary.conftest import green_answer, radreason_answer
 
 LOCATION = {"significant_incorrect_location": ["The opacity is on the left, not on the right."]}
@@ -101,7 +101,7 @@ def test_an_answer_that_cannot_be_read_counts_in_no_figure_and_is_told(green: Ge
     readings = score_statistics(found)
     assert readings.score == mean_over_reports([0.75, 1.0])
     assert readings.unscored_reasons == {
-        "unreadable answer: section missing: clinically significant errors": 1,
+        "unparsable answer: section missing: clinically significant errors": 1,
         "empty candidate": 1,
     }
     for kind in error_categories_of(found):

@@ -18,6 +18,7 @@ from selenium.webdriver import Chrome
 from benchmarks.page_render import chromium
 from radreward.cli import main
 from radreward.errors import InputError
+from radreward.generative.explanation import Explanation
 from radreward.generative.scorer import GenerativeScorer
 from radreward.systems.green.summary import (
     ErrorSummary,
@@ -32,7 +33,7 @@ from radreward.systems.green.summary import (
 from radreward.systems.green.summary.html import summary_html
 from radreward.systems.green.summary.html_builder import element
 from radreward.systems.green.summary.markdown import escape_markdown_line, summary_markdown
-from radreward.types import Explanation, Scores
+from radreward.types import Scores
 from tests.systems.green.summary.conftest import green_answer
 
 Write = Callable[..., Path]
@@ -90,7 +91,7 @@ def test_three_files_hold_one_summary(made: ErrorSummary, tmp_path: Path) -> Non
     assert (omission["tag"], omission["n"], omission["accuracy"]) == ("omission", 4, 0.25)
     assert data["systems"][0]["readings"]["score"]["mean"] == 0.8125
     assert data["systems"][1]["readings"]["unscored"] == {
-        "unreadable answer: section missing: clinically significant errors": 1
+        "unparsable answer: section missing: clinically significant errors": 1
     }
     assert len(data["plot"]["points"]) == data["plot"]["laid_out"] == 6
     shown = paths[1].read_text(encoding="utf-8")
