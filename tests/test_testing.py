@@ -1,4 +1,4 @@
-"""The conformance suites accept what is right and refuse what is wrong, check by check."""
+"""Conformance suites for objectives and weightings: each test passes correct classes and fails a faulty one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from radreward.types import ObjectiveOutput, RewardBatch
 
 
 class UserLoss(PairObjective):
-    """As a user would write it."""
+    """A user-defined loss."""
 
     def pair_loss(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> Tensor:
         return self.weighting((accepted - rejected - margin) ** 2)
@@ -34,7 +34,7 @@ class TestUserWeighting(WeightingConformance):
     weighting = staticmethod(lambda: UserWeighting())
 
 
-def test_batch_follows_the_pairing_rule() -> None:
+def test_make_reward_batch_pairs_by_total() -> None:
     batch = make_reward_batch(num_groups=3, num_candidates=4, num_criteria=2, seed=5)
     total = batch.quality.sum(1).tolist()
     group = batch.group.tolist()
@@ -48,7 +48,7 @@ def test_batch_follows_the_pairing_rule() -> None:
 
 
 class Broken(Objective):
-    """A sound loss whose parts the faulty ones replace."""
+    """A correct loss; subclasses introduce one fault each."""
 
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
         return ObjectiveOutput(self.losses(batch), {})
@@ -62,7 +62,7 @@ class Broken(Objective):
         return (difference - (batch.quality[accepted] - batch.quality[rejected]).to(difference)) ** 2
 
 
-class TestSound(ObjectiveConformance):
+class TestCorrect(ObjectiveConformance):
     objective = staticmethod(lambda: Broken())
 
 
@@ -95,17 +95,17 @@ class Detached(Broken):
         return super().losses(batch).detach()
 
 
-class ByCandidateNumber(Broken):
+class ByCandidateIndex(Broken):
     def losses(self, batch: RewardBatch) -> Tensor:
         return super().losses(batch) * (batch.pairs[:, 0] + 1)
 
 
-class ByPairNumber(Broken):
+class ByPairIndex(Broken):
     def losses(self, batch: RewardBatch) -> Tensor:
         return super().losses(batch) * torch.arange(len(batch.pairs))
 
 
-class ByGroupNumber(Broken):
+class ByGroupIndex(Broken):
     def losses(self, batch: RewardBatch) -> Tensor:
         return super().losses(batch) * (batch.group[batch.pairs[:, 0]] + 1)
 
@@ -115,7 +115,7 @@ class AlwaysFloat(Broken):
         return super().losses(batch).float()
 
 
-class MeanOfNothing(Broken):
+class MeanOfEmpty(Broken):
     def losses(self, batch: RewardBatch) -> Tensor:
         return super().losses(batch).mean(0, keepdim=True)
 
@@ -137,7 +137,7 @@ class OtherReduction(Broken):
 
 
 class Counting(Broken):
-    """State that grows with every call and is in no buffer."""
+    """State that grows with every call and is not a buffer."""
 
     calls = 0
 
@@ -158,28 +158,28 @@ class Reversed(Broken):
 
 
 BROKEN: list[tuple[type[Broken], str]] = [
-    (Reduced, "test_losses_are_finite_and_unreduced"),
-    (AttachedTerm, "test_losses_are_finite_and_unreduced"),
-    (NaiveSigmoid, "test_large_rewards_are_finite"),
-    (Constant, "test_gradients_are_finite_and_reach_the_rewards"),
-    (Detached, "test_gradients_are_finite_and_reach_the_rewards"),
-    (ByCandidateNumber, "test_order_of_candidates_does_not_matter"),
-    (ByPairNumber, "test_order_of_pairs_does_not_matter"),
-    (ByGroupNumber, "test_numbers_of_groups_do_not_matter"),
+    (Reduced, "test_losses_finite_and_unreduced"),
+    (AttachedTerm, "test_losses_finite_and_unreduced"),
+    (NaiveSigmoid, "test_large_rewards_stay_finite"),
+    (Constant, "test_gradients_finite_and_nonzero"),
+    (Detached, "test_gradients_finite_and_nonzero"),
+    (ByCandidateIndex, "test_candidate_order_irrelevant"),
+    (ByPairIndex, "test_pair_order_irrelevant"),
+    (ByGroupIndex, "test_group_indices_irrelevant"),
     (AlwaysFloat, "test_dtypes"),
-    (MeanOfNothing, "test_batch_without_pairs"),
-    (EmptyDetached, "test_empty_batch"),
-    (InPlace, "test_inputs_are_not_changed"),
-    (OtherReduction, "test_reduction_is_the_sum_of_the_shares"),
+    (MeanOfEmpty, "test_no_pairs_give_finite_loss"),
+    (EmptyDetached, "test_empty_batch_gives_zero_loss"),
+    (InPlace, "test_inputs_not_modified"),
+    (OtherReduction, "test_normalized_losses_sum_to_reduce"),
     (Counting, "test_state_dict_round_trip"),
-    (Counting, "test_evaluation_changes_no_state"),
-    (WrongSign, "test_a_step_lowers_the_loss"),
-    (Reversed, "test_training_improves_the_order"),
+    (Counting, "test_evaluation_keeps_state"),
+    (WrongSign, "test_gradient_step_lowers_loss"),
+    (Reversed, "test_training_improves_order"),
 ]
 
 
 @pytest.mark.parametrize(("fault", "check"), BROKEN, ids=lambda value: getattr(value, "__name__", value))
-def test_every_check_refuses_its_fault(fault: type[Broken], check: str) -> None:
+def test_faulty_objective_fails_its_check(fault: type[Broken], check: str) -> None:
     suite = type("Suite", (ObjectiveConformance,), {"objective": staticmethod(lambda: fault())})()
     with pytest.raises(AssertionError):
         getattr(suite, check)()
@@ -208,7 +208,7 @@ class PlainMean(UserWeighting):
         return values.mean(-1)
 
 
-class ShareOfNothing(UserWeighting):
+class MeanOfNoOutcomes(UserWeighting):
     share: Tensor | None = None
 
     def weights(self, num_criteria: int) -> Tensor:
@@ -219,17 +219,17 @@ class ShareOfNothing(UserWeighting):
 
 
 BROKEN_WEIGHTINGS: list[tuple[Callable[[], CriterionWeighting], str]] = [
-    (Negative, "test_weights_are_finite_and_not_negative"),
-    (Learned, "test_weights_carry_no_gradient"),
-    (ChangesScale, "test_mean_of_a_constant"),
-    (PlainMean, "test_mean_is_the_weighted_mean"),
-    (ShareOfNothing, "test_no_outcomes"),
-    (ShareOfNothing, "test_state_dict_round_trip"),
+    (Negative, "test_weights_finite_and_nonnegative"),
+    (Learned, "test_weights_detached"),
+    (ChangesScale, "test_mean_of_constant"),
+    (PlainMean, "test_mean_matches_weights"),
+    (MeanOfNoOutcomes, "test_update_without_outcomes"),
+    (MeanOfNoOutcomes, "test_state_dict_round_trip"),
 ]
 
 
 @pytest.mark.parametrize(("fault", "check"), BROKEN_WEIGHTINGS, ids=lambda value: getattr(value, "__name__", value))
-def test_every_check_refuses_its_weighting(fault: Callable[[], CriterionWeighting], check: str) -> None:
+def test_faulty_weighting_fails_its_check(fault: Callable[[], CriterionWeighting], check: str) -> None:
     suite = type("Suite", (WeightingConformance,), {"weighting": staticmethod(fault)})()
     with pytest.raises(AssertionError):
         getattr(suite, check)()
@@ -242,6 +242,6 @@ def test_every_check_refuses_its_weighting(fault: Callable[[], CriterionWeightin
         (WeightingConformance, {check for _, check in BROKEN_WEIGHTINGS}),
     ],
 )
-def test_every_check_has_a_fault(suite: type, faults: set[str]) -> None:
+def test_every_check_has_a_faulty_class(suite: type, faults: set[str]) -> None:
     checks = {name for name, _ in inspect.getmembers(suite, inspect.isfunction) if name.startswith("test_")}
     assert checks == faults

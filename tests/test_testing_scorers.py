@@ -1,4 +1,4 @@
-"""The suite for scorers accepts a good one and refuses each fault."""
+"""Conformance suite for scorers: each test passes a correct scorer and fails a faulty one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from radreward.types import Scores
 
 
 class Good(ROUGE):
-    """Saved, it is a ROUGE, which scores alike."""
+    """A correct scorer, which is saved as a ROUGE."""
 
     def __init__(self) -> None:
         super().__init__("1")
@@ -28,10 +28,10 @@ class Sorted(Good):
         return scores._replace(total=scores.total.sort().values)
 
 
-class ByItsNeighbours(Good):
+class ByNumberOfPairs(Good):
     def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        found = super().compute_totals(references, candidates)
-        return [value / len(found) for value in found]
+        totals = super().compute_totals(references, candidates)
+        return [value / len(totals) for value in totals]
 
 
 class EmptyIsZero(Good):
@@ -64,28 +64,28 @@ class Random(Good):
         return torch.rand(len(references)).tolist()
 
 
-class OtherWhenLoaded(Good):
+class WrongSettings(Good):
     def settings(self) -> dict[str, Any]:
         return {"variant": "2"}
 
 
-class ForgetsTheRun(Good):
+class IgnoresReferences(Good):
     def fit_references(self, references: Iterable[str]) -> Scorer:
         return Constant()
 
 
 FAULTS: list[tuple[Callable[[], Scorer], str]] = [
-    (Sorted, "test_order_and_length_of_the_input"),
-    (ByItsNeighbours, "test_a_pair_is_scored_by_itself"),
-    (EmptyIsZero, "test_rows_that_cannot_be_scored"),
-    (AnyLength, "test_nothing_to_score"),
-    (WrongSign, "test_identical_reports_are_on_top"),
-    (Constant, "test_identical_reports_are_on_top"),
+    (Sorted, "test_order_and_length_match_input"),
+    (ByNumberOfPairs, "test_score_independent_of_other_pairs"),
+    (EmptyIsZero, "test_empty_reports_get_status"),
+    (AnyLength, "test_no_pairs_give_no_scores"),
+    (WrongSign, "test_identical_reports_score_highest"),
+    (Constant, "test_identical_reports_score_highest"),
     (WrongSign, "test_better_candidates_score_better"),
-    (ForgetsTheRun, "test_better_candidates_score_better"),
-    (NarrowRange, "test_scores_are_in_range"),
-    (Random, "test_the_same_again"),
-    (OtherWhenLoaded, "test_saved_and_loaded"),
+    (IgnoresReferences, "test_better_candidates_score_better"),
+    (NarrowRange, "test_scores_within_total_range"),
+    (Random, "test_equal_scorers_score_equally"),
+    (WrongSettings, "test_save_and_load_round_trip"),
 ]
 
 
@@ -96,12 +96,12 @@ class TestGood(ScorerConformance):
 
 
 @pytest.mark.parametrize(("fault", "check"), FAULTS, ids=lambda value: getattr(value, "__name__", value))
-def test_every_check_refuses_its_fault(fault: Callable[[], Scorer], check: str) -> None:
+def test_faulty_scorer_fails_its_check(fault: Callable[[], Scorer], check: str) -> None:
     suite = type("Suite", (ScorerConformance,), {"scorer": staticmethod(fault)})()
     with pytest.raises(AssertionError):
         getattr(suite, check)()
 
 
-def test_every_check_has_a_fault() -> None:
+def test_every_check_has_a_faulty_class() -> None:
     checks = {name for name, _ in inspect.getmembers(ScorerConformance, inspect.isfunction) if name.startswith("test_")}
     assert checks == {check for _, check in FAULTS}

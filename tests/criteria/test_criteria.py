@@ -1,3 +1,5 @@
+"""Criteria: scoring rules, presets, validation and YAML files."""
+
 import math
 from pathlib import Path
 
@@ -26,14 +28,14 @@ SIX = ("false_prediction", "omission", "incorrect_location", "incorrect_severity
 GOOD = {"name": "mine", "criteria": [{"name": "tone", "description": "Rude."}]}
 
 
-def test_radcliq_total_is_minus_the_sum_of_counts() -> None:
+def test_radcliq_total_is_negative_sum_of_counts() -> None:
     criteria = RadCliQCriteria()
     assert criteria.tags == SIX
     errors = torch.tensor([[2.0, 1, 0, 0, 3, 0]])
     assert criteria.total_quality(criteria.quality(errors)).tolist() == [-6.0]
 
 
-def test_significance_weighs_insignificant_errors_by_the_setting() -> None:
+def test_significance_weights_insignificant_errors() -> None:
     criteria = RadCliQSignificanceCriteria(insignificant_weight=0.5)
     assert criteria.tags == tuple(f"{kind}_{tag}" for kind in ("significant", "insignificant") for tag in SIX)
     errors = {tag: 1.0 if tag.endswith("_omission") else 0.0 for tag in criteria.tags}
@@ -41,7 +43,7 @@ def test_significance_weighs_insignificant_errors_by_the_setting() -> None:
     assert RadCliQSignificanceCriteria().weights.tolist() == [1.0] * 6 + [0.25] * 6
 
 
-def test_mrscore_takes_the_weights_of_the_paper_off_100() -> None:
+def test_mrscore_subtracts_published_weights_from_100() -> None:
     criteria = MRScoreCriteria()
     assert criteria.total_quality(criteria.quality(torch.ones(7))).item() == 0.0
     assert criteria.total_quality(criteria.quality(torch.tensor([1.0, 0, 0, 0, 0, 0, 1]))).item() == 65.0
@@ -54,7 +56,7 @@ def test_errors_inverts_quality(values: list[float]) -> None:
     torch.testing.assert_close(criteria.errors(criteria.quality(errors)), errors)
 
 
-def test_a_rating_is_its_own_quality() -> None:
+def test_rating_quality_equals_rating() -> None:
     criteria = RatingCriteria()
     quality = criteria.quality(criteria.to_tensor({"rating": 4.5}))
     assert criteria.total_quality(quality).item() == 4.5
@@ -67,12 +69,12 @@ def test_a_rating_is_its_own_quality() -> None:
     assert torch.equal(mixed.errors(mixed.quality(errors)), errors)
 
 
-def test_a_criterion_that_weighs_nothing_has_no_errors_to_give_back() -> None:
+def test_errors_of_zero_weight_criterion_are_zero() -> None:
     criteria = Criteria("free", [Criterion("tone", "Rude.", weight=0)])
     assert criteria.errors(torch.tensor([0.0])).tolist() == [0.0]
 
 
-def test_round_trip_through_plain_values() -> None:
+def test_to_dict_round_trip() -> None:
     for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria(0.1), MRScoreCriteria()):
         assert Criteria.from_dict(yaml.safe_load(yaml.safe_dump(criteria.to_dict()))) == criteria
 
@@ -85,18 +87,18 @@ def test_round_trip_through_plain_values() -> None:
         ({"criteria": [3]}, "criterion 1 to be a mapping"),
         ({"criteria": [{"name": "tone"}]}, "criterion 1 to have a description"),
         ({"criteria": [{"name": "", "description": "x"}]}, "name of criterion 1"),
-        ({"criteria": [{"name": "1st", "description": "x"}]}, "begin with a letter"),
+        ({"criteria": [{"name": "1st", "description": "x"}]}, "start with a letter"),
         ({"criteria": [{"name": "tone", "description": "x", "kind": "odd"}]}, "count, binary or rating but got 'odd'"),
         ({"criteria": [{"name": "tone", "description": "x", "weight": -1}]}, ">= 0 but got -1"),
         ({"criteria": [{"name": "tone", "description": "x", "weight": math.nan}]}, "finite number"),
         ({"criteria": [{"name": "tone", "description": "x", "wait": 1}]}, "'wait'"),
         ({"criteria": [{"name": "a b", "description": "x"}, {"name": "A-B", "description": "y"}]}, "twice"),
-        ({"offset": "ten"}, "offset"),
+        ({"max_total": "ten"}, "max_total"),
         ({"name": None}, "`name`"),
         ({"weights": 1}, "'weights'"),
     ],
 )
-def test_unusable_criteria_are_named(change: dict[str, object], message: str) -> None:
+def test_invalid_criteria_raise_with_name(change: dict[str, object], message: str) -> None:
     with pytest.raises(CriteriaError, match=message):
         Criteria.from_dict({**GOOD, **change})
 
@@ -111,12 +113,12 @@ def test_unusable_criteria_are_named(change: dict[str, object], message: str) ->
         ({"tone": "many"}, "but got 'many'"),
     ],
 )
-def test_unusable_errors_are_named(errors: dict[str, float], message: str) -> None:
+def test_invalid_errors_raise_with_tag(errors: dict[str, float], message: str) -> None:
     with pytest.raises(CriteriaError, match=message):
         Criteria.from_dict(GOOD).to_tensor(errors)
 
 
-def test_binary_errors_are_0_or_1() -> None:
+def test_binary_errors_must_be_0_or_1() -> None:
     with pytest.raises(CriteriaError, match="expected 0 or 1"):
         MRScoreCriteria().to_tensor(dict.fromkeys(MRScoreCriteria().tags, 2.0))
 
@@ -130,19 +132,21 @@ def test_binary_errors_are_0_or_1() -> None:
         (b"name: x", "`criteria`"),
     ],
 )
-def test_an_unusable_file_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+def test_invalid_file_raises_with_path(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "mine.yaml"
     path.write_bytes(content)
     with pytest.raises(CriteriaError, match=rf"mine\.yaml.*{message}"):
         CriteriaFromYAML(str(path))
 
 
-def test_load_criteria_knows_presets_and_files(tmp_path: Path) -> None:
+def test_load_criteria_accepts_presets_and_files(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump(GOOD))
     assert load_criteria(str(path)) == Criteria.from_dict(GOOD)
     assert load_criteria("radcliq") == RadCliQCriteria()
-    with pytest.raises(CriteriaError, match="radcliq, radcliq-significance, mrscore or a .yaml file but got 'radclip'"):
+    with pytest.raises(
+        CriteriaError, match="radcliq, radcliq-significance, mrscore, rating or a .yaml file but got 'radclip'"
+    ):
         load_criteria("radclip")
     with pytest.raises(CriteriaError, match="cannot be read"):
         load_criteria(str(tmp_path / "none.yaml"))

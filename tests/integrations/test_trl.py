@@ -1,4 +1,4 @@
-"""A scorer rewards a generator, in TRL's own trainer."""
+"""Scorers as reward functions, also in TRL's trainer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from radreward.scorers.stateless import StatelessScorer
 
 
 class Letters(StatelessScorer):
-    """Errors: letters of the reference that the candidate does not have."""
+    """Number of letters of the reference missing from the candidate."""
 
     title = "letters"
     higher_is_better = False
@@ -30,48 +30,48 @@ class Letters(StatelessScorer):
         return [float(len(set(reference) - set(candidate))) for reference, candidate in pairs]
 
 
-def test_rewards_are_totals_in_their_order_turned_where_lower_is_better() -> None:
+def test_rewards_are_totals_negated_if_lower_is_better() -> None:
     reward = trl_reward(Letters())
     chat = [{"role": "assistant", "content": "abc"}]
-    found = reward(prompts=[""] * 3, completions=["ab", chat, "x"], reference=["abc"] * 3, trainer_state=None)
-    assert found == [-1.0, 0.0, -3.0]
+    rewards = reward(prompts=[""] * 3, completions=["ab", chat, "x"], reference=["abc"] * 3, trainer_state=None)
+    assert rewards == [-1.0, 0.0, -3.0]
     assert getattr(reward, "__name__", "") == "letters"
 
 
-@pytest.mark.parametrize("unscored", [None, -9.0])
-def test_what_cannot_be_scored_is_told_and_has_the_reward_that_was_chosen(
-    unscored: float | None, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("missing_reward", [None, -9.0])
+def test_unscorable_completion_gets_missing_reward_and_warning(
+    missing_reward: float | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        found = trl_reward(Letters(), missing_reward=unscored)(
+        rewards = trl_reward(Letters(), missing_reward=missing_reward)(
             prompts=["", ""], completions=["", "a"], reference=["a"] * 2
         )
-    assert found == [unscored, 0.0]
+    assert rewards == [missing_reward, 0.0]
     assert "1 of 2 completions have no score: empty candidate" in caplog.text
 
 
-def test_a_missing_column_is_told() -> None:
+def test_missing_column_raises_input_error() -> None:
     reward = trl_reward(Letters(), reference_column="report")
-    with pytest.raises(InputError, match="the column 'report'"):
+    with pytest.raises(InputError, match="a column 'report'"):
         reward(prompts=[""], completions=["a"], reference=["a"])
     with pytest.raises(InputError, match="a text for each"):
         reward(prompts=[""], completions=["a"], report=[None])
 
 
-def test_a_scorer_by_name() -> None:
+def test_scorer_loaded_by_name() -> None:
     reward = trl_reward("bleu-4")
-    same, other = reward(
+    equal, different = reward(
         prompts=["", ""],
         completions=["no pleural effusion is seen", "a lamp"],
         reference=["no pleural effusion is seen"] * 2,
     )
-    assert same is not None
-    assert other is not None
-    assert same > other
+    assert equal is not None
+    assert different is not None
+    assert equal > different
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
-def test_a_generator_is_trained_against_a_scorer_in_trl(tmp_path: Path) -> None:
+def test_generator_trained_against_scorer_in_trl(tmp_path: Path) -> None:
     pytest.importorskip("trl")
     from datasets import Dataset
     from trl.trainer.grpo_config import GRPOConfig

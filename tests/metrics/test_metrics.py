@@ -1,4 +1,4 @@
-"""The metrics as objects: batches, names, empty and merged states."""
+"""Metric objects: batches, names, empty and merged states."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from scipy import stats
 from torch import Tensor
 from torchmetrics import MetricCollection
 
-from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, SpearmanRho, SubScoreMetric, WithinGroupTau
+from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, SpearmanRho, SubScoreMetric
 
 TAGS = ("omission", "severity", "location")
-GROUPED = [KendallTauB, SpearmanRho, PairwiseAccuracy, WithinGroupTau]
+GROUPED = [KendallTauB, SpearmanRho, PairwiseAccuracy]
 
 
 def batches(seed: int, count: int = 3) -> list[tuple[Tensor, Tensor, Tensor]]:
-    """Batches of four groups of four, whose numbers start again with every batch."""
+    """Return batches of four groups of four; group indices restart with every batch."""
     generator = torch.Generator().manual_seed(seed)
     group = torch.arange(4).repeat_interleave(4)
     return [
@@ -40,9 +40,9 @@ def with_total(values: Tensor) -> np.ndarray[Any, Any]:
     return np.concatenate([array, array.sum(1, keepdims=True)], 1)
 
 
-def expected(metric: type[SubScoreMetric], seen: list[tuple[Tensor, Tensor, Tensor]]) -> list[float]:
-    """The value of each column, from scipy and loops."""
-    rows = [(with_total(x), with_total(y), group.numpy() + 10 * k) for k, (x, y, group) in enumerate(seen)]
+def expected(metric: type[SubScoreMetric], data: list[tuple[Tensor, Tensor, Tensor]]) -> list[float]:
+    """Return the value of each column, from scipy and loops."""
+    rows = [(with_total(x), with_total(y), group.numpy() + 10 * k) for k, (x, y, group) in enumerate(data)]
     x, y, group = (np.concatenate(side) for side in zip(*rows, strict=True))
     values = []
     for column in range(4):
@@ -51,9 +51,6 @@ def expected(metric: type[SubScoreMetric], seen: list[tuple[Tensor, Tensor, Tens
             values.append(float(stats.kendalltau(a, b).statistic))
         elif metric is SpearmanRho:
             values.append(float(stats.spearmanr(a, b).statistic))
-        elif metric is WithinGroupTau:
-            apart = [(a[group == number], b[group == number]) for number in np.unique(group)]
-            values.append(float(np.mean([stats.kendalltau(*pair).statistic for pair in apart if np.ptp(pair[1])])))
         else:
             pairs = [(i, j) for i in range(len(a)) for j in range(len(a)) if group[i] == group[j] and b[i] > b[j]]
             values.append(sum(a[i] > a[j] for i, j in pairs) / len(pairs))
@@ -62,51 +59,51 @@ def expected(metric: type[SubScoreMetric], seen: list[tuple[Tensor, Tensor, Tens
 
 @pytest.mark.parametrize("metric", GROUPED)
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_value_over_batches(metric: type[SubScoreMetric], seed: int) -> None:
-    one, seen = metric(TAGS), batches(seed)
-    for batch in seen:
-        one.update(*batch)
-    values = one.compute()
+def test_metric_over_batches_matches_reference(metric: type[SubScoreMetric], seed: int) -> None:
+    instance, data = metric(TAGS), batches(seed)
+    for batch in data:
+        instance.update(*batch)
+    values = instance.compute()
     assert list(values) == [*TAGS, "total"]
-    assert [value.item() for value in values.values()] == pytest.approx(expected(metric, seen), abs=1e-12)
+    assert [value.item() for value in values.values()] == pytest.approx(expected(metric, data), abs=1e-12)
 
 
 @pytest.mark.parametrize("metric", [*GROUPED, CountError])
 def test_empty_state_is_nan(metric: type[SubScoreMetric]) -> None:
-    one = metric(TAGS)
-    with pytest.warns(UserWarning, match="before the ``update`` method"):  # torchmetrics says so itself
-        values = one.compute()
+    instance = metric(TAGS)
+    with pytest.warns(UserWarning, match="before the ``update`` method"):  # issued by torchmetrics
+        values = instance.compute()
     assert all(math.isnan(value) for value in values.values())
-    one.reset()
-    one.update(torch.zeros(0, 3), torch.zeros(0, 3), *([] if metric is CountError else [torch.zeros(0).long()]))
-    assert all(math.isnan(value) for value in one.compute().values())
+    instance.reset()
+    instance.update(torch.zeros(0, 3), torch.zeros(0, 3), *([] if metric is CountError else [torch.zeros(0).long()]))
+    assert all(math.isnan(value) for value in instance.compute().values())
 
 
 @pytest.mark.parametrize("metric", [*GROUPED, CountError])
-def test_states_of_processes_add_up(metric: type[SubScoreMetric]) -> None:
-    seen = [batch[: 2 if metric is CountError else 3] for batch in batches(3, count=4)]
-    whole, first, second = metric(TAGS), metric(TAGS), metric(TAGS)
-    for k, batch in enumerate(seen):
-        whole.update(*batch)
+def test_merged_states_equal_one_state(metric: type[SubScoreMetric]) -> None:
+    data = [batch[: 2 if metric is CountError else 3] for batch in batches(3, count=4)]
+    combined, first, second = metric(TAGS), metric(TAGS), metric(TAGS)
+    for k, batch in enumerate(data):
+        combined.update(*batch)
         (first if k < 2 else second).update(*batch)
     first.merge_state(second)
-    for name, value in whole.compute().items():
+    for name, value in combined.compute().items():
         torch.testing.assert_close(first.compute()[name], value, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", GROUPED)
-def test_state_dict_and_copy(metric: type[SubScoreMetric]) -> None:
-    one = metric(TAGS)
-    one.persistent(True)
-    one.update(*batches(4)[0])
-    other = copy.deepcopy(one)
-    assert {k: v.item() for k, v in other.compute().items()} == {k: v.item() for k, v in one.compute().items()}
-    one.reset()
-    one.update(*batches(5)[0])
-    assert {k: v.item() for k, v in other.compute().items()} != {k: v.item() for k, v in one.compute().items()}
+def test_copied_metric_is_independent(metric: type[SubScoreMetric]) -> None:
+    instance = metric(TAGS)
+    instance.persistent(True)
+    instance.update(*batches(4)[0])
+    copied = copy.deepcopy(instance)
+    assert {k: v.item() for k, v in copied.compute().items()} == {k: v.item() for k, v in instance.compute().items()}
+    instance.reset()
+    instance.update(*batches(5)[0])
+    assert {k: v.item() for k, v in copied.compute().items()} != {k: v.item() for k, v in instance.compute().items()}
 
 
-def test_totals_alone() -> None:
+def test_metric_without_tags_takes_totals() -> None:
     x, y = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 3.0, 2.0])
     metric = KendallTauB()
     metric.update(x, y)
@@ -115,15 +112,15 @@ def test_totals_alone() -> None:
         KendallTauB(TAGS).update(x, y)
 
 
-def test_in_a_collection() -> None:
+def test_metrics_work_in_collection() -> None:
     metrics = MetricCollection({"tau": KendallTauB(TAGS), "rho": SpearmanRho(TAGS), "accuracy": PairwiseAccuracy(TAGS)})
     for batch in batches(6):
         metrics.update(*batch)
     values = metrics.compute()
-    alone = KendallTauB(TAGS)
+    single = KendallTauB(TAGS)
     for batch in batches(6):
-        alone.update(*batch)
-    assert values["tau_total"] == alone.compute()["total"]
+        single.update(*batch)
+    assert values["tau_total"] == single.compute()["total"]
     assert len(values) == 12
 
 
@@ -134,16 +131,9 @@ def test_equal_totals_of_weighted_errors_stay_equal() -> None:
     assert metric.comparable[-1] == 0
 
 
-def test_a_prediction_that_is_no_number_is_not_left_out() -> None:
-    metric = WithinGroupTau()
-    metric.update(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0]), torch.tensor([0, 0]))
-    metric.update(torch.tensor([math.nan, 2.0]), torch.tensor([1.0, 2.0]), torch.tensor([0, 0]))
-    assert math.isnan(metric.compute()["total"])
-
-
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.floats(-0.5, 6), st.integers(0, 5)), min_size=1, max_size=20))
-def test_count_error_is_that_of_numpy(rows: list[tuple[float, int]]) -> None:
+def test_count_error_matches_numpy(rows: list[tuple[float, int]]) -> None:
     predicted, counted = (torch.tensor([float(row[side]) for row in rows], dtype=torch.float64) for side in range(2))
     metric = CountError()
     for start in range(0, len(rows), 7):
@@ -167,6 +157,6 @@ def test_count_error_by_criterion() -> None:
 
 
 @pytest.mark.parametrize("tags", [["a", "a"], ["total"]])
-def test_names_have_to_differ(tags: list[str]) -> None:
+def test_repeated_tags_raise_value_error(tags: list[str]) -> None:
     with pytest.raises(ValueError, match="Expected `tags` to be different"):
         KendallTauB(tags)

@@ -1,4 +1,4 @@
-"""Objectives come from a configuration as they are: by name, nested, and from a user's own file."""
+"""Objectives built from configurations: by name, nested, and from a user's file."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def from_yaml(folder: Path, text: str) -> Objective:
     return build(f"--objective={path}")
 
 
-def test_ablations_are_a_matter_of_arguments() -> None:
+def test_arguments_select_ablation() -> None:
     objective = build(
         "--objective=MarginRewardEnforcement",
         "--objective.lambda_=0.8",
-        "--objective.individual=false",
+        "--objective.use_criteria=false",
         "--objective.reduction=sum",
         "--objective.weighting=DynamicWeighting",
-        "--objective.weighting.every=5",
+        "--objective.weighting.update_interval=5",
     )
     assert isinstance(objective, MarginRewardEnforcement)
     assert (objective.lambda_, objective.use_criteria, objective.use_total) == (0.8, False, True)
@@ -53,26 +53,26 @@ def test_ablations_are_a_matter_of_arguments() -> None:
     assert objective.weighting.update_interval == 5
 
 
-def test_every_objective_has_a_short_name() -> None:
+def test_objective_built_by_short_name() -> None:
     for kind in (BradleyTerry, CountRegression, PlackettLuce, MarginRewardEnforcement):
         assert type(build(f"--objective={kind.__name__}")) is kind
 
 
-def test_a_sum_of_objectives(tmp_path: Path) -> None:
+def test_weighted_sum_built_from_yaml(tmp_path: Path) -> None:
     objective = from_yaml(
         tmp_path,
         """\
-        class_path: SumOfObjectives
+        class_path: WeightedSumObjective
         init_args:
           objectives:
-            - class_path: ListwiseRanking
+            - class_path: PlackettLuce
               init_args:
                 weighting:
-                  class_path: Fixed
+                  class_path: FixedWeighting
                   init_args: {weights: [1, 2, 3, 1, 1, 1]}
             - class_path: CountRegression
               init_args: {loss: poisson}
-          coefficients: [1.0, 0.1]
+          weights: [1.0, 0.1]
         """,
     )
     assert isinstance(objective, WeightedSumObjective)
@@ -85,7 +85,7 @@ def test_a_sum_of_objectives(tmp_path: Path) -> None:
     assert objective.reduce(objective(make_reward_batch())).isfinite()
 
 
-def test_a_users_own_objective_from_a_file_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_objective_built_from_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_losses.py").write_text(
         textwrap.dedent(
             """\
@@ -110,7 +110,7 @@ def test_a_users_own_objective_from_a_file_outside(tmp_path: Path, monkeypatch: 
         init_args:
           sharpness: 2.0
           reduction: sum
-          weighting: {class_path: Dynamic, init_args: {every: 1}}
+          weighting: {class_path: DynamicWeighting, init_args: {update_interval: 1}}
         """,
     )
     assert isinstance(objective, PairObjective)
@@ -132,6 +132,6 @@ def test_a_users_own_objective_from_a_file_outside(tmp_path: Path, monkeypatch: 
         ("--objective=MarginRewardEnforcement", "--objective.reduction=none"),
     ],
 )
-def test_what_does_not_fit_is_refused_when_parsed(args: tuple[str, ...]) -> None:
+def test_invalid_arguments_raise_while_parsing(args: tuple[str, ...]) -> None:
     with pytest.raises(ArgumentError):
         build(*args)

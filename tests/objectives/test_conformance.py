@@ -1,4 +1,4 @@
-"""Every objective and every weighting of the package passes the shipped suites."""
+"""All objectives and weightings of the package pass the conformance suites."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TestMarginRewardEnforcement(ObjectiveConformance):
     objective = staticmethod(lambda: MarginRewardEnforcement())
 
 
-class TestMarginIndividualOnly(ObjectiveConformance):
+class TestMarginCriteriaOnly(ObjectiveConformance):
     objective = staticmethod(lambda: MarginRewardEnforcement(use_total=False, reduction="sum"))
 
 
@@ -39,7 +39,7 @@ class TestBradleyTerryMargin(ObjectiveConformance):
     objective = staticmethod(lambda: BradleyTerry(use_margin=True, weighting=FixedWeighting([1, 2, 3, 0, 1, 1])))
 
 
-class TestListwiseRanking(ObjectiveConformance):
+class TestPlackettLuce(ObjectiveConformance):
     objective = staticmethod(lambda: PlackettLuce(weighting=DynamicWeighting(update_interval=1)))
 
 
@@ -51,7 +51,7 @@ class TestPoisson(ObjectiveConformance):
     objective = staticmethod(lambda: CountRegression("poisson", weighting=DynamicWeighting(update_interval=3)))
 
 
-class TestSumOfObjectives(ObjectiveConformance):
+class TestWeightedSumObjective(ObjectiveConformance):
     objective = staticmethod(
         lambda: WeightedSumObjective(
             [

@@ -1,10 +1,11 @@
-"""Objectives on rollouts: rewards composed, advantages, the loss against a loop, and what goes wrong."""
+"""GRPO: composition of rewards, advantages, the loss against a loop, and errors."""
 
 from __future__ import annotations
 
 import logging
 import math
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,17 +38,17 @@ from radreward.testing import (
 from radreward.types import ParsedCompletions, Rollouts
 
 
-class TestGroupRelative(RolloutObjectiveConformance):
+class TestGRPO(RolloutObjectiveConformance):
     objective = staticmethod(lambda: GRPO(kl_coef=0.0))
 
 
-class TestGroupRelativeWithAll(RolloutObjectiveConformance):
+class TestGRPOWithAllOptions(RolloutObjectiveConformance):
     objective = staticmethod(
         lambda: GRPO(
             BinaryAccuracy(),
             [FormatReward(0.5)],
             DynamicWeighting(update_interval=2),
-            MajorityGuidedScaling(variant="printed"),
+            MajorityGuidedScaling(variant="as_published"),
             clip_epsilon=0.1,
             kl_coef=0.04,
         )
@@ -70,37 +71,40 @@ class TestReasoning(RewardFunctionConformance):
     reward = staticmethod(lambda: ReasoningReward())
 
 
-class TestIdentity(AdvantageScalingConformance):
+class TestNoScaling(AdvantageScalingConformance):
     scaling = staticmethod(lambda: NoScaling())
 
 
-class TestMajorityGuided(AdvantageScalingConformance):
+class TestMajorityGuidedScaling(AdvantageScalingConformance):
     scaling = staticmethod(lambda: MajorityGuidedScaling())
 
 
-def completions(values: list[list[list[float]]], target: list[list[float]]) -> ParsedCompletions:
-    tensor = torch.tensor(values)
-    texts = tuple(tuple("x" * (g + 1) for g in range(tensor.shape[1])) for _ in values)
-    valid = tensor.isfinite().all(-1)
+def completions(error_counts: list[list[list[float]]], target: list[list[float]]) -> ParsedCompletions:
+    counts = torch.tensor(error_counts)
     return ParsedCompletions(
-        tensor, torch.tensor(target), valid, tensor.isfinite(), texts, tuple(("a", "b") for _ in values)
+        error_counts=counts,
+        target=torch.tensor(target),
+        well_formed=counts.isfinite().all(-1),
+        mentioned=counts.isfinite(),
+        texts=tuple(tuple("x" * (g + 1) for g in range(counts.shape[1])) for _ in error_counts),
+        report_pairs=tuple(("a", "b") for _ in error_counts),
     )
 
 
-def test_rewards_are_composed_with_their_weights() -> None:
-    given = completions([[[1.0, 0.0], [2.0, 0.5], [math.nan, 0.0]]], [[1.0, 0.0]])
+def test_rewards_summed_with_weights() -> None:
+    parsed = completions([[[1.0, 0.0], [2.0, 0.5], [math.nan, 0.0]]], [[1.0, 0.0]])
     objective = GRPO(
         GaussianAccuracy(0.5, weight=2), [FormatReward(0.5), ReasoningReward()], FixedWeighting([3.0, 1.0])
     )
     near = (3 * math.exp(-2) + math.exp(-0.5)) / 4
     expected = [2 * 1 + 0.5 + 1, 2 * near + 0.5 + 1, 2 * 0.25 + 0 + 0.5]
-    judgement = objective.compute_advantages(given)
-    assert judgement.rewards[0].tolist() == pytest.approx(expected, rel=1e-5)
-    assert judgement.logs["reward/accuracy/0"].item() == pytest.approx((1 + math.exp(-2)) / 3, rel=1e-5)
-    assert judgement.logs["reward/FormatReward"].item() == pytest.approx(2 / 3)
+    estimate = objective.compute_advantages(parsed)
+    assert estimate.rewards[0].tolist() == pytest.approx(expected, rel=1e-5)
+    assert estimate.logs["reward/accuracy/0"].item() == pytest.approx((1 + math.exp(-2)) / 3, rel=1e-5)
+    assert estimate.logs["reward/FormatReward"].item() == pytest.approx(2 / 3)
 
 
-def test_the_loss_is_a_loop_over_tokens() -> None:
+def test_loss_matches_loop_over_tokens() -> None:
     rollouts, objective = make_rollouts(shift=0.4), GRPO(clip_epsilon=0.2, kl_coef=0.3)
     ref_logps = rollouts.ref_logps
     assert ref_logps is not None
@@ -120,44 +124,44 @@ def test_the_loss_is_a_loop_over_tokens() -> None:
     assert 0 < output.logs["clipped"] < 1
 
 
-def test_majority_guided_known_answers() -> None:
-    # Most say 1 where 1 is right (γ = 1): errors count most. Most say 0 where 1 is right: the right one counts most.
-    given = completions([[[1.0], [1.0], [0.0]], [[0.0], [0.0], [1.0]]], [[1.0], [1.0]])
-    accuracy = BinaryAccuracy()(given).squeeze(-1)
+def test_majority_guided_scaling_matches_formula() -> None:
+    # First prompt: the majority is right (γ = 1), so errors count most. Second: it is wrong, so the right answer does.
+    parsed = completions([[[1.0], [1.0], [0.0]], [[0.0], [0.0], [1.0]]], [[1.0], [1.0]])
+    accuracy = BinaryAccuracy()(parsed).squeeze(-1)
     low, high = 0.8 + 0.4 / (1 + math.exp(5)), 0.8 + 0.4 / (1 + math.exp(-5))
-    found = MajorityGuidedScaling()(given, accuracy)
-    # γ = 0 in the second: ψ of the wrong is 1, of the right 0.
-    assert found.flatten().tolist() == pytest.approx([low, low, high, low, low, high])
+    factors = MajorityGuidedScaling()(parsed, accuracy)
+    # γ = 0 for the second prompt: ψ is 1 for wrong and 0 for right answers.
+    assert factors.flatten().tolist() == pytest.approx([low, low, high, low, low, high])
 
 
-def test_a_completion_of_invalid_form_is_not_correct() -> None:
-    given = completions([[[1.0], [1.0]]], [[1.0]])
-    given = given._replace(well_formed=torch.tensor([[True, False]]))
-    found = MajorityGuidedScaling()(given, torch.ones(1, 2))
-    assert found[0, 0] < 1 < found[0, 1]
+def test_malformed_completion_counts_as_incorrect() -> None:
+    parsed = completions([[[1.0], [1.0]]], [[1.0]])
+    parsed = replace(parsed, well_formed=torch.tensor([[True, False]]))
+    factors = MajorityGuidedScaling()(parsed, torch.ones(1, 2))
+    assert factors[0, 0] < 1 < factors[0, 1]
 
 
-def test_dynamic_weighting_learns_from_completions_once_per_rollout_and_only_in_training() -> None:
+def test_dynamic_weighting_updated_once_per_rollout_in_training() -> None:
     objective = GRPO(weighting=DynamicWeighting(update_interval=1), kl_coef=0)
-    given = completions([[[0.4, 1.0], [0.0, math.nan]]], [[1.0, 1.0]])
-    objective.eval().compute_advantages(given)
+    parsed = completions([[[0.4, 1.0], [0.0, math.nan]]], [[1.0, 1.0]])
+    objective.eval().compute_advantages(parsed)
     assert isinstance(objective.weighting, DynamicWeighting)
     assert objective.weighting.f1.numel() == 0
-    objective.train().compute_advantages(given)
+    objective.train().compute_advantages(parsed)
     assert objective.weighting.f1.tolist() == pytest.approx([0.0, 2 / 3])
     for _ in range(3):
         objective(make_rollouts())
     assert objective.weighting.f1.tolist() == pytest.approx([0.0, 2 / 3])
-    terms = objective.compute_advantages(given).logs
-    assert terms["weight/0"] > terms["weight/1"]
-    assert terms["f1/1"].item() == pytest.approx(2 / 3)
+    logs = objective.compute_advantages(parsed).logs
+    assert logs["weight/0"] > logs["weight/1"]
+    assert logs["f1/1"].item() == pytest.approx(2 / 3)
 
 
-def test_groups_without_gradient_are_counted() -> None:
-    given = completions([[[1.0], [1.0]], [[1.0], [0.0]]], [[1.0], [1.0]])
-    judgement = GRPO(kl_coef=0).compute_advantages(given)
-    assert judgement.logs["groups/without_gradient"] == 0.5
-    assert judgement.advantages[0].tolist() == [0.0, 0.0]
+def test_groups_without_gradient_are_logged() -> None:
+    parsed = completions([[[1.0], [1.0]], [[1.0], [0.0]]], [[1.0], [1.0]])
+    estimate = GRPO(kl_coef=0).compute_advantages(parsed)
+    assert estimate.logs["groups/without_gradient"] == 0.5
+    assert estimate.advantages[0].tolist() == [0.0, 0.0]
 
 
 class Raises(RewardFunction):
@@ -166,7 +170,7 @@ class Raises(RewardFunction):
 
 
 class Odd(RewardFunction):
-    """NaN for every completion of an odd length of text."""
+    """NaN for every completion with a text of odd length."""
 
     def forward(self, completions: ParsedCompletions) -> Tensor:
         return torch.tensor(
@@ -184,48 +188,48 @@ class Never(RewardFunction):
         return torch.full(completions.well_formed.shape, math.inf)
 
 
-def test_a_reward_function_that_raises_ends_the_training_with_its_name() -> None:
+def test_raising_reward_function_is_named() -> None:
     with pytest.raises(InputError, match=r"Raises failed: KeyError: 'lamp'") as caught:
         GRPO(rewards=[Raises()]).compute_advantages(make_completions())
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_a_reward_of_another_shape_is_refused() -> None:
-    with pytest.raises(InputError, match=r"Wrong gave \(3,\), not \(3, 5\) or \(3, 5, 6\)"):
+def test_reward_of_wrong_shape_raises() -> None:
+    with pytest.raises(InputError, match=r"Wrong: Expected a tensor of shape \(3, 5\) or \(3, 5, 6\) but got \(3,\)"):
         GRPO(rewards=[Wrong()]).compute_advantages(make_completions())
 
 
-def test_completions_without_a_reward_are_left_out_counted_and_told(caplog: pytest.LogCaptureFixture) -> None:
-    given = completions([[[1.0]] * 5, [[0.0]] * 5], [[1.0], [1.0]])
+def test_completions_without_reward_left_out_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    parsed = completions([[[1.0]] * 5, [[0.0]] * 5], [[1.0], [1.0]])
     with caplog.at_level(logging.WARNING):
-        judgement = GRPO(rewards=[Odd()]).compute_advantages(given)
-    assert "Odd gave no finite number for 6 of 10 completions" in caplog.text
-    assert judgement.logs["completions/unjudged"].item() == pytest.approx(0.6)
-    row = judgement.advantages[0].tolist()
+        estimate = GRPO(rewards=[Odd()]).compute_advantages(parsed)
+    assert "Odd returned no finite value for 6 of 10 completions" in caplog.text
+    assert estimate.logs["completions/without_reward"].item() == pytest.approx(0.6)
+    row = estimate.advantages[0].tolist()
     assert row[0] == row[2] == row[4] == 0
     assert row[1] == pytest.approx(-row[3])
     assert row[3] > 0.7
 
 
-def test_a_reward_that_weighs_nothing_is_logged_and_leaves_no_completion_out() -> None:
-    given = completions([[[1.0]] * 4 + [[0.0]]], [[1.0]])
-    judgement = GRPO(rewards=[Odd(weight=0)]).compute_advantages(given)
-    assert judgement.logs["completions/unjudged"] == 0
-    assert judgement.logs["reward/Odd"].item() == pytest.approx(3)
-    assert torch.equal(judgement.advantages, GRPO(rewards=[]).compute_advantages(given).advantages)
+def test_reward_of_zero_weight_is_logged_only() -> None:
+    parsed = completions([[[1.0]] * 4 + [[0.0]]], [[1.0]])
+    estimate = GRPO(rewards=[Odd(weight=0)]).compute_advantages(parsed)
+    assert estimate.logs["completions/without_reward"] == 0
+    assert estimate.logs["reward/Odd"].item() == pytest.approx(3)
+    assert torch.equal(estimate.advantages, GRPO(rewards=[]).compute_advantages(parsed).advantages)
 
 
-def test_rewards_that_are_never_numbers_end_the_training() -> None:
-    with pytest.raises(InputError, match="Never gave no finite number for any of 15"):
+def test_reward_without_finite_values_raises() -> None:
+    with pytest.raises(InputError, match="Never returned no finite value for any of 15"):
         GRPO(rewards=[Never()]).compute_advantages(make_completions())
 
 
-def test_the_same_reward_twice_has_two_names() -> None:
-    terms = GRPO(rewards=[FormatReward(), FormatReward(0.5)]).compute_advantages(make_completions()).logs
-    assert {"reward/FormatReward", "reward/FormatReward_2"} <= set(terms)
+def test_repeated_reward_class_gets_numbered_name() -> None:
+    logs = GRPO(rewards=[FormatReward(), FormatReward(0.5)]).compute_advantages(make_completions()).logs
+    assert {"reward/FormatReward", "reward/FormatReward_2"} <= set(logs)
 
 
-def test_the_divergence_needs_its_reference() -> None:
+def test_kl_divergence_requires_reference_logps() -> None:
     rollouts: Rollouts = make_rollouts()._replace(ref_logps=None)
     assert not GRPO(kl_coef=0).uses_reference_policy
     GRPO(kl_coef=0)(rollouts)
@@ -236,23 +240,23 @@ def test_the_divergence_needs_its_reference() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: GRPO(clip_epsilon=0), "clip"),
-        (lambda: GRPO(kl_coef=-1), "kl"),
-        (lambda: GRPO(GaussianAccuracy(weight=0), []), "weighs more than 0"),
+        (lambda: GRPO(clip_epsilon=0), "clip_epsilon"),
+        (lambda: GRPO(kl_coef=-1), "kl_coef"),
+        (lambda: GRPO(GaussianAccuracy(weight=0), []), "weight above 0"),
         (lambda: GaussianAccuracy(0), "sigma"),
         (lambda: FormatReward(-1), "weight"),
         (lambda: MajorityGuidedScaling(beta=-1), "beta"),
         (lambda: MajorityGuidedScaling(c=2), "`c`"),
-        (lambda: MajorityGuidedScaling(min_scale=2), "low"),
-        (lambda: MajorityGuidedScaling(variant="other"), "form"),  # type: ignore[arg-type]  # what a caller may pass
+        (lambda: MajorityGuidedScaling(min_scale=2), "min_scale"),
+        (lambda: MajorityGuidedScaling(variant="other"), "variant"),  # type: ignore[arg-type]  # what a caller may pass
     ],
 )
-def test_constructors_refuse(make: type[RolloutObjective | AdvantageScaling], message: str) -> None:
+def test_invalid_settings_raise_value_error(make: type[RolloutObjective | AdvantageScaling], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
 
 
-def test_from_yaml_with_a_reward_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_grpo_built_from_yaml_with_user_reward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "brevity.py").write_text(
         textwrap.dedent("""
         import torch
@@ -267,18 +271,18 @@ def test_from_yaml_with_a_reward_of_ones_own(tmp_path: Path, monkeypatch: pytest
     path = tmp_path / "objective.yaml"
     path.write_text(
         textwrap.dedent("""
-        class_path: GroupRelative
+        class_path: GRPO
         init_args:
-          accuracy: {class_path: GaussianAccuracy, init_args: {sigma: 1.0}}
+          accuracy_reward: {class_path: GaussianAccuracy, init_args: {sigma: 1.0}}
           rewards:
             - {class_path: FormatReward}
             - {class_path: brevity.Brevity, init_args: {weight: 0.25}}
-          weighting: {class_path: Dynamic, init_args: {every: 3}}
-          scaling: {class_path: MajorityGuided, init_args: {beta: 5}}
+          weighting: {class_path: DynamicWeighting, init_args: {update_interval: 3}}
+          scaling: {class_path: MajorityGuidedScaling, init_args: {beta: 5}}
         """)
     )
     parser = ArgumentParser(exit_on_error=False)
     parser.add_subclass_arguments(RolloutObjective, "objective")
-    objective = parser.instantiate(parser.parse_args([f"--objective={path}", "--objective.kl=0"])).objective
-    assert (objective.accuracy.sigma, objective.scaling.beta, objective.kl) == (1.0, 5, 0)
-    assert "reward/Brevity" in objective.judge(make_completions()).terms
+    objective = parser.instantiate(parser.parse_args([f"--objective={path}", "--objective.kl_coef=0"])).objective
+    assert (objective.accuracy_reward.sigma, objective.scaling.beta, objective.kl_coef) == (1.0, 5, 0)
+    assert "reward/Brevity" in objective.compute_advantages(make_completions()).logs

@@ -1,4 +1,4 @@
-"""Each objective against a loop over pairs, groups or candidates; its settings; its gradients."""
+"""Objectives on rewards: values against a loop, gradients, and validation of settings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def weighted(values: list[float], weights: list[float]) -> float:
 
 
 def margin_by_loop(batch: RewardBatch, lambda_: float, c: float, weights: list[float]) -> list[tuple[float, float]]:
-    """L_ind and λ·L_tot of every pair, straight from Eq. 1."""
+    """Return L_ind and λ·L_tot of every pair by Eq. 1."""
     losses = []
     for accepted, rejected in batch.pairs.tolist():
         d = (batch.rewards[accepted] - batch.rewards[rejected]).tolist()
@@ -55,7 +55,7 @@ def margin_by_loop(batch: RewardBatch, lambda_: float, c: float, weights: list[f
 @pytest.mark.parametrize("lambda_", [0.5, 0.8, 1, 1.2, 2, 3])
 @pytest.mark.parametrize(("individual", "total"), [(True, True), (True, False), (False, True)])
 @pytest.mark.parametrize("weights", [[1.0] * 6, WEIGHTS])
-def test_margin_is_equation_1(
+def test_margin_loss_matches_equation_1(
     batch: RewardBatch, lambda_: float, individual: bool, total: bool, weights: list[float]
 ) -> None:
     objective = MarginRewardEnforcement(lambda_, 0.3, individual, total, FixedWeighting(weights), reduction="sum")
@@ -69,26 +69,26 @@ def test_margin_is_equation_1(
     assert set(output.logs) == ({"total"} if total else set()) | (by_criterion if individual else set())
 
 
-def test_margin_logs_its_terms_apart(batch: RewardBatch) -> None:
-    terms = MarginRewardEnforcement(lambda_=2.0)(batch).logs
+def test_margin_logs_each_term(batch: RewardBatch) -> None:
+    logs = MarginRewardEnforcement(lambda_=2.0)(batch).logs
     losses = margin_by_loop(batch, 1.0, 0.01, [1.0] * 6)
-    assert terms["individual"].item() == pytest.approx(sum(i for i, _ in losses) / len(losses))
-    assert terms["total"].item() == pytest.approx(sum(t for _, t in losses) / len(losses))
-    assert sum(terms[f"individual/{j}"].item() for j in range(6)) / 6 == pytest.approx(terms["individual"].item())
+    assert logs["individual"].item() == pytest.approx(sum(i for i, _ in losses) / len(losses))
+    assert logs["total"].item() == pytest.approx(sum(t for _, t in losses) / len(losses))
+    assert sum(logs[f"individual/{j}"].item() for j in range(6)) / 6 == pytest.approx(logs["individual"].item())
 
 
-def test_margin_ignores_an_offset_per_criterion(batch: RewardBatch) -> None:
+def test_margin_invariant_to_offset_per_criterion(batch: RewardBatch) -> None:
     objective = MarginRewardEnforcement()
-    moved = batch._replace(rewards=batch.rewards + torch.arange(6.0, dtype=DOUBLE))
-    torch.testing.assert_close(objective(moved).losses, objective(batch).losses)
+    shifted = batch._replace(rewards=batch.rewards + torch.arange(6.0, dtype=DOUBLE))
+    torch.testing.assert_close(objective(shifted).losses, objective(batch).losses)
 
 
-def test_margin_is_zero_where_rewards_are_quality(batch: RewardBatch) -> None:
+def test_margin_zero_for_rewards_equal_to_quality(batch: RewardBatch) -> None:
     assert MarginRewardEnforcement()(batch._replace(rewards=batch.quality)).losses.abs().max() == 0
 
 
 @pytest.mark.parametrize("margin", [False, True])
-def test_bradley_terry_is_the_loop(batch: RewardBatch, margin: bool) -> None:
+def test_bradley_terry_matches_loop(batch: RewardBatch, margin: bool) -> None:
     expected = []
     for accepted, rejected in batch.pairs.tolist():
         d = (batch.rewards[accepted] - batch.rewards[rejected]).tolist()
@@ -106,13 +106,13 @@ def test_bradley_terry_is_the_loop(batch: RewardBatch, margin: bool) -> None:
     assert objective(batch).losses.tolist() == pytest.approx(expected)
 
 
-def test_bradley_terry_on_totals_is_the_usual_reward_loss(batch: RewardBatch) -> None:
+def test_bradley_terry_on_totals_matches_logsigmoid(batch: RewardBatch) -> None:
     total = batch.rewards.sum(1)
     expected = -torch.nn.functional.logsigmoid(total[batch.pairs[:, 0]] - total[batch.pairs[:, 1]])
     torch.testing.assert_close(BradleyTerry(use_criteria=False)(batch).losses, expected)
 
 
-def test_listwise_is_the_loop(batch: RewardBatch) -> None:
+def test_plackett_luce_matches_loop(batch: RewardBatch) -> None:
     def ranking(scores: list[float], quality: list[float]) -> float:
         pairs = list(zip(scores, quality, strict=True))
         return sum(math.log(sum(math.exp(r) for r, level in pairs if level <= q)) - s for s, q in pairs)
@@ -127,7 +127,7 @@ def test_listwise_is_the_loop(batch: RewardBatch) -> None:
 
 
 @pytest.mark.parametrize("loss", ["huber", "poisson"])
-def test_regression_is_the_loop(batch: RewardBatch, loss: str) -> None:
+def test_count_regression_matches_loop(batch: RewardBatch, loss: str) -> None:
     unit = [1.0, 1.0, 0.25, 0.25, 30.0, 5.0]
     expected = []
     for reward, quality in zip(batch.rewards.tolist(), batch.quality.tolist(), strict=True):
@@ -145,7 +145,7 @@ def test_regression_is_the_loop(batch: RewardBatch, loss: str) -> None:
     assert objective(batch._replace(error_weights=torch.tensor(unit))).losses.tolist() == pytest.approx(expected)
 
 
-def test_regression_logs_its_deviation_in_errors() -> None:
+def test_count_regression_logs_deviation_in_errors() -> None:
     batch = RewardBatch(
         torch.tensor([[0.0, -10.0]]), torch.tensor([[-0.5, -30.0]]), torch.tensor([0]), torch.zeros(0, 2).long()
     )
@@ -153,34 +153,34 @@ def test_regression_logs_its_deviation_in_errors() -> None:
     assert [terms[name].item() for name in ("deviation/0", "deviation/1", "deviation")] == [2, 2, 2]
 
 
-def test_regression_of_a_criterion_that_weighs_nothing_draws_its_reward_to_0() -> None:
+def test_count_regression_pulls_reward_of_zero_weight_to_zero() -> None:
     batch = RewardBatch(torch.tensor([[3.0]]), torch.tensor([[0.0]]), torch.tensor([0]), torch.zeros(0, 2).long())
     assert CountRegression()(batch._replace(error_weights=torch.zeros(1))).losses.tolist() == [2.5]
 
 
-def test_sum_adds_the_reduced_losses(batch: RewardBatch) -> None:
+def test_weighted_sum_adds_reduced_losses(batch: RewardBatch) -> None:
     parts: list[Objective] = [MarginRewardEnforcement(), PlackettLuce(reduction="sum"), CountRegression()]
     objective = WeightedSumObjective(parts, [1.0, 0.5, 2.0])
     output = objective(batch)
     reduced = [part.reduce(part(batch)) for part in parts]
     torch.testing.assert_close(objective.reduce(output), reduced[0] + 0.5 * reduced[1] + 2 * reduced[2])
     assert len(output.losses) == len(batch.pairs) + 3 + 12
-    assert output.logs["1_ListwiseRanking/loss"].item() == pytest.approx(reduced[1].item())
+    assert output.logs["1_PlackettLuce/loss"].item() == pytest.approx(reduced[1].item())
     assert "0_MarginRewardEnforcement/individual/5" in output.logs
 
 
-def test_a_margin_has_the_precision_of_the_quality() -> None:
-    seen: list[Tensor] = []
+def test_pair_loss_margin_computed_in_float32() -> None:
+    margins: list[Tensor] = []
 
     class Spy(PairObjective):
         def pair_loss(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> Tensor:
-            seen.append(margin)
+            margins.append(margin)
             return (accepted - rejected).sum(-1)
 
     quality = torch.tensor([[-100.25], [-100.5]])
     Spy()(RewardBatch(torch.zeros(2, 1).bfloat16(), quality, torch.tensor([0, 0]), torch.tensor([[0, 1]])))
-    assert seen[0].dtype == torch.bfloat16
-    assert seen[0].item() == 0.25
+    assert margins[0].dtype == torch.bfloat16
+    assert margins[0].item() == 0.25
 
 
 @pytest.mark.parametrize(
@@ -195,13 +195,13 @@ def test_a_margin_has_the_precision_of_the_quality() -> None:
     ],
     ids=lambda objective: type(objective).__name__,
 )
-def test_gradients_are_those_of_finite_differences(objective: Objective) -> None:
+def test_gradients_match_finite_differences(objective: Objective) -> None:
     batch = make_reward_batch(num_groups=2, num_candidates=3, num_criteria=3, seed=2, dtype=DOUBLE)
     assert torch.autograd.gradcheck(lambda rewards: objective(batch._replace(rewards=rewards)).losses, batch.rewards)
 
 
 class Recorder(CriterionWeighting):
-    """Keeps the outcomes it is told."""
+    """Records the outcomes of each update."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -225,7 +225,7 @@ class Recorder(CriterionWeighting):
         lambda weighting: WeightedSumObjective([CountRegression(), BradleyTerry(weighting=weighting)]),
     ],
 )
-def test_the_weighting_learns_in_training_only(
+def test_weighting_updated_in_training_only(
     batch: RewardBatch, build: Callable[[CriterionWeighting], Objective]
 ) -> None:
     recorder = Recorder()
@@ -250,16 +250,16 @@ def test_the_weighting_learns_in_training_only(
         (lambda: MarginRewardEnforcement(c=math.nan), "Expected `c`"),
         (
             lambda: MarginRewardEnforcement(use_criteria=False, use_total=False),
-            "at least one of `individual` and `total`",
+            "at least one of `use_criteria` and `use_total`",
         ),
-        (lambda: PlackettLuce(0.0, use_criteria=False), "at least one of `individual` and `total`"),
+        (lambda: PlackettLuce(0.0, use_criteria=False), "at least one of `use_criteria` and `use_total`"),
         (lambda: BradleyTerry(reduction=cast("Any", "none")), "Expected `reduction` to be mean or sum but got 'none'."),
         (lambda: CountRegression(cast("Any", "mse")), "Expected `loss` to be huber or poisson but got 'mse'."),
         (lambda: CountRegression(delta=0), "Expected `delta` to be finite and > 0"),
         (lambda: WeightedSumObjective([]), "at least one objective"),
-        (lambda: WeightedSumObjective([BradleyTerry()], [1.0, 2.0]), "Expected `coefficients` to be 1 finite numbers"),
+        (lambda: WeightedSumObjective([BradleyTerry()], [1.0, 2.0]), "Expected `weights` to be 1 finite numbers"),
     ],
 )
-def test_settings_are_checked(build: Callable[[], Objective], message: str) -> None:
+def test_invalid_settings_raise_value_error(build: Callable[[], Objective], message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("(", r"\(").replace(".", r"\.")):
         build()

@@ -1,4 +1,4 @@
-"""Weightings of criteria: the formula of SDW, its state, and its sum over processes."""
+"""Criterion weightings: the formula of SDW, its state, and its sum over ranks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def outcomes(seed: int, rows: int = 30, criteria: int = 4) -> tuple[Tensor, Tens
 
 
 def f1_score(predicted: list[bool], actual: list[bool]) -> float:
-    """Harmonic mean of precision and recall."""
+    """Return the harmonic mean of precision and recall."""
     hits = sum(p and a for p, a in zip(predicted, actual, strict=True))
     if not any(predicted) and not any(actual):
         return math.nan
@@ -49,7 +49,7 @@ def sdw(f1: list[float], alpha: float) -> list[float]:
 
 @settings(max_examples=30)
 @given(st.integers(0, 2**31), st.integers(1, 4), st.floats(0, 8))
-def test_dynamic_is_the_formula(seed: int, every: int, alpha: float) -> None:
+def test_dynamic_weights_match_formula(seed: int, every: int, alpha: float) -> None:
     weighting = DynamicWeighting(every, alpha)
     seen = [outcomes(seed + step) for step in range(every)]
     for predicted, actual in seen:
@@ -61,7 +61,7 @@ def test_dynamic_is_the_formula(seed: int, every: int, alpha: float) -> None:
     assert weighting.weights(4).tolist() == pytest.approx(sdw(f1, alpha), rel=1e-5)
 
 
-def test_dynamic_looks_at_the_outcomes_since_the_last_time_only() -> None:
+def test_dynamic_weights_use_outcomes_of_last_interval() -> None:
     long, short = DynamicWeighting(update_interval=2), DynamicWeighting(update_interval=2)
     for seed in range(4):
         long.update(*outcomes(seed))
@@ -70,19 +70,19 @@ def test_dynamic_looks_at_the_outcomes_since_the_last_time_only() -> None:
     assert torch.equal(long.weights(4), short.weights(4))
 
 
-def test_dynamic_leaves_out_a_criterion_without_positives() -> None:
+def test_dynamic_weights_leave_out_criterion_without_positives() -> None:
     weighting = DynamicWeighting(update_interval=1, alpha=4)
     predicted = torch.tensor([[True, True, False], [True, False, False]])
     actual = torch.tensor([[True, False, False], [True, True, False]])
-    weighting.update(predicted, actual)  # F1 is 1, 0 and not defined
+    weighting.update(predicted, actual)  # F1 is 1, 0 and undefined
     shares = [math.exp(4 * delta) for delta in (-0.5, 0.5, 0.0)]
     assert weighting.weights(3).tolist() == pytest.approx([1 + share / sum(shares) for share in shares])
     assert set(weighting.logs()) == {"weight/0", "weight/1", "weight/2", "f1/0", "f1/1"}
 
 
-def test_dynamic_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+def test_dynamic_weighting_resumes_from_checkpoint(tmp_path: Path) -> None:
     trained = MarginRewardEnforcement(weighting=DynamicWeighting(update_interval=3))
-    for seed in range(5):  # stops in the middle of a window
+    for seed in range(5):  # stops within an interval
         trained(make_reward_batch(seed=seed))
     torch.save(trained.state_dict(), tmp_path / "state.pt")
     resumed = MarginRewardEnforcement(weighting=DynamicWeighting(update_interval=3))
@@ -94,7 +94,7 @@ def test_dynamic_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     assert len(set(trained.weighting.f1.tolist())) > 1
 
 
-def test_dynamic_weighs_the_criterion_most_that_is_ordered_worst() -> None:
+def test_dynamic_weights_highest_for_worst_ordered_criterion() -> None:
     objective = MarginRewardEnforcement(weighting=DynamicWeighting(update_interval=1))
     batch = make_reward_batch(num_groups=8, seed=1)
     rewards = batch.quality.clone()
@@ -111,11 +111,11 @@ def test_dynamic_weighs_the_criterion_most_that_is_ordered_worst() -> None:
 WORKER = """
 import sys, torch
 from torch import distributed
-from radreward.objectives import Dynamic
+from radreward.objectives import DynamicWeighting
 
 rank, store = int(sys.argv[1]), sys.argv[2]
 distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
-sdw = Dynamic(every=2)
+sdw = DynamicWeighting(update_interval=2)
 for step in range(3):
     generator = torch.Generator().manual_seed(2 * step + rank)
     sdw.update(*(torch.rand(2, 30, 4, generator=generator) < 0.5))
@@ -124,7 +124,7 @@ distributed.destroy_process_group()
 """
 
 
-def test_dynamic_sums_over_processes(tmp_path: Path) -> None:
+def test_dynamic_counts_summed_over_ranks(tmp_path: Path) -> None:
     workers = [
         subprocess.Popen(
             [sys.executable, "-c", WORKER, str(rank), str(tmp_path / "store")],
@@ -144,7 +144,7 @@ def test_dynamic_sums_over_processes(tmp_path: Path) -> None:
     assert [out for out, _ in results] == [expected, expected]
 
 
-def test_uniform_and_fixed() -> None:
+def test_uniform_and_fixed_weighted_means() -> None:
     values = torch.tensor([[1.0, 2.0, 6.0]])
     assert UniformWeighting()(values).item() == 3
     assert FixedWeighting([2, 1, 1])(values).item() == 2.5
@@ -154,7 +154,7 @@ def test_uniform_and_fixed() -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: DynamicWeighting(update_interval=0), "Expected `every` to be >= 1 but got 0"),
+        (lambda: DynamicWeighting(update_interval=0), "Expected `update_interval` to be >= 1 but got 0"),
         (lambda: DynamicWeighting(alpha=-1), "Expected `alpha` to be finite and >= 0 but got -1"),
         (lambda: DynamicWeighting(alpha=math.inf), "Expected `alpha`"),
         (lambda: FixedWeighting([]), "Expected `weights` to be finite, >= 0 and not all 0"),
@@ -163,23 +163,23 @@ def test_uniform_and_fixed() -> None:
         (lambda: FixedWeighting([1.0, math.nan]), "Expected `weights`"),
     ],
 )
-def test_settings_are_checked(build: Callable[[], CriterionWeighting], message: str) -> None:
+def test_invalid_settings_raise_value_error(build: Callable[[], CriterionWeighting], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         build()
 
 
-def test_another_number_of_criteria_is_the_users_to_mend() -> None:
+def test_wrong_number_of_criteria_raises_input_error() -> None:
     with pytest.raises(InputError, match="Expected `weights` to have 6 values"):
         FixedWeighting([1.0, 2.0])(torch.zeros(3, 6))
     weighting = DynamicWeighting(update_interval=1)
     weighting.update(*outcomes(0))
-    with pytest.raises(InputError, match="outcomes of 6 criteria but the weighting has seen 4"):
+    with pytest.raises(InputError, match="outcomes of 6 criteria but the weighting has 4"):
         weighting.weights(6)
     with pytest.raises(InputError, match="outcomes of 4 criteria but got 2"):
         weighting.update(*outcomes(0, criteria=2))
 
 
-def test_outcomes_are_checked() -> None:
+def test_invalid_outcomes_raise_value_error() -> None:
     yes = torch.ones(3, 2, dtype=torch.bool)
     with pytest.raises(ValueError, match="Expected outcomes to be bool"):
         UniformWeighting().update(yes.float(), yes)

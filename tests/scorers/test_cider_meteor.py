@@ -1,4 +1,4 @@
-"""CIDEr-D and METEOR against their formulas."""
+"""CIDEr-D and METEOR against their formulas, and saved settings."""
 
 import json
 import math
@@ -21,18 +21,20 @@ WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=12)
 
 
 def naive_cider(reference: str, candidate: str, references: list[str]) -> float:
-    """Dense vectors over all n-grams of all texts."""
+    """Return CIDEr-D from dense vectors over all n-grams of all texts."""
     value = 0.0
     for order in (1, 2, 3, 4):
         lists = [[tuple(w[i : i + order]) for i in range(len(w) - order + 1)] for w in map(str.split, references)]
-        ours, theirs = (
+        reference_ngrams, candidate_ngrams = (
             [tuple(w[i : i + order]) for i in range(len(w) - order + 1)] for w in (reference.split(), candidate.split())
         )
-        grams = sorted({*ours, *theirs, *(gram for one in lists for gram in one)})
+        grams = sorted({*reference_ngrams, *candidate_ngrams, *(gram for ngrams in lists for gram in ngrams)})
         if not grams:
             continue
-        idf = np.array([np.log(len(references) / max(1, sum(gram in one for one in lists))) for gram in grams])
-        r, c = (np.array([one.count(gram) for gram in grams]) * idf for one in (ours, theirs))
+        idf = np.array([np.log(len(references) / max(1, sum(gram in ngrams for ngrams in lists))) for gram in grams])
+        r, c = (
+            np.array([ngrams.count(gram) for gram in grams]) * idf for ngrams in (reference_ngrams, candidate_ngrams)
+        )
         if np.linalg.norm(r) * np.linalg.norm(c) > 0:
             value += float(np.minimum(c, r) @ r / (np.linalg.norm(r) * np.linalg.norm(c)))
     gap = len(reference.split()) - len(candidate.split())
@@ -40,16 +42,16 @@ def naive_cider(reference: str, candidate: str, references: list[str]) -> float:
 
 
 @given(st.lists(WORDS, min_size=1, max_size=5), WORDS)
-def test_cider_is_the_formula(references: list[list[str]], candidate: list[str]) -> None:
-    texts, other = [" ".join(words) for words in references], " ".join(candidate)
-    total = CIDEr().score(texts, [other] * len(texts)).total
-    assert total.tolist() == pytest.approx([naive_cider(text, other, texts) for text in texts], abs=1e-5)
-    assert CIDEr().fit_references(texts).score(texts[:1], [other]).total[0].item() == pytest.approx(
+def test_cider_matches_formula(references: list[list[str]], candidate: list[str]) -> None:
+    texts, text_c = [" ".join(words) for words in references], " ".join(candidate)
+    total = CIDEr().score(texts, [text_c] * len(texts)).total
+    assert total.tolist() == pytest.approx([naive_cider(text, text_c, texts) for text in texts], abs=1e-5)
+    assert CIDEr().fit_references(texts).score(texts[:1], [text_c]).total[0].item() == pytest.approx(
         total[0].item(), abs=1e-5
     )
 
 
-def test_cider_scores_a_file_by_all_of_its_references(tmp_path: Path) -> None:
+def test_cider_file_scored_with_all_references(tmp_path: Path) -> None:
     references = ["No effusion.", "Left effusion.", "Clear lungs.", "Big heart."]
     rows = [{"id": n, "reference": text, "candidate": "Left effusion."} for n, text in enumerate(references)]
     rows.append({"id": 9, "reference": "Nobody knows.", "candidate": ""})
@@ -59,44 +61,45 @@ def test_cider_scores_a_file_by_all_of_its_references(tmp_path: Path) -> None:
     for chunk in (1, 512):
         output = tmp_path / f"scores{chunk}.jsonl"
         score_file(CIDEr(), source, output, chunk_size=chunk, progress=False)
-        found = [json.loads(line)["total"] for line in output.read_text().splitlines()]
-        assert found[:4] == pytest.approx(expected)
-        assert found[4] is None
-    with pytest.raises(InputError, match="CIDEr-D: needs all references of a run, which workers do not have"):
+        totals = [json.loads(line)["total"] for line in output.read_text().splitlines()]
+        assert totals[:4] == pytest.approx(expected)
+        assert totals[4] is None
+    with pytest.raises(InputError, match="CIDEr-D: needs all references of a run, which workers lack"):
         score_file(CIDEr(), source, tmp_path / "a.jsonl", progress=False, backend=lambda chunks, folder: iter(()))
     fitted = CIDEr().fit_references(references)
     score_file(fitted, source, tmp_path / "b.jsonl", progress=False)
     assert fitted.fit_references(["other"]) is fitted
     assert fitted.fingerprint() == CIDEr().fit_references(references[::-1]).fingerprint() != CIDEr().fingerprint()
-    with pytest.raises(ValueError, match="Expected `documents` to be >= 1 with `frequencies` but got 0"):
+    with pytest.raises(ValueError, match="Expected `n_documents` to be >= 1 with `frequencies` but got 0"):
         CIDEr(0, {})
 
 
 @given(st.permutations(VOCABULARY), st.permutations(VOCABULARY), st.integers(1, 8), st.integers(1, 8))
 @settings(max_examples=40)
-def test_meteor_is_the_formula(one: list[str], other: list[str], first: int, second: int) -> None:
-    reference, candidate = one[:first], [word + "s" * (word == "tube") for word in other[:second]]
-    places = [reference.index(re.sub("s$", "", word)) for word in candidate if re.sub("s$", "", word) in reference]
+def test_meteor_matches_formula(words_r: list[str], words_c: list[str], length_r: int, length_c: int) -> None:
+    reference, candidate = words_r[:length_r], [word + "s" * (word == "tube") for word in words_c[:length_c]]
+    positions = [reference.index(re.sub("s$", "", word)) for word in candidate if re.sub("s$", "", word) in reference]
     at = [n for n, word in enumerate(candidate) if re.sub("s$", "", word) in reference]
     expected = 0.0
-    if places:
+    if positions:
         chunks = 1 + sum(
-            not (b == a + 1 and j == i + 1) for a, b, i, j in zip(places[:-1], places[1:], at[:-1], at[1:], strict=True)
+            not (b == a + 1 and j == i + 1)
+            for a, b, i, j in zip(positions[:-1], positions[1:], at[:-1], at[1:], strict=True)
         )
-        p, r = len(places) / len(candidate), len(places) / len(reference)
-        expected = p * r / (0.9 * p + 0.1 * r) * (1 - 0.5 * (chunks / len(places)) ** 3)
+        p, r = len(positions) / len(candidate), len(positions) / len(reference)
+        expected = p * r / (0.9 * p + 0.1 * r) * (1 - 0.5 * (chunks / len(positions)) ** 3)
     total = METEOR().score([" ".join(reference) + "."], [" ".join(candidate).upper()]).total
     assert total.item() == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_broken_file_of_settings_is_told(tmp_path: Path) -> None:
+def test_invalid_config_file_raises_with_path(tmp_path: Path) -> None:
     load("bleu-2").save_pretrained(tmp_path / "saved")
     path = tmp_path / "saved" / "bleu.json"
     for text, message in (
-        ("{", r"bleu\.json: Expected the settings of a scorer"),
-        ('{"format": 2, "settings": {}}', r"bleu\.json: Expected `format` 1 and `settings`"),
+        ("{", r"bleu\.json: Expected JSON but it cannot be parsed"),
+        ('{"format": 2, "settings": {}}', r"bleu\.json: Expected `format` to be 1 but got 2"),
         ('{"format": 1, "settings": []}', r"bleu\.json: Expected `settings` to be a mapping but got list"),
-        ('{"format": 1, "settings": {"order": 9}}', r"bleu\.json: Expected `order` to be 1, 2, 3 or 4 but got 9"),
+        ('{"format": 1, "settings": {"order": 9}}', r"bleu\.json: .*Expected `order` to be 1, 2, 3 or 4 but got 9"),
         ('{"format": 1, "settings": {"grams": 9}}', r"bleu\.json: .*grams"),
     ):
         path.write_text(text)

@@ -1,4 +1,4 @@
-"""Every scorer of the package does what every scorer has to do."""
+"""All scorers of the package pass the conformance suite."""
 
 from radreward.scorers import load
 from radreward.scorers.base import Scorer
@@ -6,10 +6,10 @@ from radreward.scorers.custom import CustomScorer
 from radreward.testing import ScorerConformance
 
 
-class TestEmbedded(ScorerConformance):
+class TestER2Score(ScorerConformance):
     @staticmethod
     def scorer() -> Scorer:
-        return load("embedded")
+        return load("er2score")
 
 
 class TestRaTEScore(ScorerConformance):
@@ -66,10 +66,10 @@ class TestEntityF1(ScorerConformance):
         return load("entity-f1")
 
 
-class TestLabels14(ScorerConformance):
+class TestCheXpertLabelF1(ScorerConformance):
     @staticmethod
     def scorer() -> Scorer:
-        return load("labels-14")
+        return load("chexpert-f1")
 
 
 class TestBERTScore(ScorerConformance):
@@ -78,14 +78,14 @@ class TestBERTScore(ScorerConformance):
         return load("bertscore")
 
 
-class TestEmbeddingCosine(ScorerConformance):
+class TestCheXbertSimilarity(ScorerConformance):
     @staticmethod
     def scorer() -> Scorer:
         return load("chexbert:embedded")
 
 
 class TestCustom(ScorerConformance):
-    saves = False
+    can_save = False
 
     @staticmethod
     def scorer() -> Scorer:

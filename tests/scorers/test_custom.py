@@ -1,4 +1,4 @@
-"""A metric in a file of one's own."""
+"""Metrics in a user's file."""
 
 from pathlib import Path
 
@@ -35,34 +35,34 @@ def distance(reference, candidate):
 
 distance.higher_is_better = False
 distance.title = "Difference of length"
-distance.range = (0.0, None)
+distance.total_range = (0.0, None)
 number = 7
 
 
-class Whole(Scorer):
-    title = "Whole"
+class Complete(Scorer):
+    title = "Complete"
 
-    def score_texts(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         return Scores(torch.ones(len(candidates)), None, None, ("ok",) * len(candidates))
 
     def fingerprint(self) -> str:
-        return "whole"
+        return "complete"
 
     def save_pretrained(self, folder):
         raise NotImplementedError
 
 
-class Short(Whole):
-    def score_texts(self, references, candidates):
+class Short(Complete):
+    def _score_valid(self, references, candidates):
         return Scores(torch.ones(1), None, None, ("ok",) * len(candidates))
 
 
-class Picky(Whole):
+class Picky(Complete):
     def __init__(self, needed):
         pass
 
 
-made = Whole()
+instance = Complete()
 """
 
 
@@ -73,7 +73,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_bad_row_concerns_itself_alone(file: Path) -> None:
+def test_failing_row_does_not_affect_others(file: Path) -> None:
     scorer = load(f"{file}:shared")
     scores = scorer.score(["abc"] * 6, ["abd", "raise", "nan", "", "text", "inf"])
     assert scores.status == (
@@ -89,7 +89,7 @@ def test_a_bad_row_concerns_itself_alone(file: Path) -> None:
     assert (scorer.title, scorer.higher_is_better, scorer.total_range) == ("shared", True, (None, None))
 
 
-def test_a_function_may_say_what_it_is(file: Path) -> None:
+def test_function_attributes_become_scorer_settings(file: Path) -> None:
     scorer = load(f"{file}:distance")
     assert (scorer.title, scorer.higher_is_better, scorer.total_range) == ("Difference of length", False, (0.0, None))
     assert scorer.score(["abc"], ["nothing"]).status == (
@@ -97,40 +97,43 @@ def test_a_function_may_say_what_it_is(file: Path) -> None:
     )
 
 
-def test_a_scorer_of_ones_own(file: Path) -> None:
-    for name in ("Whole", "made"):
+def test_user_scorer_loaded_by_class_and_instance(file: Path) -> None:
+    for name in ("Complete", "instance"):
         scorer = load(f"{file}:{name}")
-        assert (scorer.title, scorer.fingerprint()) == ("Whole", "whole")
+        assert (scorer.title, scorer.fingerprint()) == ("Complete", "complete")
         assert scorer.score(["a", ""], ["b", "c"]).status == ("ok", "empty reference")
-    with pytest.raises(InputError, match="Whole: Expected `total` of 2 pairs but got 1"):
+    with pytest.raises(InputError, match="Complete: Expected `total` of 2 pairs but got 1"):
         load(f"{file}:Short").score(["a", "b"], ["c", "d"])
 
 
-def test_the_fingerprint_is_that_of_the_file(file: Path, tmp_path: Path) -> None:
+def test_fingerprint_depends_on_file_content(file: Path, tmp_path: Path) -> None:
     copy = tmp_path / "other.py"
     copy.write_text(METRIC)
-    one = load(f"{file}:shared")
-    assert load(f"{copy}:shared").fingerprint() == one.fingerprint()
-    assert load(f"{copy}:distance").fingerprint() != one.fingerprint()
+    scorer = load(f"{file}:shared")
+    assert load(f"{copy}:shared").fingerprint() == scorer.fingerprint()
+    assert load(f"{copy}:distance").fingerprint() != scorer.fingerprint()
     copy.write_text(METRIC + "\n# another")
-    assert load(f"{copy}:shared").fingerprint() != one.fingerprint()
-    with pytest.raises(InputError, match="shared cannot be saved: it is code"):
-        one.save_pretrained(tmp_path / "saved")
+    assert load(f"{copy}:shared").fingerprint() != scorer.fingerprint()
+    with pytest.raises(InputError, match="shared cannot be saved because it is code"):
+        scorer.save_pretrained(tmp_path / "saved")
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("none.py:metric", r"none\.py: Expected a Python file with a metric but there is none"),
-        ("my_file.py:gone", r"my_file\.py:gone: Expected a function of that name, or a Scorer, but there is none"),
-        ("my_file.py:number", "or a Scorer, but it is of type int"),
-        ("my_file.py:Counter", r"my_file\.py:Counter: Expected a function .* but it is a class that is none"),
-        ("my_file.py:Picky", r"my_file\.py:Picky: cannot be made \(TypeError: .*needed"),
+        ("none.py:metric", r"none\.py: Expected a Python file with a metric but there is no such file"),
+        (
+            "my_file.py:gone",
+            r"my_file\.py:gone: Expected a function or a Scorer of that name but there is no such name",
+        ),
+        ("my_file.py:number", "a Scorer of that name but got an object of type int"),
+        ("my_file.py:Counter", r"my_file\.py:Counter: Expected a function .* but got another class"),
+        ("my_file.py:Picky", r"my_file\.py:Picky: cannot be constructed \(TypeError: .*needed"),
         ("my_file.py:a-b", r"my_file\.py:a-b: Expected a metric as my_file\.py:my_metric"),
         ("broken.py:metric", r"broken\.py: cannot be imported \(ZeroDivisionError: division by zero\)"),
     ],
 )
-def test_what_cannot_be_used_is_told(name: str, message: str, file: Path) -> None:
+def test_unusable_metric_raises_with_reason(name: str, message: str, file: Path) -> None:
     (file.parent / "broken.py").write_text("1 / 0")
     with pytest.raises(InputError, match=message):
         load(file.parent / name)

@@ -1,4 +1,4 @@
-"""BERTScore and the cosine of first tokens, against their formulas and the authors' code."""
+"""BERTScore and CheXbert similarity against their formulas and the authors' code."""
 
 from pathlib import Path
 
@@ -16,11 +16,11 @@ AUTHORS = {
     None: [0.9657105803489685, 0.602709949016571, 0.4527026116847992],
     4: [0.9683448076248169, 0.6951828598976135, 0.5809516906738281],
 }
-"""What bert-score 0.3.13 gives for the pairs of the conformance suite with MiniLM, by layer; 6 is the last."""
+"""Results of bert-score 0.3.13 with MiniLM for the pairs of the conformance suite, by layer; None is the last."""
 
 
 @pytest.mark.parametrize("layer", AUTHORS)
-def test_bertscore_is_that_of_its_authors(layer: int | None) -> None:
+def test_bertscore_matches_authors_code(layer: int | None) -> None:
     total = BERTScore(layer=layer).score(REFERENCES, CANDIDATES).total
     assert total.tolist() == pytest.approx(AUTHORS[layer], abs=1e-5)
     rescaled = BERTScore(layer=layer, baseline=0.3)
@@ -29,7 +29,7 @@ def test_bertscore_is_that_of_its_authors(layer: int | None) -> None:
     assert rescaled.total_range == pytest.approx((-1.3 / 0.7, 1))
 
 
-def test_bertscore_and_cosine_are_the_formulas() -> None:
+def test_bertscore_and_chexbert_similarity_match_formulas() -> None:
     path = resolve_backbone("embedded")
     tokenizer, model = AutoTokenizer.from_pretrained(path), AutoModel.from_pretrained(path).eval()
     bertscore, cosine = BERTScore(), CheXbertSimilarity()
@@ -40,34 +40,34 @@ def test_bertscore_and_cosine_are_the_formulas() -> None:
             )
         first = torch.cosine_similarity(r[0], c[0], dim=0).item()
         assert cosine.score([reference], [candidate]).total.item() == pytest.approx(first, abs=1e-5)
-        alike = [[torch.cosine_similarity(one, other, dim=0).item() for other in r] for one in c]
-        precision = sum(max(row) for row in alike[1:-1]) / (len(c) - 2)
-        recall = sum(max(row[j] for row in alike) for j in range(1, len(r) - 1)) / (len(r) - 2)
+        cosines = [[torch.cosine_similarity(c_i, r_j, dim=0).item() for r_j in r] for c_i in c]
+        precision = sum(max(row) for row in cosines[1:-1]) / (len(c) - 2)
+        recall = sum(max(row[j] for row in cosines) for j in range(1, len(r) - 1)) / (len(r) - 2)
         expected = 2 * precision * recall / (precision + recall)
         assert bertscore.score([reference], [candidate]).total.item() == pytest.approx(expected, abs=1e-5)
 
 
-def test_windows_and_batches_do_not_change_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_independent_of_chunk_and_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = BERTScore("tiny-bert")
     texts = [*REFERENCES, *CANDIDATES] * 2, [*CANDIDATES, *REFERENCES] * 2
-    whole = scorer.score(*texts).total
+    expected = scorer.score(*texts).total
     monkeypatch.setattr("radreward.scorers.embedding.CHUNK_SIZE", 5)
     monkeypatch.setattr("radreward.models.text_encoder.MAX_BATCH_TOKENS", 1)
-    torch.testing.assert_close(scorer.score(*texts).total, whole)
+    torch.testing.assert_close(scorer.score(*texts).total, expected)
 
 
-def test_a_report_over_the_limit_is_rejected_or_cut_and_told() -> None:
+def test_too_long_report_rejected_or_truncated() -> None:
     long = "There is a small left pleural effusion. " * 100
     rejecting = load("bertscore").score([long, REFERENCES[0]], [long, REFERENCES[0]])
     assert rejecting.status[0].startswith("over the limit: Expected reports of at most ")
     assert rejecting.total.isnan().tolist() == [True, False]
-    cutting = load("bertscore", too_long="truncate")
-    assert cutting.score([long], [long]).status == ("truncated",)
-    assert cutting.score([long], [long]).total.item() == pytest.approx(1)
-    assert cutting.fingerprint() != load("bertscore").fingerprint()
+    truncating = load("bertscore", on_too_long="truncate")
+    assert truncating.score([long], [long]).status == ("truncated",)
+    assert truncating.score([long], [long]).total.item() == pytest.approx(1)
+    assert truncating.fingerprint() != load("bertscore").fingerprint()
 
 
-def test_a_folder_follows_the_name(tmp_path: Path) -> None:
+def test_encoder_folder_given_after_name(tmp_path: Path) -> None:
     folder = resolve_backbone("embedded")
     scorer = load(f"chexbert:{folder}")
     assert isinstance(scorer, CheXbertSimilarity)
@@ -83,10 +83,10 @@ def test_a_folder_follows_the_name(tmp_path: Path) -> None:
         load(f"chexbert:{tmp_path / 'none'}")
 
 
-def test_settings_are_checked() -> None:
+def test_invalid_settings_raise_value_error() -> None:
     with pytest.raises(ValueError, match=r"Expected `baseline` to be in \[0, 1\) but got 1"):
         BERTScore(baseline=1)
     with pytest.raises(ValueError, match="Expected `layer` to be in 0 to 2 but got 9"):
         BERTScore("tiny-bert", layer=9)
-    with pytest.raises(ValueError, match="Expected `too_long` to be reject or truncate but got 'no'"):
+    with pytest.raises(ValueError, match="Expected `on_too_long` to be reject or truncate but got 'no'"):
         BERTScore("tiny-bert", on_too_long="no")  # type: ignore[arg-type]

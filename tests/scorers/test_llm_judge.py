@@ -1,4 +1,4 @@
-"""Chat models as metrics: what they are asked, what is read of their answers, and what leaves the machine."""
+"""LLM judges: prompts, parsing of responses, and consent to send reports."""
 
 from __future__ import annotations
 
@@ -15,47 +15,51 @@ from hypothesis import strategies as st
 from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.llm import ChatModel
+from radreward.llm.messages import ChatRequest, ChatResponse
 from radreward.scorers import load
 from radreward.scorers.base import Scorer
 from radreward.scorers.llm_judge import ErrorCountJudge, LineEditJudge
 from radreward.testing import ScorerConformance
-from radreward.types import ChatRequest, ChatResponse
 
 TAGS = RadCliQCriteria().tags
 
 
 class Scripted(ChatModel):
-    """Answers with a function of the question."""
+    """Responds with a function of the user message."""
 
     model_id = "scripted"
 
-    def __init__(self, say: Callable[[str], str]) -> None:
+    def __init__(self, respond: Callable[[str], str]) -> None:
         super().__init__()
-        self.say = say
-        self.asked: list[ChatRequest] = []
+        self.respond = respond
+        self.requests_sent: list[ChatRequest] = []
 
     def _generate(self, requests: Sequence[ChatRequest], on_response: Callable[[int, ChatResponse], None]) -> None:
         for index, request in enumerate(requests):
-            text = self.say(request.messages[-1].content)
+            text = self.respond(request.messages[-1].content)
             status = "ok" if text != "gone" else "no answer after 6 attempts"
             on_response(index, ChatResponse(text, "stop", 1, 1, status))
-            self.asked.append(request)
+            self.requests_sent.append(request)
 
 
 def block(*counts: float, reasons: str = "Compared.") -> str:
     return f"<think>{reasons}</think>" + "".join(f"<{tag}>{n}</{tag}>" for tag, n in zip(TAGS, counts, strict=True))
 
 
-def different_words(question: str) -> int:
-    """Words of the candidate that the reference does not have, and the other way."""
-    reference, candidate = re.split("candidate", question, maxsplit=1, flags=re.IGNORECASE)
-    one, other = (Counter(re.findall(r"[a-z]{3,}", text.lower())) for text in (reference, candidate))
-    return ((one - other) + (other - one)).total()
+def different_words(user_message: str) -> int:
+    """Return the number of words that only one of the reports contains."""
+    reference, candidate = re.split("candidate", user_message, maxsplit=1, flags=re.IGNORECASE)
+    reference_words, candidate_words = (
+        Counter(re.findall(r"[a-z]{3,}", text.lower())) for text in (reference, candidate)
+    )
+    return ((reference_words - candidate_words) + (candidate_words - reference_words)).total()
 
 
-def test_errors_are_counted_by_the_criteria() -> None:
+def test_error_count_judge_counts_by_criteria() -> None:
     chat = Scripted(
-        lambda question: block(1, 0, 2, 0, 0, 0, reasons="Two missing.") if "edema" in question else block(*[0] * 6)
+        lambda user_message: (
+            block(1, 0, 2, 0, 0, 0, reasons="Two missing.") if "edema" in user_message else block(*[0] * 6)
+        )
     )
     scorer = ErrorCountJudge("radcliq", chat_model=chat)
     scores = scorer.score(["No edema.", "Clear.", ""], ["Edema.", "Clear.", "Clear."])
@@ -63,10 +67,10 @@ def test_errors_are_counted_by_the_criteria() -> None:
     assert scores.error_counts is not None
     assert scores.error_counts[0].tolist() == [1, 0, 2, 0, 0, 0]
     assert scores.evidence is not None
-    assert scores.evidence[0] == {"reasoning": "Two missing.", "problem": None}
+    assert scores.evidence[0] == {"reasoning": "Two missing.", "format_error": None}
     assert scores.status == ("ok", "ok", "empty reference")
-    assert len(chat.asked) == 2
-    system, user = chat.asked[0].messages
+    assert len(chat.requests_sent) == 2
+    system, user = chat.requests_sent[0].messages
     assert all(criterion.description in system.content for criterion in RadCliQCriteria().criteria)
     assert user.content.index("No edema.") < user.content.index("Edema.\n")
 
@@ -82,8 +86,8 @@ def test_errors_are_counted_by_the_criteria() -> None:
         ),
     ],
 )
-def test_an_answer_that_cannot_be_read_gives_no_score(answer: str, status: str) -> None:
-    scores = ErrorCountJudge("radcliq", chat_model=Scripted(lambda question: answer)).score(["Clear."], ["Clear."])
+def test_unparsable_answer_gives_no_score(answer: str, status: str) -> None:
+    scores = ErrorCountJudge("radcliq", chat_model=Scripted(lambda user_message: answer)).score(["Clear."], ["Clear."])
     assert scores.status[0].startswith(status)
     assert math.isnan(scores.total[0])
     assert scores.error_counts is not None
@@ -104,31 +108,31 @@ def test_an_answer_that_cannot_be_read_gives_no_score(answer: str, status: str) 
         ("1" * 200_000, math.nan, "no judgement: too long: 200000 characters"),
     ],
 )
-def test_lines_are_corrected_and_graded(answer: str, total: float, status: str) -> None:
-    chat = Scripted(lambda question: answer)
+def test_line_edit_judge_sums_severities(answer: str, total: float, status: str) -> None:
+    chat = Scripted(lambda user_message: answer)
     scores = LineEditJudge(chat_model=chat).score(["No effusion. Big heart."], ["Effusion. Clear lungs."])
     assert scores.status == (status,)
     assert scores.total.tolist() == pytest.approx([total], nan_ok=True)
-    assert "1: Effusion.\n2: Clear lungs." in chat.asked[0].messages[-1].content
+    assert "1: Effusion.\n2: Clear lungs." in chat.requests_sent[0].messages[-1].content
 
 
 @given(st.text(alphabet="12new| \nx٣", max_size=40))
-def test_any_answer_can_be_read(answer: str) -> None:
+def test_line_edit_judge_parses_any_answer(answer: str) -> None:
     judged = LineEditJudge(chat_model=Scripted(str)).parse_response(answer, "Effusion. Clear lungs.")
     assert math.isnan(judged.total) == (judged.status != "ok")
     assert math.isnan(judged.total) or judged.total <= 0
 
 
-def test_reports_do_not_leave_the_machine_unasked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_remote_server_requires_consent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "https://chat.invalid/v1")
     monkeypatch.setenv("OPENAI_MODEL", "judge")
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     for name in ("g-rad", "chexprompt", "fineradscore"):
         scorer = load(name)
-        with pytest.raises(InputError, match="expected `send_reports` to be true"):
+        with pytest.raises(InputError, match="expected `allow_remote` to be true"):
             scorer.score(["Clear."], ["Clear."])
         scorer.save_pretrained(tmp_path / name)
-        assert "send" not in next((tmp_path / name).iterdir()).read_text()
+        assert "remote" not in next((tmp_path / name).iterdir()).read_text()
         assert load(tmp_path / name).fingerprint() == scorer.fingerprint()
         assert "secret" not in scorer.fingerprint()
         with monkeypatch.context() as changed:
@@ -139,27 +143,27 @@ def test_reports_do_not_leave_the_machine_unasked(monkeypatch: pytest.MonkeyPatc
         load("chexprompt:./nowhere")
 
 
-class TestErrorJudge(ScorerConformance):
-    saves = False
+class TestErrorCountJudge(ScorerConformance):
+    can_save = False
 
     @staticmethod
     def scorer() -> Scorer:
-        return _Unsaved(Scripted(lambda question: block(different_words(question), 0, 0, 0, 0, 0)))
+        return _UnsavableErrorJudge(Scripted(lambda user_message: block(different_words(user_message), 0, 0, 0, 0, 0)))
 
 
-class TestLineJudge(ScorerConformance):
-    saves = False
+class TestLineEditJudge(ScorerConformance):
+    can_save = False
 
     @staticmethod
     def scorer() -> Scorer:
-        def say(question: str) -> str:
-            return "new | what is missing | 1\n" * different_words(question) or "none"
+        def respond(user_message: str) -> str:
+            return "new | what is missing | 1\n" * different_words(user_message) or "none"
 
-        return _UnsavedLines(chat_model=Scripted(say))
+        return _UnsavableLineJudge(chat_model=Scripted(respond))
 
 
-class _Unsaved(ErrorCountJudge):
-    """A scripted model cannot be loaded again."""
+class _UnsavableErrorJudge(ErrorCountJudge):
+    """A judge with a scripted model, which cannot be saved."""
 
     def __init__(self, chat: ChatModel) -> None:
         super().__init__("radcliq", chat_model=chat)
@@ -168,6 +172,6 @@ class _Unsaved(ErrorCountJudge):
         raise InputError("scripted")
 
 
-class _UnsavedLines(LineEditJudge):
+class _UnsavableLineJudge(LineEditJudge):
     def save_pretrained(self, folder: str | Path) -> None:
         raise InputError("scripted")

@@ -1,4 +1,4 @@
-"""RadCliQ against its published answers, and RadGraph F1 with a package that is only pretended."""
+"""RadCliQ against published values, and RadGraph F1 with a fake package."""
 
 import sys
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ from radreward.testing import ScorerConformance
 from radreward.types import Scores
 
 
-class Given(StatelessScorer):
-    """A component with one value."""
+class ConstantScorer(StatelessScorer):
+    """A component with a constant value."""
 
     config_name = "given.json"
 
@@ -38,7 +38,7 @@ class Given(StatelessScorer):
         return Scores(torch.full((len(references),), self.value), None, None, (self.status,) * len(references))
 
 
-ANSWERS: list[tuple[tuple[float, ...], float, float]] = [
+PUBLISHED: list[tuple[tuple[float, ...], float, float]] = [
     ((1, 1, 1, 1), -0.24213342294409346, -1.4406902828047017),
     ((0, 0, 0, 0), 5.516160804054495, 2.4501430833271307),
     ((0.5, 0.5, 0.5, 0.5), 2.637013690555201, 0.5047264002612145),
@@ -46,52 +46,52 @@ ANSWERS: list[tuple[tuple[float, ...], float, float]] = [
 ]
 
 
-@pytest.mark.parametrize(("values", "v0", "v1"), ANSWERS)
-def test_published_answers(values: tuple[float, ...], v0: float, v1: float) -> None:
+@pytest.mark.parametrize(("values", "v0", "v1"), PUBLISHED)
+def test_radcliq_matches_published_values(values: tuple[float, ...], v0: float, v1: float) -> None:
     expected: dict[RadCliQVersion, float] = {"v0": v0, "v1": v1}
-    for version, answer in expected.items():
-        assert PUBLISHED_WEIGHTS[version](values) == pytest.approx(answer, abs=1e-12)
-        components = dict(zip(COMPONENTS, map(Given, values), strict=True))
+    for version, expected_total in expected.items():
+        assert PUBLISHED_WEIGHTS[version](values) == pytest.approx(expected_total, abs=1e-12)
+        components = dict(zip(COMPONENTS, map(ConstantScorer, values), strict=True))
         scores = RadCliQScorer(version, components).score(["a", ""], ["b", "c"])
-        assert scores.total[0].item() == pytest.approx(answer, abs=1e-6)
+        assert scores.total[0].item() == pytest.approx(expected_total, abs=1e-6)
         assert scores.sub_scores is not None
         assert scores.sub_scores[0].tolist() == list(values)
         assert scores.status == ("ok", "empty reference")
 
 
-def test_a_component_without_a_score_leaves_none() -> None:
-    components = {name: Given(0.5) for name in COMPONENTS}
+def test_unscored_component_gives_no_score() -> None:
+    components = {name: ConstantScorer(0.5) for name in COMPONENTS}
     for name, status, expected in (
         ("bertscore", "over the limit: of tokens", "bertscore: over the limit: of tokens"),
         ("bleu_2", "truncated", "truncated"),
     ):
-        part = Given(float("nan") if name == "bertscore" else 0.5, status)
+        part = ConstantScorer(float("nan") if name == "bertscore" else 0.5, status)
         assert RadCliQScorer("v1", {**components, name: part}).score(["a"], ["b"]).status == (expected,)
 
 
-def test_the_range_is_that_of_the_components() -> None:
-    components = {name: Given(0.5) for name in COMPONENTS}
+def test_total_range_follows_components() -> None:
+    components = {name: ConstantScorer(0.5) for name in COMPONENTS}
     low, high = RadCliQScorer("v1", components).total_range
     assert (low, high) == pytest.approx((-1.4406902828, 2.4501430833), abs=1e-9)
-    without = Given(0.5)
+    without = ConstantScorer(0.5)
     without.total_range = (None, 1.0)
     low, high = RadCliQScorer("v1", {**components, "chexbert": without}).total_range
     assert low == pytest.approx(-1.4406902828, abs=1e-9)
     assert high is None
 
 
-def test_settings_are_checked(tmp_path: Path) -> None:
-    components: dict[str, Scorer] = {name: Given(0.5) for name in COMPONENTS}
+def test_invalid_settings_raise(tmp_path: Path) -> None:
+    components: dict[str, Scorer] = {name: ConstantScorer(0.5) for name in COMPONENTS}
     with pytest.raises(ValueError, match="Expected `version` to be v0 or v1 but got 'v2'"):
         RadCliQScorer("v2", components)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="Expected components radgraph, bertscore, chexbert, bleu_2 but got radgraph"):
-        RadCliQScorer("v1", {"radgraph": Given(0.5)})
-    with pytest.raises(ValueError, match="Expected components of which higher is better but got 'bleu_2'"):
+        RadCliQScorer("v1", {"radgraph": ConstantScorer(0.5)})
+    with pytest.raises(ValueError, match="Expected higher to be better for every component but got 'bleu_2'"):
         RadCliQScorer("v1", {**components, "bleu_2": RadCliQScorer("v1", components)})
     with pytest.raises(InputError, match="radcliq-v1: Expected the folder of CheXbert's weights after a colon"):
         load("radcliq-v1")
     (tmp_path / "radcliq.json").write_text('{"format": 1, "version": "v3"}')
-    with pytest.raises(InputError, match=r"radcliq\.json: Expected `format` 1 and `version` v0 or v1"):
+    with pytest.raises(InputError, match=r"radcliq\.json: Expected `version` to be v0 or v1 but got 'v3'"):
         load(tmp_path)
 
 
@@ -100,28 +100,28 @@ def test_settings_are_checked(tmp_path: Path) -> None:
     [
         ("a b c d.", "A b c d .", 1.0),
         ("a b c d", "a b d c", (4 / 4 * 1 / 3) ** 0.5),
-        ("a b", "c d", 0.0),  # no word in common
+        ("a b", "c d", 0.0),  # no common word
         ("a b c d e f", "a b c", (1 * 1) ** 0.5 * 2.718281828459045 ** (1 - 6 / 3)),
-        # Words are split at spaces alone, not at other white space.
+        # Words are split at spaces only, not at other whitespace.
         ("a b\nc", "a b c", (1 / 3 * 0.1 / 2) ** 0.5),
     ],
 )
-def test_bleu_2_as_radcliq_has_it(reference: str, candidate: str, expected: float) -> None:
+def test_radcliq_bleu_2_matches_formula(reference: str, candidate: str, expected: float) -> None:
     assert RadCliQBLEU2().score([reference], [candidate]).total.item() == pytest.approx(expected, abs=1e-6)
 
 
-class PretendedRadGraph:
-    """Every word an entity, which modifies the next."""
+class FakeRadGraph:
+    """Annotates every word as an entity that modifies the next."""
 
     def __init__(self, model_type: str) -> None:
         print("Using device: cpu")
         self.model_type = model_type
 
     def __call__(self, texts: list[str]) -> dict[str, Any]:
-        found = {}
-        for place, text in enumerate(texts):
+        annotations = {}
+        for index, text in enumerate(texts):
             words = text.split()
-            found[str(place)] = {
+            annotations[str(index)] = {
                 "entities": {
                     str(n): {
                         "tokens": word,
@@ -131,19 +131,19 @@ class PretendedRadGraph:
                     for n, word in enumerate(words, 1)
                 }
             }
-        return found
+        return annotations
 
 
 @pytest.fixture
 def radgraph(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("radgraph")
-    module.RadGraph = PretendedRadGraph  # type: ignore[attr-defined]
+    module.RadGraph = FakeRadGraph  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "radgraph", module)
     monkeypatch.setattr(RadGraphF1, "packages", ())
 
 
 @pytest.mark.usefixtures("radgraph")
-def test_radgraph_f1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_radgraph_f1_of_entities_and_relations(capsys: pytest.CaptureFixture[str]) -> None:
     scores = RadGraphF1().score(["a b c", "a", "a b", ""], ["a b d", "a", "a b", "a"])
     assert scores.sub_scores is not None
     assert scores.sub_scores[:3].flatten().tolist() == pytest.approx([2 / 3, 1 / 2, 1, 0, 1, 1])
@@ -152,13 +152,13 @@ def test_radgraph_f1(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == ""
 
 
-def test_radgraph_without_its_package_names_the_extra() -> None:
+def test_radgraph_without_package_names_extra() -> None:
     with pytest.raises(InputError, match=r"RadGraph F1 needs `radgraph`, of the extra `radgraph`: pip install 'radre"):
         load("radgraph")
 
 
 class TestRadCliQ(ScorerConformance):
-    """With components that are here."""
+    """With installed components."""
 
     @staticmethod
     def scorer() -> Scorer:

@@ -1,4 +1,4 @@
-"""The formulas of policy optimisation against naive loops and known answers."""
+"""Formulas of policy optimization against loops and known values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANSWERS = st.lists(
 
 
 @given(REWARDS)
-def test_advantages_are_a_loop(rewards: list[float]) -> None:
+def test_group_advantages_match_loop(rewards: list[float]) -> None:
     mean, deviation = statistics.mean(rewards), statistics.stdev(rewards)
     expected = [(reward - mean) / (deviation + 1e-4) for reward in rewards]
     found = functional.group_advantages(torch.tensor([rewards], dtype=torch.float64))
@@ -30,18 +30,18 @@ def test_advantages_are_a_loop(rewards: list[float]) -> None:
     assert found.sum().item() == pytest.approx(0, abs=1e-9)
 
 
-def test_equal_rewards_give_exactly_nothing() -> None:
+def test_group_advantages_zero_for_equal_rewards() -> None:
     assert functional.group_advantages(torch.full((1, 7), 0.1)).tolist() == [[0.0] * 7]
 
 
 @pytest.mark.parametrize("shape", [(2, 1), (4,)])
-def test_advantages_need_a_group(shape: tuple[int, ...]) -> None:
+def test_group_advantages_require_two_completions(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="G >= 2"):
         functional.group_advantages(torch.zeros(shape))
 
 
 @given(st.floats(0.1, 3), st.floats(-2, 2), st.sampled_from([0.1, 0.2, 0.5]))
-def test_the_surrogate_is_a_case_by_case_rule(ratio: float, advantage: float, clip: float) -> None:
+def test_clipped_surrogate_matches_case_distinction(ratio: float, advantage: float, clip: float) -> None:
     best = ratio
     if advantage > 0 and ratio > 1 + clip:
         best = 1 + clip
@@ -51,14 +51,14 @@ def test_the_surrogate_is_a_case_by_case_rule(ratio: float, advantage: float, cl
     assert found.item() == pytest.approx(-best * advantage)
 
 
-def test_beyond_the_clip_there_is_no_gradient() -> None:
+def test_clipped_surrogate_has_no_gradient_beyond_clip() -> None:
     ratio = torch.tensor([1.5, 1.5, 0.5, 0.5], requires_grad=True)
     losses = functional.clipped_surrogate(ratio, torch.tensor([1.0, -1.0, 1.0, -1.0]), 0.2)
     (gradient,) = torch.autograd.grad(losses.sum(), ratio)
     assert gradient.tolist() == [0.0, 1.0, -1.0, 0.0]
 
 
-def test_the_estimate_of_the_divergence_has_its_expectation() -> None:
+def test_k3_kl_expectation_equals_divergence() -> None:
     policy, reference = (torch.randn(2, 6, generator=torch.Generator().manual_seed(0)).double()).log_softmax(-1)
     exact = (policy.exp() * (policy - reference)).sum()
     estimates = functional.k3_kl(policy, reference)
@@ -68,13 +68,13 @@ def test_the_estimate_of_the_divergence_has_its_expectation() -> None:
 
 @pytest.mark.parametrize(("difference", "expected"), [(0.0, 1.0), (0.5, 0.60653), (1.0, 0.13534)])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_gaussian_accuracy_known_answers(difference: float, expected: float, sign: int) -> None:
+def test_gaussian_accuracy_known_values(difference: float, expected: float, sign: int) -> None:
     found = functional.gaussian_accuracy(torch.tensor(2.0 + sign * difference), torch.tensor(2.0), 0.5)
     assert found.item() == pytest.approx(expected, abs=5e-6)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e30])
-def test_what_cannot_be_read_is_worth_nothing(value: float) -> None:
+def test_accuracy_zero_for_unparsable_values(value: float) -> None:
     for reward in (
         functional.gaussian_accuracy(torch.tensor(value), torch.tensor(0.0), 1.0),
         functional.binary_accuracy(torch.tensor(value), torch.tensor(0.0)),
@@ -83,7 +83,7 @@ def test_what_cannot_be_read_is_worth_nothing(value: float) -> None:
 
 
 def vote(answers: list[list[float]]) -> list[bool]:
-    """The majority as one would count it by hand."""
+    """Return the majority mask by counting."""
     vectors = [tuple(math.floor(v + 0.5) for v in a) if not any(map(math.isnan, a)) else None for a in answers]
     valid = [vector for vector in vectors if vector is not None]
     if not valid:
@@ -96,17 +96,17 @@ def vote(answers: list[list[float]]) -> list[bool]:
 
 
 @given(ANSWERS)
-def test_the_majority_is_counted_by_hand(answers: list[list[float]]) -> None:
+def test_majority_mask_matches_manual_count(answers: list[list[float]]) -> None:
     assert functional.majority_mask(torch.tensor([answers], dtype=torch.float64))[0].tolist() == vote(answers)
 
 
-def test_a_tie_goes_to_the_vector_nearest_to_the_mean() -> None:
+def test_majority_mask_breaks_tie_by_distance_to_mean() -> None:
     values = torch.tensor([[[0.0], [0.0], [4.0], [4.0], [5.0]]])  # mean 2.6
     assert functional.majority_mask(values)[0].tolist() == [False, False, True, True, False]
 
 
-def test_rounding_breaks_no_tie() -> None:
-    # Three vectors as far from their mean, in thirds: the least in its first number.
+def test_majority_mask_tie_unaffected_by_rounding() -> None:
+    # Three vectors at equal distance from their mean, in thirds: the lexicographically smallest wins.
     values = torch.tensor([[[0.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]]])
     for order in permutations(range(3)):
         found = functional.majority_mask(values[:, list(order)])[0].tolist()
@@ -115,7 +115,7 @@ def test_rounding_breaks_no_tie() -> None:
 
 @pytest.mark.parametrize("psi", [0.0, 0.3, 0.5, 1.0])
 @pytest.mark.parametrize(("beta", "c"), [(10.0, 0.5), (3.0, 0.2), (0.0, 1.0)])
-def test_the_scale_is_its_formula(psi: float, beta: float, c: float) -> None:
+def test_mgas_scale_matches_formula(psi: float, beta: float, c: float) -> None:
     logistic = 0.8 + 0.4 / (1 + math.exp(beta * (psi - c)))
     base = 1 + (psi - c)
     printed = min(1.2, 0.8 + 0.4 * (base**-beta if base or not beta else math.inf))
@@ -124,7 +124,7 @@ def test_the_scale_is_its_formula(psi: float, beta: float, c: float) -> None:
     assert functional.mgas_scale(given, beta, c, as_published=True).item() == pytest.approx(printed)
 
 
-def test_the_printed_scale_is_cut_off_where_it_has_no_bound() -> None:
+def test_mgas_scale_as_published_is_clipped() -> None:
     psi = torch.linspace(0, 1, 101)
     for c in (0.0, 0.5, 1.0):
         scale = functional.mgas_scale(psi, 10.0, c, as_published=True)

@@ -1,4 +1,4 @@
-"""The formulas against naive loops, scipy and enumeration."""
+"""Formulas of objectives on rewards against loops, scipy and enumeration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pairs(seed: int, pairs: int = 7, criteria: int = 5) -> tuple[Tensor, Tensor]
 
 
 def equation_1(difference: list[float], margin: list[float], c: float) -> tuple[list[float], float]:
-    """Eq. 1 of ER²Score for one pair, a criterion at a time."""
+    """Return both terms of Eq. 1 of ER²Score for one pair."""
     individual = []
     for d, m in zip(difference, margin, strict=True):
         if m == 0:
@@ -37,7 +37,7 @@ def equation_1(difference: list[float], margin: list[float], c: float) -> tuple[
 
 
 @given(st.integers(0, 2**31), st.sampled_from([0.0, 0.01, 0.5]))
-def test_margin_is_equation_1(seed: int, c: float) -> None:
+def test_mre_losses_match_equation_1(seed: int, c: float) -> None:
     difference, margin = pairs(seed)
     individual = functional.mre_criterion_loss(difference, margin, c)
     total = functional.mre_total_loss(difference, margin)
@@ -47,7 +47,7 @@ def test_margin_is_equation_1(seed: int, c: float) -> None:
         assert total[p].item() == pytest.approx(expected_total, abs=1e-12)
 
 
-def test_margin_known_answers() -> None:
+def test_mre_losses_known_values() -> None:
     difference = torch.tensor([[0.0, 0.0, 0.0], [3.0, -2.0, 0.005], [1.0, 1.0, -0.51]], dtype=DOUBLE)
     margin = torch.tensor([[2.0, -1.0, 0.0], [2.0, -1.0, 0.0], [2.0, -1.0, 0.0]], dtype=DOUBLE)
     expected = torch.tensor([[2.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 2.0, 0.5]], dtype=DOUBLE)
@@ -58,7 +58,7 @@ def test_margin_known_answers() -> None:
 
 
 @given(st.floats(-30, 30), st.sampled_from([-1, 0, 1]), st.floats(-5, 5))
-def test_bradley_terry_is_the_log_likelihood(difference: float, preference: int, margin: float) -> None:
+def test_bradley_terry_matches_log_likelihood(difference: float, preference: int, margin: float) -> None:
     lead = difference - margin
     if preference:
         expected = math.log1p(math.exp(-preference * lead))
@@ -79,7 +79,7 @@ def ranking_by_loop(scores: list[float], quality: list[float]) -> float:
 
 
 @given(st.integers(0, 2**31), st.integers(1, 6))
-def test_plackett_luce_is_the_loop(seed: int, size: int) -> None:
+def test_plackett_luce_matches_loop(seed: int, size: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     scores = torch.randn(2 * size, 2, generator=generator, dtype=DOUBLE)
     quality = torch.randint(0, 3, scores.shape, generator=generator).to(DOUBLE)
@@ -93,7 +93,7 @@ def test_plackett_luce_is_the_loop(seed: int, size: int) -> None:
             assert losses[row, column].item() == pytest.approx(expected, abs=1e-10)
 
 
-def test_plackett_luce_is_a_distribution_over_rankings() -> None:
+def test_plackett_luce_probabilities_sum_to_one() -> None:
     scores = torch.tensor([[0.3], [-1.2], [2.0], [0.0]], dtype=DOUBLE)
     group = torch.zeros(4, dtype=torch.int64)
     likelihoods = [
@@ -103,7 +103,7 @@ def test_plackett_luce_is_a_distribution_over_rankings() -> None:
     assert sum(likelihoods) == pytest.approx(1)
 
 
-def test_plackett_luce_draws_a_tie_together() -> None:
+def test_plackett_luce_gradient_pulls_ties_together() -> None:
     scores = torch.tensor([[1.0], [0.0]], dtype=DOUBLE, requires_grad=True)
     loss = functional.plackett_luce(scores, torch.zeros(2, 1, dtype=DOUBLE), torch.zeros(2, dtype=torch.int64))
     (gradient,) = torch.autograd.grad(loss.sum(), scores)
@@ -111,7 +111,7 @@ def test_plackett_luce_draws_a_tie_together() -> None:
 
 
 @given(st.floats(-25, 60), st.integers(0, 8))
-def test_poisson_is_the_log_likelihood(predicted: float, errors: int) -> None:
+def test_poisson_nll_matches_scipy(predicted: float, errors: int) -> None:
     rate = float(np.logaddexp(0, predicted))
     loss = functional.poisson_nll(torch.tensor(predicted, dtype=DOUBLE), torch.tensor(errors, dtype=DOUBLE))
     expected = -float(stats.poisson.logpmf(errors, rate)) - math.lgamma(errors + 1)
@@ -119,7 +119,7 @@ def test_poisson_is_the_log_likelihood(predicted: float, errors: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-def test_poisson_does_not_underflow(dtype: torch.dtype) -> None:
+def test_poisson_nll_does_not_underflow(dtype: torch.dtype) -> None:
     predicted = torch.tensor([-1000.0, -40.0, -29.0, 1000.0], dtype=dtype, requires_grad=True)
     loss = functional.poisson_nll(predicted, torch.ones(4, dtype=dtype))
     (gradient,) = torch.autograd.grad(loss.sum(), predicted)
@@ -129,7 +129,7 @@ def test_poisson_does_not_underflow(dtype: torch.dtype) -> None:
 
 
 @given(st.integers(0, 2**31))
-def test_order_outcomes_give_the_share_of_right_order(seed: int) -> None:
+def test_pairwise_order_labels_f1_equals_fraction_of_correct_order(seed: int) -> None:
     difference, margin = pairs(seed, pairs=11, criteria=1)
     predicted, actual = functional.pairwise_order_labels(difference, margin)
     hits, false, missed = (
@@ -142,7 +142,7 @@ def test_order_outcomes_give_the_share_of_right_order(seed: int) -> None:
 
 @settings(max_examples=20)
 @given(st.integers(0, 2**31))
-def test_gradients_are_those_of_finite_differences(seed: int) -> None:
+def test_gradients_match_finite_differences(seed: int) -> None:
     difference, margin = pairs(seed, pairs=4, criteria=3)
     difference.requires_grad_()
     group = torch.tensor([0, 1, 0, 1])

@@ -1,0 +1,55 @@
+"""Scorers resolved by name, by their folder and by the folder of a run."""
+
+from pathlib import Path
+
+import pytest
+
+from radreward.cli.training import build
+from radreward.errors import InputError
+from radreward.scorers import SCORER_SPECS, SCORERS, ScorerSpec, load, resolve
+
+
+@pytest.mark.parametrize("spec", SCORER_SPECS, ids=[spec.class_path for spec in SCORER_SPECS])
+def test_resolve_finds_saved_scorer_in_folder_and_run(spec: ScorerSpec, tmp_path: Path) -> None:
+    for folder in (tmp_path / "run" / "model", tmp_path / "alone"):
+        folder.mkdir(parents=True)
+        (folder / spec.config_name).touch()
+    assert resolve(tmp_path / "run") == (spec, tmp_path / "run" / "model", {})
+    assert resolve(str(tmp_path / "alone")) == (spec, tmp_path / "alone", {})
+
+
+def test_config_names_differ() -> None:
+    assert len({spec.config_name for spec in SCORER_SPECS}) == len(SCORER_SPECS)
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_resolve_finds_named_scorer(name: str) -> None:
+    spec, folder, _ = resolve(f"{name}:folder" if SCORERS[name].argument_help else name)
+    assert spec in SCORER_SPECS
+    assert folder is None or (folder / spec.config_name).is_file()
+    assert SCORERS[name].summary.endswith(".")
+
+
+def test_loaded_scorer_has_title_of_registry() -> None:
+    for name in ("er2score", "bleu-2", "g-rad"):
+        assert load(name).title == SCORERS[name].title
+
+
+def test_resolve_without_scorer_raises_with_reason(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="folder of a model, my_file.py:my_metric, or one of the names er2score"):
+        resolve("nowhere")
+    with pytest.raises(InputError, match="Did you mean ratescore"):
+        resolve("RaTEScores")
+    for path in (tmp_path / "nowhere", "./nowhere/", "~/nowhere", "runs/nowhere"):
+        with pytest.raises(InputError, match="of a model or of a run but there is no such folder.$"):
+            resolve(path)
+    with pytest.raises(InputError, match="Expected the folder of a saved scorer or of a run"):
+        resolve(tmp_path)
+    (tmp_path / "config.yaml").touch()
+    with pytest.raises(InputError, match="contains a run without a model; finish it with"):
+        resolve(tmp_path)
+
+
+def test_init_from_scorer_without_weights_raises() -> None:
+    with pytest.raises(InputError, match="--init-from: Expected a saved trained model but 'ratescore' has no weights"):
+        build(None, "criteria=radcliq", "init_from=ratescore", "data.records=none.jsonl")
