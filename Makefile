@@ -1,4 +1,4 @@
-# Every target sets up .venv itself; a second run finds it there. `make demo` and `make test` are all a new user needs.
+# Every target creates .venv if it is missing. A new user needs `make demo` and `make test` only.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
@@ -6,7 +6,7 @@ READY := .venv/.ready
 .PHONY: demo test check bench bench-metrics browser format clean
 
 $(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer; name one with PYTHON=python3.12"; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer; choose one with PYTHON=python3.12"; exit 2; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,embedded,quantization,bench,distributed,lexical,llm]'
@@ -23,15 +23,15 @@ check: $(READY)  ## format, lint, types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: $(READY)  ## speed and memory against what people use today
+bench: $(READY)  ## speed and memory compared with what people use today
 	$(BIN)/python -m benchmarks
 
-bench-metrics: $(READY)  ## every offline metric against known errors, on a page
-	$(BIN)/python experiments/bench_metrics.py $(addprefix --csv=,$(wildcard ../shared/data/openi/indiana_reports.csv))
+bench-metrics: $(READY)  ## compare every offline metric with known errors, on a page
+	$(BIN)/python experiments/compare_metrics.py $(if $(RADREWARD_OPENI),--csv=$(RADREWARD_OPENI)/indiana_reports.csv)
 
-browser:  # in which the tests look at pages
+browser:  # for the tests of HTML pages
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
-		command -v apt-get >/dev/null || { echo "Expected chromium and chromedriver, in which pages are tested"; exit 2; }; \
+		command -v apt-get >/dev/null || { echo "Expected chromium and chromedriver: the tests of HTML pages need them"; exit 2; }; \
 		root=; [ "$$(id -u)" = 0 ] || root=sudo; \
 		$$root apt-get update -qq && $$root apt-get install -qq -y --no-install-recommends chromium chromium-driver; }
 

@@ -1,4 +1,4 @@
-"""What all tests share: one thread a process, hypothesis without a clock, and where real reports may lie."""
+"""Shared test setup: one thread per process, deterministic hypothesis, and the path of real reports."""
 
 import os
 from pathlib import Path
@@ -7,19 +7,24 @@ import pytest
 import torch
 from hypothesis import settings
 
-# Tests never assert a time: the machine is shared, and a first call pays for imports.
+# Tests never assert a time: the machine may be busy, and a first call includes imports.
 settings.register_profile("radreward", deadline=None, derandomize=True)
 settings.load_profile("radreward")
-# Tests run side by side; and sums in more threads are rounded otherwise than in this process.
+# Tests run in parallel; and with more threads, sums are rounded differently.
 os.environ["OMP_NUM_THREADS"] = "1"
 torch.set_num_threads(1)
 
-OPENI = Path(__file__).resolve().parents[2] / "shared" / "data" / "openi" / "indiana_reports.csv"
+OPENI_VARIABLE = "RADREWARD_OPENI"
+"""Environment variable with the folder of the Open-i collection (indiana_reports.csv), for tests on real reports."""
 
 
 @pytest.fixture(scope="session")
 def openi_csv() -> Path:
-    """The real reports, where they lie beside the project."""
-    if not OPENI.is_file():
-        pytest.skip(f"needs the real reports, which are not part of the project: {OPENI} is absent")
-    return OPENI
+    """Return the file of real reports, or skip the test."""
+    folder = os.environ.get(OPENI_VARIABLE)
+    if not folder:
+        pytest.skip(f"needs real reports: set {OPENI_VARIABLE} to the folder with indiana_reports.csv")
+    path = Path(folder) / "indiana_reports.csv"
+    if not path.is_file():
+        pytest.fail(f"{OPENI_VARIABLE}: Expected a folder with indiana_reports.csv but {path} is missing.")
+    return path

@@ -1,4 +1,4 @@
-"""Every file of experiments/ can be used: settings build and train with a small backbone, criteria load."""
+"""Every file of experiments/ works: runs build and train with a small backbone, studies build, criteria load."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ import yaml
 from transformers import AutoModel, LlamaConfig
 
 from radreward.cli import build, main
-from radreward.criteria import PRESETS, load_criteria
+from radreward.criteria import load_criteria
 from radreward.data.tokenizer import byte_tokenizer
 from radreward.modules import RewardModule
 from radreward.synthesis import synthesize_files
@@ -23,7 +23,7 @@ STUDIES = [path for path in FILES if "study" in LOADED[path] and path.parent.nam
 # Runs of other modules are tried in tests/modules, their studies there and in test_ratescore_studies.py.
 RUNS = [path for path in FILES if "class_path" not in LOADED[path].get("model", {"class_path": "none"})]
 FULL_SIZE = ROOT / "experiments" / "er2score" / "llama3-8b.yaml"
-# What a study is tried on: its own base, and the one that its file names for full size.
+# Bases of a study: its own, and the full-size one that its file names.
 TRIED = [
     (path, base) for path in STUDIES for base in (None, FULL_SIZE) if not base or str(base.name) in path.read_text()
 ]
@@ -34,7 +34,6 @@ IN_SMALL = {
     "Qwen/Qwen1.5-7B": "tiny-qwen2",
     "microsoft/phi-2": "tiny-phi",
 }
-PRESET_OF = {type(make()).__name__: name for name, make in PRESETS.items()}
 GROUPS = 12
 
 
@@ -44,7 +43,7 @@ def names(paths: list[Path]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as from a hub; rows of 64 weights are the block of 4-bit numbers."""
+    """Return a folder as from the Hub; rows of 64 weights fill a block of 4-bit numbers."""
     folder = tmp_path_factory.mktemp("tiny-llama")
     torch.manual_seed(0)
     AutoModel.from_config(
@@ -62,17 +61,17 @@ def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def small(settings: dict[str, Any], folder: Path, tiny_llama: Path) -> list[str]:
-    """What makes a run of a file small: its backbone, its data, its length."""
+    """Return overrides that make a run small: backbone, data, steps."""
     records = folder / "data" / "groups.parquet"
-    preset = PRESET_OF[settings["criteria"]]
+    preset = settings["criteria"]
     if not records.is_file():
         synthesize_files(folder / "data", load_criteria(preset), GROUPS, per_reference=2)
     decoder = "llama" in settings["model"]["backbone"]["name"]
     return [
-        f"--run={folder / 'run'}",
+        f"--run-dir={folder / 'run'}",
         f"--data.records={records}",
-        "--data.validation=0.4",
-        "--data.groups_per_batch=3",
+        "--data.val_split=0.4",
+        "--data.batch_size=3",
         f"--data.collator.max_length={8192 if decoder else 4096}",  # the tokens of the tiny backbones are bytes
         f"--model.backbone.name={tiny_llama if decoder else 'tiny-bert'}",
         "--trainer.max_steps=1",
@@ -83,7 +82,7 @@ def small(settings: dict[str, Any], folder: Path, tiny_llama: Path) -> list[str]
     ]
 
 
-def test_files_of_both_kinds_are_found() -> None:
+def test_files_of_each_kind_exist() -> None:
     assert CRITERIA
     assert len(RUNS) >= 4
     assert len(STUDIES) >= 9
@@ -99,7 +98,7 @@ def test_criteria_load(path: Path) -> None:
 # bitsandbytes reads a field of torch by a name that torch is dropping.
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore:MatMul8bitLt:UserWarning")
 @pytest.mark.parametrize("path", RUNS, ids=names(RUNS))
-def test_settings_build_and_take_a_step(
+def test_run_file_builds_and_trains_a_step(
     path: Path, tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -107,19 +106,19 @@ def test_settings_build_and_take_a_step(
     training = build(path, *small(settings, tmp_path, tiny_llama))
     module = training.module
     assert isinstance(module, RewardModule)
-    assert type(module.criteria).__name__ == settings["criteria"]
+    assert module.criteria == load_criteria(settings["criteria"])
     before = {name: value.clone() for name, value in module.model.trained_state().items()}
     result = training.fit()
     assert training.trainer.global_step == 1
     assert set(result) == {*module.criteria.tags, "total"}
-    checkpoint = torch.load(training.run.last, weights_only=True)
+    checkpoint = torch.load(training.run_folder.last, weights_only=True)
     assert any(
         not torch.equal(before[name.removeprefix("model.")], value) for name, value in checkpoint["state_dict"].items()
     )
-    assert (training.run.model / "model.safetensors").is_file()
+    assert (training.run_folder.model / "model.safetensors").is_file()
 
 
-def test_a_loss_outside_the_package_is_trained_from_the_command_line(
+def test_custom_loss_trains_from_the_command_line(
     tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -134,7 +133,7 @@ def test_a_loss_outside_the_package_is_trained_from_the_command_line(
 
 
 def shrunk(arguments: list[str], in_small: list[str]) -> list[str]:
-    """Settings of a trial and those that make it small; a backbone that the trial chose stays of its family."""
+    """Add the overrides of a small run; a backbone that the trial selects keeps its family."""
     chosen = [entry.partition("=")[2] for entry in arguments if entry.startswith("model.backbone.name=")]
     families = [f"model.backbone.name={IN_SMALL.get(name, name)}" for name in chosen]
     return [*arguments, *in_small, *families]
@@ -162,20 +161,20 @@ def test_every_variant_of_a_study_builds(
     assert sum(built.index(entry) == place for place, entry in enumerate(built)) >= len(samples) - ("7b" in path.stem)
 
 
-def test_a_study_runs_and_its_arms_are_compared(
+def test_study_runs_and_its_groups_are_compared(
     tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
     path = "experiments/ablations/weighting.yaml"
     settings = load_study_config(Path(path))
     in_small = small(yaml.safe_load(settings.base.read_text(encoding="utf-8")), tmp_path, tiny_llama)
-    given = [entry.removeprefix("--") for entry in in_small if not entry.startswith("--run")]
+    given = [entry.removeprefix("--") for entry in in_small if not entry.startswith("--run-dir")]
     given += ["trainer.val_check_interval=1", "trainer.logger=false"]
-    assert main(["tune", "--config", path, "--run", str(tmp_path / "study"), *given]) == 0
+    assert main(["tune", "--config", path, "--run-dir", str(tmp_path / "study"), *given]) == 0
     capsys.readouterr()
     assert main(["compare", str(tmp_path / "study"), "--output", str(tmp_path / "tables")]) == 0
-    told = capsys.readouterr().out
-    rows = [line.split() for line in told.splitlines() if line.startswith("weighting=")]
+    output = capsys.readouterr().out
+    rows = [line.split() for line in output.splitlines() if line.startswith("weighting=")]
     assert [row[:2] for row in rows[:2]] == [["weighting=UniformWeighting", "3"], ["weighting=DynamicWeighting", "3"]]
     assert all(row.count("±") == 4 for row in rows[:2])
     assert [row[0] for row in rows[2:]] == ["weighting=DynamicWeighting"]

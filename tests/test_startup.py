@@ -1,4 +1,4 @@
-"""What a command does not need it does not import: measured in processes of their own, by module, never by time."""
+"""Commands import only what they need; measured by module in new processes, never by time."""
 
 import json
 import subprocess
@@ -22,11 +22,11 @@ print("\\n" + json.dumps({"code": code, "modules": sorted(set(sys.argv[1].split(
 
 
 def _imported(watched: set[str], *arguments: str) -> tuple[int, set[str]]:
-    """The exit code of a command, and which of some modules it imported."""
+    """Return the exit code of a command and the watched modules that it imported."""
     command = [sys.executable, "-c", CODE, ",".join(watched), *arguments]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    told = json.loads(done.stdout.splitlines()[-1])
-    return told["code"], set(told["modules"])
+    result = json.loads(done.stdout.splitlines()[-1])
+    return result["code"], set(result["modules"])
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +51,12 @@ def test_help_imports_nothing_heavy(command: tuple[str, ...]) -> None:
         ("benchmark", "--data=nowhere.jsonl", "--scorers=ratescore", "--output=out"),
     ],
 )
-def test_a_file_that_is_not_there_is_told_before_anything_heavy(arguments: tuple[str, ...]) -> None:
+def test_missing_file_is_reported_before_heavy_imports(arguments: tuple[str, ...]) -> None:
     assert _imported(MODEL | TRAINING | TABLES, *arguments) == (2, set())
 
 
 @pytest.mark.parametrize("command", ["score", "evaluate"])
-def test_a_model_that_is_not_there_is_told_before_anything_heavy(command: str, pairs: Path) -> None:
+def test_missing_model_is_reported_before_heavy_imports(command: str, pairs: Path) -> None:
     files = (
         [f"--data={pairs}"] if command == "evaluate" else [f"--input={pairs}", f"--output={pairs.with_name('a.csv')}"]
     )

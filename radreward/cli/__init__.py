@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from radreward.cli.parser import run_command
 
     try:
-        return run_command(list(sys.argv[1:] if arguments is None else arguments))
+        return run_command(sys.argv[1:] if arguments is None else arguments)
     except InputError as error:
         from radreward.cli.errors import one_line
 

@@ -37,34 +37,35 @@ def run(
         _check(data, preferences, probes, bootstrap)
         check_scorers(scorers)
         from radreward.meta_evaluation.preferences import read_preferences
-        from radreward.meta_evaluation.rated_pairs_io import RatedPairs, read_rated_pairs
+        from radreward.meta_evaluation.rated_pairs import RatedPairs
+        from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
 
         pairs = read_rated_pairs(data) if data else RatedPairs([])
         preferred = read_preferences(preferences) if preferences else []
         output.mkdir(parents=True, exist_ok=True)
+        from radreward.io.progress import ProgressReporter
         from radreward.io.text_tables import terminal_table
         from radreward.meta_evaluation.benchmark import BenchmarkSettings, benchmark
         from radreward.meta_evaluation.benchmark_files import write_benchmark
         from radreward.meta_evaluation.benchmark_tables import FOOTNOTE, result_notes, terminal_tables
-        from radreward.meta_evaluation.progress import BenchmarkProgress
         from radreward.scorers import load
         from radreward.sensitivity.run import run_sensitivity_tests, sensitivity_tables
 
         files = [path for path in (data, preferences) if path]
         loaders = {name: partial(load, name) for name in scorers}
         settings = BenchmarkSettings(bootstrap, seed)
-        with BenchmarkProgress(output) as progress:
+        with ProgressReporter() as progress:
             result = benchmark(pairs, loaders, output, settings, files, preferred, progress)
             probed = []
             if probes:
-                report = lambda name: progress.report(f"probes of {name}")  # noqa: E731
-                probed = run_sensitivity_tests(loaders, probes, seed, output / "scores", report)
-            result.metrics["probes"] = probed
+                describe = partial(progress.describe, progress.add_task("sensitivity tests"))
+                probed = run_sensitivity_tests(loaders, probes, seed, output, describe)
+            result.sections["probes"] = probed
         written = write_benchmark(result, output)
     console = make_console()
     values = result.to_dict()
-    for table in terminal_tables(values):
-        console.print(terminal_table(*table), "")
+    for title, frame in terminal_tables(values):
+        console.print(terminal_table(title, frame), "")
     for table in sensitivity_tables(probed) if probed else ():
         console.print(table, "")
     for note in (FOOTNOTE, *result_notes(values)):

@@ -32,7 +32,7 @@ def run(
     output: Path,
     criteria: str = "radcliq-significance",
     judge: str = "embedded",
-    features: Literal["shares", "findings"] = "findings",
+    features: Literal["fractions", "findings"] = "findings",
     regressor: str = "best",
     seed: int = 0,
 ) -> int:
@@ -43,7 +43,7 @@ def run(
         output: Folder for the scorer and its metrics.
         criteria: Preset or YAML file of the criteria by which errors or ratings are stated.
         judge: `embedded`, or the folder of a trained judge or of its run.
-        features: The eight score shares of the paper, or these with counts of abnormal and urgent findings.
+        features: The eight score fractions of the paper, or these with counts of abnormal and urgent findings.
         regressor: The regressor to save; `best` has the highest agreement on held-out references.
         seed: Seed of the folds and the regressors.
     """
@@ -72,7 +72,7 @@ def run(
     return 1 if skipped else 0
 
 
-def _load_unregressed_scorer(judge: str, features: Literal["shares", "findings"]) -> SentenceScorer:
+def _load_unregressed_scorer(judge: str, features: Literal["fractions", "findings"]) -> SentenceScorer:
     from radreward.systems.sentence_eval.scorer import SentenceScorer
 
     return SentenceScorer(load_judge(judge), feature_set=features)
@@ -80,7 +80,7 @@ def _load_unregressed_scorer(judge: str, features: Literal["shares", "findings"]
 
 def _judge(data: Path, output: Path, criteria: Criteria, scorer: SentenceScorer) -> int:
     """Write the features of every pair, unless an earlier run did; return the number of failed pairs."""
-    from radreward.data.records import file_fingerprint
+    from radreward.io.artifacts import file_fingerprint
     from radreward.io.tables import read_rows
     from radreward.scorers.base import STATUS_OK
     from radreward.scoring import score_file

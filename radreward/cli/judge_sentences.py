@@ -38,8 +38,7 @@ def run(*, input: Path, output: Path, judge: JudgeOptions, llm: LLMOptions) -> i
     with suppress_library_warnings(), user_errors(constructing=True):
         from radreward.io.tables import AtomicTableWriter
         from radreward.scoring.resume import check_output
-        from radreward.systems.sentence_eval.judgement import SentenceJudgement
-        from radreward.systems.sentence_eval.judges import count_statuses
+        from radreward.systems.sentence_eval.judgement import SentenceJudgement, count_statuses
 
         check_output(output, input)
         pairs = read_report_pairs(input)

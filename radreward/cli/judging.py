@@ -177,7 +177,7 @@ def resumable_rows(
     if judge.uses_chat:
         yield [compute(pairs)]
         return
-    from radreward.data.records import file_fingerprint
+    from radreward.io.artifacts import file_fingerprint
     from radreward.scoring.resume import ChunkStore, compute_missing
 
     chunks = ChunkStore(output, {"input": file_fingerprint(source), **fingerprint, "chunk": CHUNK_SIZE})

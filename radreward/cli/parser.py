@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.metadata import version
 from types import ModuleType
 
-from jsonargparse import ArgumentParser
+from jsonargparse import ArgumentParser, Namespace
 
 from radreward.cli.signature import CommandHelpFormatter, add_signature, call_with_options
 from radreward.errors import InputError
@@ -51,6 +51,20 @@ def run_command(arguments: Sequence[str]) -> int:
     if name == "fit":  # its options are the constructors of what it builds
         code: int = command.run(options)
         return code
+    return call_with_options(command.run, parse_options(name, options))
+
+
+def parse_options(name: str, arguments: Sequence[str]) -> Namespace:
+    """Parse the options of a command other than `fit`, without running it.
+
+    Args:
+        name: The command.
+        arguments: Its options.
+
+    Raises:
+        InputError: If an option is unknown, missing or wrong.
+    """
+    command = _module(name)
     parser = ArgumentParser(
         prog=f"radreward {name}",
         description=_summary(command),
@@ -60,10 +74,10 @@ def run_command(arguments: Sequence[str]) -> int:
     )
     add_signature(parser, command.run)
     try:
-        parsed = parser.parse_args(options)
+        options: Namespace = parser.parse_args(arguments)
     except ArgumentError as error:
         raise InputError(f"{_option_error(str(error))} See `radreward {name} --help`.") from error
-    return call_with_options(command.run, parsed)
+    return options
 
 
 def _module(name: str) -> ModuleType:
@@ -108,8 +122,8 @@ def _option_error(text: str) -> str:
     if found := re.search(r'[Pp]arser key "(\w+)":\s+(?:- )?Expected a (.*?)\. Got value: (.*)', text, re.DOTALL):
         option, kind, value = f"--{found[1].replace('_', '-')}", found[2], found[3].splitlines()[0]
         if choices := re.search(r"Literal\[(.*)\]", kind):
-            names = choices[1].replace("'", "")
-            return f"{option}: Expected one of {names} but got {value}."
+            listed = choices[1].replace("'", "")
+            return f"{option}: Expected one of {listed} but got {value}."
         name = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", kind)
         return f"{option}: Expected {'an' if name[0] in 'aeiou' else 'a'} {name} but got {value}."
     return f"{' '.join(text.split())}."

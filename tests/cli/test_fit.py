@@ -1,4 +1,4 @@
-"""What `fit` leaves behind, and how it goes on."""
+"""Files, logs and messages of `fit`, and how it resumes."""
 
 import json
 import re
@@ -78,7 +78,7 @@ def test_ctrl_c_before_there_is_anything_to_continue_tells_what_to_do(
     def stopped(options: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("radreward.cli.commands.score", stopped)
+    monkeypatch.setattr("radreward.scoring.resume.check_output", stopped)
     assert main(["score", f"--model={trained}", "--input=a.jsonl", "--output=b.jsonl"]) == 130
     assert capsys.readouterr().err == "radreward: interrupted. Run the same command again.\n"
 
@@ -93,7 +93,7 @@ def test_every_validated_reward_is_kept(trained: Path) -> None:
         *(f"{kind}/{tag}" for kind in ("reward", "errors") for tag in TAGS),
     ]
     rows = kept.to_pylist()
-    data = build(trained / "config.yaml", f"run={trained / 'again'}").data
+    data = build(trained / "config.yaml", f"run_dir={trained / 'again'}").data
     assert isinstance(data, PairedReportDataModule)
     known = {group.id: group for group in read_groups(data.records, RadCliQCriteria())}
     assert (
@@ -109,7 +109,7 @@ def test_every_validated_reward_is_kept(trained: Path) -> None:
 def test_the_written_configuration_builds_the_same_run(trained: Path, tmp_path: Path) -> None:
     from radreward.cli import build
 
-    again = build(trained / "config.yaml", f"run={tmp_path / 'again'}")
+    again = build(trained / "config.yaml", f"run_dir={tmp_path / 'again'}")
     assert isinstance(again.module, RewardModule)
     assert isinstance(again.data, PairedReportDataModule)
     assert again.module.model.backbone.name == "tiny-bert"
@@ -123,7 +123,7 @@ import sys, torch
 from radreward.modules import RewardModule
 module = RewardModule.load_from_checkpoint(sys.argv[1], map_location="cpu")
 saved, own = torch.load(sys.argv[1], weights_only=True)["state_dict"], module.state_dict()
-assert module.model.hidden == 4
+assert module.model.head_hidden_size == 4
 assert saved.keys() < own.keys()  # the frozen backbone is not in it
 assert all(torch.equal(own[name], value) for name, value in saved.items())
 """
@@ -150,7 +150,7 @@ def test_the_other_processes_of_a_run_find_its_folder_begun(config: Path, monkey
         raise Reached
 
     first, second = build(config), build(config)
-    first.run.create(first.data.file_fingerprints(), resume=False)
+    first.run_folder.create(first.data.file_fingerprints(), resume=False)
     with pytest.raises(InputError, match="holds a run"):
         second.fit()
     monkeypatch.setattr(Trainer, "is_global_zero", False)
@@ -209,7 +209,7 @@ def test_undefined_agreement_is_no_best_checkpoint_and_stops_a_run_that_does_not
 OTHER = {
     "backbone": (["--model.backbone.name=tiny-llama"], "is missing or unknown"),
     "rank": (["--model.backbone.lora.r=8"], "has the shape"),
-    "head": (["--model.hidden=8"], "has the shape"),
+    "head": (["--model.head_hidden_size=8"], "has the shape"),
     "objective": (["--model.objective=BradleyTerry"], "another setting of objective"),
     "setting of the objective": (["--model.objective=MarginRewardEnforcement", "--model.objective.c=0.5"], "objective"),
 }

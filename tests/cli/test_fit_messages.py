@@ -1,4 +1,4 @@
-"""Settings of `fit` that cannot be are told in one line, before anything is written."""
+"""Wrong settings of `fit` give one line, before anything is written."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from radreward.cli import main
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--trainer.max_steps=0"], "trainer.max_steps: Expected at least one step"),
         (["--trainer.max_steps=-1", "--trainer.max_epochs=0"], "trainer.max_epochs: Expected at least one step"),
@@ -18,9 +18,9 @@ from radreward.cli import main
         (["--data.collator.max_length=20"], "groups.jsonl, group '"),
     ],
 )
-def test_what_can_be_told_before_a_run_leaves_no_run_behind(
+def test_error_before_training_leaves_no_run_folder(
     arguments: list[str],
-    told: str,
+    message: str,
     config: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -30,7 +30,7 @@ def test_what_can_be_told_before_a_run_leaves_no_run_behind(
     (tmp_path / "empty.jsonl").touch()
     assert main(["fit", f"--config={config}", *arguments]) == 2
     error = capsys.readouterr().err
-    assert told in error
+    assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "run").exists()
 
@@ -56,11 +56,11 @@ LOSSES = {
 }
 
 
-@pytest.mark.parametrize(("base", "method", "told"), LOSSES.values(), ids=LOSSES.keys())
-def test_a_loss_of_ones_own_that_is_none_is_named_in_one_line(
+@pytest.mark.parametrize(("base", "method", "message"), LOSSES.values(), ids=LOSSES.keys())
+def test_wrong_custom_loss_is_named_in_one_line(
     base: str,
     method: str,
-    told: str,
+    message: str,
     config: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -74,44 +74,50 @@ def test_a_loss_of_ones_own_that_is_none_is_named_in_one_line(
     assert main(["fit", f"--config={config}", f"--model.objective={name}.Mine"]) == 2
     error = capfd.readouterr().err
     assert error.startswith("radreward: Mine: Expected ")
-    assert told in error
+    assert message in error
     assert error.count("\n") == 1
 
 
 BAD = {
     "misspelt objective": (["--model.objective=MarginRewardEnforcment"], "Did you mean MarginRewardEnforcement?"),
-    "objective of another family": (["--model.objective=DynamicWeighting"], "there is no Objective 'Dynamic'"),
-    "objective of no module": (["--model.objective=nothing.Loss"], "model.objective: Problem with given class_path"),
-    "objective that is none": (["--model.objective=json.JSONDecoder"], "a subclass of Objective (given: json.JSO"),
+    "objective of another family": (["--model.objective=DynamicWeighting"], "there is no Objective 'DynamicWeighting'"),
+    "objective of another type": (["--model.objective=json.JSONDecoder"], "a subclass of Objective (given: json.JSO"),
     "misspelt callback": (["--trainer.callbacks=EarlyStoping"], "Did you mean EarlyStopping?"),
-    "setting of a class without settings": (["--criteria.nme=3"], "RadCliQ has no setting 'nme'. It has none."),
-    "no criteria": (["--criteria=null"], "radreward: criteria: Expected what RewardModule judges by"),
-    "no whole number": (["--seed_everything=abc"], "seed_everything: Expected a bool; Expected a int (given: abc)"),
-    "misspelt criteria": (["--criteria=RadCliK"], "Did you mean RadCliQ?"),
-    "criteria as a file": (["--criteria=own.yaml"], "--criteria=CriteriaFromYAML --criteria.path=FILE"),
-    "criteria as the other commands call them": (
-        ["--criteria=radcliq-significance"],
-        "mean RadCliQSignificanceCriteria?",
+    "setting of the criteria": (["--criteria.name=3"], "unknown setting"),
+    "abbreviated setting": (["--trainer.max_step=1"], "unknown setting --trainer.max_step"),
+    "class in a missing file": (["--model.objective=my_loss.Mine"], "There is no file my_loss.py in "),
+    "class missing in its file": (["--model.objective=other_loss.Mine"], "other_loss.py defines no Mine."),
+    "no criteria": (
+        ["--criteria=null"],
+        "radreward: criteria: Expected the criteria of RewardModule, such as radcliq, but got none.",
     ),
+    "no integer": (["--seed_everything=abc"], "seed_everything: Expected a bool; Expected a int (given: abc)"),
+    "misspelt criteria": (["--criteria=radclik"], "Expected criteria to be one of radcliq, "),
+    "criteria of other errors from a file": (["--criteria=own.yaml"], "row 1"),
     "misspelt collator": (["--data.collator=PackedGroup"], "Did you mean RewardCollator?"),
     "misspelt setting": (["--model.objective=BradleyTerry", "--model.objective.lamda=1"], "has no setting 'lamda'"),
-    "unknown setting": (["--model.hiden=3"], "RewardModule has no setting 'hiden'. Did you mean hidden?"),
+    "unknown setting": (["--model.hiden=3"], "RewardModule has no setting 'hiden'. Did you mean head_hidden_size?"),
     "constructor of an objective": (["--model.objective=CountRegression", "--model.objective.delta=-1"], "`delta`"),
     "weights for other criteria": (
         ["--model.objective.weighting=FixedWeighting", "--model.objective.weighting.weights=[1,2]"],
         "Expected `weights` to have 6",
     ),
-    "constructor of the data": (["--data.groups_per_batch=0"], "`groups_per_batch`"),
+    "constructor of the data": (["--data.batch_size=0"], "`batch_size`"),
     "wrong type": (["--data.collator.max_length=abc"], "max_length"),
     "unknown choice": (["--trainer.precision=bf17"], "trainer.precision"),
-    "no configuration": (["--config=absent.yaml"], "absent.yaml"),
+    "missing configuration": (["--config=absent.yaml"], "absent.yaml: Expected a YAML file but there is no such file."),
+    "misspelt configuration": (["--config=confg.yaml"], "Did you mean config.yaml?"),
+    "directory as configuration": (["--config=folder"], "folder: Expected a YAML file but got a directory."),
     "broken configuration": (["--config=broken.yaml"], "broken.yaml, line 2, column 3: Expected YAML but"),
-    "configuration of another kind": (["--config", "list.yaml"], "list.yaml: Expected settings by name but got list"),
+    "configuration of another kind": (
+        ["--config", "list.yaml"],
+        "list.yaml: Expected settings as `key: value` but got list",
+    ),
     "configuration of bytes": (["-c", "bytes.yaml"], "bytes.yaml: Expected YAML in UTF-8"),
     "unknown key of a file": (["--config=unknown.yaml"], "modle"),
     "no records": (["--data.records=absent.jsonl"], "absent.jsonl"),
-    "other criteria": (["--criteria=MRScoreCriteria"], "row 1"),
-    "criteria file": (["--criteria=CriteriaFromYAML", "--criteria.path=absent.yaml"], "absent.yaml"),
+    "other criteria": (["--criteria=mrscore"], "row 1"),
+    "missing criteria file": (["--criteria=absent.yaml"], "absent.yaml"),
     "unknown tiny backbone": (["--model.backbone.name=tiny-whale"], "tiny-whale"),
     "no checkpoint": (["--ckpt_path=last"], "last.ckpt"),
     "too long": (["--data.collator.max_length=4"], "max_length"),
@@ -119,10 +125,10 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "told"), BAD.values(), ids=BAD.keys())
-def test_bad_settings_are_told_in_one_line(
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
+def test_wrong_setting_prints_one_line(
     arguments: list[str],
-    told: str,
+    message: str,
     config: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -133,9 +139,11 @@ def test_bad_settings_are_told_in_one_line(
     (tmp_path / "list.yaml").write_text("- 1")
     (tmp_path / "bytes.yaml").write_bytes(b"run: \xff")
     (tmp_path / "unknown.yaml").write_text("modle: 3")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "other_loss.py").write_text("Other = 3")
     (tmp_path / "own.yaml").write_text("name: own\ncriteria: [{name: tone, description: Rude.}]")
     assert main(["fit", f"--config={config}", *arguments]) == 2
     error = capsys.readouterr().err
-    assert told in error
+    assert message in error
     assert error.count("\n") == 1, error
     assert "<class" not in error

@@ -1,4 +1,4 @@
-"""`radreward regress`: figures, a scorer that scores as it was validated, judging that is not done twice."""
+"""`radreward fit-regressor`: metrics, the saved scorer, and judging that is not repeated."""
 
 from __future__ import annotations
 
@@ -35,52 +35,52 @@ def groups(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return synthesize_files(folder, RadCliQSignificanceCriteria(), 45, 4, granularity="statement")
 
 
-def test_leaves_a_scorer_and_judges_once(
+def test_fit_regressor_saves_a_scorer_and_judges_once(
     judge: Path, groups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = ["regress", f"--data={groups}", f"--judge={judge}", f"--output={tmp_path / 'out'}"]
+    command = ["fit-regressor", f"--data={groups}", f"--judge={judge}", f"--output={tmp_path / 'out'}"]
     assert main(command) == 0
-    shown = capsys.readouterr().out
-    assert "random forest" in shown
-    assert "highest possible" in shown
-    figures = json.loads((tmp_path / "out" / "figures.json").read_text())
-    assert figures["pairs"] == 180
-    assert len(figures["tau_b"]) == 7
+    output = capsys.readouterr().out
+    assert "random forest" in output
+    assert "highest possible" in output
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert metrics["pairs"] == 180
+    assert len(metrics["tau_b"]) == 7
     scorer = radreward.load(tmp_path / "out")
     scores = scorer.score(["Left effusion. No edema."] * 2, ["Left effusion.", "..."])
     assert scores.total[0].isfinite()
     assert scores.status == ("ok", "no sentence in the candidate")
 
     def never(*_: object) -> None:
-        raise AssertionError("the pairs were judged already")
+        raise AssertionError("the pairs were judged before")
 
     monkeypatch.setattr(RelationJudge, "judge", never)
-    before = (tmp_path / "out" / "figures.json").read_bytes()
+    before = (tmp_path / "out" / "metrics.json").read_bytes()
     assert main([*command, "--regressor=decision-tree"]) == 0
-    assert (tmp_path / "out" / "figures.json").read_bytes() == before
+    assert (tmp_path / "out" / "metrics.json").read_bytes() == before
     config = json.loads((tmp_path / "out" / "model" / "sentences.json").read_text())
-    assert config["training"]["regressor"] == "decision-tree"
+    assert config["training_info"]["regressor"] == "decision-tree"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--data=nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
+        (["--data=nowhere.jsonl"], "nowhere.jsonl: Expected groups or pairs but there is no such file"),
         (["--regressor=ridge"], "--regressor: Expected best or one of decision-tree"),
         (["--judge=nowhere"], "--judge: Expected embedded or the folder of a judge but got 'nowhere'"),
         (["--criteria=nothing"], "nothing"),
     ],
 )
-def test_what_cannot_be_used_is_told_in_a_line(
+def test_wrong_option_prints_one_line(
     options: list[str], message: str, groups: Path, judge: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["regress", f"--data={groups}", f"--judge={judge}", f"--output={tmp_path / 'out'}", *options]) == 2
-    told = capsys.readouterr().err.strip()
-    assert message in told
-    assert "\n" not in told
+    assert main(["fit-regressor", f"--data={groups}", f"--judge={judge}", f"--output={tmp_path / 'out'}", *options]) == 2
+    error = capsys.readouterr().err.strip()
+    assert message in error
+    assert "\n" not in error
 
 
-def test_too_little_to_fit_to_is_told_in_a_line(
+def test_too_few_references_print_one_line(
     judge: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "few.jsonl"
@@ -94,5 +94,5 @@ def test_too_little_to_fit_to_is_told_in_a_line(
         for i in range(8)
     ]
     path.write_text("\n".join(json.dumps(row) for row in rows))
-    assert main(["regress", f"--data={path}", f"--judge={judge}", f"--output={tmp_path / 'out'}"]) == 2
+    assert main(["fit-regressor", f"--data={path}", f"--judge={judge}", f"--output={tmp_path / 'out'}"]) == 2
     assert "few.jsonl: Expected 15 references at least, for 5 × 3 folds, but got 1." in capsys.readouterr().err

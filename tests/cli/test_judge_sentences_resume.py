@@ -1,4 +1,4 @@
-"""`radreward judge` and `radreward verify` with the judge of the package: killed at any moment, they go on."""
+"""`judge-sentences` and `refine` with the embedded judge: an interrupted run resumes."""
 
 import json
 import os
@@ -11,16 +11,15 @@ from typing import Any
 
 import pytest
 
-from radreward.cli import judge_sentences as command
-from radreward.cli import main
+from radreward.cli import judging, main
 from radreward.systems.sentence_eval.judges import RelationJudge
 
 ROWS, CHUNK = 12, 2
 SLOW = f"""
 import sys, time
-from radreward.cli import judge, main
+from radreward.cli import judging, main
 from radreward.systems.sentence_eval.judges import RelationJudge
-judged, judge.CHUNK = RelationJudge.judge, {CHUNK}
+judged, judging.CHUNK_SIZE = RelationJudge.judge, {CHUNK}
 def slowly(self, *sides):
     time.sleep(0.2)
     return judged(self, *sides)
@@ -41,8 +40,8 @@ def pairs(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("name", "more"), [("judge", ()), ("verify", ("--scorers", "bleu-1", "cider"))])
-def test_killed_and_resumed_without_judging_a_finished_part_twice(
+@pytest.mark.parametrize(("name", "more"), [("judge-sentences", ()), ("refine", ("--scorers", "bleu-1", "cider"))])
+def test_killed_run_resumes_without_judging_a_finished_chunk_twice(
     name: str,
     more: tuple[str, ...],
     pairs: Path,
@@ -50,7 +49,7 @@ def test_killed_and_resumed_without_judging_a_finished_part_twice(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(command, "CHUNK", CHUNK)
+    monkeypatch.setattr(judging, "CHUNK_SIZE", CHUNK)
     output, parts = tmp_path / "out.jsonl", tmp_path / "out.jsonl.parts"
     arguments = [name, f"--input={pairs}", *more, "--output"]
     process = subprocess.Popen([sys.executable, "-c", SLOW, *arguments, str(output)], stdout=subprocess.DEVNULL)
@@ -71,8 +70,8 @@ def test_killed_and_resumed_without_judging_a_finished_part_twice(
         return judged(self, *sides)
 
     monkeypatch.setattr(RelationJudge, "judge", counted)
-    assert main([*arguments, str(output)]) == 1  # of the row that is empty
-    assert len(calls) == left * (2 if name == "verify" else 1)
+    assert main([*arguments, str(output)]) == 1  # because of the empty row
+    assert len(calls) == left * (2 if name == "refine" else 1)
     assert f"judged {ROWS - left * CHUNK} of {ROWS} rows: into {output}" in capsys.readouterr().err
     assert not parts.exists()
     whole = tmp_path / "whole.jsonl"
@@ -82,14 +81,14 @@ def test_killed_and_resumed_without_judging_a_finished_part_twice(
     assert [json.loads(line)["id"] for line in output.read_text().splitlines()] == given
 
 
-def test_another_input_does_not_go_on_with_the_parts_of_a_killed_run(
+def test_changed_input_does_not_reuse_the_chunks_of_a_killed_run(
     pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(RelationJudge, "judge", interrupted)
-    arguments = ["judge", f"--input={pairs}", f"--output={tmp_path / 'out.jsonl'}"]
+    arguments = ["judge-sentences", f"--input={pairs}", f"--output={tmp_path / 'out.jsonl'}"]
     assert main(arguments) == 130
     with pairs.open("a") as file:
         file.write(json.dumps({"id": "more", "reference": "Clear.", "candidate": "Clear."}) + "\n")
@@ -97,29 +96,29 @@ def test_another_input_does_not_go_on_with_the_parts_of_a_killed_run(
     assert "out.jsonl.parts: the input changed" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["judge", "verify"])
-def test_an_output_that_cannot_be_written_is_told_at_once(
+@pytest.mark.parametrize("name", ["judge-sentences", "refine"])
+def test_unusable_output_is_reported_before_judging(
     name: str, pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for output, told in ((pairs, "Expected an output that is not the input."), (tmp_path / "a.csv", "it is a folder")):
+    for output, message in ((pairs, "Expected an output that is not the input."), (tmp_path / "a.csv", "it is a folder")):
         (tmp_path / "a.csv").mkdir(exist_ok=True)
         assert main([name, f"--input={pairs}", f"--output={output}"]) == 2
         error = capsys.readouterr().err
-        assert told in error
+        assert message in error
         assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["judge", "verify"])
-def test_a_file_without_a_row_that_can_be_read_ends_before_a_model_is_loaded(
+@pytest.mark.parametrize("name", ["judge-sentences", "refine"])
+def test_file_without_a_readable_row_is_reported_before_a_model_is_loaded(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def no_model(*_: Any) -> None:
         raise AssertionError("loaded")
 
-    monkeypatch.setattr(command, "make_judge", no_model)
+    monkeypatch.setattr(judging.JudgeOptions, "make_judge", no_model)
     source, output = tmp_path / "bad.jsonl", tmp_path / "out.jsonl"
     source.write_text("{half\n[1]\n")
     assert main([name, f"--input={source}", f"--output={output}"]) == 2
-    told = f"radreward: {source}: Expected at least one row that can be read but there is none; row 1: expected a JSON"
-    assert capsys.readouterr().err.startswith(told)
+    message = f"radreward: {source}: Expected at least one readable row but got none; row 1: expected a JSON"
+    assert capsys.readouterr().err.startswith(message)
     assert not output.exists()

@@ -1,4 +1,4 @@
-"""`radreward judge` and `radreward verify`, against a real server on the loopback."""
+"""`judge-sentences` and `refine` with a chat judge, against a real server on the loopback."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pairs(tmp_path: Path) -> Path:
 
 
 def judging(table: str) -> str:
-    """Scores of sentences, by rule: a sentence that the other side has too is met."""
+    """Return scores by rule: a sentence of both sides matches."""
     lines = [line.split(",", 2) for line in table.split("\n")[1:]]
     answer = []
     for side, name, text in lines:
@@ -43,20 +43,20 @@ def judging(table: str) -> str:
 
 
 def reply(messages: list[dict[str, str]], number: int) -> str:
-    told = messages[-1]["content"]
-    return f"[Report]\n{GONE} {REST}" if told.startswith("<report>") else judging(told)
+    prompt = messages[-1]["content"]
+    return f"[Report]\n{GONE} {REST}" if prompt.startswith("<report>") else judging(prompt)
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_sentences_are_judged(
+def test_chat_judge_scores_sentences_and_requests_nothing_twice(
     talk: Callable[..., Any], pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = talk(reply)
     out = tmp_path / "judged.jsonl"
-    command = ["judge", f"--input={pairs}", "--judge=chat", f"--output={out}", "--shots=1"]
+    command = ["judge-sentences", f"--input={pairs}", "--judge=chat", f"--output={out}", "--shots=1"]
     assert main([*command, "--dry-run"]) == 0
     assert capsys.readouterr().out.startswith("6 requests")
     assert not server.asked
@@ -69,10 +69,10 @@ def test_sentences_are_judged(
         ("2", "empty reference", None),
         ("c", "ok", 5.0),
     ]
-    assert found[0]["original"][0] == {"id": "a", "sentence": GONE, "score": -1.0, "match": ["A"]}
-    assert found[0]["predicted"][1] == {"id": "B", "sentence": REST, "score": 1.0, "match": ["b"]}
+    assert found[0]["reference"][0] == {"id": "a", "sentence": GONE, "score": -1.0, "match": ["A"]}
+    assert found[0]["candidate"][1] == {"id": "B", "sentence": REST, "score": 1.0, "match": ["b"]}
     assert main(command) == 1
-    assert len(server.asked) == 6  # all is known
+    assert len(server.asked) == 6  # all responses are cached
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_sentences_are_judged(
         (lambda text: "I cannot judge this.", "no judgement", {"missing row", "prose", "no overall"}),
     ],
 )
-def test_answers_that_are_not_as_asked_are_counted(
+def test_malformed_answers_are_counted(
     talk: Callable[..., Any],
     tmp_path: Path,
     spoil: Callable[[str], str],
@@ -97,26 +97,26 @@ def test_answers_that_are_not_as_asked_are_counted(
     path.write_text(json.dumps({"id": "a", "reference": f"{GONE} {REST}", "candidate": f"{MADE_UP} {REST}"}))
     talk(lambda messages, number: spoil(reply(messages, number)))
     out = tmp_path / "judged.jsonl"
-    command = ["judge", f"--input={path}", "--judge=chat", f"--output={out}", "--repetitions=1", "--temperature=0"]
+    command = ["judge-sentences", f"--input={path}", "--judge=chat", f"--output={out}", "--repetitions=1", "--temperature=0"]
     assert main(command) == (0 if status == "ok" else 1)
     [row] = rows(out)
     assert row["status"].startswith(status)
-    assert problems <= set(row["problems"])
+    assert problems <= set(row["format_errors"])
 
 
-def test_reports_are_verified(
+def test_refine_corrects_reports_and_scores_them_again(
     talk: Callable[..., Any], pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = talk(reply)
-    out = tmp_path / "verified.jsonl"
-    command = ["verify", f"--input={pairs}", "--judge=chat", "--scorers", "ratescore", f"--output={out}"]
+    out = tmp_path / "refined.jsonl"
+    command = ["refine", f"--input={pairs}", "--judge=chat", "--scorers", "ratescore", f"--output={out}"]
     command += ["--shots=0", "--repetitions=1", "--temperature=0"]
     assert main([*command, "--dry-run"]) == 0
     assert "2 requests" in capsys.readouterr().out
     assert main(command) == 1
-    told = capsys.readouterr()
-    assert "Left out: 1 of 3 pairs; first 2: empty reference" in told.err
-    assert "ratescore" in told.out
+    printed = capsys.readouterr()
+    assert "Skipped: 1 of 3 pairs; the first is 2: empty reference" in printed.err
+    assert "ratescore" in printed.out
     found = rows(out)
     assert [row["status"] for row in found] == ["ok", "empty reference", "ok"]
     assert found[0]["refined"] == f"{GONE} {REST}"
@@ -125,11 +125,11 @@ def test_reports_are_verified(
     assert found[1]["before_judge"] is None
     refining = [body for body in server.asked if "<remarks>" in body["messages"][-1]["content"]]
     assert all(GONE not in body["messages"][-1]["content"] for body in refining)  # the reference is not shown
-    with (tmp_path / "verified.csv").open(newline="") as file:
+    with (tmp_path / "refined.csv").open(newline="") as file:
         table = {row["scorer"]: row for row in csv.DictReader(file)}
     assert {name: row["pairs"] for name, row in table.items()} == {"judge": "2", "ratescore": "2"}
-    assert (tmp_path / "verified.tex").is_file()
-    assert "| judge | 2 |" in (tmp_path / "verified.md").read_text()
+    assert (tmp_path / "refined.tex").is_file()
+    assert "| judge | 2 |" in (tmp_path / "refined.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_reports_are_verified(
     [
         (["--judge=/nowhere"], "/nowhere"),
         (["--scorers", "nothing"], "nothing"),
-        (["--scorers", "ratescore", "ratescore"], "is there twice"),
+        (["--scorers", "ratescore", "ratescore"], "is listed twice"),
         (["--input=/nowhere.jsonl"], "/nowhere.jsonl"),
         (["--output=out.txt"], "out.txt"),
         (["--dry-run"], "Expected --judge chat"),
@@ -145,7 +145,7 @@ def test_reports_are_verified(
         (["--judge=chat", "--shots=99"], "expected 99 examples"),
     ],
 )
-def test_what_cannot_be_verified_is_told_in_one_line(
+def test_wrong_option_of_refine_prints_one_line(
     talk: Callable[..., Any],
     pairs: Path,
     tmp_path: Path,
@@ -154,39 +154,39 @@ def test_what_cannot_be_verified_is_told_in_one_line(
     message: str,
 ) -> None:
     server = talk(reply)
-    command = ["verify", f"--input={pairs}", "--scorers", "ratescore", f"--output={tmp_path / 'v.jsonl'}"]
+    command = ["refine", f"--input={pairs}", "--scorers", "ratescore", f"--output={tmp_path / 'v.jsonl'}"]
     assert main([*command, *arguments]) == 2
     assert message in capsys.readouterr().err
     assert not server.asked
 
 
-def test_rows_that_cannot_be_read_say_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_rows_have_a_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "pairs.csv"
     path.write_bytes(f"id,reference,candidate\na,{REST},{REST}\nb,Caf\xe9.,Clear.\nc,Clear.\n".encode("latin-1"))
     reasons = ["field 'reference': expected UTF-8 text", "expected as many fields as the header has"]
-    for command in ("judge", "verify"):
+    for command in ("judge-sentences", "refine"):
         out = tmp_path / f"{command}.jsonl"
-        assert main([command, f"--input={path}", f"--output={out}", *(["--scorers", "bleu-1"] * (command == "verify"))])
+        assert main([command, f"--input={path}", f"--output={out}", *(["--scorers", "bleu-1"] * (command == "refine"))])
         read = [row["status"] for row in rows(out)]
-        assert read == ["ok" if command == "judge" else read[0], *reasons]
-        assert reasons[0] in capsys.readouterr().err or command == "verify"
+        assert read == ["ok" if command == "judge-sentences" else read[0], *reasons]
+        assert reasons[0] in capsys.readouterr().err or command == "refine"
 
 
-@pytest.mark.parametrize("command", ["judge", "verify"])
-def test_a_judge_that_is_none_is_told_in_one_line(
+@pytest.mark.parametrize("command", ["judge-sentences", "refine"])
+def test_unknown_judge_prints_one_line(
     command: str, pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--scorers", "bleu-1"] * (command == "verify")
+    options = ["--scorers", "bleu-1"] * (command == "refine")
     assert main([command, f"--input={pairs}", "--judge=embeded", f"--output={tmp_path / 'a.jsonl'}", *options]) == 2
-    told = "radreward: --judge: Expected embedded, chat or the folder of a judge but got 'embeded'.\n"
-    assert capsys.readouterr().err == told
+    message = "radreward: --judge: Expected embedded, chat or the folder of a judge but got 'embeded'.\n"
+    assert capsys.readouterr().err == message
 
 
-def test_a_file_without_a_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_without_a_column_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("id,reference\n1,Clear.\n")
-    assert main(["judge", f"--input={path}", f"--output={tmp_path / 'j.jsonl'}"]) == 2
+    assert main(["judge-sentences", f"--input={path}", f"--output={tmp_path / 'j.jsonl'}"]) == 2
     assert "Expected a column 'candidate'" in capsys.readouterr().err
     path.write_text("id,reference,candidate\n")
-    assert main(["judge", f"--input={path}", f"--output={tmp_path / 'j.jsonl'}"]) == 2
+    assert main(["judge-sentences", f"--input={path}", f"--output={tmp_path / 'j.jsonl'}"]) == 2
     assert "at least one row" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`radreward write` from end to end, against a real server on the loopback."""
+"""`radreward synthesize-llm` from end to end, against a real server on the loopback."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_tiers_are_groups_that_fit_takes(
 ) -> None:
     server = talk(writer.honest)
     out = tmp_path / "written"
-    command = ["write", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}"]
+    command = ["synthesize-llm", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}"]
     assert main([*command, "--dry-run"]) == 0
     assert "6 requests" in capsys.readouterr().out
     assert server.asked == []
@@ -109,11 +109,11 @@ def test_what_is_wrong_is_kept_apart_with_its_reason(
 ) -> None:
     talk(reply)
     out = tmp_path / "written"
-    command = ["write", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}", "--limit=1"]
+    command = ["synthesize-llm", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}", "--limit=1"]
     assert main(command) == 1
     assert rows(out / "written.jsonl") == []
     card = json.loads((out / "card.json").read_text())
-    assert (card["asked"], card["kept"], card["acceptance"], card["reasons"]) == (3, 0, 0.0, reasons)
+    assert (card["requested"], card["accepted"], card["acceptance"], card["reasons"]) == (3, 0, 0.0, reasons)
     rejects = rows(out / "rejects.jsonl")
     assert sorted(row["id"] for row in rejects) == ["a-bad", "a-fair", "a-good"]
     assert "Rejected: 3 of 3 answers" in capsys.readouterr().err
@@ -125,7 +125,7 @@ def test_injection_text_in_a_report_is_only_text(talk: Callable[..., Any], tmp_p
     path = tmp_path / "reports.jsonl"
     path.write_text(json.dumps({"id": 7, "report": f'He said, "hm". {told}'}) + "\n")
     server = talk(lambda messages, number: told.split("\n", 2)[2])
-    assert main(["write", "--task=tiers", f"--reports={path}", "--criteria=radcliq", f"--output={tmp_path}"]) == 1
+    assert main(["synthesize-llm", "--task=tiers", f"--reports={path}", "--criteria=radcliq", f"--output={tmp_path}"]) == 1
     assert {row["reason"] for row in rows(tmp_path / "rejects.jsonl")} == {"missing count: false_prediction"}
     for body in server.asked:
         asked = body["messages"][-1]["content"]
@@ -141,7 +141,7 @@ def test_injection_asks_for_errors_that_are_drawn(talk: Callable[..., Any], repo
 
     server = talk(reply)
     out = tmp_path / "written"
-    command = ["write", "--task=injection", f"--reports={reports}", "--criteria=radcliq", f"--output={out}"]
+    command = ["synthesize-llm", "--task=injection", f"--reports={reports}", "--criteria=radcliq", f"--output={out}"]
     main([*command, "--per-reference=6", "--seed=4"])
     assert len(server.asked) == 12
     kept, rejected = rows(out / "written.jsonl"), rows(out / "rejects.jsonl")
@@ -173,7 +173,7 @@ def test_pairs_are_judged(talk: Callable[..., Any], pairs: Path, tmp_path: Path,
 
     server = talk(reply)
     out = tmp_path / "written"
-    assert main(["write", f"--task={task}", f"--reports={pairs}", "--criteria=radcliq", f"--output={out}"]) == 0
+    assert main(["synthesize-llm", f"--task={task}", f"--reports={pairs}", "--criteria=radcliq", f"--output={out}"]) == 0
     kept = rows(out / "written.jsonl")
     assert [row["group"] for row in kept] == ["known", "open"]
     assert [row["errors"]["omission"] for row in kept] == [2, 2]
@@ -184,7 +184,7 @@ def test_pairs_are_judged(talk: Callable[..., Any], pairs: Path, tmp_path: Path,
 def test_counts_that_are_known_must_be_said(talk: Callable[..., Any], pairs: Path, tmp_path: Path) -> None:
     talk(lambda messages, number: f"[Reasoning]\nAll well.\n[Errors]\n{writer.counted()}")
     out = tmp_path / "written"
-    assert main(["write", "--task=reasoning", f"--reports={pairs}", "--criteria=radcliq", f"--output={out}"]) == 1
+    assert main(["synthesize-llm", "--task=reasoning", f"--reports={pairs}", "--criteria=radcliq", f"--output={out}"]) == 1
     assert [row["reason"].split(":")[0] for row in rows(out / "rejects.jsonl")] == [
         "other errors than asked for",
         "not an error by the rules",
@@ -194,7 +194,7 @@ def test_counts_that_are_known_must_be_said(talk: Callable[..., Any], pairs: Pat
 def test_a_matched_finding_must_be_one(talk: Callable[..., Any], pairs: Path, tmp_path: Path) -> None:
     talk(lambda messages, number: f"[Explanation]\nWell.\n[Matched]\nA zebra.\n[Errors]\n{writer.counted()}")
     out = tmp_path / "written"
-    main(["write", "--task=analysis", f"--reports={pairs}", "--criteria=radcliq", f"--output={out}"])
+    main(["synthesize-llm", "--task=analysis", f"--reports={pairs}", "--criteria=radcliq", f"--output={out}"])
     assert {row["reason"] for row in rows(out / "rejects.jsonl")} == {"matched finding not in the reference: A zebra."}
 
 
@@ -203,7 +203,7 @@ def test_the_sheet_is_read_back(
 ) -> None:
     talk(writer.honest)
     out = tmp_path / "written"
-    main(["write", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}", "--sheet=2"])
+    main(["synthesize-llm", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}", "--review-samples=2"])
     sheet = out / "sheet.csv"
     with sheet.open(newline="") as file:
         entries = list(csv.DictReader(file))
@@ -215,7 +215,7 @@ def test_the_sheet_is_read_back(
         filled.writeheader()
         filled.writerows(entries)
     capsys.readouterr()
-    assert main(["check-sheet", str(sheet), f"--output={tmp_path / 'table.csv'}"]) == 0
+    assert main(["review-agreement", str(sheet), f"--output={tmp_path / 'table.csv'}"]) == 0
     assert re.search(r"^omission +2 +1 +0\.50$", capsys.readouterr().out, re.M)
     assert "omission,2,1,0.5" in (tmp_path / "table.csv").read_text()
 
@@ -225,7 +225,7 @@ def test_the_sheet_is_read_back(
     [
         ({"OPENAI_BASE_URL": ""}, [], "OPENAI_BASE_URL"),
         ({"OPENAI_MODEL": ""}, [], "OPENAI_MODEL"),
-        ({"OPENAI_API_KEY": "", "OPENAI_BASE_URL": "https://api.example.org/v1"}, ["--send-reports"], "OPENAI_API_KEY"),
+        ({"OPENAI_API_KEY": "", "OPENAI_BASE_URL": "https://api.example.org/v1"}, ["--allow-remote"], "OPENAI_API_KEY"),
         ({"OPENAI_BASE_URL": "https://api.example.org/v1"}, [], "expected `send_reports` to be true"),
         ({}, ["--base-url=https://api.example.org/v1"], "expected `send_reports` to be true"),
         ({}, ["--chat=local"], "--model: Expected the folder"),
@@ -233,7 +233,7 @@ def test_the_sheet_is_read_back(
         ({}, ["--concurrency=0"], "`concurrency` to be >= 1"),
         ({}, ["--reports=nowhere.csv"], "nowhere.csv"),
         ({}, ["--criteria=nothing"], "nothing"),
-        ({}, ["--column=nothing"], "nothing"),
+        ({}, ["--text-column=nothing"], "nothing"),
         ({}, ["--task=injection", "--per-reference=0"], "`per_reference` to be >= 1"),
     ],
 )
@@ -250,7 +250,7 @@ def test_what_cannot_be_asked_is_told_in_one_line(
     server = talk(writer.honest)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    command = ["write", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={tmp_path / 'out'}"]
+    command = ["synthesize-llm", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={tmp_path / 'out'}"]
     assert main([*command, *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error.replace("\n", " ")
@@ -277,7 +277,7 @@ def test_answers_that_are_missing_are_counted_and_asked_again(
     server = talk(writer.honest)
     monkeypatch.setattr("radreward.llm.openai_server.MAX_BACKOFF", 0.0)
     out = tmp_path / "written"
-    command = ["write", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}"]
+    command = ["synthesize-llm", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}"]
     assert main([*command, *arguments]) == 1
     assert all(row["reason"].startswith(f"no answer: {reason}") for row in rows(out / "rejects.jsonl"))
     assert json.loads((out / "card.json").read_text())["answered"] == 0
@@ -301,7 +301,7 @@ def test_a_killed_job_goes_on_and_repeats_nothing(talk: Callable[..., Any], tmp_
 
     server = talk(reply)
     out = tmp_path / "written"
-    command = ["write", "--task=tiers", f"--reports={path}", "--criteria=radcliq", f"--output={out}"]
+    command = ["synthesize-llm", "--task=tiers", f"--reports={path}", "--criteria=radcliq", f"--output={out}"]
     command += ["--concurrency=1", f"--base-url={server.url}"]
     code = "import sys; from radreward.cli import main; sys.exit(main(sys.argv[1:]))"
     process = subprocess.Popen([sys.executable, "-c", code, *command], stdout=subprocess.DEVNULL)
@@ -323,7 +323,7 @@ def test_a_killed_job_goes_on_and_repeats_nothing(talk: Callable[..., Any], tmp_
 
 def test_a_local_model_writes(local_model: Path, reports: Path, tmp_path: Path) -> None:
     out = tmp_path / "written"
-    command = ["write", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}"]
+    command = ["synthesize-llm", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}"]
     assert main([*command, "--chat=local", f"--model={local_model}", "--max-tokens=8", "--limit=1"]) == 1
     card = json.loads((out / "card.json").read_text())
     assert card["answered"] == 3
@@ -360,7 +360,7 @@ def test_reports_of_any_kind_are_written_about(
     criteria.write_text("name: own\ncriteria:\n  - {name: tone, description: Rude.}\n")
     server = talk(reply)
     out = tmp_path / "written"
-    assert main(["write", "--task=tiers", f"--reports={path}", f"--criteria={criteria}", f"--output={out}"]) == 1
+    assert main(["synthesize-llm", "--task=tiers", f"--reports={path}", f"--criteria={criteria}", f"--output={out}"]) == 1
     kept = rows(out / "written.jsonl")
     assert [(row["tier"], row["check"], row["errors"]["tone"]) for row in kept] == [
         ("good", "quotes", 1),
