@@ -1,4 +1,4 @@
-"""Two processes train as one does: the same loss, gradients, weighting, agreement and model."""
+"""Training on two ranks equals training on one: loss, gradients, weighting, agreement and model."""
 
 import json
 import os
@@ -38,34 +38,34 @@ class Recorder(Callback):
 
     def on_before_optimizer_step(self, trainer, module, optimizer):
         gradients = [parameter.grad.flatten() for parameter in module.parameters() if parameter.requires_grad]
-        self.keep("gradients", trainer, torch.cat(gradients))
+        self.save("gradients", trainer, torch.cat(gradients))
 
     def on_train_batch_end(self, trainer, module, *_):
-        self.keep("objective", trainer, module.objective.state_dict())
+        self.save("objective", trainer, module.objective.state_dict())
 
-    def keep(self, name, trainer, value):
+    def save(self, name, trainer, value):
         torch.save(value, f"{self.folder}/{name}-{trainer.global_rank}-{trainer.global_step}.pt")
 """
 
-# Losses per pair, per group and per candidate; means and a sum; weights that follow what was counted.
+# Losses per pair, per group and per candidate; means and a sum; dynamic weights.
 OBJECTIVE = """
-class_path: SumOfObjectives
+class_path: WeightedSumObjective
 init_args:
   objectives:
-  - {class_path: MarginRewardEnforcement, init_args: {weighting: {class_path: Dynamic, init_args: {every: 2}}}}
+  - {class_path: MarginRewardEnforcement, init_args: {weighting: {class_path: DynamicWeighting, init_args: {update_interval: 2}}}}
   - {class_path: BradleyTerry, init_args: {reduction: sum}}
-  - class_path: ListwiseRanking
+  - class_path: PlackettLuce
   - class_path: CountRegression
-  coefficients: [1.0, 0.1, 0.5, 0.25]
+  weights: [1.0, 0.1, 0.5, 0.25]
 """
 
 
 def write_records(path: Path, first: int, groups: int) -> str:
-    """Groups of 2 to 5 candidates, so that processes have different numbers of pairs."""
-    choose = random.Random(first)
+    """Write groups of 2 to 5 candidates, so that ranks have different numbers of pairs."""
+    rng = random.Random(first)
     with path.open("w") as file:
         for number in range(first, first + groups):
-            reference = " ".join(choose.choices(WORDS, k=choose.randint(4, 9)))
+            reference = " ".join(rng.choices(WORDS, k=rng.randint(4, 9)))
             candidates = [
                 {"text": reference + " broken" * k, "errors": {tag: k * (j < 2) for j, tag in enumerate(TAGS)}}
                 for k in range(2 + number % 4)
@@ -77,18 +77,18 @@ def write_records(path: Path, first: int, groups: int) -> str:
 def write_config(folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
     values = {
-        "run": str(folder / "run"),
-        "criteria": "RadCliQ",
+        "run_dir": str(folder / "run"),
+        "criteria": "radcliq",
         "model": {
             "backbone": {"name": "tiny-bert", "lora": {"r": 4}},
-            "hidden": 4,
+            "head_hidden_size": 4,
             "objective": yaml.safe_load(OBJECTIVE),
         },
         "data": {
-            # 7 groups: the whole of them is the global batch of a step, which two processes share as 4 and 3.
+            # The 7 groups are the global batch of a step, which two ranks share as 4 and 3.
             "records": write_records(folder / "train.jsonl", 0, 7),
-            "validation": write_records(folder / "validation.jsonl", 100, 5),
-            "groups_per_batch": 7,
+            "val_split": write_records(folder / "validation.jsonl", 100, 5),
+            "batch_size": 7,
         },
         "trainer": {
             "max_steps": STEPS,
@@ -119,28 +119,28 @@ def saved(folder: Path, name: str) -> Any:
     return torch.load(folder / f"{name}.pt", weights_only=True)
 
 
-def test_two_processes_train_as_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_ranks_train_like_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     config = write_config(one)
-    monkeypatch.chdir(one)  # where the recorder is
+    monkeypatch.chdir(one)  # the folder of the recorder
     assert main(["fit", f"--config={config}"]) == 0
     command = [sys.executable, "-m", "radreward", "fit", f"--config={write_config(two)}"]
-    given = ["--data.groups_per_batch=4", "--trainer.strategy=ddp", "--trainer.devices=2"]
+    options = ["--data.batch_size=4", "--trainer.strategy=ddp", "--trainer.devices=2"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run([*command, *given], cwd=two, env=environment, check=True, timeout=200)
+    subprocess.run([*command, *options], cwd=two, env=environment, check=True, timeout=200)
 
-    whole = [json.loads(line) for line in (one / "ids-0.jsonl").read_text().splitlines()]
-    shares = [(two / f"ids-{rank}.jsonl").read_text().splitlines() for rank in (0, 1)]
-    for ids, *parts in zip(whole, *shares, strict=True):
+    global_ids = [json.loads(line) for line in (one / "ids-0.jsonl").read_text().splitlines()]
+    rank_ids = [(two / f"ids-{rank}.jsonl").read_text().splitlines() for rank in (0, 1)]
+    for ids, *parts in zip(global_ids, *rank_ids, strict=True):
         assert sorted(ids) == sorted(json.loads(parts[0]) + json.loads(parts[1]))
     for step in range(STEPS):
         expected = saved(one, f"gradients-0-{step}")
         for rank in (0, 1):
-            found = saved(two, f"gradients-{rank}-{step}")
-            assert (found - expected).norm() < 1e-5 * expected.norm()
-            kept = saved(one, f"objective-0-{step + 1}")
-            torch.testing.assert_close(saved(two, f"objective-{rank}-{step + 1}"), kept, equal_nan=True)
+            actual = saved(two, f"gradients-{rank}-{step}")
+            assert (actual - expected).norm() < 1e-5 * expected.norm()
+            objective = saved(one, f"objective-0-{step + 1}")
+            torch.testing.assert_close(saved(two, f"objective-{rank}-{step + 1}"), objective, equal_nan=True)
     torch.testing.assert_close(scalars(two / "run"), scalars(one / "run"), rtol=1e-5, atol=1e-5)
-    judged = [pq.read_table(folder / "run" / "validation.parquet").to_pydict() for folder in (one, two)]
-    assert judged[0].pop("group") == judged[1].pop("group")
-    torch.testing.assert_close(judged[1], judged[0], rtol=1e-3, atol=1e-3)  # adapters are rounded to 16 bits
+    predictions = [pq.read_table(folder / "run" / "validation.parquet").to_pydict() for folder in (one, two)]
+    assert predictions[0].pop("group") == predictions[1].pop("group")
+    torch.testing.assert_close(predictions[1], predictions[0], rtol=1e-3, atol=1e-3)  # adapters are rounded to float16

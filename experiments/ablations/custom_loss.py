@@ -1,4 +1,4 @@
-"""A loss of one's own: a subclass in any file, named in the configuration by its import path."""
+"""A user-defined loss: a subclass in any file, selected in the configuration by its import path."""
 
 from torch import Tensor
 from torch.nn import functional as F
@@ -7,8 +7,8 @@ from radreward.objectives import PairObjective
 
 
 class SmoothMargin(PairObjective):
-    """Softplus of what each criterion's difference of rewards lacks to its margin."""
+    """Softplus of the gap between each criterion's margin and its reward difference."""
 
     def pair_loss(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> Tensor:
-        """(P, N) rewards and margins to (P,) losses."""
+        """Return (P,) losses of (P, N) rewards and margins."""
         return self.weighting(F.softplus(margin.sign() * (margin - (accepted - rejected))))
