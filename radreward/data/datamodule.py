@@ -1,4 +1,4 @@
-"""The one data module: records, split, pairing rule, batches of like length, resume."""
+"""Data modules: records, validation split, batches by length, resume within an epoch; the one for pairs of reports."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import logging
 import shutil
 import tempfile
 import weakref
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from abc import ABC
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +21,7 @@ from radreward.criteria import Criteria
 from radreward.data.collators.base import Collator
 from radreward.data.length_buckets import LengthBucketSampler, ResumableDataLoader
 from radreward.data.pairing import make_pairs
-from radreward.data.records import GROUP_SCHEMA, read_groups
+from radreward.data.records import GROUP_SCHEMA, group_to_row, read_groups
 from radreward.data.split import is_held_out, normalize_text
 from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint
@@ -30,10 +30,75 @@ from radreward.types import Candidate, ReportGroup
 logger = logging.getLogger(__name__)
 
 
-class ArrowGroupDataset(Dataset[Any]):
-    """Groups in a memory-mapped Arrow file; indexed by a list of positions."""
+class SizedDataset(Dataset[Any], ABC):
+    """Records with their lengths, indexed by a list of positions."""
 
-    def __init__(self, path: Path, lengths: list[int]) -> None:
+    lengths: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+class BaseDataModule(LightningDataModule, ABC):
+    """Data to train on; `setup` fills `datasets` with the keys "train" and "validation".
+
+    Args:
+        files: Files of the training data.
+        val_split: A file of its own, or the fraction of records held out.
+        batch_size: Records per batch.
+        seed: Decides the split and, with the epoch, the order.
+        num_workers: Processes that prepare batches; 0 prepares them in the main process.
+
+    Raises:
+        ValueError: If a setting is out of its range.
+    """
+
+    def __init__(
+        self, files: Sequence[str], val_split: float | str, batch_size: int, seed: int = 0, num_workers: int = 0
+    ) -> None:
+        super().__init__()
+        if batch_size < 1:
+            raise ValueError(f"Expected `batch_size` to be >= 1 but got {batch_size}.")
+        if num_workers < 0:
+            raise ValueError(f"Expected `num_workers` to be >= 0 but got {num_workers}.")
+        if not isinstance(val_split, str) and not 0 < val_split < 1:
+            raise ValueError(f"Expected `val_split` to be a file or in (0, 1) but got {val_split}.")
+        self.files, self.val_split, self.batch_size = list(files), val_split, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.datasets: dict[str, SizedDataset] = {}
+        self.collate_fn: Callable[[Any], Any] = list
+
+    def train_dataloader(self) -> ResumableDataLoader:
+        """Return batches in an order that changes with the epoch."""
+        return self._make_loader("train", True)
+
+    def val_dataloader(self) -> ResumableDataLoader:
+        """Return batches in the order of the file."""
+        return self._make_loader("validation", False)
+
+    def file_fingerprints(self) -> dict[str, str]:
+        """Return the SHA-256 of each file that is read; a run resumes on the same files only."""
+        files = self.files + ([self.val_split] if isinstance(self.val_split, str) else [])
+        return {file: file_fingerprint(file) for file in files}
+
+    def _make_loader(self, split: str, shuffle: bool) -> ResumableDataLoader:
+        rank, world_size = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
+        data = self.datasets[split]
+        sampler = LengthBucketSampler(data.lengths, self.batch_size, self.seed, shuffle, rank, world_size)
+        return ResumableDataLoader(
+            data, batch_size=None, sampler=sampler, num_workers=self.num_workers, collate_fn=self.collate_fn
+        )
+
+
+class ArrowGroupDataset(SizedDataset):
+    """Groups in a memory-mapped Arrow file.
+
+    Args:
+        path: The file.
+        lengths: Length of each group.
+    """
+
+    def __init__(self, path: Path, lengths: Sequence[int]) -> None:
         self.path, self.lengths = path, lengths
         self._table: pa.Table | None = None
 
@@ -42,56 +107,41 @@ class ArrowGroupDataset(Dataset[Any]):
         return [_group_from_row(table.slice(index, 1).to_pylist()[0]) for index in indices]
 
     def references(self) -> Iterator[str]:
-        """The reference of each group."""
+        """Yield the reference of each group."""
         return (text.as_py() for text in self._open_table()["reference"])
 
     def _open_table(self) -> pa.Table:
-        if self._table is None:  # opened where it is read: a worker maps the file itself
+        if self._table is None:  # opened on first use: each worker process maps the file itself
             self._table = pa.ipc.open_file(pa.memory_map(str(self.path))).read_all()
         return self._table
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_table": None}
 
-    def __len__(self) -> int:
-        return len(self.lengths)
-
 
 def _group_from_row(row: dict[str, Any]) -> ReportGroup:
-    return ReportGroup(
-        row["id"],
-        row["reference"],
-        tuple(
-            Candidate(entry["text"], dict(entry["errors"] or ()) or None, entry["system"])
-            for entry in row["candidates"]
-        ),
+    candidates = (
+        Candidate(entry["text"], dict(entry["errors"] or ()) or None, entry["system"]) for entry in row["candidates"]
     )
-
-
-class BaseDataModule(LightningDataModule, ABC):
-    """Anything to train on: it can say what it was, so that a run is continued on the same."""
-
-    @abstractmethod
-    def file_fingerprints(self) -> dict[str, str]:
-        """sha256 of each file that is read."""
+    return ReportGroup(row["id"], row["reference"], tuple(candidates))
 
 
 class PairedReportDataModule(BaseDataModule):
-    """Groups of candidates that make pairs, in batches.
+    """Groups whose candidates form pairs, in batches.
 
     Args:
         records: File of groups or flat pairs, see `read_groups`.
-        criteria: What the errors are stated by.
-        collator: Makes a batch of groups.
-        validation: A file of its own, or the fraction of references held out.
-        groups_per_batch: References in a batch.
-        workers: Processes that prepare batches; 0 prepares them in the main process.
+        criteria: The criteria of the error counts.
+        collator: Turns groups into a batch.
+        val_split: A file of its own, or the fraction of references held out.
+        batch_size: Groups per batch, each one reference with its candidates.
+        num_workers: Processes that prepare batches; 0 prepares them in the main process.
         seed: Decides the split and, with the epoch, the order.
-        unpairable: What a group with one candidate or equal totals does: stop with its name; be skipped, counted and
-            logged; or be kept, where candidates of different references are compared, as for W and p.
+        on_unpairable: Handling of a group with one candidate or equal totals: stop with its name; skip, count and log
+            it; or keep it, if candidates of different references are compared, as for W and p.
 
     Raises:
-        InputError: In `setup`, for records that cannot be used.
+        InputError: In `setup`, for invalid records.
     """
 
     def __init__(
@@ -105,40 +155,37 @@ class PairedReportDataModule(BaseDataModule):
         seed: int = 0,
         on_unpairable: Literal["error", "skip", "keep"] = "error",
     ) -> None:
-        super().__init__()
-        if batch_size < 1:
-            raise ValueError(f"Expected `groups_per_batch` to be >= 1 but got {batch_size}.")
-        if num_workers < 0:
-            raise ValueError(f"Expected `workers` to be >= 0 but got {num_workers}.")
-        if not isinstance(val_split, str) and not 0 < val_split < 1:
-            raise ValueError(f"Expected `validation` to be a file or in (0, 1) but got {val_split}.")
-        self.records, self.criteria, self.collator, self.val_split = records, criteria, collator, val_split
-        self.batch_size, self.num_workers, self.seed, self.on_unpairable = batch_size, num_workers, seed, on_unpairable
+        super().__init__([records], val_split, batch_size, seed, num_workers)
+        self.records, self.criteria, self.collator, self.on_unpairable = records, criteria, collator, on_unpairable
+        self.collate_fn = collator.collate
         self.num_skipped = 0
-        self._datasets: dict[str, ArrowGroupDataset] = {}
-        self._folder: Path | None = None
 
     def setup(self, stage: str | None = None) -> None:
         """Read the records once into memory-mapped files."""
-        if self._datasets:
+        if self.datasets:
             return
-        self._folder = Path(tempfile.mkdtemp(prefix="radreward-"))
-        weakref.finalize(self, shutil.rmtree, self._folder)  # also runs when the process ends
-        own = isinstance(self.val_split, str)
-        for part in ("train", "validation"):
-            source = str(self.val_split) if own and part == "validation" else self.records
-            held = None if own else part == "validation"
-            self._datasets[part] = self._write_arrow(part, source, self._read_split(source, held))
-            if not len(self._datasets[part]):
-                raise InputError(f"{source}: expected groups for {part} but none are left.")
+        folder = Path(tempfile.mkdtemp(prefix="radreward-"))
+        weakref.finalize(self, shutil.rmtree, folder)  # also runs when the process ends
+        datasets: dict[str, ArrowGroupDataset] = {}
+        for split in ("train", "validation"):
+            own_file = split == "validation" and isinstance(self.val_split, str)
+            source = str(self.val_split) if own_file else self.records
+            held_out = None if isinstance(self.val_split, str) else split == "validation"
+            datasets[split] = self._write_arrow(folder / f"{split}.arrow", source, self._read_split(source, held_out))
+            if not len(datasets[split]):
+                raise InputError(f"{source}: expected groups for {split} but none are left.")
         if self.num_skipped:
             logger.warning("Skipped %d groups with one candidate or equal totals.", self.num_skipped)
-        seen = {hash(normalize_text(text)) for text in self._datasets["train"].references()}
-        known = [hash(normalize_text(text)) in seen for text in self._datasets["validation"].references()]
-        if any(known):
+        self._warn_overlap(datasets)
+        self.datasets = dict(datasets)
+
+    def _warn_overlap(self, datasets: dict[str, ArrowGroupDataset]) -> None:
+        train = {hash(normalize_text(text)) for text in datasets["train"].references()}
+        shared = [hash(normalize_text(text)) in train for text in datasets["validation"].references()]
+        if any(shared):
             logger.warning(
-                "%d of the %d references of %s are in %s too: agreement on them is flattered.",
-                *(sum(known), len(known), self.val_split, self.records),
+                "%d of the %d references of %s are in %s too: validation metrics are too optimistic.",
+                *(sum(shared), len(shared), self.val_split, self.records),
             )
 
     def _read_split(self, path: str, held_out: bool | None) -> Iterator[ReportGroup]:
@@ -154,42 +201,17 @@ class PairedReportDataModule(BaseDataModule):
             else:
                 raise InputError(
                     f"{path}, group {group.id!r}: expected candidates with different totals but it has "
-                    f"{'one candidate' if len(totals) == 1 else 'equal totals'}. Set unpairable to skip such groups, "
-                    "or to keep them."
+                    f"{'one candidate' if len(totals) == 1 else 'equal totals'}. Set on_unpairable to skip such "
+                    "groups, or to keep them."
                 )
 
-    def _write_arrow(self, split: str, source: str, groups: Iterator[ReportGroup]) -> ArrowGroupDataset:
-        if self._folder is None:
-            raise RuntimeError("Expected `setup` to run first.")
-        path, lengths = self._folder / f"{split}.arrow", []
+    def _write_arrow(self, path: Path, source: str, groups: Iterator[ReportGroup]) -> ArrowGroupDataset:
+        lengths: list[int] = []
         with pa.ipc.new_file(str(path), GROUP_SCHEMA) as writer:
             while batch := list(islice(groups, 1000)):
                 try:
                     lengths += [self.collator.length(group) for group in batch]
                 except InputError as error:
                     raise InputError(f"{source}, {error}") from error
-                rows = [{**g._asdict(), "candidates": [entry._asdict() for entry in g.candidates]} for g in batch]
-                writer.write_table(pa.Table.from_pylist(rows, schema=GROUP_SCHEMA))
+                writer.write_table(pa.Table.from_pylist(list(map(group_to_row, batch)), schema=GROUP_SCHEMA))
         return ArrowGroupDataset(path, lengths)
-
-    def _make_loader(self, split: str, shuffle: bool) -> ResumableDataLoader:
-        trainer = self.trainer
-        rank, world = (trainer.global_rank, trainer.world_size) if trainer else (0, 1)
-        data = self._datasets[split]
-        sampler = LengthBucketSampler(data.lengths, self.batch_size, self.seed, shuffle, rank, world)
-        return ResumableDataLoader(
-            data, batch_size=None, sampler=sampler, num_workers=self.num_workers, collate_fn=self.collator.collate
-        )
-
-    def train_dataloader(self) -> ResumableDataLoader:
-        """Batches in an order of their own in each epoch."""
-        return self._make_loader("train", True)
-
-    def val_dataloader(self) -> ResumableDataLoader:
-        """Batches in the order of the file."""
-        return self._make_loader("validation", False)
-
-    def file_fingerprints(self) -> dict[str, str]:
-        """sha256 of each file that was read."""
-        files = [self.records] + ([self.val_split] if isinstance(self.val_split, str) else [])
-        return {file: file_fingerprint(file) for file in files}

@@ -1,18 +1,20 @@
-"""Sentences with their entities in files: JSON lines of texts, RaTE-NER's two layouts, CoNLL columns."""
+"""Sentences with entities in files: JSON lines of texts, RaTE-NER's two layouts, CoNLL columns."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from radreward.data.iob import parse_entity_type, spans_from_iob, split_iob_tag
 from radreward.errors import InputError
 from radreward.io.tables import is_valid_utf8, write_table
 from radreward.io.validated_rows import RowError, text_field
-from radreward.types import ENTITY_TYPES, Entity
+from radreward.types import Entity
 
 ENTITY_SCHEMA = pa.schema(
     {
@@ -22,93 +24,34 @@ ENTITY_SCHEMA = pa.schema(
 )
 JSON_SUFFIXES, CONLL_SUFFIXES = (".jsonl", ".json"), (".conll", ".iob", ".bio", ".txt")
 TAG_NAMES_FILE = "idx2label.json"
-"""RaTE-NER's names of its numbered tags, in the folder of the file or the one above."""
-_TYPE_BY_UPPERCASE = {name.upper(): name for name in ENTITY_TYPES}
+"""File of the names of RaTE-NER's numbered tags, in the folder of the data or above it."""
 
 
 class TaggedSentence(NamedTuple):
-    """A sentence and its entities, in the order of the text, without overlap."""
+    """A sentence and its entities, in the order of the text and without overlap."""
 
     text: str
     entities: tuple[Entity, ...]
 
 
-def parse_entity_type(label: str) -> str:
-    """A type by its name in any case.
-
-    Raises:
-        ValueError: If there is none of this name.
-
-    >>> entity_type("NON-DISEASE")
-    'Non-Disease'
-    """
-    if label.upper() not in _TYPE_BY_UPPERCASE:
-        raise ValueError(f"expected a type of {', '.join(ENTITY_TYPES)} but got {label!r}")
-    return _TYPE_BY_UPPERCASE[label.upper()]
-
-
-def split_iob_tag(tag: str) -> tuple[str, str]:
-    """The letter of a tag and its type, empty for O.
-
-    Raises:
-        ValueError: If it is no tag of the IOB scheme.
-
-    >>> tag_type("B-NON-DISEASE"), tag_type("O")
-    (('B', 'Non-Disease'), ('O', ''))
-    """
-    if tag == "O":
-        return "O", ""
-    letter, _, label = tag.partition("-")
-    if letter not in ("B", "I") or not label:
-        raise ValueError(f"expected a tag O, B-TYPE or I-TYPE but got {tag!r}")
-    return letter, parse_entity_type(label)
-
-
-def spans_from_iob(tags: Sequence[str], stray_starts_entity: bool = True) -> list[tuple[int, int, str]]:
-    """Entities of IOB tags: first token, token behind the last, type.
-
-    B begins an entity and gives its type; I goes on with what is open, whatever type it names; O and the end of the
-    sentence end it.
-
-    Args:
-        tags: O, B-TYPE or I-TYPE.
-        stray: Whether an I where nothing is open begins an entity; otherwise it is part of none.
-
-    >>> spans_of_tags(["O", "I-Disease", "B-Anatomy", "I-Disease"])
-    [(1, 2, 'Disease'), (2, 4, 'Anatomy')]
-    """
-    found: list[tuple[int, int, str]] = []
-    is_open = False
-    for at, (letter, kind) in enumerate(map(split_iob_tag, tags)):
-        if letter == "I" and is_open:
-            found[-1] = (found[-1][0], at + 1, found[-1][2])
-        elif letter == "B" or (letter == "I" and stray_starts_entity):
-            found.append((at, at + 1, kind))
-            is_open = True
-        else:
-            is_open = False
-    return found
-
-
 def read_tagged_sentences(path: str | Path) -> Iterator[TaggedSentence]:
-    """Sentences of a file, in its order.
+    """Yield the sentences of a file in order.
 
-    A line of JSON (`.jsonl`, `.json`) is one of
-    `{"text": ..., "entities": [{"start": 0, "end": 5, "type": "Disease"}]}` with offsets of characters,
-    `{"tokens": [...], "ner_tags": ["B-DISEASE", ...]}`, RaTE-NER's IOB files, whose tags may be numbers that
-    `idx2label.json` beside them names, and `{"sentences": [[...]], "ner": [[[0, 1, "DISEASE"]]]}`, its span files, with
-    first and last token as counted over all sentences of the line. CoNLL files (`.conll`, `.iob`, `.bio`, `.txt`) have
-    a token and, in the last column, its tag on each line, and an empty line between sentences. Tokens are joined by
-    spaces.
+    A line of JSON (`.jsonl`, `.json`) has one of three forms:
+    `{"text": ..., "entities": [{"start": 0, "end": 5, "type": "Disease"}]}` with character offsets;
+    `{"tokens": [...], "ner_tags": ["B-DISEASE", ...]}`, as in RaTE-NER's IOB files, whose tags may be numbers named in
+    `idx2label.json`; `{"sentences": [[...]], "ner": [[[0, 1, "DISEASE"]]]}`, as in its span files, with first and last
+    token counted over all sentences of the line. CoNLL files (`.conll`, `.iob`, `.bio`, `.txt`) have one token per line
+    with its tag in the last column, and an empty line between sentences. Tokens are joined by spaces.
 
     Raises:
-        InputError: At the first line that cannot be used; the message names file, line, field and what was expected.
+        InputError: At the first invalid line; names file, line, field and expected value.
     """
     path = Path(path)
-    kind = path.suffix.lower()
-    if kind not in JSON_SUFFIXES + CONLL_SUFFIXES:
+    suffix = path.suffix.lower()
+    if suffix not in JSON_SUFFIXES + CONLL_SUFFIXES:
         raise InputError(f"{path}: expected a name that ends with {', '.join(JSON_SUFFIXES + CONLL_SUFFIXES)}.")
-    reader = _read_json_lines if kind in JSON_SUFFIXES else _read_conll
+    reader = _read_json_lines if suffix in JSON_SUFFIXES else _read_conll
     try:
         with path.open("rb") as file:
             yield from reader(((number, _decode_line(line, number)) for number, line in enumerate(file, 1)), path)
@@ -130,7 +73,7 @@ def write_tagged_sentences(path: str | Path, sentences: Iterable[TaggedSentence]
 
 
 class _LineError(ValueError):
-    """What is wrong with a line."""
+    """An invalid line."""
 
     def __init__(self, number: int, message: object) -> None:
         super().__init__(message)
@@ -161,7 +104,7 @@ def _read_json_lines(lines: _Lines, path: Path) -> _Sentences:
         except InputError:
             raise
         except RecursionError as error:
-            raise _LineError(number, "expected a JSON object but it is nested too deep") from error
+            raise _LineError(number, "expected a JSON object but its nesting is too deep") from error
         except json.JSONDecodeError as error:
             raise _LineError(number, f"expected a JSON object ({error})") from error
         except ValueError as error:
@@ -172,7 +115,7 @@ def _parse_row(row: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Tag
     if "tokens" in row:
         tokens, tags = _parse_tokens(row["tokens"], "tokens"), _list_field(row, "ner_tags")
         if len(tags) != len(tokens):
-            raise RowError(f"field 'ner_tags': expected {len(tokens)} tags, one a token, but got {len(tags)}")
+            raise RowError(f"field 'ner_tags': expected {len(tokens)} tags, one per token, but got {len(tags)}")
         yield sentence_from_tokens(
             tokens, _with_field_name("ner_tags", spans_from_iob, [_tag_name(tag, names) for tag in tags])
         )
@@ -184,24 +127,24 @@ def _parse_row(row: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Tag
 
 
 def _parse_document(row: Mapping[str, Any]) -> Iterator[TaggedSentence]:
-    sentences, labelled, begin = _list_field(row, "sentences"), _list_field(row, "ner"), 0
+    sentences, labelled, offset = _list_field(row, "sentences"), _list_field(row, "ner"), 0
     if len(sentences) != len(labelled):
-        raise RowError(f"field 'ner': expected {len(sentences)} lists, one a sentence, but got {len(labelled)}")
+        raise RowError(f"field 'ner': expected {len(sentences)} lists, one per sentence, but got {len(labelled)}")
     for words, spans in zip(sentences, labelled, strict=True):
         tokens = _parse_tokens(words, "sentences")
         if not isinstance(spans, list):
-            raise RowError(f"field 'ner': expected a list for each sentence but got {spans!r}")
-        found = [_parse_span(span, begin, len(tokens)) for span in spans]
-        yield sentence_from_tokens(tokens, _with_field_name("ner", _sort_without_overlap, found))
-        begin += len(tokens)
+            raise RowError(f"field 'ner': expected one list per sentence but got {spans!r}")
+        parsed = [_parse_span(span, offset, len(tokens)) for span in spans]
+        yield sentence_from_tokens(tokens, _with_field_name("ner", _sort_without_overlap, parsed))
+        offset += len(tokens)
 
 
-def _parse_span(span: Any, begin: int, size: int) -> tuple[int, int, str]:
+def _parse_span(span: Any, offset: int, size: int) -> tuple[int, int, str]:
     if not isinstance(span, list) or len(span) != 3 or [type(part) for part in span] != [int, int, str]:
         raise RowError(f"field 'ner': expected first token, last token and type but got {span!r}")
-    start, end = span[0] - begin, span[1] + 1 - begin
+    start, end = span[0] - offset, span[1] + 1 - offset
     if not 0 <= start < end <= size:
-        raise RowError(f"field 'ner': expected tokens {begin} to {begin + size - 1} of the sentence but got {span!r}")
+        raise RowError(f"field 'ner': expected tokens {offset} to {offset + size - 1} of the sentence but got {span!r}")
     return start, end, _with_field_name("ner", parse_entity_type, span[2])
 
 
@@ -227,44 +170,45 @@ def _read_conll(lines: _Lines, path: Path) -> _Sentences:
 
 
 def sentence_from_tokens(tokens: Sequence[str], spans: Iterable[tuple[int, int, str]]) -> TaggedSentence:
-    """A sentence of tokens joined by spaces.
+    """Return a sentence of tokens joined by spaces.
 
     Args:
-        tokens: Without white space.
-        spans: Of each entity the first token, the one behind the last, and the type.
+        tokens: Tokens without white space.
+        spans: First token, end token (exclusive) and type of each entity.
 
-    >>> from_tokens(["No", "edema"], [(1, 2, "Non-Abnormality")]).entities[0].start
+    >>> sentence_from_tokens(["No", "edema"], [(1, 2, "Non-Abnormality")]).entities[0].start
     3
     """
     text = " ".join(tokens)
     starts = [0]
     for token in tokens:
         starts.append(starts[-1] + len(token) + 1)
-    ends = [(starts[first], starts[behind] - 1, kind) for first, behind, kind in spans]
-    return TaggedSentence(text, tuple(Entity(text[start:end], kind, start, end) for start, end, kind in ends))
+    return TaggedSentence(text, _to_entities(text, ((starts[i], starts[j] - 1, name) for i, j, name in spans)))
+
+
+def _to_entities(text: str, spans: Iterable[tuple[int, int, str]]) -> tuple[Entity, ...]:
+    return tuple(Entity(text[start:end], name, start, end) for start, end, name in spans)
 
 
 def _parse_entities(text: str, values: list[Any]) -> tuple[Entity, ...]:
-    found = []
+    spans = []
     for value in values:
         if not isinstance(value, dict) or not {"start", "end", "type"} <= set(value):
             raise RowError(f"field 'entities': expected objects with start, end and type but got {value!r}")
-        start, end, kind = value["start"], value["end"], value["type"]
+        start, end, name = value["start"], value["end"], value["type"]
         if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
             raise RowError(f"field 'entities': expected start and end within the text but got {start!r}, {end!r}")
-        if not isinstance(kind, str):
-            raise RowError(f"field 'entities': expected the name of a type but got {kind!r}")
-        found.append((start, end, _with_field_name("entities", parse_entity_type, kind)))
-    return tuple(
-        Entity(text[s:e], kind, s, e) for s, e, kind in _with_field_name("entities", _sort_without_overlap, found)
-    )
+        if not isinstance(name, str):
+            raise RowError(f"field 'entities': expected the name of a type but got {name!r}")
+        spans.append((start, end, _with_field_name("entities", parse_entity_type, name)))
+    return _to_entities(text, _with_field_name("entities", _sort_without_overlap, spans))
 
 
 def _sort_without_overlap(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     spans = sorted(spans)
-    for before, after in zip(spans, spans[1:], strict=False):
-        if after[0] < before[1]:
-            raise ValueError(f"expected entities without overlap but got {before} and {after}")
+    for previous, span in pairwise(spans):
+        if span[0] < previous[1]:
+            raise ValueError(f"expected entities without overlap but got {previous} and {span}")
     return spans
 
 
@@ -299,7 +243,7 @@ def _tag_name(tag: Any, names: Mapping[str, str]) -> str:
 
 
 def _read_tag_names(path: Path) -> dict[str, str]:
-    """The names of numbered tags, from the file that the published data set has for them."""
+    """Return the names of numbered tags, from the file that the published data set has for them."""
     for folder in (path.parent, path.parent.parent):
         if (folder / TAG_NAMES_FILE).is_file():
             try:
@@ -310,5 +254,5 @@ def _read_tag_names(path: Path) -> dict[str, str]:
                 raise InputError(f"{folder / TAG_NAMES_FILE}: expected an object of names by number.")
             return names
     raise InputError(
-        f"{path}: its tags are numbers; expected {TAG_NAMES_FILE} beside it or in the folder above to name them."
+        f"{path}: its tags are numbers. Expected their names in {TAG_NAMES_FILE}, in the same folder or the one above."
     )

@@ -1,4 +1,4 @@
-"""Batches of groups of like length: the same for the same seed and epoch, on any number of processes."""
+"""Batches of records of similar length, determined by seed and epoch, on any number of processes."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from radreward.errors import InputError
 T = TypeVar("T")
 
 SORT_WINDOW = 50
-"""Batches that are sorted by length together: large enough for little padding, small enough to stay shuffled."""
+"""Batches that are sorted by length together: more means less padding, fewer means better shuffling."""
 
 
 class LengthBucketSampler(DistributedSampler[Any]):
-    """Shuffles groups, sorts them by length inside windows, and deals whole batches to the processes in turn.
+    """Shuffles groups, sorts them by length within windows, and assigns complete batches to the processes in turn.
 
-    Every process gets the same number of batches, as distributed training needs. To that end, batches that are left
-    over are, in training, made up by the first batches again; without `shuffle`, in evaluation, no group may count
-    twice, so the groups are spread evenly instead (with `batch_size` 1 a batch may then hold two).
+    Every process gets the same number of batches, as distributed training needs. With `shuffle`, the first batches are
+    repeated to that end. Without it, in evaluation, no group may count twice, so the groups are spread evenly (with
+    `batch_size` 1 a batch may then hold two).
 
     Args:
         lengths: Length of each group, in any unit.
-        batch_size: Groups in a batch.
+        batch_size: Groups per batch.
         seed: With the epoch, decides the order.
         shuffle: False keeps the order of the file.
-        rank: This process.
-        world_size: How many processes there are.
+        rank: Index of this process.
+        world_size: Number of processes.
 
     Raises:
         ValueError: If `batch_size` is less than 1.
         InputError: If there are fewer groups than processes.
 
-    >>> list(LengthBuckets([1, 2, 3], 2, shuffle=False))
+    >>> list(LengthBucketSampler([1, 2, 3], 2, shuffle=False))
     [[0, 1], [2]]
     """
 
@@ -56,61 +56,61 @@ class LengthBucketSampler(DistributedSampler[Any]):
             raise InputError(
                 f"Expected at least {world_size} groups for {world_size} processes but got {len(lengths)}."
             )
-        super().__init__(range(len(lengths)), world_size, rank, shuffle, seed)  # type: ignore[arg-type]  # sized is enough
+        super().__init__(range(len(lengths)), world_size, rank, shuffle, seed)  # type: ignore[arg-type]  # only its size is used
         self.lengths, self.batch_size, self.start_batch = list(lengths), batch_size, 0
 
     def __len__(self) -> int:
         batches = -(-len(self.lengths) // self.batch_size)
-        each = -(-batches // self.num_replicas)
-        return each if self.shuffle else min(each, len(self.lengths) // self.num_replicas)
+        per_process = -(-batches // self.num_replicas)
+        return per_process if self.shuffle else min(per_process, len(self.lengths) // self.num_replicas)
 
     def __iter__(self) -> Iterator[Any]:
         batches = self._shuffled_batches() if self.shuffle else self._even_batches()
         total = len(self) * self.num_replicas
-        batches = [batches[at % len(batches)] for at in range(total)]
+        batches = [batches[index % len(batches)] for index in range(total)]
         yield from batches[self.rank + self.start_batch * self.num_replicas :: self.num_replicas]
 
     def _shuffled_batches(self) -> list[list[int]]:
         generator = torch.Generator().manual_seed(hash((self.seed, self.epoch)) % 2**63)
         order: list[int] = torch.randperm(len(self.lengths), generator=generator).tolist()
         size, batches = self.batch_size, []
-        for begin in range(0, len(order), size * SORT_WINDOW):
-            window = sorted(order[begin : begin + size * SORT_WINDOW], key=lambda index: self.lengths[index])
-            batches += [window[at : at + size] for at in range(0, len(window), size)]
-        return [batches[at] for at in torch.randperm(len(batches), generator=generator).tolist()]
+        for start in range(0, len(order), size * SORT_WINDOW):
+            window = sorted(order[start : start + size * SORT_WINDOW], key=lambda index: self.lengths[index])
+            batches += [window[i : i + size] for i in range(0, len(window), size)]
+        return [batches[index] for index in torch.randperm(len(batches), generator=generator).tolist()]
 
     def _even_batches(self) -> list[list[int]]:
         groups, total = len(self.lengths), len(self) * self.num_replicas
-        bounds = [-(-at * groups // total) for at in range(total + 1)]
-        return [list(range(begin, end)) for begin, end in itertools.pairwise(bounds)]
+        bounds = [-(-index * groups // total) for index in range(total + 1)]
+        return [list(range(start, stop)) for start, stop in itertools.pairwise(bounds)]
 
 
 def all_gather_in_order(batches: list[T]) -> list[T]:
-    """What all processes made of their batches, in the order in which `LengthBucketSampler` dealt these.
+    """Return the results of all processes, one per batch, in the order in which the sampler assigned the batches.
 
-    Every process has to call it, and gets the same.
+    Every process has to call it, and gets the same list.
 
-    >>> collected([1, 2])
+    >>> all_gather_in_order([1, 2])
     [1, 2]
     """
     if not (distributed.is_available() and distributed.is_initialized()):
         return batches
     parts: list[list[T]] = [[] for _ in range(distributed.get_world_size())]
     distributed.all_gather_object(parts, batches)
-    return [batch for dealt in zip(*parts, strict=True) for batch in dealt]
+    return [batch for step in zip(*parts, strict=True) for batch in step]
 
 
 class ResumableDataLoader(DataLoader[Any]):
-    """A loader that Lightning saves in the middle of an epoch: its state is the number of batches handed out.
+    """A loader that Lightning can save within an epoch: its state is the number of consumed batches.
 
-    Batches that workers prepared but nobody took are not counted, so a resumed epoch continues with the next one.
+    Batches that workers prepared ahead are not counted, so a resumed epoch continues with the next one.
     """
 
     sampler: LengthBucketSampler
     _position = 0
     _resume_position = 0
 
-    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]  # a plain iterator is all that is needed
+    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]  # a plain iterator is enough
         self.sampler.start_batch = self._position = self._resume_position
         self._resume_position = 0
         for batch in super().__iter__():
@@ -118,9 +118,9 @@ class ResumableDataLoader(DataLoader[Any]):
             yield batch
 
     def state_dict(self) -> dict[str, int]:
-        """Batches of this epoch that were handed out; 0 at its end."""
+        """Return the number of consumed batches of this epoch; 0 at its end."""
         return {"position": self._position % max(len(self), 1)}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Continue the next epoch at this position."""
+        """Start the next epoch at this position."""
         self._resume_position = state["position"]

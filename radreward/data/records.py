@@ -30,23 +30,23 @@ GROUP_SCHEMA = pa.schema(
 
 
 FLAT_COLUMNS = frozenset({"id", "group", "reference", "candidate", "system"})
-"""Columns of a flat row beside the criteria."""
+"""Columns of a flat row that are no criteria."""
 
 
 def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[ReportGroup]:
-    """Groups from JSONL, CSV, Parquet, a `datasets` folder, or `hf:name` (its split `train`).
+    """Yield groups from JSONL, CSV, Parquet, a `datasets` folder, or `hf:name` (its split `train`).
 
-    Rows have `id`, `reference` and either `candidates` (a list of text, errors by tag, system) or `candidate`,
-    `errors` (or a column per criterion tag), `system` and, if wanted, `group`. Flat rows without `id` are numbered;
-    those of a `group` must stand together, and are then streamed; without `group`, rows with equal references are a
-    group and are all held in memory.
+    Rows have `id`, `reference` and either `candidates` (a list of text, errors by tag, system) or, flat, `candidate`,
+    `errors` (or a column per criterion tag), `system` and optionally `group`. Flat rows without `id` are numbered.
+    Rows of a `group` must be adjacent, and are streamed; without `group`, rows with equal references form a group, and
+    all are held in memory.
 
     Args:
         path: The file, folder or name.
-        criteria: If given, every candidate must state errors by exactly these criteria.
+        criteria: If given, every candidate must have errors by exactly these criteria.
 
     Raises:
-        InputError: At the first row that cannot be used; the message names file, row, field and what was expected.
+        InputError: At the first invalid row; names file, row, field and expected value.
     """
     ids: set[bytes] = set()
     pending: dict[str, ReportGroup] = {}
@@ -57,10 +57,10 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
                 raise RowError(row.error)
             if "candidate" in row.values and "candidates" not in row.values:
                 row.values.setdefault("id", row.number)
-            key = _hash_text(text_field(row.values, "id", allow_integer=True))
-            if key in ids:
-                raise RowError(f"field 'id': expected a new id but {row.values['id']!r} was there before")
-            ids.add(key)
+            hashed = _hash_text(text_field(row.values, "id", allow_integer=True))
+            if hashed in ids:
+                raise RowError(f"field 'id': expected a new id but {row.values['id']!r} occurred before")
+            ids.add(hashed)
             if "candidates" in row.values:
                 yield _parse_group(row.values, criteria)
                 continue
@@ -70,36 +70,34 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
                 yield from pending.values()
                 pending = {}
             if streamed and _hash_text(group.id) in closed:
-                raise RowError(f"field 'group': expected the rows of {group.id!r} to stand together; sort by group")
-            name = group.id if streamed else group.reference
-            before = pending.get(name)
-            if before and before.reference != group.reference:
+                raise RowError(f"field 'group': expected adjacent rows of {group.id!r}; sort by group")
+            key = group.id if streamed else group.reference
+            known = pending.get(key)
+            if known and known.reference != group.reference:
                 raise RowError(f"field 'reference': expected the same text in all rows of group {group.id!r}")
-            pending[name] = before._replace(candidates=before.candidates + group.candidates) if before else group
+            pending[key] = known._replace(candidates=known.candidates + group.candidates) if known else group
         except (RowError, CriteriaError) as error:
             raise InputError(f"{path}, row {row.number}: {error}.") from error
     yield from pending.values()
 
 
 def write_groups(path: str | Path, groups: Iterable[ReportGroup]) -> None:
-    """Write groups, a row each, as JSONL, CSV or Parquet; the file appears when it is complete."""
-    rows = (
-        {
-            "id": group.id,
-            "reference": group.reference,
-            "candidates": [
-                {"text": c.text, "errors": None if c.errors is None else dict(c.errors), "system": c.system}
-                for c in group.candidates
-            ],
-        }
-        for group in groups
-    )
-    write_table(path, GROUP_SCHEMA, rows)
+    """Write groups, one per row, as JSONL, CSV or Parquet; the file appears when it is complete."""
+    write_table(path, GROUP_SCHEMA, map(group_to_row, groups))
+
+
+def group_to_row(group: ReportGroup) -> dict[str, Any]:
+    """Return the values of a group by the columns of `GROUP_SCHEMA`."""
+    candidates = [
+        {"text": text, "errors": None if errors is None else dict(errors), "system": system}
+        for text, errors, system in group.candidates
+    ]
+    return {"id": group.id, "reference": group.reference, "candidates": candidates}
 
 
 def _read_any_rows(path: str | Path) -> Iterator[TableRow]:
     if str(path).startswith("hf:") or Path(path).is_dir():
-        import datasets  # slow to import, and other files do without
+        import datasets  # slow to import, and not needed for other files
 
         try:
             data = (
@@ -110,7 +108,7 @@ def _read_any_rows(path: str | Path) -> Iterator[TableRow]:
         except (OSError, ValueError, ConnectionError) as error:
             raise InputError(f"{path}: cannot be read as a dataset ({' '.join(str(error).split())}).") from error
         if not isinstance(data, datasets.Dataset):
-            raise InputError(f"{path}: expected one dataset but got several splits; name the folder of one.")
+            raise InputError(f"{path}: expected one dataset but got several splits. Name the folder of one.")
         number = 1
         for table in data.with_format("arrow").iter(batch_size=1024):
             yield from arrow_rows(table, number)
@@ -159,7 +157,7 @@ def _parse_flat_row(values: Mapping[str, Any], criteria: Criteria | None) -> tup
 
 
 def _tag_columns(values: Mapping[str, Any], criteria: Criteria) -> list[str]:
-    """The tags that have a column; a column that is nearly a missing tag is a slip."""
+    """Return the tags with a column; a column that almost equals a missing tag is a typing error."""
     extra = sorted(str(name) for name in set(values) - set(criteria.tags) - FLAT_COLUMNS)
     for tag in criteria.tags:
         if tag not in values and (near := get_close_matches(tag, extra, 1, 0.85)):
@@ -168,12 +166,12 @@ def _tag_columns(values: Mapping[str, Any], criteria: Criteria) -> list[str]:
 
 
 def _parse_candidate(text: str, errors: Any, system: Any, criteria: Criteria | None) -> Candidate:
-    known = _parse_errors(_parse_json(errors, "errors"))
+    counts = _parse_errors(_parse_json(errors, "errors"))
     if criteria is not None:
-        criteria.to_list(known or {})
+        criteria.to_list(counts or {})
     if system is not None and (not isinstance(system, str) or not is_valid_utf8(system)):
         raise RowError(f"field 'system': expected a text but got {system!r}")
-    return Candidate(text, known, system or None)
+    return Candidate(text, counts, system or None)
 
 
 def _parse_errors(value: Any) -> dict[str, float] | None:
@@ -183,7 +181,7 @@ def _parse_errors(value: Any) -> dict[str, float] | None:
         return None
     if not isinstance(value, dict) or not all(isinstance(tag, str) for tag in value):
         raise RowError(f"field 'errors': expected a mapping from criterion to number but got {value!r}")
-    # Where Arrow has no map, a tag that another row has is null in this one.
+    # In Arrow structs, a tag of another row is null in this one.
     return {tag: _parse_error_count(number, tag) for tag, number in value.items() if number is not None}
 
 
@@ -192,7 +190,7 @@ def _parse_error_count(value: Any, tag: str) -> float:
         if isinstance(value, bool | int | float) and math.isfinite(float(value)) and value >= 0:
             return float(value)
     except OverflowError:
-        pass  # an integer that no float holds
+        pass  # an integer that exceeds every float
     raise RowError(f"field {tag!r}: expected a finite number >= 0 but got {value!r}")
 
 

@@ -10,29 +10,23 @@ from radreward.data.relation_io import SentenceRelations, read_relations
 
 
 class RelationDataModule(RecordDataModule[SentenceRelations]):
-    """Records of related sentences, in batches of like length.
+    """Records of related sentences, in batches of similar length.
 
     Args:
-        relations: Files, see `read_relations`.
-        validation: A file of its own, or the fraction of records held out, by their first sentence.
-        records_per_batch: Records in a batch.
+        relations: One or several files, see `read_relations`.
+        val_split: A file of its own, or the fraction of records held out, by their first sentence.
+        batch_size: Records per batch.
         seed: Decides the split and, with the epoch, the order.
 
     Raises:
-        InputError: In `setup`, for files that cannot be used.
+        InputError: In `setup`, for invalid files.
     """
 
     record_name: ClassVar[str] = "relations"
 
     def __init__(
-        self,
-        relations: str | list[str],
-        val_split: float | str = 0.1,
-        batch_size: int = 8,
-        seed: int = 0,
+        self, relations: str | list[str], val_split: float | str = 0.1, batch_size: int = 8, seed: int = 0
     ) -> None:
-        if batch_size < 1:
-            raise ValueError(f"Expected `records_per_batch` to be >= 1 but got {batch_size}.")
         super().__init__(relations, val_split, batch_size, seed)
 
     def read(self, file: str) -> Iterable[SentenceRelations]:
@@ -40,9 +34,9 @@ class RelationDataModule(RecordDataModule[SentenceRelations]):
         return read_relations(file)
 
     def texts(self, record: SentenceRelations) -> Sequence[str]:
-        """The sentences."""
+        """Return the sentences."""
         return record.sentences
 
     def is_trainable(self, record: SentenceRelations) -> bool:
-        """Whether any of them are related."""
+        """Return True if any sentences are related."""
         return bool(record.pairs)

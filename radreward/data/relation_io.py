@@ -1,4 +1,4 @@
-"""Sentences and how they relate: what a judge of sentences learns from."""
+"""Sentences and their relations in files: the training data of a sentence judge."""
 
 from __future__ import annotations
 
@@ -12,39 +12,42 @@ import pyarrow as pa
 from radreward.errors import InputError
 from radreward.io.tables import is_valid_utf8, read_rows, write_table
 from radreward.io.validated_rows import RowError
-from radreward.systems.sentence_eval.few_shot import SCORES
 
+RELATION_SCORES = (-1.0, 0.0, 0.5, 1.0)
+"""Contradiction, nothing in common, partial agreement, same content."""
 RELATION_SCHEMA = pa.schema(
     {
         "sentences": pa.list_(pa.string()),
-        "pairs": pa.list_(pa.struct({"one": pa.int64(), "other": pa.int64(), "score": pa.float64()})),
+        "pairs": pa.list_(pa.struct({"first": pa.int64(), "second": pa.int64(), "score": pa.float64()})),
     }
 )
 
 
 class SentenceRelations(NamedTuple):
-    """Some sentences, and the scores of pairs of them."""
+    """Sentences with scores of some pairs."""
 
     sentences: tuple[str, ...]
     pairs: tuple[tuple[int, int, float], ...]
-    """Places of two sentences, and 1 the same, 0.5 partly, -1 a contradiction, 0 nothing in common."""
+    """Indices of two sentences, and one of `RELATION_SCORES`."""
 
 
 def write_relations(path: str | Path, records: Iterable[SentenceRelations]) -> None:
-    """Write records, a row each, as JSONL, CSV or Parquet; the file appears when it is complete."""
-    names = ("one", "other", "score")
+    """Write records, one per row, as JSONL, CSV or Parquet; the file appears when it is complete."""
     rows = (
-        {"sentences": list(texts), "pairs": [dict(zip(names, pair, strict=True)) for pair in pairs]}
-        for texts, pairs in records
+        {
+            "sentences": list(sentences),
+            "pairs": [{"first": first, "second": second, "score": score} for first, second, score in pairs],
+        }
+        for sentences, pairs in records
     )
     write_table(path, RELATION_SCHEMA, rows)
 
 
 def read_relations(path: str | Path) -> Iterator[SentenceRelations]:
-    """Records of a file with `sentences` and `pairs` (one, other, score).
+    """Yield the records of a file with `sentences` and `pairs` (first, second, score).
 
     Raises:
-        InputError: At the first row that cannot be used; names file, row, field and what was expected.
+        InputError: At the first invalid row; names file, row, field and expected value.
     """
     for batch in read_rows(path):
         for row in batch:
@@ -66,24 +69,25 @@ def _parse_relations(values: Mapping[str, Any]) -> SentenceRelations:
 
 
 def _list_field(values: Mapping[str, Any], field: str) -> list[Any]:
-    found = values.get(field)
-    if isinstance(found, str):
+    value = values.get(field)
+    if isinstance(value, str):
         try:
-            found = json.loads(found)
+            value = json.loads(value)
         except ValueError as error:
             raise RowError(f"field {field!r}: expected JSON ({error})") from error
-    if not isinstance(found, list):
-        raise RowError(f"field {field!r}: expected a list but got {found!r}")
-    return found
+    if not isinstance(value, list):
+        raise RowError(f"field {field!r}: expected a list but got {value!r}")
+    return value
 
 
-def _parse_pair(entry: Any, count: int) -> tuple[int, int, float]:
-    if not isinstance(entry, dict) or set(entry) != {"one", "other", "score"}:
-        raise RowError(f"field 'pairs': expected objects with one, other and score but got {entry!r}")
-    one, other, score = entry["one"], entry["other"], entry["score"]
-    for place in (one, other):
-        if type(place) is not int or not 0 <= place < count:
-            raise RowError(f"field 'pairs': expected places from 0 to {count - 1} but got {place!r}")
-    if score not in SCORES:
-        raise RowError(f"field 'pairs': expected a score of {', '.join(f'{s:g}' for s in SCORES)} but got {score!r}")
-    return one, other, float(score)
+def _parse_pair(entry: Any, num_sentences: int) -> tuple[int, int, float]:
+    if not isinstance(entry, dict) or set(entry) != {"first", "second", "score"}:
+        raise RowError(f"field 'pairs': expected objects with first, second and score but got {entry!r}")
+    first, second, score = entry["first"], entry["second"], entry["score"]
+    for index in (first, second):
+        if type(index) is not int or not 0 <= index < num_sentences:
+            raise RowError(f"field 'pairs': expected indices from 0 to {num_sentences - 1} but got {index!r}")
+    if score not in RELATION_SCORES:
+        expected = ", ".join(f"{value:g}" for value in RELATION_SCORES)
+        raise RowError(f"field 'pairs': expected a score of {expected} but got {score!r}")
+    return first, second, float(score)

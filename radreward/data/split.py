@@ -1,4 +1,4 @@
-"""Train and validation parts that share no reference."""
+"""Training and validation splits without common references."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import hashlib
 
 
 def is_held_out(reference: str, fraction: float, seed: int | str = 0) -> bool:
-    """Whether a reference belongs to the held-out part: by its text and the seed alone, so order does not matter.
+    """Return True if a reference belongs to the held-out split; depends on its text and the seed alone, not on order.
 
-    Texts that differ in case and white space only are one reference. Whoever splits a part again needs another seed:
-    with the same one all of the first part is on one side.
+    Texts that differ in case and white space only count as one reference. Split a split again with another seed: with
+    the same one, it falls on one side completely.
 
     Raises:
         ValueError: If `fraction` is not in [0, 1].
 
-    >>> held_out("No effusion.", 0.5) == held_out(" no  effusion. ", 0.5)
+    >>> is_held_out("No effusion.", 0.5) == is_held_out(" no  effusion. ", 0.5)
     True
     """
     if not 0 <= fraction <= 1:
@@ -24,5 +24,5 @@ def is_held_out(reference: str, fraction: float, seed: int | str = 0) -> bool:
 
 
 def normalize_text(text: str) -> str:
-    """A text by which references are compared: without differences in case and white space."""
+    """Return a text without differences in case and white space, for comparison."""
     return " ".join(text.casefold().split())

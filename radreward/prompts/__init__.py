@@ -1,4 +1,4 @@
-"""Prompt templates: render two reports to segments, and parse what a model answers."""
+"""Prompt templates, and parsing of the answers that a model gives to them."""
 
 from radreward.prompts.template import TEMPLATES, PlainPairTemplate, PromptTemplate
 

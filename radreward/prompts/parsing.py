@@ -1,4 +1,4 @@
-"""What a model's judgement says, read from its text: what cannot be read is None, with a reason, never a guess."""
+"""Numbers and errors read from a model's answer: a value that cannot be parsed is None with a reason, never a guess."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ from typing import NamedTuple
 from radreward.criteria import Criterion
 
 MAX_CHARACTERS = 100_000
-"""Characters of an answer that are read; a longer one is none that was asked for."""
+"""Longer answers are not parsed."""
 MAX_COUNT = 1000
-"""Errors that a report can have at most; more is no count."""
+"""Larger numbers of errors are not accepted."""
 _NUMBER = re.compile(r"[+-]?(?:\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})(?:[eE][+-]?\d{1,4})?", re.ASCII)
 
 
 class ParsedAnswer(NamedTuple):
-    """An answer, read by N criteria."""
+    """An answer, parsed by N criteria."""
 
     values: tuple[float | None, ...]
-    """(N,) errors of each criterion, or None where they cannot be read."""
+    """(N,) number of errors per criterion; None if unparsable."""
     parse_errors: tuple[str | None, ...]
-    """(N,) why a value is None; None where it is not."""
+    """(N,) why a value is None; None if it is not."""
     reasoning: str | None
-    """What the answer says for its numbers; None where it has no such part."""
+    """Explanation before the numbers; None if the answer has none."""
     format_error: str | None
-    """The first thing that is not as it was asked for; None for an answer of the right form."""
+    """First deviation from the requested format; None if there is none."""
 
 
 def parse_failure(num_criteria: int, reason: str) -> ParsedAnswer:
-    """An answer in which nothing can be read, for one reason.
+    """Return the result for an answer in which nothing can be parsed.
 
-    >>> unreadable(1, "empty")
-    Parsed(values=(None,), reasons=('empty',), reasoning=None, problem='empty')
+    >>> parse_failure(1, "empty")
+    ParsedAnswer(values=(None,), parse_errors=('empty',), reasoning=None, format_error='empty')
     """
     return ParsedAnswer((None,) * num_criteria, (reason,) * num_criteria, None, reason)
 
 
 def parse_count(text: str, criterion: Criterion) -> tuple[float | None, str | None]:
-    """The errors of a criterion as they are written, or None and why they are none.
+    """Return the number of errors of a criterion, or None and the reason.
 
     >>> omission = Criterion("omission", "Missing.")
-    >>> read_number(" 1.0 ", omission), read_number("-3", omission)[1]
+    >>> parse_count(" 1.0 ", omission), parse_count("-3", omission)[1]
     ((1.0, None), "negative: '-3'")
-    >>> [read_number(text, omission)[1] for text in ("two", "NaN", "1e999")]
+    >>> [parse_count(text, omission)[1] for text in ("two", "NaN", "1e999")]
     ["no number: 'two'", "no number: 'NaN'", "too large: '1e999'"]
     """
-    written = text.strip()
-    shown = repr(written if len(written) <= 20 else written[:20] + "…")
-    if not _NUMBER.fullmatch(written):
-        return None, f"no number: {shown}"
-    value = float(written)
+    number = text.strip()
+    quoted = repr(number if len(number) <= 20 else number[:20] + "…")
+    if not _NUMBER.fullmatch(number):
+        return None, f"no number: {quoted}"
+    value = float(number)
     if value < 0:
-        return None, f"negative: {shown}"
+        return None, f"negative: {quoted}"
     if not math.isfinite(value) or value > (1 if criterion.kind == "binary" else MAX_COUNT):
-        return None, f"too large: {shown}"
-    return value + 0.0, None  # -0 is 0
+        return None, f"too large: {quoted}"
+    return value + 0.0, None  # turns -0.0 into 0.0

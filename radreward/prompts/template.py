@@ -1,4 +1,4 @@
-"""How a reference and a candidate are put before a model: render to segments, from most shared to own."""
+"""Prompt templates: a reference and a candidate as segments, from the most shared to the most specific."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from radreward.types import PromptSegments
 
 
 class PromptTemplate(ABC):
-    """A layout of reference, candidate and criteria; one method, called for every candidate in training and in use."""
+    """Layout of reference, candidate and criteria."""
 
     @abstractmethod
     def render(self, reference: str, candidate: str, criteria: Criteria) -> PromptSegments:
-        """The prompt as pieces: what all reports share, what the candidates of a reference share, and the own piece."""
+        """Return the segments of a prompt; called for every candidate in training and in use."""
 
 
 class PlainPairTemplate(PromptTemplate):
-    """The two texts and nothing else: for small encoders, whose few positions must hold both reports.
+    """The two texts alone, for small encoders whose few positions must hold both reports.
 
-    >>> from radreward.criteria import RadCliQ
-    >>> PairTemplate().render("Clear lungs.", "No effusion.", RadCliQ())
-    Segments(instruction='', reference='Clear lungs.', candidate='No effusion.')
+    >>> from radreward.criteria import RadCliQCriteria
+    >>> PlainPairTemplate().render("Clear lungs.", "No effusion.", RadCliQCriteria())
+    PromptSegments(instruction='', reference='Clear lungs.', candidate='No effusion.')
     """
 
     def render(self, reference: str, candidate: str, criteria: Criteria) -> PromptSegments:
@@ -34,17 +34,17 @@ TEMPLATES = {
     "PlainPairTemplate": "radreward.prompts.template.PlainPairTemplate",
     "InstructionTemplate": "radreward.systems.er2score.prompt.InstructionTemplate",
 }
-"""Templates that a saved model may name, and their import paths; code is never loaded from a model's folder."""
+"""Import paths of the templates that a saved model may name; code is never loaded from a model's folder."""
 
 
 def template_class(name: str) -> type[PromptTemplate]:
     """Return the class of a template in `TEMPLATES`.
 
     Raises:
-        KeyError: If there is no template of that name.
+        KeyError: If `TEMPLATES` has no such name.
 
     >>> template_class("InstructionTemplate").__module__
     'radreward.systems.er2score.prompt'
     """
-    found: type[PromptTemplate] = import_object(TEMPLATES[name])
-    return found
+    template: type[PromptTemplate] = import_object(TEMPLATES[name])
+    return template

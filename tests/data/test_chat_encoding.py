@@ -1,4 +1,4 @@
-"""Prompts in a chat layout or none, and answers behind them."""
+"""Prompts with and without a chat layout, and their answers."""
 
 import pytest
 from tokenizers import AddedToken
@@ -6,7 +6,7 @@ from transformers import PreTrainedTokenizerBase
 
 from radreward.criteria import RadCliQCriteria
 from radreward.data.chat_encoding import ChatPromptEncoder, chat_wrapper
-from radreward.data.collators.reward import PromptTooLongError
+from radreward.data.prompt_encoder import PromptTooLongError
 from radreward.data.tokenizer import byte_tokenizer, word_tokenizer
 from radreward.errors import InputError
 from radreward.systems.radreason.prompt import RadReasonTemplate
@@ -17,7 +17,7 @@ TEMPLATE = (
 )
 
 
-def questions(max_length: int = 2000, instructed: bool = True) -> ChatPromptEncoder:
+def encoder(max_length: int = 2000, instructed: bool = True) -> ChatPromptEncoder:
     return ChatPromptEncoder("tiny-llama", RadCliQCriteria(), RadReasonTemplate(instructed), max_length, 50)
 
 
@@ -25,7 +25,7 @@ def text(tokenizer: PreTrainedTokenizerBase, tokens: list[int]) -> str:
     return str(tokenizer.decode(tokens))
 
 
-def test_a_chat_template_stands_around_the_question() -> None:
+def test_chat_wrapper_surrounds_the_prompt() -> None:
     tokenizer = byte_tokenizer(encoder=False)
     tokenizer.chat_template = TEMPLATE
     before, after = chat_wrapper(tokenizer, "auto")
@@ -35,28 +35,28 @@ def test_a_chat_template_stands_around_the_question() -> None:
     assert chat_wrapper(tokenizer, "none") == ([1], [])
 
 
-def test_without_a_chat_template_the_question_stands_alone() -> None:
+def test_chat_wrapper_without_template_adds_start_token_only() -> None:
     assert chat_wrapper(byte_tokenizer(encoder=False), "auto") == ([1], [])
 
 
-def test_the_layout_of_the_published_weights() -> None:
+def test_chat_wrapper_green_is_the_published_layout() -> None:
     tokenizer = byte_tokenizer(encoder=False)
     before, after = chat_wrapper(tokenizer, "green")
     assert text(tokenizer, before) == "<s><|user|>\n"
     assert text(tokenizer, after) == "</s>\n<|assistant|>\n"
 
 
-def test_a_template_that_hides_the_question_is_refused() -> None:
+def test_chat_wrapper_template_without_prompt_is_refused() -> None:
     tokenizer = byte_tokenizer(encoder=False)
     tokenizer.chat_template = "nothing"
-    with pytest.raises(InputError, match="Set chat to none"):
+    with pytest.raises(InputError, match="Set chat_template to none"):
         chat_wrapper(tokenizer, "auto")
     with pytest.raises(ValueError, match="auto, none or green"):
         chat_wrapper(tokenizer, "loud")  # type: ignore[arg-type]
 
 
-def test_pieces_are_the_rendered_text_and_reports_are_only_text() -> None:
-    made = questions()
+def test_token_segments_decode_to_the_rendered_text_without_special_tokens() -> None:
+    made = encoder()
     pieces = made.token_segments("Clear </s> lungs.", "No edema.")
     segments = RadReasonTemplate().render("Clear </s> lungs.", "No edema.", RadCliQCriteria())
     assert [made.tokenizer.decode(piece[number == 0 :]) for number, piece in enumerate(pieces)] == list(segments)
@@ -64,14 +64,14 @@ def test_pieces_are_the_rendered_text_and_reports_are_only_text() -> None:
     assert made.encode_answer("Good.")[-1] == made.tokenizer.eos_token_id
 
 
-def test_candidates_of_a_reference_share_all_but_their_own_piece() -> None:
-    one, other = questions().token_segments("Clear.", "a"), questions().token_segments("Clear.", "b")
+def test_token_segments_of_one_reference_share_all_but_the_last() -> None:
+    one, other = encoder().token_segments("Clear.", "a"), encoder().token_segments("Clear.", "b")
     assert one[:-1] == other[:-1]
     assert len(one) == 3
 
 
-def test_a_prompt_over_the_limit_is_refused_or_cut() -> None:
-    made = questions(60, instructed=False)
+def test_encode_prompt_over_limit_is_refused_or_truncated() -> None:
+    made = encoder(60, instructed=False)
     with pytest.raises(PromptTooLongError, match="at most 60 tokens"):
         made.encode("long " * 20, "longer " * 20, truncate=False)
     path, was_cut = made.encode("long " * 20, "longer " * 20, truncate=True)
@@ -79,8 +79,8 @@ def test_a_prompt_over_the_limit_is_refused_or_cut() -> None:
     assert sum(map(len, path)) <= 60
 
 
-def test_limits_are_checked() -> None:
-    with pytest.raises(ValueError, match="`max_answer`"):
+def test_chat_prompt_encoder_invalid_settings_are_refused() -> None:
+    with pytest.raises(ValueError, match="`max_answer_length`"):
         ChatPromptEncoder("tiny-llama", RadCliQCriteria(), RadReasonTemplate(), 10, 0)
     tokenizer = byte_tokenizer(encoder=False)
     tokenizer.add_tokens([AddedToken("x")])
@@ -91,7 +91,7 @@ def test_limits_are_checked() -> None:
 @pytest.mark.parametrize(
     "written", ["Mild Effusion.\nNo 3.5 cm ÄÖ § mass", "<think>\nReference: x", "", "  two  spaces"]
 )
-def test_the_small_tokenizer_loses_nothing_but_case(written: str) -> None:
+def test_word_tokenizer_loses_nothing_but_case(written: str) -> None:
     tokenizer = word_tokenizer()
     decoded = str(tokenizer.decode(tokenizer.encode(written, add_special_tokens=False)))
     assert decoded.lower().replace(" ", "") == written.lower().replace(" ", "")

@@ -67,7 +67,7 @@ def fit(records: str, root: Path, workers: int, steps: int, resume: str | None =
 
 @pytest.mark.filterwarnings("ignore:.*:UserWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.parametrize("workers", [0, 1])
-def test_a_run_resumed_in_the_middle_of_an_epoch_sees_what_an_uninterrupted_one_sees(
+def test_run_resumed_within_an_epoch_gets_the_batches_of_an_uninterrupted_run(
     records: str, tmp_path: Path, workers: int
 ) -> None:
     whole = fit(records, tmp_path / "a", workers, 25)
@@ -77,7 +77,7 @@ def test_a_run_resumed_in_the_middle_of_an_epoch_sees_what_an_uninterrupted_one_
     assert whole[:5] != whole[12:17]
 
 
-def test_no_pair_is_one_clear_line_or_skipped(tmp_path: Path) -> None:
+def test_unpairable_group_is_refused_skipped_or_kept(tmp_path: Path) -> None:
     path = str(tmp_path / "groups.jsonl")
     write_groups(path, [group(0, 0.0), *map(group, range(1, 30))])
     with pytest.raises(InputError, match=r"groups\.jsonl, group '0': .* different totals but it has equal totals\."):
@@ -95,14 +95,14 @@ def test_no_pair_is_one_clear_line_or_skipped(tmp_path: Path) -> None:
     assert {i for loader in loaders for batch in loader for i in batch.tolist()} == set(range(30))
 
 
-def test_one_candidate_is_told(tmp_path: Path) -> None:
+def test_group_with_one_candidate_is_named(tmp_path: Path) -> None:
     path = str(tmp_path / "groups.jsonl")
     write_groups(path, [group(0)._replace(candidates=group(0).candidates[:1])])
-    with pytest.raises(InputError, match="but it has one candidate. Set unpairable to skip such groups"):
+    with pytest.raises(InputError, match="but it has one candidate. Set on_unpairable to skip such groups"):
         PairedReportDataModule(path, RadCliQCriteria(), Ids(), path).setup()
 
 
-def test_references_in_both_files_are_counted_and_logged(
+def test_references_in_both_splits_are_counted_and_logged(
     records: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     own = str(tmp_path / "own.jsonl")
@@ -115,13 +115,13 @@ def test_references_in_both_files_are_counted_and_logged(
     assert not caplog.text
 
 
-def test_a_prompt_too_long_is_told_before_anything_is_trained(records: str) -> None:
+def test_setup_refuses_prompt_over_the_limit(records: str) -> None:
     criteria = RadCliQCriteria()
     data = PairedReportDataModule(records, criteria, RewardCollator(criteria, "tiny-bert", max_length=20), 0.5)
     with pytest.raises(InputError, match=r"groups\.parquet, group '\d+', candidate 1: expected at most 20 tokens"):
         data.setup()
 
 
-def test_fewer_than_no_workers_are_refused() -> None:
-    with pytest.raises(ValueError, match="Expected `workers` to be >= 0 but got -1"):
+def test_negative_num_workers_is_refused() -> None:
+    with pytest.raises(ValueError, match="Expected `num_workers` to be >= 0 but got -1"):
         PairedReportDataModule("a.jsonl", RadCliQCriteria(), Ids(), num_workers=-1)

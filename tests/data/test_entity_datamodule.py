@@ -18,7 +18,7 @@ def texts_of(loader: Any) -> list[str]:
     return [sentence.text for batch in loader for sentence in batch]
 
 
-def test_every_sentence_is_on_one_side(tmp_path: Path) -> None:
+def test_val_split_fraction_puts_every_sentence_in_one_split(tmp_path: Path) -> None:
     texts = [f"No nodule of {number} mm." for number in range(50)]
     files = [write(tmp_path / "a.jsonl", texts[:30]), write(tmp_path / "b.jsonl", texts[30:])]
     data = EntityDataModule(files, val_split=0.3, batch_size=4)
@@ -30,7 +30,7 @@ def test_every_sentence_is_on_one_side(tmp_path: Path) -> None:
     assert set(data.file_fingerprints()) == set(files)
 
 
-def test_a_validation_file_is_read_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_val_split_file_is_used_completely(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     data = EntityDataModule(write(tmp_path / "a.jsonl", ["One.", "Two."]), write(tmp_path / "b.jsonl", ["TWO."]))
     with caplog.at_level(logging.WARNING):
         data.setup()
@@ -38,7 +38,7 @@ def test_a_validation_file_is_read_as_it_is(tmp_path: Path, caplog: pytest.LogCa
     assert "1 of the 1 validation sentences are training sentences too" in caplog.text
 
 
-def test_a_part_without_sentences_is_refused(tmp_path: Path) -> None:
+def test_split_without_sentences_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"b\.jsonl: expected sentences for validation but none are left"):
         EntityDataModule(write(tmp_path / "a.jsonl", ["One."]), write(tmp_path / "b.jsonl", [])).setup()
 
@@ -46,11 +46,11 @@ def test_a_part_without_sentences_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"sentences_per_batch": 0}, "Expected `sentences_per_batch` to be >= 1 but got 0"),
-        ({"validation": 1.0}, r"Expected `validation` to be a file or in \(0, 1\) but got 1.0"),
+        ({"batch_size": 0}, "Expected `batch_size` to be >= 1 but got 0"),
+        ({"val_split": 1.0}, r"Expected `val_split` to be a file or in \(0, 1\) but got 1.0"),
         ({"sentences": []}, "Expected `sentences` to name a file but got none"),
     ],
 )
-def test_settings_are_checked(settings: dict[str, Any], message: str) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         EntityDataModule(**{"sentences": "a.jsonl", **settings})

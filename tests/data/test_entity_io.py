@@ -10,9 +10,9 @@ from radreward.data.entity_io import (
     TaggedSentence,
     read_tagged_sentences,
     sentence_from_tokens,
-    spans_from_iob,
     write_tagged_sentences,
 )
+from radreward.data.iob import spans_from_iob
 from radreward.errors import InputError
 from radreward.types import ENTITY_TYPES, Entity
 
@@ -27,7 +27,7 @@ def write(path: Path, *rows: Any) -> Path:
     return path
 
 
-def test_all_layouts_say_the_same(tmp_path: Path) -> None:
+def test_read_all_formats_give_equal_sentences(tmp_path: Path) -> None:
     offsets = [{"start": e.start, "end": e.end, "type": e.type} for e in SENTENCE.entities]
     (tmp_path / "idx2label.json").write_text('{"0": "O", "1": "B-ANATOMY", "2": "B-NON-ABNORMALITY"}')
     (tmp_path / "all").mkdir()
@@ -46,7 +46,7 @@ def test_all_layouts_say_the_same(tmp_path: Path) -> None:
         assert list(read_tagged_sentences(path)) == [SENTENCE], path
 
 
-def test_spans_count_over_the_document(tmp_path: Path) -> None:
+def test_read_span_files_count_tokens_over_the_line(tmp_path: Path) -> None:
     row = {"sentences": [["Clear", "."], ["No", "edema"]], "ner": [[], [[3, 3, "NON-DISEASE"]]]}
     found = list(read_tagged_sentences(write(tmp_path / "a.json", row)))
     assert [sentence.entities for sentence in found] == [(), (Entity("edema", "Non-Disease", 3, 8),)]
@@ -64,11 +64,11 @@ def test_spans_count_over_the_document(tmp_path: Path) -> None:
         ([], []),
     ],
 )
-def test_spans_of_tags(tags: list[str], expected: list[tuple[int, int, str]]) -> None:
+def test_spans_from_iob_expected_spans(tags: list[str], expected: list[tuple[int, int, str]]) -> None:
     assert spans_from_iob(tags) == expected
 
 
-def test_stray_tags_can_be_left_out() -> None:
+def test_spans_from_iob_can_ignore_stray_inside_tags() -> None:
     assert spans_from_iob(["I-Disease", "I-Disease", "B-Anatomy", "O", "I-Anatomy"], stray_starts_entity=False) == [
         (2, 3, "Anatomy")
     ]
@@ -87,17 +87,17 @@ def test_stray_tags_can_be_left_out() -> None:
             {"text": "abc", "entities": [{"start": s, "end": s + 2, "type": "Disease"} for s in (0, 1)]},
             "expected entities without overlap",
         ),
-        ({"tokens": ["a"], "ner_tags": ["O", "O"]}, "field 'ner_tags': expected 1 tags, one a token, but got 2"),
+        ({"tokens": ["a"], "ner_tags": ["O", "O"]}, "field 'ner_tags': expected 1 tags, one per token, but got 2"),
         ({"tokens": ["a"], "ner_tags": ["X-DISEASE"]}, "expected a tag O, B-TYPE or I-TYPE but got 'X-DISEASE'"),
         ({"tokens": [""], "ner_tags": ["O"]}, "field 'tokens': expected tokens that are not empty"),
         ({"tokens": "a", "ner_tags": ["O"]}, "field 'tokens': expected a list of tokens"),
-        ({"sentences": [["a"]], "ner": []}, "field 'ner': expected 1 lists, one a sentence, but got 0"),
+        ({"sentences": [["a"]], "ner": []}, "field 'ner': expected 1 lists, one per sentence, but got 0"),
         ({"sentences": [["a"]], "ner": [[[0, 1, "DISEASE"]]]}, "expected tokens 0 to 0 of the sentence"),
         ({"sentences": [["a"]], "ner": [[[0, 0]]]}, "expected first token, last token and type"),
         ([1], "expected a JSON object but got list"),
     ],
 )
-def test_a_bad_line_is_named(tmp_path: Path, row: Any, message: str) -> None:
+def test_read_invalid_json_line_is_named(tmp_path: Path, row: Any, message: str) -> None:
     path = write(tmp_path / "a.jsonl", {"text": "x", "entities": []}, row)
     with pytest.raises(InputError) as error:
         list(read_tagged_sentences(path))
@@ -105,9 +105,9 @@ def test_a_bad_line_is_named(tmp_path: Path, row: Any, message: str) -> None:
     assert message in str(error.value)
 
 
-def test_numbers_need_names(tmp_path: Path) -> None:
+def test_read_numbered_tags_need_names(tmp_path: Path) -> None:
     path = write(tmp_path / "a.json", {"tokens": ["a"], "ner_tags": [7]})
-    with pytest.raises(InputError, match=r"its tags are numbers; expected idx2label\.json"):
+    with pytest.raises(InputError, match=r"its tags are numbers\. Expected their names in idx2label\.json"):
         list(read_tagged_sentences(path))
     (tmp_path / "idx2label.json").write_text('{"0": "O"}')
     with pytest.raises(InputError, match="line 1: field 'ner_tags': expected one of the tags O but got 7"):
@@ -121,14 +121,14 @@ def test_numbers_need_names(tmp_path: Path) -> None:
         ("a O\nb B-GENE\n", "line 2: expected a type of Abnormality"),
     ],
 )
-def test_a_bad_line_of_conll_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_read_invalid_conll_line_is_named(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "a.conll"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         list(read_tagged_sentences(path))
 
 
-def test_other_files_are_refused(tmp_path: Path) -> None:
+def test_read_other_suffix_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected a name that ends with"):
         list(read_tagged_sentences(tmp_path / "a.csv"))
     with pytest.raises(InputError, match="cannot be read"):
@@ -153,7 +153,7 @@ def _sentences(draw: st.DrawFn) -> tuple[list[str], list[tuple[int, int, str]]]:
 
 
 @given(st.lists(_sentences(), min_size=1, max_size=4))
-def test_what_is_written_is_read(
+def test_write_then_read_gives_equal_sentences(
     tmp_path_factory: pytest.TempPathFactory, found: list[tuple[list[str], list[tuple[int, int, str]]]]
 ) -> None:
     folder = tmp_path_factory.mktemp("entities")

@@ -24,7 +24,7 @@ def dealt(count: int, size: int, world: int, shuffle: bool, epoch: int = 0) -> l
 
 
 @given(sizes, st.integers(0, 3))
-def test_training_loses_and_splits_no_group(sizes: tuple[int, int, int], epoch: int) -> None:
+def test_shuffled_batches_contain_every_group(sizes: tuple[int, int, int], epoch: int) -> None:
     count, size, world = sizes
     assume(count >= world)
     parts = dealt(count, size, world, True, epoch)
@@ -39,7 +39,7 @@ def test_training_loses_and_splits_no_group(sizes: tuple[int, int, int], epoch: 
 
 
 @given(sizes)
-def test_evaluation_counts_every_group_once(sizes: tuple[int, int, int]) -> None:
+def test_unshuffled_batches_contain_every_group_once(sizes: tuple[int, int, int]) -> None:
     count, size, world = sizes
     assume(count >= world)
     parts = dealt(count, size, world, False)
@@ -52,20 +52,20 @@ def test_evaluation_counts_every_group_once(sizes: tuple[int, int, int]) -> None
         assert [index for batch in batches for index in batch] == list(range(count))
 
 
-def test_two_processes_share_what_one_does() -> None:
+def test_two_processes_share_the_batches_of_one() -> None:
     (alone,) = dealt(100, 4, 1, True)
     first, second = dealt(100, 4, 2, True)
     together = [batch for both in zip(first, second, strict=True) for batch in both]
     assert together == [*alone, alone[0]]  # 25 batches do not divide
 
 
-def test_the_epoch_and_the_seed_change_the_order_and_nothing_else_does() -> None:
+def test_order_depends_on_epoch_and_seed_only() -> None:
     assert dealt(50, 4, 2, True) == dealt(50, 4, 2, True)
     assert dealt(50, 4, 2, True) != dealt(50, 4, 2, True, epoch=1)
     assert list(LengthBucketSampler(range(50), 4, seed=0)) != list(LengthBucketSampler(range(50), 4, seed=1))
 
 
-def test_batches_are_of_like_length() -> None:
+def test_batches_have_similar_lengths() -> None:
     lengths = [7919 * n % 1009 for n in range(8 * SORT_WINDOW)]
     padding = sum(
         max(lengths[index] for index in batch) - lengths[index]
@@ -75,7 +75,7 @@ def test_batches_are_of_like_length() -> None:
     assert padding < 0.02 * sum(lengths)
 
 
-def test_what_cannot_be_dealt() -> None:
+def test_invalid_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match="`batch_size` to be >= 1 but got 0"):
         LengthBucketSampler([1], 0)
     with pytest.raises(InputError, match="Expected at least 2 groups for 2 processes but got 1"):

@@ -1,4 +1,4 @@
-"""Every token stands once, continues its parent, and comes back."""
+"""Packed rows contain every token once and can be unpacked."""
 
 from typing import get_args
 
@@ -10,19 +10,19 @@ from radreward.data.packing import Packing, attention_mask, pack, to_rows, unpac
 
 piece = st.lists(st.integers(0, 9), min_size=1, max_size=4)
 paths = st.lists(st.tuples(piece, piece, piece) | st.tuples(piece, piece), min_size=1, max_size=6).map(
-    lambda found: [list(path) for path in found]
+    lambda sampled: [list(path) for path in sampled]
 )
 packings = st.sampled_from(get_args(Packing))
 
 
 @given(paths, packings)
-def test_unpack_is_the_inverse(given_paths: list[list[list[int]]], packing: Packing) -> None:
+def test_unpack_inverts_pack(given_paths: list[list[list[int]]], packing: Packing) -> None:
     assert unpack(pack(given_paths, packing)) == given_paths
     assert unpack(to_rows(pack(given_paths, packing))) == given_paths
 
 
 @given(paths, packings)
-def test_a_token_sees_its_path_and_nothing_else(given_paths: list[list[list[int]]], packing: Packing) -> None:
+def test_attention_mask_allows_exactly_the_path(given_paths: list[list[list[int]]], packing: Packing) -> None:
     packed = pack(given_paths, packing)
     allowed = attention_mask(packed, causal=True)
     for (row, leaf), path in zip(packed.candidate_nodes.tolist(), given_paths, strict=True):
@@ -33,17 +33,17 @@ def test_a_token_sees_its_path_and_nothing_else(given_paths: list[list[list[int]
 
 
 @given(paths)
-def test_a_tree_is_never_larger_than_rows(given_paths: list[list[list[int]]]) -> None:
+def test_tree_packing_is_never_larger_than_rows(given_paths: list[list[list[int]]]) -> None:
     sizes = {form: int((pack(given_paths, form).node_ids >= 0).sum()) for form in get_args(Packing)}
     assert sizes["batch"] <= sizes["tree"] <= sizes["rows"] == sum(len(p) for path in given_paths for p in path)
 
 
-def test_a_window_counts_positions_not_columns() -> None:
+def test_attention_mask_window_counts_positions() -> None:
     packed = pack([[[1, 2], [3, 4]], [[1, 2], [5]]], "tree")
     last = attention_mask(packed, causal=True, window=2)[0, 4]
     assert last.tolist() == [False, True, False, False, True]
 
 
-def test_an_empty_piece_is_refused() -> None:
+def test_pack_empty_segment_is_refused() -> None:
     with pytest.raises(ValueError, match="not empty"):
         pack([[[1], []]], "tree")

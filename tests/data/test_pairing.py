@@ -11,7 +11,7 @@ rows = st.lists(st.tuples(st.integers(-3, 0) | st.floats(-5, 0), st.integers(0, 
 
 
 @given(rows)
-def test_pairs_are_those_of_a_loop(rows: list[tuple[float, int]]) -> None:
+def test_make_pairs_equals_a_loop(rows: list[tuple[float, int]]) -> None:
     totals = torch.tensor([total for total, _ in rows], dtype=torch.float64)
     group = torch.tensor([name for _, name in rows], dtype=torch.int64)
     expected = []
@@ -25,11 +25,11 @@ def test_pairs_are_those_of_a_loop(rows: list[tuple[float, int]]) -> None:
     assert found.dtype == torch.int64
 
 
-def test_infinite_totals_are_ordered() -> None:
+def test_make_pairs_orders_infinite_totals() -> None:
     assert make_pairs(torch.tensor([-torch.inf, 0.0]), torch.zeros(2)).tolist() == [[1, 0]]
 
 
-def test_unknown_totals_and_wrong_shapes() -> None:
+def test_make_pairs_nan_and_wrong_shapes_are_refused() -> None:
     with pytest.raises(ValueError, match="but got NaN"):
         make_pairs(torch.tensor([0.0, torch.nan]), torch.zeros(2))
     with pytest.raises(ValueError, match=r"to be \(C,\) but got \(2,\), \(3,\)"):

@@ -36,14 +36,16 @@ some_groups = st.lists(
 
 @pytest.mark.parametrize("suffix", FORMATS)
 @given(groups=some_groups)
-def test_groups_come_back(tmp_path_factory: pytest.TempPathFactory, suffix: str, groups: list[ReportGroup]) -> None:
+def test_write_then_read_gives_equal_groups(
+    tmp_path_factory: pytest.TempPathFactory, suffix: str, groups: list[ReportGroup]
+) -> None:
     path = tmp_path_factory.mktemp("records") / f"groups{suffix}"
     write_groups(path, groups)
     assert list(read_groups(path, RadCliQCriteria())) == groups
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_candidates_whose_errors_nobody_counted_come_back(tmp_path: Path, suffix: str) -> None:
+def test_candidates_without_errors_are_read_back(tmp_path: Path, suffix: str) -> None:
     groups = [ReportGroup("1", "Clear.", (Candidate("Hazy."), Candidate("Clear.", NONE, "a model")))]
     write_groups(tmp_path / f"groups{suffix}", groups)
     assert list(read_groups(tmp_path / f"groups{suffix}")) == groups
@@ -56,7 +58,7 @@ GROUPS = [
 
 
 @pytest.mark.parametrize("nested", [True, False])
-def test_groups_from_a_datasets_folder(tmp_path: Path, nested: bool) -> None:
+def test_read_groups_accepts_a_datasets_folder(tmp_path: Path, nested: bool) -> None:
     rows = [
         {
             "id": group.id,
@@ -103,14 +105,14 @@ def write_flat(path: Path, rows: list[dict[str, Any]]) -> Path:
 @pytest.mark.parametrize("suffix", [*FORMATS, ""])
 @pytest.mark.parametrize("columns", [True, False])
 @pytest.mark.parametrize("named", [True, False])
-def test_flat_pairs_become_groups(tmp_path: Path, suffix: str, columns: bool, named: bool) -> None:
+def test_read_groups_collects_flat_pairs(tmp_path: Path, suffix: str, columns: bool, named: bool) -> None:
     path = write_flat(tmp_path / f"pairs{suffix}", flat_rows(GROUPS, columns, named))
     found = list(read_groups(path, RadCliQCriteria()))
     names = ["a", "b"] if named else ["row 0", "row 2"]
     assert found == [group._replace(id=name) for group, name in zip(GROUPS, names, strict=True)]
 
 
-def test_flat_pairs_without_group_need_not_stand_together(tmp_path: Path) -> None:
+def test_flat_pairs_without_group_may_be_apart(tmp_path: Path) -> None:
     rows = flat_rows(GROUPS, True, False)
     path = write_flat(tmp_path / "pairs.csv", [rows[0], rows[2], rows[1], rows[3]])
     assert [group.candidates for group in read_groups(path, RadCliQCriteria())] == [
@@ -127,8 +129,8 @@ def entry(**changes: Any) -> dict[str, Any]:
 
 
 BAD_NESTED: list[tuple[dict[str, Any], str]] = [
-    ({"id": "1"}, "field 'id': expected a new id but '1' was there before"),
-    ({"id": 1}, "field 'id': expected a new id but 1 was there before"),
+    ({"id": "1"}, "field 'id': expected a new id but '1' occurred before"),
+    ({"id": 1}, "field 'id': expected a new id but 1 occurred before"),
     ({"id": " "}, "field 'id': expected a text that is not empty"),
     ({"id": None}, "field 'id': expected a text but got None"),
     ({"id": True}, "field 'id': expected a text but got True"),
@@ -160,7 +162,7 @@ BAD_NESTED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("changes", "problem"), BAD_NESTED, ids=[problem for _, problem in BAD_NESTED])
-def test_a_bad_group_is_one_line_with_file_row_and_field(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
+def test_invalid_group_error_names_file_row_and_field(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
     path = tmp_path / "groups.jsonl"
     path.write_text(json.dumps(nested_row(id="1")) + "\n" + json.dumps(nested_row(**changes)) + "\n")
     with pytest.raises(InputError, match=rf"^\S*groups\.jsonl, row 2: {problem}[^\n]*\.$"):
@@ -168,7 +170,7 @@ def test_a_bad_group_is_one_line_with_file_row_and_field(tmp_path: Path, changes
 
 
 @pytest.mark.parametrize("field", ["id", "reference", "candidates"])
-def test_a_missing_column_is_named(tmp_path: Path, field: str) -> None:
+def test_missing_column_is_named(tmp_path: Path, field: str) -> None:
     row = nested_row()
     del row[field]
     path = tmp_path / "groups.jsonl"
@@ -200,7 +202,7 @@ BAD_FLAT: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("changes", "problem"), BAD_FLAT, ids=[problem for _, problem in BAD_FLAT])
-def test_a_bad_pair_is_one_line_with_file_row_and_field(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
+def test_invalid_pair_error_names_file_row_and_field(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text(json.dumps(flat_row(id="1")) + "\n" + json.dumps(flat_row(**changes)) + "\n")
     with pytest.raises(InputError, match=rf"^\S*pairs\.jsonl, row 2: {problem}[^\n]*\.$"):
@@ -208,7 +210,7 @@ def test_a_bad_pair_is_one_line_with_file_row_and_field(tmp_path: Path, changes:
 
 
 @pytest.mark.parametrize("wrong", ["omision", "Omission", "omissions", "ommission"])
-def test_a_misspelt_column_is_told_from_a_missing_one(tmp_path: Path, wrong: str) -> None:
+def test_misspelt_column_is_named_instead_of_missing(tmp_path: Path, wrong: str) -> None:
     row = {wrong if name == "omission" else name: value for name, value in flat_row(note="mine").items()}
     path = write_flat(tmp_path / "pairs.csv", [row])
     with pytest.raises(InputError, match=rf"row 1: field '{wrong}': unknown column; expected 'omission'\.$"):
@@ -218,12 +220,12 @@ def test_a_misspelt_column_is_told_from_a_missing_one(tmp_path: Path, wrong: str
         list(read_groups(write_flat(path, [row]), RadCliQCriteria()))
 
 
-def test_a_column_of_ones_own_is_no_slip(tmp_path: Path) -> None:
+def test_other_column_is_not_taken_for_a_misspelling(tmp_path: Path) -> None:
     path = write_flat(tmp_path / "pairs.csv", [flat_row(omission_note="mine")])
     assert len(list(read_groups(path, RadCliQCriteria()))) == 1
 
 
-def test_binary_criteria_are_0_or_1(tmp_path: Path) -> None:
+def test_binary_criterion_accepts_0_and_1_only(tmp_path: Path) -> None:
     errors = dict.fromkeys(MRScoreCriteria().tags, 2)
     path = tmp_path / "groups.jsonl"
     path.write_text(json.dumps(nested_row(candidates=[{"text": "Hazy.", "errors": errors}])))
@@ -231,10 +233,10 @@ def test_binary_criteria_are_0_or_1(tmp_path: Path) -> None:
         list(read_groups(path, MRScoreCriteria()))
 
 
-def test_rows_of_a_group_stand_together_and_share_a_reference(tmp_path: Path) -> None:
+def test_rows_of_a_group_must_be_adjacent_with_one_reference(tmp_path: Path) -> None:
     rows = [flat_row(id=str(number), group=name) for number, name in enumerate("aba")]
     path = write_flat(tmp_path / "pairs.csv", rows)
-    with pytest.raises(InputError, match="row 3: field 'group': expected the rows of 'a' to stand together"):
+    with pytest.raises(InputError, match="row 3: field 'group': expected adjacent rows of 'a'"):
         list(read_groups(path, RadCliQCriteria()))
     rows[1] |= {"group": "a", "reference": "Other."}
     with pytest.raises(InputError, match="row 2: field 'reference': expected the same text in all rows of group 'a'"):
@@ -278,14 +280,14 @@ def _folder(path: Path) -> None:
         ("folder", _folder, r"folder: cannot be read as a dataset"),
     ],
 )
-def test_a_broken_file_is_named(tmp_path: Path, name: str, make: Callable[[Path], None], problem: str) -> None:
+def test_broken_file_is_named(tmp_path: Path, name: str, make: Callable[[Path], None], problem: str) -> None:
     make(tmp_path / name)
     with pytest.raises(InputError, match=problem) as caught:
         list(read_groups(tmp_path / name, RadCliQCriteria()))
     assert "\n" not in str(caught.value)
 
 
-def test_several_splits_and_broken_text_in_a_datasets_folder(tmp_path: Path) -> None:
+def test_datasets_folder_with_splits_or_invalid_text_is_refused(tmp_path: Path) -> None:
     one = datasets.Dataset.from_list([flat_row()])
     datasets.DatasetDict({"train": one, "test": one}).save_to_disk(str(tmp_path / "both"))
     with pytest.raises(InputError, match="both: expected one dataset but got several splits"):
@@ -297,7 +299,7 @@ def test_several_splits_and_broken_text_in_a_datasets_folder(tmp_path: Path) -> 
         list(read_groups(tmp_path / "broken", RadCliQCriteria()))
 
 
-def test_nothing_is_written_where_the_groups_end_in_an_error(tmp_path: Path) -> None:
+def test_write_groups_leaves_no_file_after_an_error(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text(json.dumps(nested_row()) + "\n{\n")
     with pytest.raises(InputError):
         write_groups(tmp_path / "out.parquet", read_groups(tmp_path / "bad.jsonl"))
@@ -330,13 +332,13 @@ def test_any_json_is_read_or_refused_in_one_line(
     assert list(read_groups(path.with_suffix(".parquet"), criteria)) == groups
 
 
-def test_text_field_reads_whole_numbers_where_told() -> None:
+def test_text_field_allow_integer_reads_integers() -> None:
     assert text_field({"id": 7}, "id", allow_integer=True) == "7"
     with pytest.raises(ValueError, match="expected a text but got 7"):
         text_field({"id": 7}, "id")
 
 
-def test_the_fingerprint_is_of_content(tmp_path: Path) -> None:
+def test_file_fingerprint_depends_on_content(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "x").write_text("1")
     before = file_fingerprint(tmp_path / "a")
@@ -349,6 +351,6 @@ def test_the_fingerprint_is_of_content(tmp_path: Path) -> None:
         file_fingerprint(tmp_path / "none")
 
 
-def test_the_schema_is_what_is_written(tmp_path: Path) -> None:
+def test_group_schema_is_the_written_schema(tmp_path: Path) -> None:
     write_groups(tmp_path / "groups.parquet", GROUPS)
     assert pq.read_schema(tmp_path / "groups.parquet").equals(GROUP_SCHEMA)

@@ -1,4 +1,4 @@
-"""Files of related sentences: read as they were written; rows that cannot be used are named."""
+"""Files of related sentences: round trip and invalid rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RECORDS = [
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
-def test_are_read_as_they_were_written(name: str, tmp_path: Path) -> None:
+def test_write_then_read_gives_equal_relations(name: str, tmp_path: Path) -> None:
     write_relations(tmp_path / name, RECORDS)
     assert list(read_relations(tmp_path / name)) == RECORDS
 
@@ -30,20 +30,20 @@ def test_are_read_as_they_were_written(name: str, tmp_path: Path) -> None:
         ({"sentences": ["a"]}, "field 'pairs': expected a list"),
         ({"sentences": ["a", " "], "pairs": []}, "expected texts that are not empty"),
         ({"sentences": ["a", 3], "pairs": []}, "expected texts"),
-        ({"sentences": ["a"], "pairs": [{"one": 0, "other": 1, "score": 1}]}, "places from 0 to 0 but got 1"),
-        ({"sentences": ["a", "b"], "pairs": [{"one": 0, "other": 1, "score": 0.7}]}, "a score of -1, 0, 0.5, 1"),
-        ({"sentences": ["a", "b"], "pairs": [{"one": 0, "other": 1}]}, "objects with one, other and score"),
+        ({"sentences": ["a"], "pairs": [{"first": 0, "second": 1, "score": 1}]}, "indices from 0 to 0 but got 1"),
+        ({"sentences": ["a", "b"], "pairs": [{"first": 0, "second": 1, "score": 0.7}]}, "a score of -1, 0, 0.5, 1"),
+        ({"sentences": ["a", "b"], "pairs": [{"first": 0, "second": 1}]}, "objects with first, second and score"),
         ({"sentences": "[1", "pairs": []}, "expected JSON"),
     ],
 )
-def test_a_row_that_cannot_be_used_is_named(row: dict[str, object], message: str, tmp_path: Path) -> None:
+def test_invalid_row_is_named(row: dict[str, object], message: str, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"sentences": ["a", "b"], "pairs": []}) + "\n" + json.dumps(row) + "\n")
     with pytest.raises(InputError, match=f"a.jsonl, row 2: .*{message}"):
         list(read_relations(path))
 
 
-def test_data_are_split_by_their_first_sentence(tmp_path: Path) -> None:
+def test_datamodule_splits_by_first_sentence(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     write_relations(path, (SentenceRelations((f"Text {i}.", "b"), ((0, 1, 0.0),)) for i in range(40)))
     data = RelationDataModule(str(path), 0.3, batch_size=7)
@@ -56,15 +56,15 @@ def test_data_are_split_by_their_first_sentence(tmp_path: Path) -> None:
     assert not parts[0] & parts[1]
 
 
-def test_data_without_pairs_are_refused(tmp_path: Path) -> None:
+def test_datamodule_without_pairs_or_with_invalid_settings_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     write_relations(path, [RECORDS[1]] * 20)
     with pytest.raises(InputError, match="expected relations for train but none are left"):
         RelationDataModule(str(path)).setup()
     for settings, message in (
-        ({"records_per_batch": 0}, "records_per_batch"),
-        ({"validation": 1.5}, "validation"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"val_split": 1.5}, "val_split"),
         ({"relations": []}, "name a file"),
     ):
         with pytest.raises(ValueError, match=message):
-            RelationDataModule(**{"relations": str(path), **settings})  # type: ignore[arg-type]  # that is the test
+            RelationDataModule(**{"relations": str(path), **settings})  # type: ignore[arg-type]  # invalid on purpose

@@ -10,19 +10,19 @@ references = st.text(st.characters(exclude_categories=["Cs"]))
 
 
 @given(references, st.integers(0, 9))
-def test_case_and_white_space_do_not_matter(reference: str, seed: int) -> None:
+def test_is_held_out_ignores_case_and_white_space(reference: str, seed: int) -> None:
     same = f"  {reference.casefold()}\n"
     assert is_held_out(reference, 0.5, seed) == is_held_out(same, 0.5, seed)
 
 
 @given(references, st.floats(0, 1), st.floats(0, 1))
-def test_a_larger_part_holds_the_smaller_one(reference: str, first: float, second: float) -> None:
+def test_is_held_out_larger_fraction_contains_smaller(reference: str, first: float, second: float) -> None:
     assert is_held_out(reference, min(first, second)) <= is_held_out(reference, max(first, second))
     assert not is_held_out(reference, 0)
     assert is_held_out(reference, 1)
 
 
-def test_the_share_is_kept_and_the_seed_changes_the_part() -> None:
+def test_is_held_out_matches_fraction_and_depends_on_seed() -> None:
     names = [f"Reference {number}." for number in range(4000)]
     parts = [[is_held_out(name, 0.2, seed) for name in names] for seed in (0, 1)]
     for part in parts:
@@ -31,6 +31,6 @@ def test_the_share_is_kept_and_the_seed_changes_the_part() -> None:
 
 
 @pytest.mark.parametrize("fraction", [-0.1, 1.1, float("nan")])
-def test_a_fraction_out_of_range(fraction: float) -> None:
+def test_is_held_out_fraction_out_of_range_is_refused(fraction: float) -> None:
     with pytest.raises(ValueError, match=r"Expected `fraction` to be in \[0, 1\]"):
         is_held_out("Clear.", fraction)

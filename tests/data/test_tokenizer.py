@@ -1,4 +1,4 @@
-"""Tokenizers by name; clear errors where there is none."""
+"""Tokenizers by name, and errors for names without one."""
 
 import importlib.util
 from pathlib import Path
@@ -12,19 +12,21 @@ from radreward.errors import InputError
 
 
 @given(st.text(), st.booleans())
-def test_bytes_come_back(text: str, encoder: bool) -> None:
+def test_byte_tokenizer_decodes_to_the_text(text: str, encoder: bool) -> None:
     tokenizer = byte_tokenizer(encoder)
     ids = tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)
     assert len(ids) == len(text.encode())
     assert tokenizer.decode(ids, clean_up_tokenization_spaces=False) == text
 
 
-def test_a_missing_folder_is_one_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^/.*/none: Expected the folder of a backbone but there is none\.$"):
+def test_missing_folder_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"^/.*/none: Expected the folder of a backbone but there is no such folder\.$"
+    ):
         load_tokenizer(str(tmp_path / "none"))
 
 
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="embedded"):
         resolve_backbone("embedded")

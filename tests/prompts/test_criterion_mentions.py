@@ -1,4 +1,4 @@
-"""Which criteria a reasoning speaks of."""
+"""Criteria mentioned in a text."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +10,7 @@ CRITERIA = RadCliQCriteria()
 
 
 @given(st.sets(st.integers(0, len(CRITERIA) - 1)), st.sampled_from(["{}", "Step 1: {}.", "\n- **{}**: none", "<{}>"]))
-def test_those_that_are_named_are_found_and_no_others(named: set[int], form: str) -> None:
+def test_mentioned_criteria_finds_exactly_the_named_ones(named: set[int], form: str) -> None:
     text = " ".join(form.format(CRITERIA.criteria[number].name.upper()) for number in sorted(named))
     assert mentioned_criteria(text, CRITERIA) == tuple(number in named for number in range(len(CRITERIA)))
     tags = " ".join(CRITERIA.tags[number] for number in named)
@@ -18,5 +18,5 @@ def test_those_that_are_named_are_found_and_no_others(named: set[int], form: str
 
 
 @given(st.text())
-def test_any_text_is_read(text: str) -> None:
+def test_mentioned_criteria_accepts_any_text(text: str) -> None:
     assert len(mentioned_criteria(text, CRITERIA)) == len(CRITERIA)

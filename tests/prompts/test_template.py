@@ -1,4 +1,4 @@
-"""What is shared must not depend on what is not."""
+"""Shared prompt segments must not depend on the specific ones."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +8,7 @@ from radreward.prompts.template import TEMPLATES, template_class
 
 
 @given(st.sampled_from(sorted(TEMPLATES)), st.text(), st.text(), st.text())
-def test_pieces_depend_on_what_they_share(name: str, reference: str, first: str, second: str) -> None:
+def test_render_shared_segments_depend_on_shared_texts_only(name: str, reference: str, first: str, second: str) -> None:
     template = template_class(name)()
     one, two = (template.render(reference, text, RadCliQCriteria()) for text in (first, second))
     assert one[:2] == two[:2]
@@ -17,7 +17,7 @@ def test_pieces_depend_on_what_they_share(name: str, reference: str, first: str,
     assert first in one.candidate
 
 
-def test_the_instruction_names_every_criterion() -> None:
+def test_instruction_template_names_every_criterion() -> None:
     criteria = MRScoreCriteria()
     text = template_class("InstructionTemplate")().render("a", "b", criteria).instruction
     assert all(entry.name in text and entry.description in text for entry in criteria.criteria)

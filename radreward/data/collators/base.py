@@ -1,10 +1,10 @@
-"""What turns groups of reports into the tensors of a training batch: what differs between modules."""
+"""The interface of collators, which turn groups of reports into the tensors of a batch."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -13,35 +13,57 @@ from radreward.errors import InputError
 from radreward.types import Candidate, ReportGroup
 
 
+class Collator(ABC):
+    """Turns groups into a batch; the part of the data that differs between modules."""
+
+    @abstractmethod
+    def collate(self, groups: Sequence[ReportGroup]) -> Any:
+        """Return a batch, a (nested) tuple of tensors; called in a worker process for every batch."""
+
+    def length(self, group: ReportGroup) -> int:
+        """Return the length of a group in any unit, by which groups are batched; characters, unless overridden.
+
+        Called for every group before training, so it may reject groups that cannot be collated.
+        """
+        return len(group.reference) + sum(len(candidate.text) for candidate in group.candidates)
+
+
+class LabelledCandidate(NamedTuple):
+    """A candidate of a batch."""
+
+    group_index: int
+    """Index of the group in the batch."""
+    reference: str
+    candidate: Candidate
+    label: str
+    """Name of the candidate in messages."""
+
+
+def candidates_of(groups: Sequence[ReportGroup]) -> Iterator[LabelledCandidate]:
+    """Yield the candidates of all groups in order.
+
+    >>> [entry.label for entry in candidates_of([ReportGroup("g", "No mass.", (Candidate("Mass."),))])]
+    ["group 'g', candidate 1"]
+    """
+    for index, group in enumerate(groups):
+        for number, candidate in enumerate(group.candidates, 1):
+            yield LabelledCandidate(index, group.reference, candidate, f"group {group.id!r}, candidate {number}")
+
+
 def error_tensor(candidate: Candidate, criteria: Criteria, label: str) -> Tensor:
-    """(N,) float32 errors of a candidate, as a batch is made of.
+    """Return the (N,) float32 error counts of a candidate.
 
     Args:
-        candidate: Whose errors are known.
-        criteria: What they must be stated by.
-        where: Names the candidate in errors.
+        candidate: A candidate with error counts.
+        criteria: The criteria of the counts.
+        label: Name of the candidate in messages.
 
     Raises:
-        InputError: If it has none, or other criteria or values than these allow.
+        InputError: If it has no counts, or other criteria or values than these allow.
     """
     if candidate.errors is None:
-        raise InputError(f"{label}: Expected errors by criterion but there are none.")
+        raise InputError(f"{label}: Expected error counts by criterion but got none.")
     try:
         return criteria.to_tensor(candidate.errors)
     except InputError as error:
         raise InputError(f"{label}: {error}") from error
-
-
-class Collator(ABC):
-    """Groups to a batch; one method, called in a worker process for every batch."""
-
-    @abstractmethod
-    def collate(self, groups: Sequence[ReportGroup]) -> Any:
-        """The batch, a (nested) tuple of tensors."""
-
-    def length(self, group: ReportGroup) -> int:
-        """How long a group is, in any unit: groups of like length share a batch. Characters, unless overridden.
-
-        Called for every group before anything is trained: the place to refuse one that cannot be collated.
-        """
-        return len(group.reference) + sum(len(candidate.text) for candidate in group.candidates)

@@ -1,4 +1,4 @@
-"""Groups of reports to prompts with the answers that a model is to give: the loss is on the answers alone."""
+"""Prompts with target answers for supervised fine-tuning; only the answers contribute to the loss."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from torch import Tensor
 
 from radreward.criteria import Criteria
 from radreward.data.chat_encoding import ChatPromptEncoder, ChatTemplateName
-from radreward.data.collators.base import Collator, error_tensor
-from radreward.data.collators.reward import PromptTooLongError
+from radreward.data.collators.base import Collator, LabelledCandidate, candidates_of, error_tensor
 from radreward.data.packing import Packing, pack, to_rows
+from radreward.data.prompt_encoder import PromptTooLongError
 from radreward.errors import InputError
 from radreward.prompts.generative_template import ErrorAnalysis, GenerativeTemplate
-from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.types import PackedBatch, ReportGroup
 
 IGNORE_INDEX = -100
-"""The label of tokens on which there is no loss."""
+"""Label of tokens without loss."""
 
 
 class SFTBatch(NamedTuple):
@@ -47,20 +46,20 @@ class SFTBatch(NamedTuple):
 
 
 class AnalysisWriter(ABC):
-    """Puts known errors in words; one method, called for every candidate each time that it is in a batch."""
+    """Explains error counts in words."""
 
     @abstractmethod
     def write(
         self, reference: str, candidate: str, error_counts: tuple[float, ...], criteria: Criteria, rng: Random
     ) -> ErrorAnalysis:
-        """The analysis that a model is to learn; `values` are the errors by the criteria, which it must state.
+        """Return the analysis that a model learns, with these counts; called whenever a candidate is in a batch.
 
-        All chance is to come from `rng`, which is the same for the same reports and epoch.
+        Use no other randomness than `rng`, which is seeded by the reports.
         """
 
 
 class CountsOnlyWriter(AnalysisWriter):
-    """States the numbers without a word."""
+    """States the counts without an explanation."""
 
     def write(
         self, reference: str, candidate: str, error_counts: tuple[float, ...], criteria: Criteria, rng: Random
@@ -69,26 +68,34 @@ class CountsOnlyWriter(AnalysisWriter):
         return ErrorAnalysis(error_counts, "", ((),) * len(criteria), ())
 
 
+class _EncodedCandidate(NamedTuple):
+    errors: Tensor
+    text: str
+    prompt: list[list[int]]
+    answer: list[int]
+
+
 class SFTCollator(Collator):
-    """Groups to packed prompts with answers; candidates of a reference share what stands before them.
+    """Turns groups into packed prompts with answers; candidates of a reference share the tokens before them.
 
     Args:
-        criteria: What is judged; every candidate's errors are stated by it.
+        criteria: The criteria of every candidate's error counts.
+        template: Layout of the prompts and answers.
         tokenizer: Name of the backbone whose tokenizer to use.
-        template: How is asked and answered.
-        writer: Puts the errors in words; numbers alone where nothing is given.
-        chat: Whether to speak as the backbone's chat layout does, see `ChatPromptEncoder`.
-        packing: What candidates share a row; "rows" switches packing off.
-        max_length: Most tokens of a prompt.
-        max_answer: Most tokens of an answer; a longer one is an error in training, and cut in use.
-        seed: Of the wording.
+        analysis_writer: Explains the counts in words; states the counts alone by default.
+        chat_template: Chat layout around the prompt, see `ChatPromptEncoder`.
+        packing: Candidates that share a row; "rows" disables packing.
+        max_length: Maximum number of tokens of a prompt.
+        max_answer_length: Maximum number of tokens of an answer; a longer one is an error in training, and truncated
+            in use.
+        seed: Seed of the wording.
     """
 
     def __init__(
         self,
         criteria: Criteria,
+        template: GenerativeTemplate,
         tokenizer: str = "embedded",
-        template: GenerativeTemplate | None = None,
         analysis_writer: AnalysisWriter | None = None,
         chat_template: ChatTemplateName = "auto",
         packing: Packing = "tree",
@@ -97,99 +104,84 @@ class SFTCollator(Collator):
         seed: int = 0,
     ) -> None:
         self.criteria = criteria
-        self.template = template or RadReasonTemplate()
+        self.template = template
         self.prompt_encoder = ChatPromptEncoder(
-            tokenizer, criteria, self.template, max_length, max_answer_length, chat_template
+            tokenizer, criteria, template, max_length, max_answer_length, chat_template
         )
         self.analysis_writer = analysis_writer or CountsOnlyWriter()
         self.packing: Packing = packing
         self.seed = seed
 
     def collate(self, groups: Sequence[ReportGroup]) -> SFTBatch:
-        """The batch.
+        """Return a batch.
 
         Raises:
-            InputError: If errors are not stated by the criteria, or a prompt or an answer is too long; names the group
-                and the candidate.
+            InputError: If error counts do not match the criteria, or a prompt or an answer is too long; names group
+                and candidate.
         """
-        prompts, starts, paths, errors, answers, reports, places = [], [], [], [], [], [], []
-        for place, group in enumerate(groups):
-            for number, candidate in enumerate(group.candidates, 1):
-                where = f"group {group.id!r}, candidate {number}"
-                known = error_tensor(candidate, self.criteria, where)
-                text = self.render_target(group.reference, candidate.text, known)
-                prompt, tokens = self._encode_pair(group.reference, candidate.text, text, where)
-                prompts.append(prompt)
-                starts.append(len(prompt[-1]))
-                paths.append([*prompt[:-1], [*prompt[-1], *tokens]])
-                errors.append(known)
-                answers.append(text)
-                reports.append((group.reference, candidate.text))
-                places.append(place)
-        packed = pack(paths, self.packing)
+        entries = list(candidates_of(groups))
+        encoded = [self._encode(entry) for entry in entries]
+        packed = pack([[*prompt[:-1], [*prompt[-1], *answer]] for _, _, prompt, answer in encoded], self.packing)
         return SFTBatch(
-            packed,
-            next_token_labels(packed, starts),
-            torch.stack(errors),
-            tuple(prompts),
-            tuple(answers),
-            tuple(reports),
-            tuple(group.id for group in groups),
-            torch.tensor(places),
+            packed=packed,
+            labels=next_token_labels(packed, [len(entry.prompt[-1]) for entry in encoded]),
+            error_counts=torch.stack([entry.errors for entry in encoded]),
+            prompts=tuple(entry.prompt for entry in encoded),
+            answers=tuple(entry.text for entry in encoded),
+            report_pairs=tuple((entry.reference, entry.candidate.text) for entry in entries),
+            ids=tuple(group.id for group in groups),
+            group=torch.tensor([entry.group_index for entry in entries]),
         )
 
     def unpacked(self, batch: SFTBatch) -> tuple[PackedBatch, Tensor]:
-        """The same candidates, each in a row of its own, and their labels: what the packed form must agree with."""
+        """Return the same candidates with one row each, and their labels, to check the packed form against."""
         starts = [len(prompt[-1]) for prompt in batch.prompts]
-        apart = to_rows(PackedBatch(*(part.cpu() for part in batch.packed)))
-        return apart, next_token_labels(apart, starts)
+        rows = to_rows(PackedBatch(*(part.cpu() for part in batch.packed)))
+        return rows, next_token_labels(rows, starts)
 
     def length(self, group: ReportGroup) -> int:
-        """Tokens of the reference, all candidates and their answers.
+        """Return the number of tokens of the reference, all candidates and their answers.
 
         Raises:
             InputError: As `collate`.
         """
-        total = 0
-        for number, candidate in enumerate(group.candidates, 1):
-            where = f"group {group.id!r}, candidate {number}"
-            text = self.render_target(group.reference, candidate.text, error_tensor(candidate, self.criteria, where))
-            prompt, tokens = self._encode_pair(group.reference, candidate.text, text, where)
-            total += len(prompt[-1]) + len(tokens) + (sum(map(len, prompt[:-1])) if number == 1 else 0)
-        return total
+        encoded = [self._encode(entry) for entry in candidates_of([group])]
+        shared = sum(map(len, encoded[0].prompt[:-1]))
+        return shared + sum(len(entry.prompt[-1]) + len(entry.answer) for entry in encoded)
 
     def render_target(self, reference: str, candidate: str, errors: Tensor) -> str:
-        """The answer to learn for a candidate with these (N,) errors."""
+        """Return the target answer for a candidate with these (N,) error counts."""
         digest = hashlib.sha256(f"{self.seed}\n{reference}\n{candidate}".encode()).hexdigest()
-        values = tuple(errors.tolist())
-        analysis = self.analysis_writer.write(reference, candidate, values, self.criteria, Random(digest))
+        counts = tuple(errors.tolist())
+        analysis = self.analysis_writer.write(reference, candidate, counts, self.criteria, Random(digest))
         return self.template.render_answer(analysis, self.criteria)
 
-    def _encode_pair(
-        self, reference: str, candidate: str, answer: str, label: str
-    ) -> tuple[list[list[int]], list[int]]:
+    def _encode(self, entry: LabelledCandidate) -> _EncodedCandidate:
+        errors = error_tensor(entry.candidate, self.criteria, entry.label)
+        text = self.render_target(entry.reference, entry.candidate.text, errors)
         try:
-            prompt = self.prompt_encoder.encode(reference, candidate, truncate=False)[0]
+            prompt, _ = self.prompt_encoder.encode(entry.reference, entry.candidate.text, truncate=False)
         except PromptTooLongError as error:
-            raise InputError(f"{label}: {error}. Set a larger max_length.") from error
-        tokens = self.prompt_encoder.encode_answer(answer)
-        if len(tokens) > self.prompt_encoder.max_answer_length:
+            raise InputError(f"{entry.label}: {error}. Set a larger max_length.") from error
+        answer = self.prompt_encoder.encode_answer(text)
+        limit = self.prompt_encoder.max_answer_length
+        if len(answer) > limit:
             raise InputError(
-                f"{label}: expected an answer of at most {self.prompt_encoder.max_answer_length} tokens but it has {len(tokens)}. "
-                "Set a larger max_answer."
+                f"{entry.label}: expected an answer of at most {limit} tokens but it has {len(answer)}. "
+                "Set a larger max_answer_length."
             )
-        return prompt, tokens
+        return _EncodedCandidate(errors, text, prompt, answer)
 
 
 def next_token_labels(packed: PackedBatch, starts: Sequence[int]) -> Tensor:
-    """(R, L) int64: the token that follows each token of an answer, and its prompt's last; `IGNORED` elsewhere.
+    """Return (R, L) int64 labels: the next token if it belongs to an answer, else `IGNORE_INDEX`.
 
     Args:
         packed: Prompts with answers; an answer is in its candidate's node.
-        starts: (C,) where in this node each answer begins.
+        starts: (C,) start of each answer in this node.
     """
-    wanted = torch.full_like(packed.input_ids, IGNORE_INDEX)
-    for (row, leaf), start in zip(packed.candidate_nodes.tolist(), starts, strict=True):
-        columns = (packed.node_ids[row] == leaf).nonzero().flatten()
-        wanted[row, columns[start - 1 : -1]] = packed.input_ids[row, columns[start:]]
-    return wanted
+    labels = torch.full_like(packed.input_ids, IGNORE_INDEX)
+    for (row, node), start in zip(packed.candidate_nodes.tolist(), starts, strict=True):
+        columns = (packed.node_ids[row] == node).nonzero().flatten()
+        labels[row, columns[start - 1 : -1]] = packed.input_ids[row, columns[start:]]
+    return labels

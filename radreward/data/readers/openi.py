@@ -1,6 +1,6 @@
-"""Open-i chest X-ray reports with expert codes: real wording whose differences are counted from the codes.
+"""Open-i chest X-ray reports with expert codes: errors between real reports, counted from the codes.
 
-A code is a path, `Opacity/lung/base/left/mild`: a head, then qualifiers. The collection (Demner-Fushman et al. 2016,
+A code is a path, `Opacity/lung/base/left/mild`: a heading, then qualifiers. The collection (Demner-Fushman et al. 2016,
 "Preparing a collection of radiology examinations for distribution and retrieval", JAMIA 23:304) is a CSV file with
 the columns uid, MeSH, findings and impression.
 """
@@ -28,10 +28,10 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SEVERITY_QUALIFIERS = frozenset({"mild", "moderate", "severe", "large", "small", "borderline", "prominent", "enlarged"})
-"""Qualifiers that say how much; every other qualifier is read as saying where."""
+"""Qualifiers of severity; every other qualifier counts as a location."""
 
 NO_FINDING_PREFIXES = ("normal", "no indexing", "technical quality")
-"""Beginnings of heads that code no finding."""
+"""Prefixes of headings that code no finding."""
 
 BENIGN_HEADINGS = frozenset(
     {
@@ -44,19 +44,19 @@ BENIGN_HEADINGS = frozenset(
         *("breast implants", "mastectomy", "contrast media", "colonic interposition", "cholelithiasis"),
     }
 )
-"""Heads of what is old, degenerative, a variant or left by a treatment: our judgement, not part of the codes."""
+"""Headings of old or degenerative changes, variants and traces of treatment; our judgement, not part of the codes."""
 
 BENIGN_CODES = frozenset(
     {("aorta", "tortuous"), ("aorta, thoracic", "tortuous"), ("fractures, bone", "healed"), ("lung", "hypoinflation")}
 )
-"""Heads that are benign with this qualifier only."""
+"""Headings that are benign with this qualifier only."""
 
 SHARED_HEADING_FRACTION, NORMAL_FRACTION = 0.6, 0.3
-"""Of the candidates, these share a head with the reference; of the others, these are drawn from the normal studies."""
+"""Fraction of candidates that share a heading with the reference, and of normal studies among the others."""
 
 TEST_FRACTION = 0.2
 MAX_GROUP_ATTEMPTS = 100
-"""Draws for one group before the studies are said to be too few."""
+"""Attempts at one group before an error states that the studies are too few."""
 
 
 class MeSHCode(NamedTuple):
@@ -68,39 +68,38 @@ class MeSHCode(NamedTuple):
 
     @property
     def is_significant(self) -> bool:
-        """Whether an error in it matters for the patient's care, by our tables."""
+        """Return True if an error in it is clinically significant by our tables."""
         return self.heading not in BENIGN_HEADINGS and not any(
             (self.heading, place) in BENIGN_CODES for place in self.locations
         )
 
 
 class Study(NamedTuple):
-    """A report and its codes; no codes: a normal study."""
+    """A report and its codes; a study without codes is normal."""
 
     id: str
     text: str
     code_paths: tuple[tuple[str, ...], ...] = ()
-    """Head and qualifiers of each code, lower case."""
+    """Heading and qualifiers of each code, in lower case."""
 
     @property
     def codes(self) -> dict[str, list[MeSHCode]]:
-        """The codes by head."""
-        found: dict[str, list[MeSHCode]] = {}
-        for head, *rest in self.code_paths:
+        """Return the codes by heading."""
+        codes: dict[str, list[MeSHCode]] = {}
+        for heading, *rest in self.code_paths:
             qualifiers = frozenset(rest)
-            found.setdefault(head, []).append(
-                MeSHCode(head, qualifiers - SEVERITY_QUALIFIERS, qualifiers & SEVERITY_QUALIFIERS)
-            )
-        return found
+            code = MeSHCode(heading, qualifiers - SEVERITY_QUALIFIERS, qualifiers & SEVERITY_QUALIFIERS)
+            codes.setdefault(heading, []).append(code)
+        return codes
 
 
 def read_openi(path: str | Path) -> Iterator[Study]:
-    """Studies in the order of the file; those without findings and impression are skipped, counted and logged.
+    """Yield studies in the order of the file; those without findings and impression are skipped, counted and logged.
 
-    The text is findings and impression, one white space between words.
+    The text is findings and impression, with single spaces between words.
 
     Raises:
-        InputError: If the file cannot be read, a column is missing, or a uid is empty or there twice.
+        InputError: If the file cannot be read, a column is missing, or a uid is empty or a duplicate.
     """
     skipped, ids = 0, set()
     for batch in read_rows(path):
@@ -110,7 +109,7 @@ def read_openi(path: str | Path) -> Iterator[Study]:
                     raise RowError(row.error)
                 study = _parse_study(row.values)
                 if study.id in ids:
-                    raise RowError(f"field 'uid': expected a new uid but {study.id!r} was there before")
+                    raise RowError(f"field 'uid': expected a new uid but {study.id!r} occurred before")
             except RowError as error:
                 raise InputError(f"{path}, row {row.number}: {error}.") from error
             ids.add(study.id)
@@ -123,14 +122,14 @@ def read_openi(path: str | Path) -> Iterator[Study]:
 
 
 def errors_from_codes(reference: Study, candidate: Study) -> dict[str, float]:
-    """Errors of a candidate by the codes, for the tags of `RadCliQ` and of `RadCliQSignificanceCriteria`.
+    """Return a candidate's errors by the codes, for the tags of `RadCliQCriteria` and `RadCliQSignificanceCriteria`.
 
-    Codes of one head are matched best first. A code of the candidate that is left is a false prediction, one of the
-    reference an omission; a matched pair may differ in place and in degree. The codes know no earlier study, so there
-    are no errors of comparison. An error is significant if a code it concerns is.
+    Codes of one heading are matched, best pair first. An unmatched code of the candidate is a false prediction, one of
+    the reference an omission; a matched pair may differ in location and severity. The codes contain no comparisons
+    with earlier studies. An error is significant if one of its codes is.
 
     >>> study = Study("1", "Small effusion.", (("pleural effusion", "left", "small"),))
-    >>> errors = coded_errors(study, Study("2", "Large effusion.", (("pleural effusion", "left", "large"),)))
+    >>> errors = errors_from_codes(study, Study("2", "Large effusion.", (("pleural effusion", "left", "large"),)))
     >>> {tag: count for tag, count in errors.items() if count}
     {'incorrect_severity': 1.0, 'significant_incorrect_severity': 1.0}
     """
@@ -141,17 +140,17 @@ def errors_from_codes(reference: Study, candidate: Study) -> dict[str, float]:
         errors[tag] += 1
         errors[f"{'significant' if any(code.is_significant for code in codes) else 'insignificant'}_{tag}"] += 1
 
-    wanted, given = reference.codes, candidate.codes
-    for head in sorted(wanted.keys() | given.keys()):
-        omitted, surplus = list(wanted.get(head, [])), list(given.get(head, []))
+    expected, predicted = reference.codes, candidate.codes
+    for heading in sorted(expected.keys() | predicted.keys()):
+        omitted, surplus = list(expected.get(heading, [])), list(predicted.get(heading, []))
         while omitted and surplus:
-            ours, theirs = max(product(omitted, surplus), key=lambda pair: _code_similarity(*pair))
-            omitted.remove(ours)
-            surplus.remove(theirs)
-            if ours.locations != theirs.locations:
-                count("incorrect_location", ours, theirs)
-            if ours.severities != theirs.severities:
-                count("incorrect_severity", ours, theirs)
+            left, right = max(product(omitted, surplus), key=lambda pair: _code_similarity(*pair))
+            omitted.remove(left)
+            surplus.remove(right)
+            if left.locations != right.locations:
+                count("incorrect_location", left, right)
+            if left.severities != right.severities:
+                count("incorrect_severity", left, right)
         for code in surplus:
             count("false_prediction", code)
         for code in omitted:
@@ -160,7 +159,7 @@ def errors_from_codes(reference: Study, candidate: Study) -> dict[str, float]:
 
 
 def split_studies(studies: Iterable[Study], fraction: float, seed: int = 0) -> tuple[list[Study], list[Study]]:
-    """Studies to train on and held out; equal texts stay together.
+    """Return training and held-out studies; equal texts stay in one split.
 
     Raises:
         ValueError: If `fraction` is not in [0, 1].
@@ -182,28 +181,28 @@ def groups_from_codes(
     num_groups: int = 1000,
     seed: int = 0,
 ) -> Iterator[ReportGroup]:
-    """Groups whose candidates are other studies: sharing a head with the reference, normal, or any.
+    """Yield groups whose candidates are other studies: with a common heading, normal, or random.
 
-    `system` of a candidate says which. A group has candidates with different totals, and never the reference's text.
+    `system` of a candidate states which. A group has candidates with different totals, and never the reference's text.
 
     Args:
         studies: References and candidates.
-        criteria: Which errors are stated; its tags must be among those of `coded_errors`.
-        per_reference: Candidates of a group.
-        groups: How many groups; a study may be the reference of several.
+        criteria: The criteria of the errors; its tags must be among those of `errors_from_codes`.
+        candidates_per_reference: Candidates per group.
+        num_groups: Number of groups; a study may be the reference of several.
         seed: The same seed gives the same groups.
 
     Raises:
-        ValueError: If `per_reference` is less than 2 or `groups` less than 1.
-        InputError: If the codes do not count a criterion, or the studies are too few or too alike.
+        ValueError: If `candidates_per_reference` is less than 2 or `num_groups` less than 1.
+        InputError: If the codes cannot count a criterion, or the studies are too few or too similar.
     """
     if candidates_per_reference < 2:
-        raise ValueError(f"Expected `per_reference` to be >= 2 but got {candidates_per_reference}.")
+        raise ValueError(f"Expected `candidates_per_reference` to be >= 2 but got {candidates_per_reference}.")
     if num_groups < 1:
-        raise ValueError(f"Expected `groups` to be >= 1 but got {num_groups}.")
-    known = errors_from_codes(Study("", ""), Study("", ""))
-    if unknown := [tag for tag in criteria.tags if tag not in known]:
-        raise InputError(f"Expected criteria that codes can count, {', '.join(known)}, but got {unknown[0]!r}.")
+        raise ValueError(f"Expected `num_groups` to be >= 1 but got {num_groups}.")
+    tags = errors_from_codes(Study("", ""), Study("", ""))
+    if unknown := [tag for tag in criteria.tags if tag not in tags]:
+        raise InputError(f"Expected criteria that codes can count, {', '.join(tags)}, but got {unknown[0]!r}.")
     return _generate_groups(studies, criteria, candidates_per_reference, num_groups, np.random.default_rng(seed))
 
 
@@ -215,14 +214,14 @@ def write_coded_groups(
     candidates_per_reference: int,
     seed: int = 0,
 ) -> tuple[Path, Path]:
-    """Write `train.parquet` (4/5 of the groups) and `test.parquet` (1/5, of studies of its own); returns their paths.
+    """Write `train.parquet` (4/5 of the groups) and `test.parquet` (1/5, of other studies); return their paths.
 
     Raises:
         ValueError: If there are fewer than 2 groups or candidates.
-        InputError: If the file cannot be used, or has too few studies.
+        InputError: If the file is invalid, or has too few studies.
     """
     if num_groups < 2:
-        raise ValueError(f"Expected `groups` to be >= 2 but got {num_groups}.")
+        raise ValueError(f"Expected `num_groups` to be >= 2 but got {num_groups}.")
     test = max(1, round(num_groups * TEST_FRACTION))
     paths = Path(output_folder) / "train.parquet", Path(output_folder) / "test.parquet"
     parts = split_studies(read_openi(csv_path), TEST_FRACTION, seed)
@@ -243,9 +242,9 @@ def _parse_study(values: Mapping[str, Any]) -> Study:
     )
 
 
-def _code_similarity(ours: MeSHCode, theirs: MeSHCode) -> int:
-    shared, differing = len(ours.locations & theirs.locations), len(ours.locations ^ theirs.locations)
-    return 2 * shared - differing - len(ours.severities ^ theirs.severities)
+def _code_similarity(left: MeSHCode, right: MeSHCode) -> int:
+    shared, differing = len(left.locations & right.locations), len(left.locations ^ right.locations)
+    return 2 * shared - differing - len(left.severities ^ right.severities)
 
 
 def _choose(pool: Sequence[T], rng: np.random.Generator) -> T:
@@ -255,14 +254,14 @@ def _choose(pool: Sequence[T], rng: np.random.Generator) -> T:
 def _generate_groups(
     studies: Sequence[Study], criteria: Criteria, size: int, num_groups: int, rng: np.random.Generator
 ) -> Iterator[ReportGroup]:
-    by_head: dict[str, list[Study]] = {}
+    by_heading: dict[str, list[Study]] = {}
     for study in studies:
-        for head in study.codes or ("",):  # "": normal
-            by_head.setdefault(head, []).append(study)
+        for heading in study.codes or ("",):  # "": normal
+            by_heading.setdefault(heading, []).append(study)
     for number in range(num_groups):
         for _ in range(MAX_GROUP_ATTEMPTS if studies else 0):
             reference = _choose(studies, rng)
-            candidates = _sample_candidates(reference, studies, by_head, criteria, size, rng)
+            candidates = _sample_candidates(reference, studies, by_heading, criteria, size, rng)
             errors = [criteria.to_tensor(entry.errors or {}) for entry in candidates]
             if (
                 len(candidates) == size
@@ -273,25 +272,25 @@ def _generate_groups(
         else:
             raise InputError(
                 f"Expected studies that differ enough for groups of {size} candidates, "
-                f"but {MAX_GROUP_ATTEMPTS} draws from {len(studies)} studies gave none."
+                f"but {MAX_GROUP_ATTEMPTS} samples from {len(studies)} studies gave none."
             )
 
 
 def _sample_candidates(
     reference: Study,
     studies: Sequence[Study],
-    by_head: Mapping[str, Sequence[Study]],
+    by_heading: Mapping[str, Sequence[Study]],
     criteria: Criteria,
     size: int,
     rng: np.random.Generator,
 ) -> tuple[Candidate, ...]:
-    """Up to `size` candidates with texts of their own."""
-    heads, chosen = list(reference.codes), dict[str, Candidate]()
-    for _ in range(4 * size):  # a draw that is the reference, or was drawn before, is drawn again
-        if heads and rng.random() < SHARED_HEADING_FRACTION:
-            system, pool = "shared head", by_head[_choose(heads, rng)]
-        elif "" in by_head and rng.random() < NORMAL_FRACTION:
-            system, pool = "normal", by_head[""]
+    """Return up to `size` candidates with different texts."""
+    headings, chosen = list(reference.codes), dict[str, Candidate]()
+    for _ in range(4 * size):  # the reference and repeated texts are sampled again
+        if headings and rng.random() < SHARED_HEADING_FRACTION:
+            system, pool = "shared heading", by_heading[_choose(headings, rng)]
+        elif "" in by_heading and rng.random() < NORMAL_FRACTION:
+            system, pool = "normal", by_heading[""]
         else:
             system, pool = "random", studies
         study = _choose(pool, rng)

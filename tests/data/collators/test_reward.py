@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from radreward.criteria import RadCliQCriteria
-from radreward.data.collators.reward import PromptEncoder, PromptTooLongError, RewardCollator
+from radreward.data.collators.reward import RewardCollator
+from radreward.data.prompt_encoder import PromptEncoder, PromptTooLongError
 from radreward.errors import InputError
 from radreward.prompts import PlainPairTemplate, PromptTemplate
 from radreward.systems.er2score.prompt import InstructionTemplate
@@ -15,7 +16,7 @@ def _group(*omissions: float, text: str = "No effusion.") -> ReportGroup:
     return ReportGroup("a", "Small effusion.", tuple(Candidate(text, {**NONE, "omission": o}) for o in omissions))
 
 
-def test_a_batch_has_targets_and_pairs_within_groups_only() -> None:
+def test_collate_has_targets_and_pairs_within_groups_only() -> None:
     batch = RewardCollator(RadCliQCriteria(), "tiny-bert").collate([_group(0, 2), _group(1, 1, 0)])
     assert batch.targets.group.tolist() == [0, 0, 1, 1, 1]
     assert batch.targets.pairs.tolist() == [[0, 1], [4, 2], [4, 3]]
@@ -23,7 +24,7 @@ def test_a_batch_has_targets_and_pairs_within_groups_only() -> None:
     assert (batch.ids, batch.num_truncated) == (("a", "a"), 0)
 
 
-def test_too_long_is_an_error_that_names_group_candidate_and_lengths() -> None:
+def test_collate_prompt_over_limit_names_group_and_candidate() -> None:
     collator = RewardCollator(RadCliQCriteria(), "tiny-bert", max_length=20)
     with pytest.raises(InputError, match=r"group 'a', candidate 1: .* at most 20 tokens but the prompt has"):
         collator.collate([_group(0, 1)])
@@ -32,9 +33,7 @@ def test_too_long_is_an_error_that_names_group_candidate_and_lengths() -> None:
 @pytest.mark.parametrize("name", ["tiny-bert", "tiny-llama", "embedded"])
 @pytest.mark.parametrize("template", [PlainPairTemplate(), InstructionTemplate()])
 @pytest.mark.parametrize("short", range(0, 24, 3))
-def test_truncation_keeps_beginnings_and_what_the_template_puts_around(
-    name: str, template: PromptTemplate, short: int
-) -> None:
+def test_encode_truncation_keeps_beginnings_and_template(name: str, template: PromptTemplate, short: int) -> None:
     whole = PromptEncoder(name, RadCliQCriteria(), template, 10_000)
     texts = "Small left effusion, no pneumothorax.", "Unremarkable cardiac silhouette."
     path = whole.token_segments(*texts)
@@ -47,21 +46,21 @@ def test_truncation_keeps_beginnings_and_what_the_template_puts_around(
     assert [piece[-1] for piece in cut][-1] == path[-1][-1] or isinstance(template, PlainPairTemplate)
 
 
-def test_truncation_is_counted_in_the_batch() -> None:
+def test_collate_counts_truncated_prompts() -> None:
     batch = RewardCollator(RadCliQCriteria(), "tiny-bert", max_length=20, on_too_long="truncate").collate(
         [_group(0, 1)]
     )
     assert batch.num_truncated == 2
 
 
-def test_no_room_is_an_error() -> None:
+def test_encode_template_without_room_is_refused() -> None:
     with pytest.raises(PromptTooLongError, match="leaves none"):
         PromptEncoder("tiny-llama", RadCliQCriteria(), InstructionTemplate(), 100).encode("a", "b", truncate=True)
 
 
-def test_missing_and_unknown_errors_name_group_and_candidate() -> None:
+def test_collate_missing_or_unknown_errors_name_group_and_candidate() -> None:
     collator = RewardCollator(RadCliQCriteria(), "tiny-bert")
-    with pytest.raises(InputError, match="group 'a', candidate 1: Expected errors by criterion"):
+    with pytest.raises(InputError, match="group 'a', candidate 1: Expected error counts by criterion"):
         collator.collate([ReportGroup("a", "x", (Candidate("y"),))])
     with pytest.raises(InputError, match="group 'a', candidate 1: unknown criterion 'noise'"):
         collator.collate([ReportGroup("a", "x", (Candidate("y", {"noise": 1.0}),))])
@@ -77,6 +76,6 @@ def test_report_text_never_becomes_a_special_token(name: str, text: str) -> None
     assert count[0] == count[1]
 
 
-def test_equal_pieces_are_equal_tokens_whatever_follows() -> None:
+def test_token_segments_are_independent_of_what_follows() -> None:
     prompts = PromptEncoder("embedded", RadCliQCriteria(), InstructionTemplate(), 512)
     assert prompts.token_segments("one", "effusion")[:2] == prompts.token_segments("one", "s are clear")[:2]

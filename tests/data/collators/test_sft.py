@@ -1,4 +1,4 @@
-"""Prompts with answers: the loss is on the answers, packed as well as apart."""
+"""Prompts with answers: labels on the answers alone, packed and unpacked."""
 
 import pytest
 import torch
@@ -16,15 +16,15 @@ GROUPS = list(synthesize(RadCliQCriteria(), 4, seed=3, granularity="plain"))
 
 
 def collator(**settings: object) -> SFTCollator:
-    given = {
+    options = {
         "template": RadReasonTemplate(include_instruction=False),
-        "writer": FactAnalysisWriter(vary_wording=False),
+        "analysis_writer": FactAnalysisWriter(vary_wording=False),
         **settings,
     }
-    return SFTCollator(RadCliQCriteria(), "tiny-generator", **given)  # type: ignore[arg-type]
+    return SFTCollator(RadCliQCriteria(), tokenizer="tiny-generator", **options)  # type: ignore[arg-type]
 
 
-def test_labels_are_the_answers_and_nothing_else() -> None:
+def test_labels_are_exactly_the_answers() -> None:
     made = collator()
     batch = made.collate(GROUPS)
     wanted = {tuple(made.prompt_encoder.encode_answer(answer)) for answer in batch.answers}
@@ -38,7 +38,7 @@ def test_labels_are_the_answers_and_nothing_else() -> None:
     )
 
 
-def test_a_label_is_the_token_behind() -> None:
+def test_label_is_the_next_token() -> None:
     batch = collator().collate(GROUPS[:1])
     for row, leaf in batch.packed.candidate_nodes.tolist():
         columns = (batch.packed.node_ids[row] == leaf).nonzero().flatten()
@@ -48,7 +48,7 @@ def test_a_label_is_the_token_behind() -> None:
         assert int(at[-1]) == len(columns) - 2
 
 
-def test_separate_rows_hold_the_same_tokens_and_labels() -> None:
+def test_unpacked_has_the_same_tokens_and_labels() -> None:
     made = collator()
     batch = made.collate(GROUPS)
     apart, labels = made.unpacked(batch)
@@ -60,22 +60,24 @@ def test_separate_rows_hold_the_same_tokens_and_labels() -> None:
     )
 
 
-def test_answers_state_the_known_errors() -> None:
+def test_answers_state_the_error_counts() -> None:
     made = collator()
     batch = made.collate(GROUPS)
     for answer, errors in zip(batch.answers, batch.error_counts.tolist(), strict=True):
         assert made.template.parse(answer, RadCliQCriteria()).values == tuple(errors)
 
 
-def test_the_same_reports_have_the_same_answer() -> None:
-    varied = collator(writer=FactAnalysisWriter())
-    assert varied.collate(GROUPS).answers == collator(writer=FactAnalysisWriter()).collate(GROUPS).answers
-    assert varied.collate(GROUPS).answers != collator(writer=FactAnalysisWriter(), seed=1).collate(GROUPS).answers
+def test_answer_depends_on_reports_and_seed() -> None:
+    varied = collator(analysis_writer=FactAnalysisWriter())
+    assert varied.collate(GROUPS).answers == collator(analysis_writer=FactAnalysisWriter()).collate(GROUPS).answers
+    assert (
+        varied.collate(GROUPS).answers != collator(analysis_writer=FactAnalysisWriter(), seed=1).collate(GROUPS).answers
+    )
 
 
-def test_numbers_alone_are_an_answer_too() -> None:
+def test_counts_only_writer_gives_a_parsable_answer() -> None:
     group = ReportGroup("g", "a", (Candidate("b", dict.fromkeys(RadCliQCriteria().tags, 1.0)),))
-    batch = collator(writer=CountsOnlyWriter()).collate([group])
+    batch = collator(analysis_writer=CountsOnlyWriter()).collate([group])
     assert RadReasonTemplate().parse(batch.answers[0], RadCliQCriteria()).values == (1.0,) * 6
 
 
@@ -83,22 +85,25 @@ def test_numbers_alone_are_an_answer_too() -> None:
     ("settings", "message"),
     [
         ({"max_length": 5}, r"candidate 1: expected at most 5 tokens.*Set a larger max_length"),
-        ({"max_answer": 5}, r"candidate 1: expected an answer of at most 5 tokens.*Set a larger max_answer"),
+        (
+            {"max_answer_length": 5},
+            r"candidate 1: expected an answer of at most 5 tokens.*Set a larger max_answer_length",
+        ),
     ],
 )
-def test_what_is_too_long_is_named(settings: dict[str, int], message: str) -> None:
+def test_prompt_or_answer_over_limit_is_named(settings: dict[str, int], message: str) -> None:
     made = collator(**settings)
     for use in (made.length, lambda group: made.collate([group])):
         with pytest.raises(InputError, match=f"group '{GROUPS[0].id}', {message}"):
             use(GROUPS[0])
 
 
-def test_unknown_errors_are_refused() -> None:
+def test_candidate_without_errors_is_refused() -> None:
     with pytest.raises(InputError, match="group 'g', candidate 1"):
         collator().collate([ReportGroup("g", "a", (Candidate("b"),))])
 
 
-def test_the_length_is_what_a_row_holds() -> None:
+def test_length_equals_the_tokens_of_a_row() -> None:
     made = collator()
     assert [made.length(group) for group in GROUPS] == [
         int((made.collate([group]).packed.node_ids >= 0).sum()) for group in GROUPS

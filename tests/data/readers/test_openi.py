@@ -50,7 +50,9 @@ def many(count: int = 60) -> list[Study]:
     ]
 
 
-def test_reads_text_and_codes_and_says_what_it_skips(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_read_openi_parses_text_and_codes_and_logs_skipped_studies(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "reports.csv"
     path.write_text(SMALL)
     with caplog.at_level(logging.WARNING):
@@ -73,7 +75,7 @@ def test_reads_text_and_codes_and_says_what_it_skips(tmp_path: Path, caplog: pyt
         (HEADER + "1,normal,,Clear.\n", "row 1: expected as many fields"),
     ],
 )
-def test_a_row_that_cannot_be_used_is_named(tmp_path: Path, text: str, problem: str) -> None:
+def test_read_openi_invalid_row_is_named(tmp_path: Path, text: str, problem: str) -> None:
     path = tmp_path / "reports.csv"
     path.write_text(text)
     with pytest.raises(InputError, match=rf"reports\.csv, {problem}"):
@@ -92,7 +94,9 @@ def test_a_row_that_cannot_be_used_is_named(tmp_path: Path, text: str, problem: 
         ([("opacity", "right"), ("opacity", "left")], [("opacity", "left")], {"omission": 1}),
     ],
 )
-def test_counts(reference: list[tuple[str, ...]], candidate: list[tuple[str, ...]], expected: dict[str, float]) -> None:
+def test_errors_from_codes_expected_counts(
+    reference: list[tuple[str, ...]], candidate: list[tuple[str, ...]], expected: dict[str, float]
+) -> None:
     assert made(errors_from_codes(study(*reference), study(*candidate))) == expected
 
 
@@ -106,7 +110,7 @@ def test_counts(reference: list[tuple[str, ...]], candidate: list[tuple[str, ...
         (("aorta", "tortuous"), False),
     ],
 )
-def test_significance(path: tuple[str, ...], significant: bool) -> None:
+def test_is_significant_expected(path: tuple[str, ...], significant: bool) -> None:
     errors = errors_from_codes(study(path), study())
     assert errors["significant_omission"] == significant
     assert errors["insignificant_omission"] == (not significant)
@@ -123,7 +127,7 @@ PATHS = st.lists(
 
 
 @given(PATHS, PATHS)
-def test_counts_hold_together(first: list[tuple[str, ...]], second: list[tuple[str, ...]]) -> None:
+def test_errors_from_codes_satisfy_invariants(first: list[tuple[str, ...]], second: list[tuple[str, ...]]) -> None:
     there, back = (errors_from_codes(study(*a), study(*b)) for a, b in ((first, second), (second, first)))
     assert there["false_prediction"] - there["omission"] == len(second) - len(first)
     assert (there["false_prediction"], there["omission"]) == (back["omission"], back["false_prediction"])
@@ -135,14 +139,14 @@ def test_counts_hold_together(first: list[tuple[str, ...]], second: list[tuple[s
     assert there["omission"] == (heads - others).total()
 
 
-def test_codes_tell_place_from_degree() -> None:
+def test_codes_separate_location_and_severity() -> None:
     assert study(EFFUSION).codes == {
         "pleural effusion": [MeSHCode("pleural effusion", frozenset({"left"}), frozenset({"small"}))]
     }
 
 
 @pytest.mark.parametrize("criteria", [RadCliQCriteria(), RadCliQSignificanceCriteria()])
-def test_groups(criteria: Criteria) -> None:
+def test_groups_from_codes_have_distinct_candidates_and_totals(criteria: Criteria) -> None:
     studies = many()
     groups = list(groups_from_codes(studies, criteria, 4, 50, seed=3))
     assert groups == list(groups_from_codes(studies, criteria, 4, 50, seed=3))
@@ -159,29 +163,29 @@ def test_groups(criteria: Criteria) -> None:
             known = errors_from_codes(by_text[group.reference], by_text[entry.text])
             assert entry.errors == {tag: known[tag] for tag in criteria.tags}
             totals.add(criteria.total_quality(criteria.quality(criteria.to_tensor(entry.errors))).item())
-            if entry.system == "shared head":
+            if entry.system == "shared heading":
                 assert by_text[group.reference].codes.keys() & by_text[entry.text].codes.keys()
             if entry.system == "normal":
                 assert not by_text[entry.text].codes
             systems.add(entry.system)
         assert len(totals) > 1
-    assert systems == {"shared head", "normal", "random"}
+    assert systems == {"shared heading", "normal", "random"}
 
 
-def test_studies_too_alike_or_criteria_that_codes_cannot_count() -> None:
+def test_groups_from_codes_refuses_similar_studies_and_other_criteria() -> None:
     with pytest.raises(InputError, match="studies that differ enough"):
         list(groups_from_codes([study(name=str(index)) for index in range(20)], RadCliQCriteria()))
     with pytest.raises(InputError, match="0 studies gave none"):
         list(groups_from_codes([], RadCliQCriteria()))
     with pytest.raises(InputError, match="but got 'grammar'"):
         groups_from_codes(many(), Criteria("own", [Criterion("grammar", "Bad.")]))
-    with pytest.raises(ValueError, match="`per_reference` to be >= 2"):
+    with pytest.raises(ValueError, match="`candidates_per_reference` to be >= 2"):
         groups_from_codes(many(), RadCliQCriteria(), 1)
-    with pytest.raises(ValueError, match="`groups` to be >= 1"):
+    with pytest.raises(ValueError, match="`num_groups` to be >= 1"):
         groups_from_codes(many(), RadCliQCriteria(), num_groups=0)
 
 
-def test_split_keeps_equal_texts_together_whatever_the_order() -> None:
+def test_split_studies_keeps_equal_texts_together_in_any_order() -> None:
     studies = many(200) + [entry._replace(id=f"again {entry.id}") for entry in many(200)]
     train, test = split_studies(studies, 0.25, seed=1)
     assert not {entry.text for entry in train} & {entry.text for entry in test}
@@ -195,7 +199,7 @@ def write_csv(path: Path, studies: list[Study]) -> None:
     path.write_text(HEADER + "".join(rows))
 
 
-def test_written_files_share_no_text(tmp_path: Path) -> None:
+def test_write_coded_groups_files_share_no_text(tmp_path: Path) -> None:
     write_csv(tmp_path / "reports.csv", many(200))
     paths = write_coded_groups(tmp_path / "reports.csv", tmp_path / "out", RadCliQCriteria(), 50, 3)
     train, test = ([*read_groups(path, RadCliQCriteria())] for path in paths)
@@ -203,12 +207,12 @@ def test_written_files_share_no_text(tmp_path: Path) -> None:
     assert (len(train), len(test)) == (40, 10)
     texts = [{text for g in part for text in (g.reference, *(c.text for c in g.candidates))} for part in (train, test)]
     assert not texts[0] & texts[1]
-    with pytest.raises(ValueError, match="`groups` to be >= 2"):
+    with pytest.raises(ValueError, match="`num_groups` to be >= 2"):
         write_coded_groups(tmp_path / "reports.csv", tmp_path / "out", RadCliQCriteria(), 1, 3)
 
 
 @pytest.mark.data
-def test_the_real_reports(openi_csv: Path) -> None:
+def test_read_openi_real_reports(openi_csv: Path) -> None:
     studies = list(read_openi(openi_csv))
     assert len(studies) > 2000
     assert all(entry.text == " ".join(entry.text.split()) for entry in studies)
@@ -218,6 +222,6 @@ def test_the_real_reports(openi_csv: Path) -> None:
         assert len(list(groups_from_codes(part, RadCliQSignificanceCriteria(), 4, 100))) == 100
 
 
-def test_the_train_part_can_be_split_again_with_the_same_seed() -> None:
+def test_train_split_can_be_split_again_with_the_same_seed() -> None:
     train, _ = split_studies([Study(str(n), f"Report {n}.") for n in range(400)], 0.2, 0)
     assert sum(is_held_out(study.text, 0.1, 0) for study in train) > 10

@@ -1,0 +1,86 @@
+"""Prompts as tokens of limited length, the same in training and in use."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from radreward.criteria import Criteria
+from radreward.data.tokenizer import SegmentTokenizer, load_tokenizer
+from radreward.errors import InputError
+from radreward.prompts import PromptTemplate
+
+OnTooLong = Literal["error", "truncate"]
+"""What a collator does with a prompt over the limit: stop with an error that names it, or truncate both reports."""
+
+
+class PromptTooLongError(ValueError):
+    """A prompt over the limit; states its number of tokens and the limit."""
+
+
+class PromptEncoder:
+    """Encodes two reports as token segments of a limited total length.
+
+    Args:
+        tokenizer: Name of the backbone whose tokenizer to use.
+        criteria: The criteria of the prompt.
+        template: Layout of the prompt.
+        max_length: Maximum number of tokens from the root to the candidate's end.
+
+    Raises:
+        ValueError: If `max_length` is not positive.
+    """
+
+    def __init__(self, tokenizer: str, criteria: Criteria, template: PromptTemplate, max_length: int) -> None:
+        if max_length < 1:
+            raise ValueError(f"Expected `max_length` to be >= 1 but got {max_length}.")
+        self.segment_tokenizer = SegmentTokenizer(load_tokenizer(tokenizer))
+        self.criteria = criteria
+        self.template = template
+        self.max_length = max_length
+
+    def token_segments(self, reference: str, candidate: str) -> list[list[int]]:
+        """Return the token ids of each segment of a prompt, from the root to the candidate; never truncated."""
+        return self.segment_tokenizer.encode_segments(self.template.render(reference, candidate, self.criteria))
+
+    def encode(self, reference: str, candidate: str, truncate: bool) -> tuple[list[list[int]], bool]:
+        """Return the token segments within the limit, and True if a report was truncated.
+
+        Truncation keeps the beginnings of reference and candidate, in equal shares, and all of the template.
+
+        Raises:
+            PromptTooLongError: If the prompt is over the limit and `truncate` is off, or the template leaves no room.
+        """
+        segments = self.token_segments(reference, candidate)
+        length = sum(map(len, segments))
+        if length <= self.max_length:
+            return segments, False
+        if not truncate:
+            raise PromptTooLongError(f"expected at most {self.max_length} tokens but the prompt has {length}")
+        shorten = self.segment_tokenizer.truncate
+        lengths = [self.segment_tokenizer.length(text) for text in (reference, candidate)]
+        room = self.max_length - (length - sum(lengths))
+        while room >= 2:
+            share = min(lengths[0], max(room // 2, room - lengths[1]))
+            segments = self.token_segments(shorten(reference, share), shorten(candidate, room - share))
+            if sum(map(len, segments)) <= self.max_length:
+                return segments, True
+            room -= 1  # a word that is split may have more tokens than before
+        raise PromptTooLongError(
+            f"expected room for two reports, but the template leaves none of {self.max_length} tokens"
+        )
+
+    def encode_or_raise(
+        self, reference: str, candidate: str, on_too_long: OnTooLong, label: str
+    ) -> tuple[list[list[int]], bool]:
+        """Return what `encode` returns.
+
+        Raises:
+            InputError: If the prompt is too long; starts with `label` and names the remedy.
+        """
+        try:
+            return self.encode(reference, candidate, on_too_long == "truncate")
+        except PromptTooLongError as error:
+            remedy = "on_too_long to truncate, or a larger max_length"
+            raise InputError(
+                f"{label}: {error}. Set {remedy if on_too_long == 'error' else 'a larger max_length'}."
+            ) from error
