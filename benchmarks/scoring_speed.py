@@ -1,9 +1,9 @@
-"""Pairs a second on one core: the scorer against padded batches in file order, in full precision and in 8 bits.
+"""Pairs per second on one core: the scorer, in full precision and in 8 bits, against padded batches in file order.
 
-The peer is what a loop over a file does today: 32 pairs at a time as they come, each pair a row with its reference
-and its candidate, padded to the longest; the same backbone with merged adapters, the same pooling and head. One
-process, one thread, variants in turn, CPU time, minimum and median. Totals must agree within 1e-4. Two kinds of
-files: all reports of 60 words, and lengths that vary as those of real reports do (log-normal).
+The peer is a plain loop over a file: batches of 32 pairs in order, one row per pair with its reference and candidate,
+padded to the longest; the same backbone with merged adapters, the same pooling and head. One process, one thread,
+variants in turn, CPU time, minimum and median. Totals must agree within 1e-4. Two types of files: reports of 60 words,
+and log-normal lengths similar to those of real reports.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from torch import Tensor
 
 import radreward
 from radreward.criteria import RadCliQCriteria
-from radreward.data.collators.reward import PromptEncoder
 from radreward.data.packing import pack
+from radreward.data.prompt_encoder import PromptEncoder
 from radreward.models import Backbone, RewardModel, RewardModelArtifact
 from radreward.prompts import PlainPairTemplate
-from radreward.scorers import EMBEDDED_DIR
+from radreward.scorers.registry import EMBEDDED_DIR
 from radreward.systems.er2score.scorer import RewardModelScorer, for_inference
 
 VOCABULARY = (
@@ -35,22 +35,22 @@ VOCABULARY = (
     "opacity nodule catheter tip upper lower lobe normal size silhouette unchanged pneumothorax spine"
 )
 MEDIAN, LONGEST = 60, 150
-"""Words of a report."""
+"""Words per report."""
 BATCH = 32
 PEER, FP32, INT8 = "padded, file order", "scorer fp32", "scorer int8"
 Totals = Callable[[Sequence[str], Sequence[str]], Tensor]
 
 
 class Case(NamedTuple):
-    """A file, and what is aimed at."""
+    """A file, and target speeds."""
 
     candidates: int
-    """Of each reference; they stand together."""
+    """Candidates per reference, next to each other."""
     pairs: int
     spread: float = 0.0
     """Standard deviation of the logarithm of the number of words."""
     fp32: float | None = None
-    """Pairs a second."""
+    """Target in pairs per second."""
     int8: float | None = None
     against_peer: float | None = None
     rounds: int = 3
@@ -64,99 +64,99 @@ CASES = (
 )
 
 
-def texts(case: Case) -> tuple[list[str], list[str]]:
-    """References and candidates, pair by pair."""
-    draw, vocabulary = random.Random(0), VOCABULARY.split()
+def random_reports(case: Case) -> tuple[list[str], list[str]]:
+    """Return references and candidates, pair by pair."""
+    rng, vocabulary = random.Random(0), VOCABULARY.split()
 
     def report() -> str:
-        words = min(LONGEST, round(MEDIAN * draw.lognormvariate(0, case.spread)))
-        return " ".join(draw.choices(vocabulary, k=words))
+        words = min(LONGEST, round(MEDIAN * rng.lognormvariate(0, case.spread)))
+        return " ".join(rng.choices(vocabulary, k=words))
 
     references = [report() for _ in range(case.pairs // case.candidates)]
     repeated = [reference for reference in references for _ in range(case.candidates)]
     return repeated, [report() for _ in repeated]
 
 
-def peer(saved: RewardModelArtifact) -> Totals:
-    """Totals by padded batches in the order of the file."""
+def peer_totals(saved: RewardModelArtifact) -> Totals:
+    """Return a function that scores padded batches in the order of the file."""
     model = for_inference(saved.model, "fp32")
     prompts = PromptEncoder(model.backbone.name, model.criteria, saved.template, saved.max_length)
 
     @torch.inference_mode()
     def totals(references: Sequence[str], candidates: Sequence[str]) -> Tensor:
         rewards = []
-        for begin in range(0, len(references), BATCH):
-            pairs = zip(references[begin : begin + BATCH], candidates[begin : begin + BATCH], strict=True)
+        for start in range(0, len(references), BATCH):
+            pairs = zip(references[start : start + BATCH], candidates[start : start + BATCH], strict=True)
             rewards.append(model(pack([prompts.encode(*pair, truncate=True)[0] for pair in pairs], "rows")))
         return model.criteria.total_quality(torch.cat(rewards))
 
     return totals
 
 
-def variants(saved: RewardModelArtifact) -> dict[str, Totals]:
-    """By name."""
+def build_variants(saved: RewardModelArtifact) -> dict[str, Totals]:
+    """Return all variants by name."""
     full = RewardModelScorer(saved, on_too_long="truncate")
-    eight = RewardModelScorer(saved, "int8", on_too_long="truncate")
+    int8 = RewardModelScorer(saved, "int8", on_too_long="truncate")
     return {
-        PEER: peer(saved),
+        PEER: peer_totals(saved),
         FP32: lambda references, candidates: full.score(references, candidates).total,
-        INT8: lambda references, candidates: eight.score(references, candidates).total,
+        INT8: lambda references, candidates: int8.score(references, candidates).total,
     }
 
 
-def measure(case: Case, every: dict[str, Totals]) -> dict[str, Any]:
-    """Time the variants in turn and compare their totals: what is printed as a line of JSON."""
-    pairs = texts(case)
-    spent: dict[str, list[float]] = {name: [] for name in every}
+def measure(case: Case, variants: dict[str, Totals]) -> dict[str, Any]:
+    """Time the variants in turn and compare their totals; return the results that are printed as JSON."""
+    pairs = random_reports(case)
+    times: dict[str, list[float]] = {name: [] for name in variants}
     totals = {}
     for _ in range(case.rounds):
-        for name, score in every.items():
-            begin = time.process_time()
+        for name, score in variants.items():
+            start = time.process_time()
             totals[name] = score(*pairs)
-            spent[name].append(time.process_time() - begin)
+            times[name].append(time.process_time() - start)
     torch.testing.assert_close(totals[FP32], totals[PEER], rtol=1e-4, atol=1e-4)
-    least = {name: min(values) for name, values in spent.items()}
+    minimum = {name: min(values) for name, values in times.items()}
     return {
         "case": case._asdict(),
-        "pairs_per_second": {name: case.pairs / value for name, value in least.items()},
-        "pairs_per_second_median": {name: case.pairs / statistics.median(value) for name, value in spent.items()},
-        "ratio": {name: least[PEER] / value for name, value in least.items()},
+        "pairs_per_second": {name: case.pairs / value for name, value in minimum.items()},
+        "pairs_per_second_median": {name: case.pairs / statistics.median(value) for name, value in times.items()},
+        "ratio": {name: minimum[PEER] / value for name, value in minimum.items()},
         "spearman": float(spearmanr(totals[FP32], totals[INT8]).statistic),
         "kendall": float(kendalltau(totals[FP32], totals[INT8]).statistic),
     }
 
 
-def table(result: dict[str, Any]) -> Table:
-    """The variants of one case."""
+def result_table(result: dict[str, Any]) -> Table:
+    """Return the variants of one case as a table."""
     case = Case(**result["case"])
     lengths = f"log-normal around {MEDIAN} words" if case.spread else f"{MEDIAN} words"
     title = f"{case.pairs} pairs, {case.candidates} of a reference, reports of {lengths}"
-    printed = Table("variant", "pairs/s best", "pairs/s median", "against padded", title=title)
+    table = Table("variant", "pairs/s best", "pairs/s median", "against padded", title=title)
     for name, best in result["pairs_per_second"].items():
         median, ratio = result["pairs_per_second_median"][name], result["ratio"][name]
-        printed.add_row(name, f"{best:.1f}", f"{median:.1f}", f"{ratio:.2f}")
-    return printed
+        table.add_row(name, f"{best:.1f}", f"{median:.1f}", f"{ratio:.2f}")
+    return table
 
 
-def summary(result: dict[str, Any]) -> list[str]:
-    """Rank agreement of the precisions, and whether the targets are met."""
+def summary_lines(result: dict[str, Any]) -> list[str]:
+    """Return the rank correlation of the precisions, and whether the targets are met."""
     case, speed = Case(**result["case"]), result["pairs_per_second"]
     lines = [f"int8 with fp32: Spearman {result['spearman']:.3f}, Kendall tau-b {result['kendall']:.3f}"]
-    goals = (
+    targets = (
         ("fp32, pairs/s", speed[FP32], case.fp32),
         ("int8, pairs/s", speed[INT8], case.int8),
         ("fp32 against padded", result["ratio"][FP32], case.against_peer),
     )
-    for name, value, goal in goals:
-        if goal is not None:
-            lines.append(f"{name}: {value:.2f}, target {goal:g}: {'met' if value >= goal else 'MISSED'}")
+    for name, value, target in targets:
+        if target is not None:
+            lines.append(f"{name}: {value:.2f}, target {target:g}: {'met' if value >= target else 'MISSED'}")
     return lines
 
 
-def model() -> tuple[RewardModelArtifact, str]:
-    """The model that is shipped, or where there is none its backbone under a random head; and which it is."""
+def load_model() -> tuple[RewardModelArtifact, str]:
+    """Return the shipped model, or without it its backbone with a random head, and a description."""
     if EMBEDDED_DIR.is_dir():
-        scorer = radreward.load("embedded")
+        scorer = radreward.load("er2score")
         assert isinstance(scorer, RewardModelScorer)
         return scorer.artifact, "the embedded model"
     return RewardModelArtifact(
@@ -165,17 +165,17 @@ def model() -> tuple[RewardModelArtifact, str]:
 
 
 def main(cases: Sequence[Case] = CASES, saved: RewardModelArtifact | None = None) -> None:
-    """Measure and print; a missed target is said, not an error."""
+    """Run and print the benchmark."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     console = Console(width=100)
-    chosen, name = (saved, "a given model") if saved else model()
+    chosen, name = (saved, "a given model") if saved else load_model()
     console.print(f"One thread, {name}.")
-    every = variants(chosen)
+    variants = build_variants(chosen)
     for case in cases:
-        result = measure(case, every)
-        console.print(table(result))
-        for line in summary(result):
+        result = measure(case, variants)
+        console.print(result_table(result))
+        for line in summary_lines(result):
             console.print(line, highlight=False)
         print(json.dumps(result), flush=True)
 
