@@ -1,4 +1,4 @@
-"""Every variant of the studies of RaTEScore's tables can be built."""
+"""Studies of RaTEScore: every variant can be built."""
 
 from pathlib import Path
 
@@ -8,17 +8,17 @@ from radreward.cli import build
 from radreward.tuning import load_study_config
 
 ROOT = Path(__file__).resolve().parents[1]
-STUDIES = {"schemes": 3, "training_data": 3, "encoders": 3}
-"""And how many configurations hold every value of every parameter."""
+STUDIES = {"tagging_schemes": 3, "training_data": 3, "encoders": 3}
+"""Number of configurations that cover every value of every parameter."""
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_variant_builds(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_variant_of_a_study_builds(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    settings = load_study_config(Path("experiments/ratescore") / f"{name}.yaml")
-    built = []
-    for labels in settings.space.conditional_branches():
-        training = build(settings.base, *settings.overrides_for(labels), f"--run={tmp_path / 'run'}")
-        built.append(training.settings)
-    assert len(built) == STUDIES[name]
-    assert all(built.index(entry) == place for place, entry in enumerate(built))
+    config = load_study_config(Path("experiments/ratescore") / f"{name}.yaml")
+    settings = []
+    for values in config.space.conditional_branches():
+        training = build(config.base, *config.overrides_for(values), f"--run-dir={tmp_path / 'run'}")
+        settings.append(training.settings)
+    assert len(settings) == STUDIES[name]
+    assert all(settings.index(entry) == position for position, entry in enumerate(settings))

@@ -1,4 +1,4 @@
-"""How well taggers find entities: on generated sentences, and on real ones whose labels are offsets.
+"""Compare taggers on generated sentences, and on labeled sentences of real reports.
 
 python experiments/ratescore/compare_taggers.py --sentences runs/entities/test.jsonl --csv indiana_reports.csv
 """
@@ -24,7 +24,7 @@ LABELS = Path(__file__).resolve().parents[2] / "tests" / "data" / "readers" / "o
 
 
 def real_sentences(csv: Path, sample: str) -> Iterator[TaggedSentence]:
-    """The labelled sentences of a sample, `any` or `findings`."""
+    """Yield the labeled sentences of a sample, `any` or `findings`; the repository stores offsets only."""
     texts = {study.id: study.text for study in read_openi(csv)}
     for row in json.loads(LABELS.read_text(encoding="utf-8"))["sentences"]:
         if row["sample"] == sample:
@@ -33,32 +33,33 @@ def real_sentences(csv: Path, sample: str) -> Iterator[TaggedSentence]:
             yield TaggedSentence(text, tuple(Entity(text[s:e], kind, s, e) for s, e, kind in row["entities"]))
 
 
-def measures(found: list[TaggedSentence], tagger: str) -> list[float]:
-    """Precision, recall, F1 and accuracy of whole entities, then precision, recall and F1 of overlapping ones."""
-    texts, known = [sentence.text for sentence in found], [sentence.entities for sentence in found]
+def tagger_metrics(sentences: list[TaggedSentence], tagger: str) -> list[float]:
+    """Return precision, recall, F1 and accuracy of exact entities, then precision, recall and F1 of overlaps."""
+    texts, gold = [sentence.text for sentence in sentences], [sentence.entities for sentence in sentences]
     predicted, values = load_tagger(tagger).tag(texts), []
     for overlap, names in ((False, ("precision", "recall", "f1", "accuracy")), (True, ("precision", "recall", "f1"))):
-        scores = EntityF1Metric(overlap)
-        scores.update(texts, predicted, known)
-        computed = scores.compute()
+        metric = EntityF1Metric(overlap)
+        metric.update(texts, predicted, gold)
+        computed = metric.compute()
         values += [float(computed[name]) for name in names]
     return values
 
 
 def main() -> None:
-    """Print a table."""
+    """Print a table of all taggers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tagger", nargs="+", default=["rules", "embedded"], help="Names or folders.")
-    parser.add_argument("--sentences", type=Path, nargs="*", default=[], help="Files of labelled sentences.")
-    parser.add_argument("--csv", type=Path, help="The Open-i reports.")
+    parser.add_argument("--sentences", type=Path, nargs="*", default=[], help="Files of labeled sentences.")
+    parser.add_argument("--csv", type=Path, help="File indiana_reports.csv of Open-i.")
     options = parser.parse_args()
     parts = {path.name: list(read_tagged_sentences(path)) for path in options.sentences}
     if options.csv:
         parts |= {f"Open-i, {name}": list(real_sentences(options.csv, name)) for name in ("any", "findings")}
     table = Table("sentences", "tagger", "precision", "recall", "F1", "accuracy", "overlap P", "R", "F1")
-    for name, found in parts.items():
+    for name, labeled in parts.items():
         for tagger in options.tagger:
-            table.add_row(f"{name} ({len(found)})", tagger, *(f"{value:.3f}" for value in measures(found, tagger)))
+            metrics = (f"{value:.3f}" for value in tagger_metrics(labeled, tagger))
+            table.add_row(f"{name} ({len(labeled)})", tagger, *metrics)
     Console().print(table)
 
 

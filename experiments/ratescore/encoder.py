@@ -1,4 +1,4 @@
-"""Train the head of the entity encoder on entities of our vocabulary; the shipped one was trained so, in two minutes.
+"""Train the head of the entity encoder on entities of the lexicon; the embedded head was trained this way.
 
 python experiments/ratescore/encoder.py --output runs/head.safetensors
 """
@@ -25,43 +25,49 @@ from radreward.text.findings import FINDINGS
 from radreward.text.sentence_splitter import split_sentences
 from radreward.types import Entity
 
-DENIED = 900
-"""So many findings are denied too, for our grammar denies few in detail."""
+MAX_NEGATED = 900
+"""Maximum number of findings that are negated in addition: the grammar negates few findings in detail."""
 
 
-def entities(sentences: int, reports: int, seed: int) -> dict[Entity, frozenset[str]]:
-    """The distinct entities in sentences and reports of our grammar, and the findings in whose sentences they stand.
+def collect_entities(n_sentences: int, n_reports: int, seed: int) -> dict[Entity, frozenset[str]]:
+    """Return the distinct entities of generated sentences and reports, with the findings of their sentences.
 
-    Their names are what is read of them: of findings their phrases. Body parts stand alone too, as in normal sentences.
+    Present findings are named by their phrases. Body parts also occur alone, as in normal sentences.
     """
     rng, keys = Random(seed), tuple(FINDINGS)
-    facts = [sample_fact(sample_findings(rng, keys, 1)[0], rng) for _ in range(sentences)]
-    found: dict[Entity, frozenset[str]] = {}
-    for fact, named in zip(facts, _named([fact_sentence(fact, rng).text for fact in facts]), strict=True):
-        for entity in named:
-            found[entity] = found.get(entity, frozenset()) | {fact.finding}
+    facts = [sample_fact(sample_findings(rng, keys, 1)[0], rng) for _ in range(n_sentences)]
+    findings: dict[Entity, frozenset[str]] = {}
+    sentences = [fact_sentence(fact, rng).text for fact in facts]
+    for fact, entities in zip(facts, _phrase_entities(sentences), strict=True):
+        for entity in entities:
+            findings[entity] = findings.get(entity, frozenset()) | {fact.finding}
     texts = [
         text
-        for group in synthesize(RadCliQCriteria(), reports, 2, seed=seed)
+        for group in synthesize(RadCliQCriteria(), n_reports, 2, seed=seed)
         for text in split_sentences(group.reference)
     ]
-    denied = [Entity(noun.lstrip("*").lower(), "Non-Abnormality", 0, 0) for key in keys for noun in FINDINGS[key].names]
-    there = sorted(entity for entity in found if entity_role(entity) == PRESENT)
-    denied += [entity._replace(type=f"Non-{entity.type}") for entity in rng.sample(there, min(DENIED, len(there)))]
-    for entity in (*chain.from_iterable(_named(texts)), *denied):
-        found.setdefault(entity, frozenset())
-    return found
+    negated = [
+        Entity(noun.lstrip("*").lower(), "Non-Abnormality", 0, 0) for key in keys for noun in FINDINGS[key].names
+    ]
+    present = sorted(entity for entity in findings if entity_role(entity) == PRESENT)
+    sampled = rng.sample(present, min(MAX_NEGATED, len(present)))
+    negated += [entity._replace(type=f"Non-{entity.type}") for entity in sampled]
+    for entity in (*chain.from_iterable(_phrase_entities(texts)), *negated):
+        findings.setdefault(entity, frozenset())
+    return findings
 
 
-def _named(texts: Sequence[str]) -> Iterator[list[Entity]]:
-    for text, tagged in zip(texts, RuleTagger().tag(texts), strict=True):
-        said = zip(tagged, contextualize("phrase", text, tagged), strict=True)
-        names = [(read if entity_role(entity) == PRESENT else entity.name, entity.type) for entity, read in said]
-        yield [Entity(name.lower(), kind, 0, 0) for name, kind in names]
+def _phrase_entities(texts: Sequence[str]) -> Iterator[list[Entity]]:
+    for text, entities in zip(texts, RuleTagger().tag(texts), strict=True):
+        phrases = contextualize("phrase", text, entities)
+        yield [
+            Entity((phrase if entity_role(entity) == PRESENT else entity.name).lower(), entity.type, 0, 0)
+            for entity, phrase in zip(entities, phrases, strict=True)
+        ]
 
 
 def main() -> None:
-    """Write the head."""
+    """Train and save the head."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--sentences", type=int, default=15_000)
@@ -69,12 +75,12 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
-    found = entities(options.sentences, options.reports, options.seed)
-    read = [contextualize("type", entity.name, [entity])[0] for entity in found]
-    vectors = EntityEncoder(cache_size=1, max_length=EMBEDDED_MAX_LENGTH).embed(read).vectors
-    head = fit_head(entity_attributes(list(found), list(found.values())), vectors, options.steps, options.seed)
-    head.save(options.output)
-    print(f"{len(found)} entities: {options.output}")
+    findings = collect_entities(options.sentences, options.reports, options.seed)
+    texts = [contextualize("type", entity.name, [entity])[0] for entity in findings]
+    vectors = EntityEncoder(cache_size=1, max_length=EMBEDDED_MAX_LENGTH).embed(texts).vectors
+    attributes = entity_attributes(list(findings), list(findings.values()))
+    fit_head(attributes, vectors, options.steps, options.seed).save(options.output)
+    print(f"{len(findings)} entities: {options.output}")
 
 
 if __name__ == "__main__":

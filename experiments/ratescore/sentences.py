@@ -1,4 +1,4 @@
-"""Write sentences with their entities, to train taggers on and to test them on.
+"""Write generated sentences with their entities, for training and testing taggers.
 
 python experiments/ratescore/sentences.py --output runs/entities
 """
@@ -13,12 +13,12 @@ from radreward.synthesis.entity_generator import generate_annotated_sentences
 
 
 def main() -> None:
-    """Write train.jsonl and test.jsonl, whose templates and names no sentence of train.jsonl has."""
+    """Write train.jsonl and test.jsonl, which share no templates and names."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, required=True, help="Folder of the two files.")
-    parser.add_argument("--train", type=int, default=24_000, help="Sentences to train on.")
-    parser.add_argument("--test", type=int, default=1_000, help="Sentences to test on.")
-    parser.add_argument("--seed", type=int, default=0, help="Decides everything.")
+    parser.add_argument("--output", type=Path, required=True, help="Output folder.")
+    parser.add_argument("--train", type=int, default=24_000, help="Number of training sentences.")
+    parser.add_argument("--test", type=int, default=1_000, help="Number of test sentences.")
+    parser.add_argument("--seed", type=int, default=0, help="Seed of the generator.")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     write_tagged_sentences(

@@ -12,13 +12,13 @@ from optuna.trial import TrialState, create_trial
 from tests.tuning.fake_training import fake_runner, parabola
 
 
-def test_course_counts_pruned_and_failed_trials() -> None:
+def test_study_result_counts_pruned_and_failed_trials() -> None:
     benchmark = import_module("benchmarks.tpe_against_random")
     study = optuna.create_study(direction="maximize")
     for value in (None, 1.0, 0.5, None, 3.0):
         state = TrialState.FAIL if value is None else TrialState.COMPLETE
         study.add_trial(create_trial(state=state, value=value))
-    found = benchmark.course(study)
+    found = benchmark.study_result(study)
     assert found.best == 3
     assert found.mean_best == pytest.approx((1 + 1 + 1 + 1 + 3) / 5)
     assert found.pruned == 0

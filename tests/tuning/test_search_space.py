@@ -93,7 +93,13 @@ def test_overrides_include_variants_and_keys() -> None:
 
 
 def test_conditional_parameter_is_suggested_only_if_active() -> None:
-    chosen = {"loss": "bt", "model.pooling": "mean", "targets": "auto", "model.objective.c": 0.5, "model.head_hidden_size": 4}
+    chosen = {
+        "loss": "bt",
+        "model.pooling": "mean",
+        "targets": "auto",
+        "model.objective.c": 0.5,
+        "model.head_hidden_size": 4,
+    }
     assert set(SPACE.suggest(FixedTrial(chosen))) == {"loss", "model.pooling", "targets"}
     assert set(SPACE.suggest(FixedTrial({**chosen, "loss": "mre"}))) - {"loss", "model.pooling", "targets"} == {
         "model.objective.c"

@@ -138,7 +138,7 @@ def test_changed_study_of_the_same_name_is_rejected(
     make_config: MakeConfig, folder: Path, entries: dict[str, Any], named: str
 ) -> None:
     run_study(make_config(), fake_runner(parabola), folder)
-    with pytest.raises(InputError, match=f"study toy: the storage holds one of this name with another {named}"):
+    with pytest.raises(InputError, match=f"study toy: the storage holds a study of this name with another {named}"):
         run_study(make_config(**entries), fake_runner(parabola), folder)
 
 
@@ -155,7 +155,8 @@ def test_changed_base_is_rejected_but_moved_base_is_accepted(
 
 def test_study_and_folder_of_another_program_are_kept(make_config: MakeConfig, folder: Path) -> None:
     storage = open_storage(None, folder.parent)
-    optuna.create_study(storage=storage, study_name="toy").ask()
+    study = optuna.create_study(storage=storage, study_name="toy")
+    study._storage.create_new_trial(study._study_id)
     with pytest.raises(InputError, match="that radreward did not create"):
         run_study(make_config(), fake_runner(parabola), folder, f"sqlite:///{folder.parent / 'study.db'}")
     (folder / "trials" / "0").mkdir(parents=True)

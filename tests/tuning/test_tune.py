@@ -27,7 +27,7 @@ STUDIES = sorted(
 )
 SPACE = {
     "loss": {"variants": {"mre": {}, "bt": {"model.objective": "BradleyTerry"}}},
-    "model.objective.c": {"low": 0.01, "high": 1.0, "log": True, "when": {"loss": "mre"}},
+    "model.objective.c": {"low": 0.01, "high": 1.0, "log": True, "active_if": {"loss": "mre"}},
     "model.optimizer.lr": {"low": 1e-4, "high": 1e-1, "log": True},
 }
 
@@ -54,7 +54,7 @@ def trials(folder: Path) -> list[optuna.trial.FrozenTrial]:
     return optuna.load_study(study_name="toy", storage=f"sqlite:///{folder / 'study.db'}").trials
 
 
-def test_each_trial_is_a_run_that_tensorboard_shows_with_what_was_sampled(whole: Path) -> None:
+def test_each_trial_is_a_run_with_hparams_in_tensorboard(whole: Path) -> None:
     for trial in trials(whole):
         folder = whole / "trials" / str(trial.number)
         assert {"config.yaml", "metrics.json", "data.json", "versions.json", "trial.json"} <= {
@@ -72,7 +72,7 @@ def test_each_trial_is_a_run_that_tensorboard_shows_with_what_was_sampled(whole:
         assert json.loads((folder / "trial.json").read_text())["params"] == trial.params
 
 
-def test_the_best_settings_train_to_the_best_result(whole: Path) -> None:
+def test_best_settings_reproduce_the_best_result(whole: Path) -> None:
     best = optuna.load_study(study_name="toy", storage=f"sqlite:///{whole / 'study.db'}").best_trial
     training = build(whole / "best.yaml")
     assert training.run_folder.folder == whole / "best"
@@ -80,7 +80,7 @@ def test_the_best_settings_train_to_the_best_result(whole: Path) -> None:
     assert training.run_folder.metrics.read_text() == (whole / "trials" / str(best.number) / "metrics.json").read_text()
 
 
-def test_a_killed_study_ends_as_one_that_was_not(whole: Path, base: Path, tmp_path: Path) -> None:
+def test_killed_and_resumed_study_equals_uninterrupted_study(whole: Path, base: Path, tmp_path: Path) -> None:
     config, folder = write(tmp_path / "study.yaml", base), tmp_path / "run"
     script = "import sys; from radreward.cli import tune; from radreward.cli.parser import parse; "
     script += "tune.run(parse(['tune', *sys.argv[1:]]))"
@@ -128,9 +128,7 @@ def test_a_killed_study_ends_as_one_that_was_not(whole: Path, base: Path, tmp_pa
         ({"metric": "val_tua"}, "metric: 'val_tua' is never logged; logged are "),
     ],
 )
-def test_what_no_trial_could_do_is_told_in_a_line(
-    base: Path, tmp_path: Path, entries: dict[str, Any], message: str
-) -> None:
+def test_invalid_study_raises_one_line(base: Path, tmp_path: Path, entries: dict[str, Any], message: str) -> None:
     config = write(tmp_path / "study.yaml", base, **entries)
     with pytest.raises(InputError) as raised:
         run(["--config", config, "--run-dir", tmp_path / "run"])
@@ -138,7 +136,7 @@ def test_what_no_trial_could_do_is_told_in_a_line(
     assert "\n" not in str(raised.value)
 
 
-def test_settings_of_the_command_line_are_those_of_every_trial(base: Path, tmp_path: Path) -> None:
+def test_command_line_settings_apply_to_every_trial(base: Path, tmp_path: Path) -> None:
     config = write(tmp_path / "study.yaml", base, trials=1, space={"seed_everything": {"choices": [0]}})
     storage = f"journal:{tmp_path / 'log'}"
     assert run(["--config", config, "--run-dir", tmp_path / "run", "--storage", storage, "trainer.max_steps=2"]) == 0
@@ -146,6 +144,6 @@ def test_settings_of_the_command_line_are_those_of_every_trial(base: Path, tmp_p
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=[path.stem for path in STUDIES])
-def test_the_studies_of_the_project_fit_their_bases(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_studies_of_the_repository_are_valid(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     validate_search_space(load_study_config(path), tune.fit_runner())

@@ -10,7 +10,7 @@ import matplotlib.figure
 from torch import Tensor
 
 from radreward.io.artifacts import write_json
-from radreward.io.text_tables import markdown_table
+from radreward.io.text_tables import markdown_table, text_frame
 from radreward.systems.ratescore.affinity_matrix import AffinityMatrix
 from radreward.systems.ratescore.fitting.bootstrap import ConfidenceIntervals
 from radreward.systems.ratescore.fitting.cross_validation import CrossValidation
@@ -96,7 +96,7 @@ def fit_report_markdown(report: FitReport) -> str:
         [name, *(_format_cell(report, row, column) for column in range(len(ENTITY_TYPES)))]
         for row, name in enumerate(ENTITY_TYPES)
     ]
-    paragraphs = [markdown_table(["entity \\ match", *ENTITY_TYPES], rows, escape=str)]
+    paragraphs = [markdown_table(text_frame(["entity \\ match", *ENTITY_TYPES], rows), escape=str)]
     penalty = f"p = {report.affinity.penalty.item():.2f}"
     if report.intervals is not None:
         low, high = report.intervals.low.penalty.item(), report.intervals.high.penalty.item()

@@ -46,7 +46,7 @@ class AffinityModule(BaseModule):
     Args:
         criteria: Criteria that state the errors; the score shall rank by their weighted total. With `RatingCriteria`,
             the ratings of radiologists.
-        method: Optimizer of W and p; defaults to `GradientOptimizer`.
+        optimizer: Optimizer of W and p; defaults to `GradientOptimizer`.
         preset: Initial weights.
         penalty_rule: Penalized pairs of types, see `radreward.systems.ratescore.penalty_mask`.
         clamp_cosines: Replace negative cosines by 0.
@@ -65,7 +65,7 @@ class AffinityModule(BaseModule):
     def __init__(
         self,
         criteria: Criteria,
-        method: AffinityOptimizer | None = None,
+        optimizer: AffinityOptimizer | None = None,
         preset: Literal["long", "short"] = "long",
         penalty_rule: PenaltyRule = "opposed",
         clamp_cosines: bool = True,
@@ -81,7 +81,7 @@ class AffinityModule(BaseModule):
             raise ValueError(f"Expected `n_folds` to be >= 2 but got {n_folds}.")
         if bootstrap_samples < 0:
             raise ValueError(f"Expected `bootstrap_samples` to be >= 0 but got {bootstrap_samples}.")
-        self.criteria, self.method = criteria, method or GradientOptimizer()
+        self.criteria, self.affinity_optimizer = criteria, optimizer or GradientOptimizer()
         self.affinity = AffinityMatrix.from_preset(preset, penalty_rule, clamp_cosines)
         self.initial = AffinityMatrix.from_preset(preset, penalty_rule, clamp_cosines).requires_grad_(False)
         self.early_stopping_split, self.n_folds = early_stopping_split, n_folds
@@ -137,7 +137,7 @@ class AffinityModule(BaseModule):
                 if self.trainer.is_last_batch:  # all pairs are read: check before the fit
                     rated.drop_undefined(self.n_folds)
                 parts = rated.split(self.early_stopping_split, self.seed)
-                self.fit_result = self.method.fit(self.initial, *parts)
+                self.fit_result = self.affinity_optimizer.fit(self.initial, *parts)
                 self.affinity.load_state_dict(self.fit_result.affinity.state_dict())
 
     def validation_step(self, batch: EntityMatchBatch, batch_idx: int) -> None:
@@ -194,7 +194,7 @@ class AffinityModule(BaseModule):
         train, intervals = concat_rated(self.train_matches), None
         with self._name_records():
             folds = cross_validate_affinity(
-                self.method,
+                self.affinity_optimizer,
                 self.initial,
                 train,
                 self.n_folds,
@@ -204,7 +204,7 @@ class AffinityModule(BaseModule):
             )
             if self.bootstrap_samples:
                 intervals = bootstrap_affinity(
-                    self.method,
+                    self.affinity_optimizer,
                     self.initial,
                     train,
                     self.bootstrap_samples,

@@ -1,4 +1,4 @@
-"""W and p: published values, what is refused, and files that give the same again."""
+"""W and p: published values, validation and saving."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from radreward.errors import InputError
 from radreward.systems.ratescore import AffinityMatrix
 
 
-def test_presets_by_some_of_their_published_values() -> None:
+def test_presets_have_published_values() -> None:
     long, short = (AffinityMatrix.from_preset(name) for name in ("long", "short"))
     assert long.penalty.item() == 0.8716553966489615
     assert short.penalty.item() == 0.3611577852354489
@@ -36,19 +36,19 @@ def test_presets_by_some_of_their_published_values() -> None:
         (torch.ones(5, 5), math.nan, "got nan"),
     ],
 )
-def test_what_is_out_of_range_is_refused(weight: torch.Tensor, penalty: float, message: str) -> None:
+def test_values_out_of_range_are_rejected(weight: torch.Tensor, penalty: float, message: str) -> None:
     with pytest.raises(InputError, match=message):
         AffinityMatrix(weight, penalty)
 
 
-def test_unknown_names_are_refused() -> None:
+def test_unknown_preset_and_rule_are_rejected() -> None:
     with pytest.raises(InputError, match="long, short but got 'medium'"):
         AffinityMatrix.from_preset("medium")
     with pytest.raises(ValueError, match="'opposed' or 'mismatch'"):
         AffinityMatrix(torch.ones(5, 5), 0.5, penalty_rule="any")  # type: ignore[arg-type]
 
 
-def test_saved_and_loaded(tmp_path: Path) -> None:
+def test_saved_weights_are_loaded(tmp_path: Path) -> None:
     weights = AffinityMatrix(torch.rand(5, 5), 0.25, penalty_rule="mismatch", clamp_cosines=False)
     weights.save(tmp_path / "model")
     again = AffinityMatrix.load(tmp_path / "model")
@@ -56,14 +56,14 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     assert AffinityMatrix(**json.loads(json.dumps(weights.to_dict()))).to_dict() == weights.to_dict()
 
 
-def test_broken_files_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"affinity\.json: cannot be read"):
+def test_invalid_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"affinity\.json: Expected a JSON file but it cannot be read"):
         AffinityMatrix.load(tmp_path)
     AffinityMatrix.from_preset("long").save(tmp_path)
     (tmp_path / "affinity.safetensors").write_bytes(b"nothing")
     with pytest.raises(InputError, match=r"affinity\.safetensors"):
         AffinityMatrix.load(tmp_path)
-    for text in ("{", "[]", '{"format": 2, "rule": "opposed", "clamp": true}'):
+    for text in ("{", "[]", '{"format": 2, "penalty_rule": "opposed", "clamp_cosines": true}'):
         (tmp_path / "affinity.json").write_text(text)
         with pytest.raises(InputError, match=r"affinity\.json"):
             AffinityMatrix.load(tmp_path)

@@ -32,11 +32,11 @@ def phrases(text: str) -> list[str]:
         ("Nodule that has grown since last year, heart.", ["Nodule", TYPE_PREFIXES["Anatomy"] + "heart"]),
     ],
 )
-def test_what_is_read_of_a_phrase(text: str, expected: list[str]) -> None:
+def test_phrase_context_joins_finding_and_body_part(text: str, expected: list[str]) -> None:
     assert phrases(text) == expected
 
 
-def test_names_and_types() -> None:
+def test_name_and_type_contexts() -> None:
     text = "The heart is enlarged."
     entities = RuleTagger().tag([text])[0]
     assert contextualize("name", text, entities) == ["heart", "enlarged"]
@@ -63,7 +63,7 @@ WORDS = (
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=40))
-def test_a_phrase_holds_its_name_and_is_of_one_clause(words: list[str]) -> None:
+def test_phrase_contains_its_name_within_one_clause(words: list[str]) -> None:
     text = " ".join(words)
     entities = RuleTagger().tag([text])[0]
     for entity, read in zip(entities, phrases(text), strict=True):

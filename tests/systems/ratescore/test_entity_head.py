@@ -10,7 +10,6 @@ from radreward.systems.ratescore.role_similarity import entity_attributes, role_
 from radreward.systems.ratescore.target_similarity import (
     FINDING_KEYS,
     NameAttributes,
-    finding_similarity,
     parse_names,
     target_similarity,
 )
@@ -18,7 +17,7 @@ from radreward.types import Entity
 
 
 def wanted(one: str, other: str, base: float = 0.8) -> float:
-    return float(target_similarity(parse_names([one, other]), torch.full((2, 2), base), finding_similarity())[0, 1])
+    return float(target_similarity(parse_names([one, other]), torch.full((2, 2), base))[0, 1])
 
 
 @pytest.mark.parametrize(
@@ -42,18 +41,18 @@ def wanted(one: str, other: str, base: float = 0.8) -> float:
         ("mildly enlarged", "markedly enlarged", 0.8 * 0.15),
     ],
 )
-def test_how_alike_names_should_be(one: str, other: str, value: float) -> None:
+def test_target_similarity_of_names(one: str, other: str, value: float) -> None:
     assert wanted(one, other) == pytest.approx(value, abs=1e-6)
     assert wanted(other, one) == pytest.approx(value, abs=1e-6)
 
 
-def test_features_of_nothing_known() -> None:
+def test_name_without_finding_has_no_attributes() -> None:
     found = parse_names(["heart"])
     assert found == NameAttributes(*(torch.tensor([value]) for value in (len(FINDING_KEYS), 0, 0, 0)))
     assert parse_names([]).finding.shape == (0,)
 
 
-def test_a_fit_brings_cosines_near_what_is_wanted() -> None:
+def test_fit_head_approaches_the_targets() -> None:
     names = ["left effusion", "right effusion", "left pleural fluid", "small mass", "large mass", "heart"]
     torch.manual_seed(0)
     vectors = torch.nn.functional.normalize(torch.ones(6, 16) + 0.3 * torch.randn(6, 16), dim=1)
@@ -66,17 +65,17 @@ def test_a_fit_brings_cosines_near_what_is_wanted() -> None:
     assert all(torch.equal(a, b) for a, b in zip(head.state_dict().values(), again.state_dict().values(), strict=True))
 
 
-def test_saved_and_read(tmp_path: Path) -> None:
+def test_saved_head_gives_the_same_vectors(tmp_path: Path) -> None:
     head = EntityHead(8, 4)
     torch.nn.init.normal_(head.outer.weight)
     head.save(tmp_path / "a" / "head.safetensors")
     x = torch.nn.functional.normalize(torch.randn(3, 8), dim=1)
     torch.testing.assert_close(EntityHead.load(tmp_path / "a" / "head.safetensors")(x), head(x), rtol=0, atol=5e-3)
-    with pytest.raises(InputError, match="Expected the weights of a head but there is no such file"):
+    with pytest.raises(InputError, match="there is no such file"):
         EntityHead.load(tmp_path / "none")
 
 
-def test_the_shipped_head_tells_sides_apart_and_knows_other_words() -> None:
+def test_embedded_head_separates_sides_and_joins_synonyms() -> None:
     names = ["small left effusion", "small right effusion", "subtle left pleural fluid"]
     plain, trained = EntityEncoder().encode(names), EntityEncoder("embedded-entities").encode(names)
     torch.testing.assert_close(trained.norm(dim=1), torch.ones(3))

@@ -1,9 +1,10 @@
-"""Fits find weights that were planted, are the same again, and never see the references they are measured on."""
+"""Fits recover planted weights, are reproducible, and never see the references of their evaluation."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -12,16 +13,15 @@ from torch import Tensor
 
 from radreward.errors import InputError
 from radreward.systems.ratescore import AffinityMatrix, PackedEntities, match_entities
+from radreward.systems.ratescore.fitting.bootstrap import bootstrap_affinity
+from radreward.systems.ratescore.fitting.cross_validation import cross_validate_affinity
 from radreward.systems.ratescore.fitting.optimizers import (
     AffinityOptimizer,
+    FitResult,
     GradientOptimizer,
-    RatedMatches,
     TPEOptimizer,
-    bootstrap_affinity,
-    cross_validate_affinity,
-    sample_ordered_pairs,
-    tau_b_or_worst,
 )
+from radreward.systems.ratescore.fitting.rated_matches import RatedMatches, sample_ordered_pairs, tau_b_or_worst
 
 
 def planted(pairs: int = 900, noise: float = 0.0, seed: int = 0) -> tuple[RatedMatches, AffinityMatrix]:
@@ -47,7 +47,7 @@ def measured(weights: AffinityMatrix, rated: RatedMatches) -> float:
 START = AffinityMatrix.from_preset("long")
 
 
-def test_gradient_finds_what_was_planted() -> None:
+def test_gradient_recovers_planted_weights() -> None:
     rated, weights = planted()
     train, test = rated.split(0.2, 0)
     fitted = GradientOptimizer(regularization=0.0, temperature=0.25).fit(START, train)
@@ -59,7 +59,7 @@ def test_gradient_finds_what_was_planted() -> None:
     assert fitted.affinity.weight.max() == 1
 
 
-def test_tpe_gets_better_than_the_start() -> None:
+def test_tpe_improves_on_the_initial_weights() -> None:
     rated, _ = planted(300)
     fitted = TPEOptimizer(n_trials=60, n_startup_trials=20).fit(START, rated)
     assert fitted.steps[0].train == pytest.approx(measured(START, rated))  # the first trial
@@ -72,7 +72,7 @@ def test_tpe_gets_better_than_the_start() -> None:
 @pytest.mark.parametrize(
     "method", [GradientOptimizer(max_pairs=500, max_steps=10), TPEOptimizer(n_trials=15, n_startup_trials=5)]
 )
-def test_the_same_seed_gives_the_same_weights(method: AffinityOptimizer) -> None:
+def test_same_seed_gives_the_same_weights(method: AffinityOptimizer) -> None:
     rated, _ = planted(150)
     first, second = (method.fit(START, *rated.split(0.3, 1)) for _ in range(2))
     assert first.affinity.to_dict() == second.affinity.to_dict()
@@ -80,19 +80,19 @@ def test_the_same_seed_gives_the_same_weights(method: AffinityOptimizer) -> None
 
 
 @pytest.mark.parametrize(
-    "make",
+    "factory",
     [
-        lambda s: GradientOptimizer(max_pairs=200, max_steps=5, seed=s),
-        lambda s: TPEOptimizer(12, n_startup_trials=5, seed=s),
+        lambda seed: GradientOptimizer(max_pairs=200, max_steps=5, seed=seed),
+        lambda seed: TPEOptimizer(12, n_startup_trials=5, seed=seed),
     ],
 )
-def test_another_seed_gives_others(make: object) -> None:
-    assert callable(make)
+def test_another_seed_gives_other_weights(factory: Callable[[int], AffinityOptimizer]) -> None:
     rated, _ = planted(150)
-    assert make(0).fit(START, rated).weights.to_dict() != make(1).fit(START, rated).weights.to_dict()
+    first, second = (factory(seed).fit(START, rated).affinity for seed in (0, 1))
+    assert first.to_dict() != second.to_dict()
 
 
-def test_the_pull_toward_the_start_keeps_it() -> None:
+def test_regularization_keeps_weights_near_the_initial() -> None:
     rated, _ = planted(300)
 
     def distance(regularisation: float) -> float:
@@ -102,8 +102,8 @@ def test_the_pull_toward_the_start_keeps_it() -> None:
     assert distance(100.0) < 0.02 < distance(0.01) < distance(0.0)
 
 
-def test_validation_decides_where_to_stop() -> None:
-    rated, _ = planted(90, noise=0.3, seed=2)  # so few and so noisy that a fit goes too far
+def test_validation_stops_early() -> None:
+    rated, _ = planted(90, noise=0.3, seed=2)  # few and noisy, so that a fit overfits
     train, validation = rated.split(0.3, 0)
     free = GradientOptimizer(regularization=0.0).fit(START, train)
     fitted = GradientOptimizer(regularization=0.0, patience=3).fit(START, train, validation)
@@ -125,18 +125,18 @@ def test_splits_keep_references_together() -> None:
 
 
 class Recorder(AffinityOptimizer):
-    """Notes what it is given and returns the start."""
+    """Records the references it is fitted to and returns the initial weights."""
 
     def __init__(self) -> None:
         self.seen: list[set[int]] = []
 
-    def fit(self, start: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None = None) -> object:  # type: ignore[override]
+    def fit(self, initial: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None = None) -> FitResult:
         rest = [] if validation is None else validation.group.tolist()
         self.seen.append({*train.group.tolist(), *rest})
-        return type("Kept", (), {"weights": start})
+        return FitResult(affinity=initial, steps=(), evaluations=0, seconds=0.0, search_seconds=0.0)
 
 
-def test_folds_are_measured_by_fits_that_did_not_see_them() -> None:
+def test_held_out_folds_are_not_fitted() -> None:
     rated, weights = planted(150)
     recorder = Recorder()
     found = cross_validate_affinity(recorder, weights, rated, n_folds=5)
@@ -146,13 +146,13 @@ def test_folds_are_measured_by_fits_that_did_not_see_them() -> None:
     assert all(value > 0.9 for value in found.initial)
 
 
-def test_cross_validation_shows_the_gain() -> None:
+def test_cross_validation_shows_the_improvement() -> None:
     rated, _ = planted(300)
     found = cross_validate_affinity(GradientOptimizer(max_pairs=5000), START, rated, n_folds=3)
     assert min(found.fitted) > max(found.initial) + 0.2
 
 
-def test_intervals_hold_what_was_planted_and_widen_with_noise() -> None:
+def test_intervals_contain_planted_weights_and_widen_with_noise() -> None:
     narrow = bootstrap_affinity(
         GradientOptimizer(0.25, 0.0, max_steps=20, max_pairs=3000), START, planted(300, 0.01)[0], n_resamples=8
     )
@@ -172,7 +172,7 @@ def test_intervals_hold_what_was_planted_and_widen_with_noise() -> None:
     assert inside.double().mean() > 0.7
 
 
-def test_pairs_are_all_or_a_draw() -> None:
+def test_ordered_pairs_are_complete_or_sampled() -> None:
     quality = torch.tensor([1.0, 3.0, 3.0, 2.0])
     better, worse = sample_ordered_pairs(quality, 100, 0)
     assert set(zip(better.tolist(), worse.tolist(), strict=True)) == {(1, 0), (2, 0), (3, 0), (1, 3), (2, 3)}
@@ -181,13 +181,13 @@ def test_pairs_are_all_or_a_draw() -> None:
     assert ((better % 7) > (worse % 7)).all()
 
 
-def test_tau_is_that_of_scipy_and_a_constant_is_the_worst() -> None:
+def test_tau_equals_scipy_and_is_worst_for_constants() -> None:
     x, y = torch.tensor([1.0, 2.0, 2.0, 4.0]), torch.tensor([1.0, 1.0, 3.0, 2.0])
     assert tau_b_or_worst(x, y) == stats.kendalltau([1, 2, 2, 4], [1, 1, 3, 2]).statistic
     assert tau_b_or_worst(torch.ones(4), y) == -1
 
 
-def test_pairs_without_entities_take_no_part() -> None:
+def test_pairs_without_entities_are_dropped() -> None:
     rated, _ = planted(60)
     rated.sums.counts[:20], rated.sums.cosine_sums[:20] = 0, 0
     rated.quality[:20] = math.nan
@@ -195,7 +195,7 @@ def test_pairs_without_entities_take_no_part() -> None:
     assert GradientOptimizer(max_steps=5).fit(START, rated).affinity.to_dict() == expected.to_dict()
 
 
-def test_nothing_to_fit_to_is_refused() -> None:
+def test_unusable_pairs_are_rejected() -> None:
     rated, _ = planted(30)
     with pytest.raises(InputError, match="30 pairs 30 have entities on both sides and 1 different values"):
         GradientOptimizer().fit(START, rated._replace(quality=torch.ones(30)))
@@ -210,14 +210,14 @@ def test_nothing_to_fit_to_is_refused() -> None:
     ("arguments", "message"),
     [
         ({"temperature": 0.0}, "`temperature` to be > 0"),
-        ({"regularisation": -1.0}, "`regularisation` to be >= 0"),
-        ({"steps": 0}, "`steps` to be >= 1"),
+        ({"regularization": -1.0}, "`regularization` to be >= 0"),
+        ({"max_steps": 0}, "`max_steps` to be >= 1"),
         ({"patience": 0}, "`patience` to be >= 1"),
-        ({"pairs": 0}, "`pairs` to be >= 1"),
+        ({"max_pairs": 0}, "`max_pairs` to be >= 1"),
     ],
 )
-def test_settings_out_of_range_are_refused(arguments: dict[str, float], message: str) -> None:
+def test_settings_out_of_range_are_rejected(arguments: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         GradientOptimizer(**arguments)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="`trials` to be >= 1"):
+    with pytest.raises(ValueError, match="`n_trials` to be >= 1"):
         TPEOptimizer(0)

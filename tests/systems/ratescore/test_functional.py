@@ -1,4 +1,4 @@
-"""RaTEScore against known answers, a loop that follows the formula, and what must hold for any entities."""
+"""RaTEScore against reference values, a naive loop, and properties that hold for any entities."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ KNOWN: dict[str, tuple[list[tuple[list[float], int]], list[tuple[list[float], in
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_scores_of_the_reference_implementation(name: str) -> None:
+def test_scores_equal_the_reference_implementation(name: str) -> None:
     first, second, *expected = KNOWN[name]
     embeddings = torch.tensor([vector for vector, _ in first + second], dtype=torch.float64)
     reference = [(row, kind) for row, (_, kind) in enumerate(first)]
@@ -103,12 +103,12 @@ def test_scores_of_the_reference_implementation(name: str) -> None:
         assert [*directions[0].tolist(), weights(matches).item()] == pytest.approx(values, abs=1e-9)
 
 
-def test_negative_cosines_are_clamped_unless_told() -> None:
+def test_negative_cosines_are_clamped_by_default() -> None:
     matches = matches_of(torch.tensor([X, OPPOSITE]), [[(0, DIS)]], [[(1, DIS)]])
     assert AffinityMatrix.from_preset("long")(matches).tolist() == [0.0]
 
 
-def test_the_example_of_the_paper() -> None:
+def test_example_of_the_paper() -> None:
     """Appendix A.1; the mean of its two directions is 0.655, where it prints 0.676."""
     cosine, count = torch.zeros(2, 1, 2, 5, 5, dtype=torch.float64)
     cosine[0, 0, ANA, ANA], cosine[0, 0, NON_ABN, ABN] = 1.0, 0.83
@@ -192,7 +192,7 @@ def random_weights(seed: int, rule: PenaltyRule = "opposed", clamp: bool = True)
 @pytest.mark.parametrize("rule", ["opposed", "mismatch"])
 @pytest.mark.parametrize("clamp", [True, False])
 @given(data=pairs(), seed=st.integers(0, 1000), budget=st.sampled_from([1, 200, 2**22]))
-def test_scores_are_those_of_a_loop(
+def test_scores_equal_a_naive_loop(
     rule: PenaltyRule, clamp: bool, data: tuple[Tensor, list[Side], list[Side]], seed: int, budget: int
 ) -> None:
     embeddings, references, candidates = data
@@ -216,7 +216,7 @@ def test_order_of_entities_does_not_matter(
 
 
 @given(data=pairs(), seed=st.integers(0, 1000))
-def test_scores_are_shares_and_symmetric(data: tuple[Tensor, list[Side], list[Side]], seed: int) -> None:
+def test_scores_are_in_range_and_symmetric(data: tuple[Tensor, list[Side], list[Side]], seed: int) -> None:
     embeddings, references, candidates = data
     weights = random_weights(seed)
     scores = weights(matches_of(embeddings, references, candidates))
@@ -229,7 +229,7 @@ def test_scores_are_shares_and_symmetric(data: tuple[Tensor, list[Side], list[Si
 
 
 @given(data=pairs(), seed=st.integers(0, 1000))
-def test_a_report_is_like_itself(data: tuple[Tensor, list[Side], list[Side]], seed: int) -> None:
+def test_report_has_score_one_with_itself(data: tuple[Tensor, list[Side], list[Side]], seed: int) -> None:
     embeddings, references, _ = data
     weights = random_weights(seed)
     with torch.no_grad():
@@ -241,7 +241,7 @@ def test_a_report_is_like_itself(data: tuple[Tensor, list[Side], list[Side]], se
 
 @pytest.mark.parametrize("clamp", [True, False])
 @given(data=pairs(), seed=st.integers(0, 1000))
-def test_losses_add_up(clamp: bool, data: tuple[Tensor, list[Side], list[Side]], seed: int) -> None:
+def test_losses_sum_to_one_minus_score(clamp: bool, data: tuple[Tensor, list[Side], list[Side]], seed: int) -> None:
     embeddings, references, candidates = data
     weights = random_weights(seed, clamp=clamp)
     matches = matches_of(embeddings, references, candidates)
@@ -253,7 +253,7 @@ def test_losses_add_up(clamp: bool, data: tuple[Tensor, list[Side], list[Side]],
         assert (explained.score_loss >= -1e-12).all()
 
 
-def test_evidence_says_who_matched_whom() -> None:
+def test_contributions_name_matched_entities() -> None:
     embeddings = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]], dtype=torch.float64)
     matches = matches_of(embeddings, [[(0, 2), (2, 1)]], [[(2, 1), (1, 4)]])
     weights = AffinityMatrix.from_preset("short")
@@ -269,7 +269,7 @@ def test_evidence_says_who_matched_whom() -> None:
     assert explained.score_loss[[1, 2]].tolist() == pytest.approx([0, 0])
 
 
-def test_the_loss_is_known_by_type() -> None:
+def test_loss_is_assigned_to_types() -> None:
     """One of two anatomies and the only disease are missing on the other side, with equal weights."""
     embeddings = torch.eye(4, dtype=torch.float64)
     matches = matches_of(embeddings, [[(0, 1), (1, 1), (2, 2)]], [[(0, 1)]])
@@ -281,7 +281,7 @@ def test_the_loss_is_known_by_type() -> None:
     ]
 
 
-def test_weights_of_zero_give_zero() -> None:
+def test_zero_weights_give_zero() -> None:
     weight = torch.zeros(5, 5)
     weight[1, 1] = 1
     matches = matches_of(torch.eye(2, dtype=torch.float64), [[(0, 2), (1, 0)]], [[(0, 2)]])
@@ -292,12 +292,12 @@ def test_weights_of_zero_give_zero() -> None:
     ]
 
 
-def test_a_side_without_entities_has_no_score_unless_one_is_chosen() -> None:
+def test_report_without_entities_has_the_undefined_score() -> None:
     matches = matches_of(torch.eye(2), [[], [(0, 1)], [(0, 1)], []], [[(0, 1)], [], [(0, 1)], []])
     weights = AffinityMatrix.from_preset("long")
     assert weights.type_pair_sums(matches).defined.tolist() == [False, False, True, False]
     assert weights(matches).isnan().tolist() == [True, True, False, True]
-    assert weights(matches, undefined=0.5).tolist() == [0.5, 0.5, pytest.approx(1), 0.5]
+    assert weights(matches, undefined_score=0.5).tolist() == [0.5, 0.5, pytest.approx(1), 0.5]
     assert score_loss_by_type(matches, weights.entity_contributions(matches)).isnan().all(1).tolist() == [
         True,
         True,
@@ -306,18 +306,18 @@ def test_a_side_without_entities_has_no_score_unless_one_is_chosen() -> None:
     ]
 
 
-def test_nothing_to_match() -> None:
+def test_reports_without_entities_have_no_matches() -> None:
     matches = matches_of(torch.zeros(0, 3), [[], []], [[], []])
     assert AffinityMatrix.from_preset("long")(matches).isnan().tolist() == [True, True]
 
 
-def test_of_equal_cosines_the_own_type_is_matched() -> None:
+def test_ties_prefer_the_own_type() -> None:
     embeddings = torch.tensor([[0.3, 0.4], [1.0, 0.0]])
     matches = matches_of(embeddings, [[(0, 2)], [(0, 2)]], [[(0, 4), (1, 0), (0, 2)], [(0, 4), (0, 3)]])
     assert matches.match_type[matches.direction == 0].tolist() == [2, 3]
 
 
-def test_rules() -> None:
+def test_penalty_mask_follows_the_rule() -> None:
     names = [(x, y) for x in ENTITY_TYPES for y in ENTITY_TYPES]
     assert {pair for pair, hit in zip(names, penalty_mask("opposed").flatten(), strict=True) if hit} == OPPOSED
     assert {pair for pair, hit in zip(names, penalty_mask("mismatch").flatten(), strict=True) if hit} == {
@@ -325,7 +325,7 @@ def test_rules() -> None:
     }
 
 
-def test_gradients() -> None:
+def test_gradients_equal_finite_differences() -> None:
     torch.manual_seed(0)
     embeddings = torch.randn(8, 3, dtype=torch.float64)
     side = [[(at % 8, (at * 3) % 5) for at in range(start, start + 6)] for start in range(6)]
@@ -336,7 +336,7 @@ def test_gradients() -> None:
         assert torch.autograd.gradcheck(lambda w, p, rule=rule: ratescore(sums, w, p, rule), (weight, penalty))
 
 
-def test_gradients_are_finite_where_nothing_weighs() -> None:
+def test_gradients_are_finite_for_zero_weights() -> None:
     count = torch.zeros(2, 2, 5, 5, dtype=torch.float64)
     count[0, :, 2, 2] = 1
     weight, penalty = torch.zeros(5, 5, requires_grad=True), torch.tensor(0.5, requires_grad=True)
@@ -346,21 +346,21 @@ def test_gradients_are_finite_where_nothing_weighs() -> None:
         assert torch.isfinite(value.grad).all()
 
 
-def test_scale_of_weights_does_not_matter() -> None:
+def test_scale_of_weights_does_not_change_scores() -> None:
     side: list[Side] = [[(0, 2), (1, 0), (2, 4)], [(1, 2), (2, 3)]]
     sums = matches_of(torch.rand(3, 3, dtype=torch.float64), side, side[::-1]).type_pair_sums()
     weight, penalty = torch.rand(5, 5, dtype=torch.float64), torch.tensor(0.3)
     assert torch.allclose(ratescore(sums, weight, penalty), ratescore(sums, weight * 7, penalty), atol=1e-12)
 
 
-def test_mismatched_lengths_and_broken_embeddings_are_refused() -> None:
+def test_invalid_embeddings_and_lengths_are_rejected() -> None:
     with pytest.raises(ValueError, match="as many candidates as references"):
         matches_of(torch.eye(2), [[]], [[], []])
     with pytest.raises(ValueError, match="finite"):
         matches_of(torch.tensor([[math.nan]]), [[(0, 0)]], [[(0, 0)]])
 
 
-def test_explain_is_pure() -> None:
+def test_entity_contributions_changes_no_input() -> None:
     matches = matches_of(torch.eye(2), [[(0, 2)]], [[(1, 2)]])
     weights = AffinityMatrix.from_preset("long")
     again = entity_contributions(matches, weights.weight, weights.penalty)

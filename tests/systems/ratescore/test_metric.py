@@ -26,7 +26,7 @@ def scorer() -> RaTEScore:
     return RaTEScore(RuleTagger(), EntityEncoder("tiny-bert"), AffinityMatrix.from_preset("long"))
 
 
-def test_is_the_mean_of_the_scores_over_any_batches() -> None:
+def test_mean_is_independent_of_batches() -> None:
     scores = scorer().score(REFERENCES, CANDIDATES)
     assert scores.sub_scores is not None
     metric = RaTEScoreMetric(scorer())
@@ -36,10 +36,10 @@ def test_is_the_mean_of_the_scores_over_any_batches() -> None:
     assert values["ratescore"] == pytest.approx(scores.total[:4].mean().item(), abs=1e-6)
     assert values["anatomy"] == pytest.approx(scores.sub_scores[:4, 1].mean().item(), abs=1e-6)
     assert values["unscored"] == 1
-    assert 1 + sum(values[name] for name in metric.names[1:]) == pytest.approx(values["ratescore"], abs=1e-6)
+    assert 1 + sum(values[name] for name in metric.output_names[1:]) == pytest.approx(values["ratescore"], abs=1e-6)
 
 
-def test_nothing_scored_is_no_number() -> None:
+def test_mean_without_scores_is_nan() -> None:
     metric = RaTEScoreMetric(scorer())
     metric.update(["Thanks."], [""])
     values = metric.compute()
@@ -50,7 +50,7 @@ def test_nothing_scored_is_no_number() -> None:
     assert metric.compute()["ratescore"] == pytest.approx(1.0)
 
 
-def test_a_score_by_setting_has_no_sub_scores() -> None:
+def test_no_entity_score_has_no_sub_scores() -> None:
     half = RaTEScore(RuleTagger(), EntityEncoder("tiny-bert"), AffinityMatrix.from_preset("long"), no_entity_score=0.5)
     metric = RaTEScoreMetric(half)
     metric.update(["Thanks.", "Effusion."], ["Effusion.", "Effusion."])
@@ -68,7 +68,7 @@ def process(rank: int, port: int, folder: str) -> None:
     distributed.destroy_process_group()
 
 
-def test_two_processes_give_the_mean_of_all(tmp_path: Path) -> None:
+def test_two_processes_give_the_overall_mean(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

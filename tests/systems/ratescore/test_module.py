@@ -55,15 +55,15 @@ def whole(records: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 
 def small(records: Path, run: Path, *more: str) -> list[str]:
     return [
-        f"run={run}",
+        f"run_dir={run}",
         f"data.records={records}",
-        "data.groups_per_batch=4",
+        "data.batch_size=4",
         "data.collator.encoder.name=tiny-bert",
         "data.collator.encoder.max_length=200",  # its tokens are bytes
         "data.collator.encoder.context=name",
-        "model.method.steps=8",
-        "model.samples=3",
-        "model.folds=2",
+        "model.optimizer.max_steps=8",
+        "model.bootstrap_samples=3",
+        "model.n_folds=2",
         "trainer.accelerator=cpu",
         "trainer.enable_progress_bar=false",
         "trainer.logger=false",
@@ -75,10 +75,10 @@ def command(records: Path, run: Path, *more: str) -> list[str]:
     return ["fit", f"--config={CONFIG}", *(f"--{entry}" for entry in small(records, run, *more))]
 
 
-def test_a_run_fits_and_tells(whole: tuple[Path, TrainingRun, MetricTable]) -> None:
+def test_run_writes_fit_and_report(whole: tuple[Path, TrainingRun, MetricTable]) -> None:
     run, training, result = whole
     assert isinstance(training.module, AffinityModule)
-    assert isinstance(training.module.method, GradientOptimizer)
+    assert isinstance(training.module.affinity_optimizer, GradientOptimizer)
     weights = AffinityMatrix.load(run / "model")
     assert weights.to_dict() == training.module.affinity.to_dict()
     assert not torch.equal(weights.weight, AffinityMatrix.from_preset("long").weight)
@@ -93,25 +93,27 @@ def test_a_run_fits_and_tells(whole: tuple[Path, TrainingRun, MetricTable]) -> N
     assert after > before
     numbers = json.loads((run / "affinity.json").read_text())
     assert numbers["fitted"] == weights.to_dict()
-    assert numbers["intervals"]["samples"] == 3
+    assert numbers["intervals"]["n_resamples"] == 3
     assert len(numbers["cross_validation"]["fitted"]) == 2
-    assert sum(map(sum, numbers["matches"])) == read.sums.counts.sum().item()
+    assert sum(map(sum, numbers["type_pair_counts"])) == read.sums.counts.sum().item()
     assert (run / "affinity.png").read_bytes().startswith(b"\x89PNG")
     assert "| Anatomy |" in (run / "affinity.md").read_text()
     assert (run / "model" / "ratescore.json").is_file()
 
 
-def test_a_run_by_tpe_draws_what_it_fitted(records: Path, tmp_path: Path) -> None:
+def test_tpe_run_logs_plot_and_steps(records: Path, tmp_path: Path) -> None:
     more = [
-        "method=radreward.systems.ratescore.fitting.optimizers.TPEOptimizer",
-        "method.trials=8",
-        "method.startup=5",
-        "samples=0",
+        "optimizer=radreward.systems.ratescore.fitting.optimizers.TPEOptimizer",
+        "optimizer.n_trials=8",
+        "optimizer.n_startup_trials=5",
+        "bootstrap_samples=0",
     ]
-    settings = [entry for entry in small(records, tmp_path) if not entry.startswith(("model.method", "trainer.logger"))]
+    settings = [
+        entry for entry in small(records, tmp_path) if not entry.startswith(("model.optimizer", "trainer.logger"))
+    ]
     training = build(CONFIG, *settings, *(f"model.{entry}" for entry in more))
     assert isinstance(training.module, AffinityModule)
-    assert isinstance(training.module.method, TPEOptimizer)
+    assert isinstance(training.module.affinity_optimizer, TPEOptimizer)
     training.fit()
     assert training.module.fit_result is not None
     assert training.module.fit_result.evaluations == 8
@@ -121,7 +123,7 @@ def test_a_run_by_tpe_draws_what_it_fitted(records: Path, tmp_path: Path) -> Non
     assert "fit/tau_b" in board.Tags()["scalars"]
 
 
-def test_the_saved_model_scores_as_it_was_fitted(whole: tuple[Path, TrainingRun, MetricTable], records: Path) -> None:
+def test_saved_model_scores_as_fitted(whole: tuple[Path, TrainingRun, MetricTable], records: Path) -> None:
     run, training, _ = whole
     scorer = RaTEScore.from_pretrained(run / "model")
     assert isinstance(training.module, AffinityModule)
@@ -146,12 +148,12 @@ def _killed(arguments: list[str], step: int | None) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     AffinityModule.training_step = training_step  # type: ignore[method-assign]
-    vars(radreward.systems.ratescore.module)["bootstrap"] = bootstrap
+    vars(radreward.systems.ratescore.module)["bootstrap_affinity"] = bootstrap
     main(arguments)
 
 
 @pytest.mark.parametrize("step", [3, None], ids=["while reading", "in the bootstrap"])
-def test_killed_and_continued_is_as_if_never_killed(
+def test_killed_and_resumed_run_equals_uninterrupted_run(
     step: int | None, whole: tuple[Path, TrainingRun, MetricTable], records: Path, tmp_path: Path
 ) -> None:
     arguments = command(records, tmp_path / "run", "checkpoint_every=2")
@@ -178,7 +180,7 @@ def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
         yield name, value
 
 
-def test_a_finished_run_can_be_continued_and_tells_the_same(
+def test_finished_run_resumes_with_the_same_result(
     whole: tuple[Path, TrainingRun, MetricTable], records: Path, tmp_path: Path
 ) -> None:
     copytree(whole[0], tmp_path / "run")
@@ -209,11 +211,11 @@ def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
-def test_ratings_of_people_are_fitted_to(suffix: str, tmp_path: Path) -> None:
+def test_ratings_of_radiologists_are_fitted(suffix: str, tmp_path: Path) -> None:
     rows = RATED if suffix == ".jsonl" else RATED[::3] + RATED[1::3]
     rated = write(tmp_path / f"rated{suffix}", rows)
     training = build(
-        CONFIG, *small(rated, tmp_path / "run", "criteria=RatingCriteria", "model.samples=0", "data.validation=0.4")
+        CONFIG, *small(rated, tmp_path / "run", "criteria=rating", "model.bootstrap_samples=0", "data.val_split=0.4")
     )
     training.data.setup("fit")
     batches = [*training.data.train_dataloader(), *training.data.val_dataloader()]
@@ -234,17 +236,17 @@ def test_ratings_of_people_are_fitted_to(suffix: str, tmp_path: Path) -> None:
         ({"candidate": " "}, r"row 2: field 'candidate': expected a text that is not empty"),
     ],
 )
-def test_ratings_that_cannot_be_used_are_named(changed: dict[str, object], message: str, tmp_path: Path) -> None:
+def test_invalid_rating_is_rejected_with_its_row(changed: dict[str, object], message: str, tmp_path: Path) -> None:
     rated = write(tmp_path / "rated.jsonl", [RATED[0], {**RATED[1], **changed}, *RATED[2:]])
     with pytest.raises(InputError, match=rf"rated\.jsonl, {message}"):
-        build(CONFIG, *small(rated, tmp_path / "run", "criteria=RatingCriteria")).fit()
+        build(CONFIG, *small(rated, tmp_path / "run", "criteria=rating")).fit()
 
 
-def test_a_file_without_ratings_is_told(tmp_path: Path) -> None:
+def test_file_without_ratings_is_rejected(tmp_path: Path) -> None:
     rows = [{"reference": row["reference"], "candidate": row["candidate"]} for row in RATED]
     rated = write(tmp_path / "rated.csv", rows)
     with pytest.raises(InputError, match=r"rated\.csv, row 1: no value for criterion 'rating' of rating"):
-        build(CONFIG, *small(rated, tmp_path / "run", "criteria=RatingCriteria")).fit()
+        build(CONFIG, *small(rated, tmp_path / "run", "criteria=rating")).fit()
 
 
 @pytest.mark.parametrize(
@@ -252,18 +254,18 @@ def test_a_file_without_ratings_is_told(tmp_path: Path) -> None:
     [
         ([{**row, "rating": 3} for row in RATED], [], "Expected pairs of different quality .* 1 different values"),
         ([{**row, "candidate": "Thank you."} for row in RATED], [], ".* 0 have entities on both sides and 0 different"),
-        (RATED, ["model.folds=20"], r"Expected at least 20 references for 20 folds but got \d+"),
+        (RATED, ["model.n_folds=20"], r"Expected at least 20 references for 20 folds but got \d+"),
     ],
 )
-def test_what_cannot_be_fitted_to_is_told_with_file_and_setting(
+def test_unusable_pairs_are_rejected_with_file_and_setting(
     rows: Sequence[Mapping[str, object]], more: list[str], message: str, tmp_path: Path
 ) -> None:
     rated = write(tmp_path / "rated.jsonl", rows)
-    with pytest.raises(InputError, match=rf"rated\.jsonl: {message}.*model\.folds is \d+"):
-        build(CONFIG, *small(rated, tmp_path / "run", "criteria=RatingCriteria", *more)).fit()
+    with pytest.raises(InputError, match=rf"rated\.jsonl: {message}.*model\.n_folds is \d+"):
+        build(CONFIG, *small(rated, tmp_path / "run", "criteria=rating", *more)).fit()
 
 
-def test_another_start_is_taken(records: Path, tmp_path: Path) -> None:
+def test_load_initial_weights_replaces_the_preset(records: Path, tmp_path: Path) -> None:
     AffinityMatrix(torch.ones(5, 5), 0.5).save(tmp_path / "start")
     module = AffinityModule(CRITERIA)
     module.load_initial_weights(tmp_path / "start")
@@ -274,28 +276,32 @@ def test_another_start_is_taken(records: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["trainer.max_epochs=2"], "max_epochs: Expected 1"),
-        (["data.collator=radreward.data.collators.reward.RewardCollator"], "Expected Entities"),
+        (["trainer.max_epochs=2"], "max_epochs: Expected 1 to read"),
+        (["data.collator=radreward.data.collators.reward.RewardCollator"], "Expected EntityMatchCollator"),
         (["data.collator.encoder.max_length=3"], "group 'synthetic-.*at most 3 tokens"),
     ],
 )
-def test_what_does_not_fit_is_refused(more: list[str], message: str, records: Path, tmp_path: Path) -> None:
+def test_invalid_setup_is_rejected(more: list[str], message: str, records: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         build(CONFIG, *small(records, tmp_path / "run"), *more).fit()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"inner": 0.6}, "`inner`"), ({"folds": 1}, "`folds` to be >= 2"), ({"samples": -1}, "`samples` to be >= 0")],
+    [
+        ({"early_stopping_split": 0.6}, "`early_stopping_split`"),
+        ({"n_folds": 1}, "`n_folds` to be >= 2"),
+        ({"bootstrap_samples": -1}, "`bootstrap_samples` to be >= 0"),
+    ],
 )
-def test_settings_out_of_range_are_refused(arguments: dict[str, float], message: str) -> None:
+def test_settings_out_of_range_are_rejected(arguments: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         AffinityModule(CRITERIA, **arguments)  # type: ignore[arg-type]
 
 
-def test_candidates_without_known_errors_are_named() -> None:
+def test_candidate_without_errors_is_rejected() -> None:
     collator = EntityMatchCollator(CRITERIA)
-    for errors, message in ((None, "group 'first', candidate 2: Expected errors"), ({"tone": 1}, "candidate 2: ")):
+    for errors, message in ((None, "group 'first', candidate 2: Expected error counts"), ({"tone": 1}, "candidate 2: ")):
         known = Candidate("No effusion.", {"tone": 0, "length": 0})
         group = ReportGroup("first", "Effusion.", (known, Candidate("Effusion.", errors)))
         with pytest.raises(InputError, match=message):
@@ -315,6 +321,6 @@ def test_quality_is_the_weighted_total() -> None:
     assert batch.ids == ("first", "first")
 
 
-def test_the_configuration_names_what_exists() -> None:
+def test_configuration_names_the_module() -> None:
     settings = yaml.safe_load(CONFIG.read_text())
     assert settings["model"]["class_path"] == f"{AffinityModule.__module__}.AffinityModule"

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from radreward.systems.ratescore.role_similarity import entity_attributes, role_target_similarity
-from radreward.systems.ratescore.target_similarity import finding_similarity, parse_names, target_similarity
+from radreward.systems.ratescore.target_similarity import parse_names, target_similarity
 from radreward.types import Entity
 
 HEART = frozenset({"cardiomegaly"})
@@ -33,21 +33,21 @@ def wanted(one: tuple[str, str], other: tuple[str, str], base: float = 0.8, part
         (("clear", "Non-Abnormality"), ("heart", "Anatomy"), 0.8),
     ],
 )
-def test_how_alike_entities_should_be(one: tuple[str, str], other: tuple[str, str], value: float) -> None:
+def test_target_similarity_by_role(one: tuple[str, str], other: tuple[str, str], value: float) -> None:
     assert wanted(one, other) == pytest.approx(value, abs=1e-6)
     assert wanted(other, one) == pytest.approx(value, abs=1e-6)
 
 
-def test_parts_of_what_is_said_of_a_finding() -> None:
+def test_target_of_part_and_finding() -> None:
     assert wanted(("enlarged", "Abnormality"), ("cardiomegaly", "Abnormality"), parts=True) == pytest.approx(0.75)
     mild = ("mildly enlarged", "Abnormality"), ("severe cardiomegaly", "Abnormality")
     assert wanted(*mild, parts=True) == pytest.approx(0.75 * 0.2)
     assert wanted(("heart", "Anatomy"), ("cardiomegaly", "Abnormality"), parts=True) == pytest.approx(0.6)
 
 
-def test_findings_that_are_there_are_as_alike_as_their_names() -> None:
+def test_present_findings_use_name_similarity() -> None:
     names = ["left effusion", "right effusion", "small mass", "large mass"]
     entities = entity_attributes([Entity(name, "Abnormality", 0, 0) for name in names], [frozenset()] * 4)
     base = torch.full((4, 4), 0.6)
-    expected = target_similarity(parse_names(names), base, finding_similarity()).fill_diagonal_(1.0)
+    expected = target_similarity(parse_names(names), base).fill_diagonal_(1.0)
     assert torch.equal(role_target_similarity(entities, base), expected)

@@ -8,7 +8,7 @@ import torch
 
 from radreward.errors import InputError
 from radreward.systems.ratescore import PRESETS, AffinityMatrix
-from radreward.systems.ratescore.encoder import EntityEncoder, NameEmbeddings
+from radreward.systems.ratescore.encoder import EntityEncoder, NameEmbedding, NameEmbeddings
 from radreward.systems.ratescore.scorer import RaTEScore
 from radreward.systems.ratescore.taggers import RuleTagger
 from radreward.types import ENTITY_TYPES, Entity
@@ -51,22 +51,22 @@ def naive(reference: Sequence[Entity], candidate: Sequence[Entity], encoder: Ent
     return 2 * precision * recall / (precision + recall)
 
 
-def test_is_the_formula(scorer: RaTEScore, encoder: EntityEncoder) -> None:
+def test_total_equals_the_formula(scorer: RaTEScore, encoder: EntityEncoder) -> None:
     scores = scorer.score([REFERENCE] * 3, CANDIDATES)
     tagged = RuleTagger().tag_reports([REFERENCE, *CANDIDATES])
     assert scores.total.tolist() == pytest.approx([naive(tagged[0], found, encoder) for found in tagged[1:]], abs=1e-5)
     assert scores.total[2] == pytest.approx(1.0)
 
 
-def test_sub_scores_and_evidence_are_what_the_score_lacks_to_one(scorer: RaTEScore) -> None:
+def test_sub_scores_and_evidence_sum_to_one_minus_total(scorer: RaTEScore) -> None:
     scores = scorer.score([REFERENCE] * 3, CANDIDATES)
     assert scores.sub_scores is not None
     assert scores.evidence is not None
     torch.testing.assert_close(1 + scores.sub_scores.sum(1), scores.total)
     assert (scores.sub_scores <= 0).all()
     for total, sub, shown in zip(scores.total, scores.sub_scores, scores.evidence, strict=True):
-        assert 1 - sum(found.loss for found in shown) == pytest.approx(total.item(), abs=1e-6)
-        anatomy = [found.loss for found in shown if found.entity.type == "Anatomy"]
+        assert 1 - sum(match.score_loss for match in shown) == pytest.approx(total.item(), abs=1e-6)
+        anatomy = [match.score_loss for match in shown if match.entity.type == "Anatomy"]
         assert -sum(anatomy) == pytest.approx(sub[1].item(), abs=1e-6)
     first = scores.evidence[1][0]
     assert first.side == "reference"
@@ -74,7 +74,7 @@ def test_sub_scores_and_evidence_are_what_the_score_lacks_to_one(scorer: RaTESco
     assert CANDIDATES[1][first.match.start : first.match.end] == first.match.name
 
 
-def test_rows_keep_their_place_and_say_why_they_have_no_score(scorer: RaTEScore) -> None:
+def test_unscored_rows_keep_their_position_and_have_a_status(scorer: RaTEScore) -> None:
     references = [REFERENCE, "", REFERENCE, "Thank you.", REFERENCE]
     candidates = [REFERENCE, REFERENCE, "Thank you.", REFERENCE, CANDIDATES[0]]
     scores = scorer.score(references, candidates)
@@ -85,7 +85,7 @@ def test_rows_keep_their_place_and_say_why_they_have_no_score(scorer: RaTEScore)
     assert scores.total[4] == scorer.score([REFERENCE], CANDIDATES[:1]).total[0]
 
 
-def test_the_score_without_entities_can_be_set_and_is_told(encoder: EntityEncoder) -> None:
+def test_no_entity_score_is_used_and_reported(encoder: EntityEncoder) -> None:
     half = RaTEScore(RuleTagger(), encoder, AffinityMatrix.from_preset("long"), no_entity_score=0.5)
     scores = half.score([REFERENCE, REFERENCE], ["Thank you.", ""])
     assert scores.total[0] == 0.5
@@ -99,7 +99,7 @@ class LongNames(RuleTagger):
         return [(Entity(text, "Disease", 0, len(text)),) for text in sentences]
 
 
-def test_an_entity_over_the_limit_is_rejected_or_cut_and_told(encoder: EntityEncoder) -> None:
+def test_entity_over_the_limit_is_rejected_or_truncated(encoder: EntityEncoder) -> None:
     long = " ".join(["Pleural effusion and edema"] * 12)
     weights = AffinityMatrix.from_preset("long")
     rejecting = RaTEScore(LongNames(), encoder, weights).score(["Effusion", long], ["Effusion", "Effusion"])
@@ -111,21 +111,21 @@ def test_an_entity_over_the_limit_is_rejected_or_cut_and_told(encoder: EntityEnc
     assert cutting.total.isfinite().all()
 
 
-def test_no_sentence_is_tagged_and_no_name_encoded_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sentences_are_tagged_once_and_names_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tagged: list[str] = []
     encoded: list[str] = []
-    tag, run = RuleTagger.tag, EntityEncoder._forward
+    tag, run = RuleTagger.tag, EntityEncoder._compute
 
     def tagging(self: RuleTagger, sentences: Sequence[str]) -> list[tuple[Entity, ...]]:
         tagged.extend(sentences)
         return tag(self, sentences)
 
-    def running(self: EntityEncoder, names: Sequence[str]) -> dict[str, tuple[torch.Tensor, bool]]:
+    def running(self: EntityEncoder, names: Sequence[str]) -> dict[str, NameEmbedding]:
         encoded.extend(names)
         return run(self, names)
 
     monkeypatch.setattr(RuleTagger, "tag", tagging)
-    monkeypatch.setattr(EntityEncoder, "_run", running)
+    monkeypatch.setattr(EntityEncoder, "_compute", running)
     scorer = RaTEScore(RuleTagger(), EntityEncoder("tiny-bert"), AffinityMatrix.from_preset("long"))
     for _ in range(2):
         scorer.score([REFERENCE] * 3, CANDIDATES)
@@ -133,7 +133,7 @@ def test_no_sentence_is_tagged_and_no_name_encoded_twice(monkeypatch: pytest.Mon
     assert len(encoded) == len(set(encoded)) > 5
 
 
-def test_windows_do_not_change_scores(scorer: RaTEScore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunk_size_does_not_change_scores(scorer: RaTEScore, monkeypatch: pytest.MonkeyPatch) -> None:
     references, candidates = [REFERENCE, *CANDIDATES] * 2, [*CANDIDATES, REFERENCE] * 2
     whole = scorer.score(references, candidates)
     monkeypatch.setattr("radreward.systems.ratescore.scorer.CHUNK_SIZE", 3)
@@ -145,7 +145,7 @@ def test_windows_do_not_change_scores(scorer: RaTEScore, monkeypatch: pytest.Mon
     assert [[m.entity for m in row] for row in parts.evidence] == [[m.entity for m in row] for row in whole.evidence]
 
 
-def test_nothing_to_score(scorer: RaTEScore) -> None:
+def test_score_of_no_pairs_is_empty(scorer: RaTEScore) -> None:
     scores = scorer.score([], [])
     assert scores.total.shape == (0,)
     assert scores.sub_scores is not None
@@ -153,7 +153,7 @@ def test_nothing_to_score(scorer: RaTEScore) -> None:
     assert scores.evidence == ()
 
 
-def test_what_is_saved_scores_the_same(encoder: EntityEncoder, tmp_path: Path) -> None:
+def test_saved_scorer_gives_the_same_scores(encoder: EntityEncoder, tmp_path: Path) -> None:
     weights = AffinityMatrix(torch.rand(5, 5), 0.25, "mismatch", clamp_cosines=False)
     first = RaTEScore(RuleTagger(), EntityEncoder("embedded", "first"), weights, no_entity_score=0.5)
     first.save_pretrained(tmp_path / "saved")
@@ -167,13 +167,13 @@ def test_what_is_saved_scores_the_same(encoder: EntityEncoder, tmp_path: Path) -
     assert other.fingerprint() != first.fingerprint()
 
 
-def test_a_broken_folder_is_told(scorer: RaTEScore, tmp_path: Path) -> None:
+def test_invalid_folder_is_rejected(scorer: RaTEScore, tmp_path: Path) -> None:
     scorer.save_pretrained(tmp_path)
     path = tmp_path / "ratescore.json"
     settings = json.loads(path.read_text())
     for change, message in (
-        ({"format": 2}, "Expected `format` 1"),
-        ({"no_entities": 7}, r"ratescore\.json: Expected `no_entities` to be null or in \[0, 1\] but got 7"),
+        ({"format": 2}, "Expected `format` to be 1"),
+        ({"no_entity_score": 7}, r"ratescore\.json: .*Expected `no_entity_score` to be null or in \[0, 1\] but got 7"),
         ({"encoder": {"name": "embedded", "layers": 3}}, r"ratescore\.json: .*layers"),
     ):
         path.write_text(json.dumps(settings | change))
@@ -185,15 +185,15 @@ def test_a_broken_folder_is_told(scorer: RaTEScore, tmp_path: Path) -> None:
         scorer.save_pretrained(tmp_path)
 
 
-def test_settings_are_checked(encoder: EntityEncoder) -> None:
+def test_invalid_settings_are_rejected(encoder: EntityEncoder) -> None:
     weights = AffinityMatrix.from_preset("long")
-    with pytest.raises(ValueError, match=r"Expected `no_entities` to be null or in \[0, 1\] but got nan"):
+    with pytest.raises(ValueError, match=r"Expected `no_entity_score` to be null or in \[0, 1\] but got nan"):
         RaTEScore(RuleTagger(), encoder, weights, no_entity_score=math.nan)
     with pytest.raises(InputError, match="precision: Expected fp32 for RaTEScore but got int8"):
         RaTEScore.from_pretrained(precision="int8")  # type: ignore[arg-type]
 
 
-def test_embeddings_that_are_given_are_those_used(scorer: RaTEScore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_orthogonal_embeddings_give_zero(scorer: RaTEScore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A score of nothing in common is 0: all names but equal ones at right angles."""
 
     def unrelated(self: EntityEncoder, names: Sequence[str]) -> NameEmbeddings:

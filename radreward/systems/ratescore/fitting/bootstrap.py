@@ -23,7 +23,7 @@ class ConfidenceIntervals(NamedTuple):
 
 
 def bootstrap_affinity(
-    method: AffinityOptimizer,
+    optimizer: AffinityOptimizer,
     initial: AffinityMatrix,
     rated: RatedMatches,
     n_resamples: int = 100,
@@ -36,7 +36,7 @@ def bootstrap_affinity(
     W has a maximum of 1 in each fit. Weights of types that never met keep their initial values.
 
     Args:
-        method: The optimizer.
+        optimizer: The optimizer.
         initial: Initial weights of each fit.
         rated: All pairs.
         n_resamples: Number of fits.
@@ -52,7 +52,7 @@ def bootstrap_affinity(
     for _ in progress(range(n_resamples)):
         groups = torch.randint(len(members), (len(members),), generator=generator).tolist()
         resampled = rated.select(torch.cat([members[group] for group in groups]))
-        vectors.append(to_vector(method.fit(initial, resampled).affinity))
+        vectors.append(to_vector(optimizer.fit(initial, resampled).affinity))
     bounds = np.quantile(np.stack(vectors), [(1 - level) / 2, (1 + level) / 2], axis=0)
     low, high = (
         AffinityMatrix(bound[:-1].reshape(NUM_TYPES, NUM_TYPES).tolist(), bound[-1], initial.penalty_rule)

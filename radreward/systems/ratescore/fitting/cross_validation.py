@@ -25,7 +25,7 @@ class CrossValidation(NamedTuple):
 
 
 def cross_validate_affinity(
-    method: AffinityOptimizer,
+    optimizer: AffinityOptimizer,
     initial: AffinityMatrix,
     rated: RatedMatches,
     n_folds: int = 5,
@@ -36,7 +36,7 @@ def cross_validate_affinity(
     """Fit to all folds but one and evaluate on that one, in turn; folds share no references.
 
     Args:
-        method: The optimizer.
+        optimizer: The optimizer.
         initial: Initial weights of each fit.
         rated: All pairs.
         n_folds: Number of folds.
@@ -52,7 +52,7 @@ def cross_validate_affinity(
     taus: list[tuple[float, float]] = []
     for number in progress(range(n_folds)):
         rest, held_out = rated.select(fold != number), rated.select(fold == number)
-        fitted = method.fit(initial, *rest.split(early_stopping_split, seed + 1)).affinity
+        fitted = optimizer.fit(initial, *rest.split(early_stopping_split, seed + 1)).affinity
         with torch.no_grad():
             before, after = (
                 tau_b_or_worst(affinity.score(held_out.sums), held_out.quality) for affinity in (initial, fitted)

@@ -8,7 +8,7 @@ from typing import Any
 
 from transformers import AutoModelForTokenClassification, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from radreward.data.entity_io import spans_from_iob, split_iob_tag
+from radreward.data.iob import spans_from_iob, split_iob_tag
 from radreward.errors import InputError
 from radreward.models.sentence_tokenizer import TokenBatch, TokenizedChunk
 from radreward.systems.ratescore.taggers.base import atomic_tagger_folder

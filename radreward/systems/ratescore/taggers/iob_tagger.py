@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from radreward.data.entity_io import spans_from_iob
+from radreward.data.iob import spans_from_iob
 from radreward.models.backbone import Backbone
 from radreward.models.sentence_tokenizer import TokenBatch, TokenizedChunk
 from radreward.systems.ratescore.taggers.neural import TaggerModel, TokenSpan

@@ -13,7 +13,7 @@ from radreward.types import ENTITY_TYPES
 TEXTS = ["No edema.", "", "Small left effusion.", "No edema."]
 
 
-def test_tags_as_the_model_does(hub_folder: Path) -> None:
+def test_tags_equal_the_predictions_of_the_model(hub_folder: Path) -> None:
     tagger = load_tagger(hub_folder)
     assert isinstance(tagger, HFTagger)
     found = tagger.tag(TEXTS)
@@ -46,7 +46,7 @@ def _by_hand(text: str, tags: list[str]) -> list[tuple[int, int, str]]:
     return [(int(start), int(end), str(kind)) for start, end, kind in found]
 
 
-def test_saved_and_read(hub_folder: Path, tmp_path: Path) -> None:
+def test_saved_tagger_gives_the_same_entities(hub_folder: Path, tmp_path: Path) -> None:
     tagger = load_tagger(hub_folder)
     tagger.save_pretrained(tmp_path / "again")
     again = load_tagger(tmp_path / "again")
@@ -57,12 +57,12 @@ def test_saved_and_read(hub_folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (None, "Expected the names of the tags"),
+        (None, "Expected the names of tags"),
         ({"0": "O", "1": "B-GENE"}, "expected a type of Abnormality"),
         ({"0": "O", "1": "S-DISEASE"}, "expected a tag O, B-TYPE or I-TYPE but got 'S-DISEASE'"),
     ],
 )
-def test_other_labels_are_refused(hub_folder: Path, labels: dict[str, str] | None, message: str) -> None:
+def test_unknown_labels_are_rejected(hub_folder: Path, labels: dict[str, str] | None, message: str) -> None:
     path = hub_folder / "config.json"
     config = json.loads(path.read_text())
     del config["label2id"]
@@ -88,13 +88,13 @@ def _resize(path: Path, tags: int) -> None:
     save_file(state, path, {"format": "pt"})
 
 
-def test_other_folders_are_refused(tmp_path: Path) -> None:
+def test_invalid_folders_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Expected the folder of a tagger"):
         load_tagger(tmp_path / "absent")
-    with pytest.raises(InputError, match=r"config\.json: Expected a file of a tagger"):
+    with pytest.raises(InputError, match=r"config\.json: Expected a JSON file"):
         load_tagger(tmp_path)
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    with pytest.raises(InputError, match="no token-classification model can be loaded"):
+    with pytest.raises(InputError, match="cannot be loaded as a token-classification model"):
         load_tagger(tmp_path)
     (tmp_path / "config.json").write_text('{"format": 1, "kind": "oracle"}')
     with pytest.raises(InputError, match="Expected `kind` to be one of"):

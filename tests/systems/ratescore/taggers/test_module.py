@@ -15,19 +15,19 @@ from radreward.systems.ratescore.taggers.module import TaggerModule
 
 ROOT = Path(__file__).resolve().parents[4]
 CONFIG = """
-run: {folder}/run
-criteria: RadCliQ
+run_dir: {folder}/run
+criteria: radcliq
 checkpoint_every: 2
 model:
-  class_path: EntityModule
+  class_path: radreward.systems.ratescore.taggers.module.TaggerModule
   init_args:
     scheme: {scheme}
-    hidden: 16
+    hidden_size: 16
     backbone: {{name: tiny-bert, lora: {{r: 2}}}}
     optimizer: {{lr: 1.0e-2}}
 data:
   class_path: radreward.data.entity_datamodule.EntityDataModule
-  init_args: {{sentences: {folder}/train.jsonl, validation: 0.2, sentences_per_batch: 8}}
+  init_args: {{sentences: {folder}/train.jsonl, val_split: 0.2, batch_size: 8}}
 trainer: {{max_steps: 4, val_check_interval: 2, accelerator: cpu, enable_progress_bar: false}}
 """
 
@@ -41,23 +41,23 @@ def config(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.mark.parametrize("config", ["iob", "span"], indirect=True)
-def test_a_run_leaves_a_tagger_and_figures(config: Path) -> None:
+def test_run_writes_tagger_and_metrics(config: Path) -> None:
     training = build(config)
     figures = training.fit()
     assert set(figures["total"]) == {"precision", "recall", "f1", "accuracy"}
     assert figures["total"]["accuracy"] is not None
-    saved = json.loads((training.run.metrics).read_text())
+    saved = json.loads((training.run_folder.metrics).read_text())
     assert saved["entities"] == figures
     assert saved["steps"] == 4
     module = training.module
     assert isinstance(module, TaggerModule)
     texts = ["No effusion.", "Clear lungs."]
-    tagger = load_tagger(training.run.model)
+    tagger = load_tagger(training.run_folder.model)
     assert tagger.tag(texts) == module.tagger.tag(texts)
     assert tagger.fingerprint() == module.tagger.fingerprint(), "what is measured is what is saved"
 
 
-def test_a_run_that_was_stopped_and_continued_is_the_same_run(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopped_and_resumed_run_equals_uninterrupted_run(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = build(config).fit()
     step = TaggerModule.training_step
 
@@ -75,7 +75,7 @@ def test_a_run_that_was_stopped_and_continued_is_the_same_run(config: Path, monk
 
 
 @pytest.mark.parametrize("config", ["span"], indirect=True)
-def test_entities_that_are_no_spans_are_told(config: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_too_long_entities_are_reported(config: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     name = "a mass of as many words as nobody needs"
     with (tmp_path / "train.jsonl").open("a") as file:
         for number in range(20):
@@ -83,10 +83,10 @@ def test_entities_that_are_no_spans_are_told(config: Path, tmp_path: Path, caplo
             file.write(json.dumps({"text": f"{name} {number}.", "entities": [entity]}) + "\n")
     with caplog.at_level(logging.WARNING):
         build(config, "trainer.max_steps=1", "trainer.val_check_interval=1").fit()
-    assert re.search(r"1\d of the \d+ entities to train on have more than 8 words", caplog.text)
+    assert re.search(r"1\d of \d+ training entities have more than 8 words", caplog.text)
 
 
-def test_other_data_are_refused(config: Path, tmp_path: Path) -> None:
+def test_other_data_are_rejected(config: Path, tmp_path: Path) -> None:
     text = config.read_text()
     other = text[: text.index("data:")] + (
         f"data: {{records: {tmp_path}/groups.parquet, collator: {{class_path: RewardCollator}}}}\n"
@@ -98,19 +98,19 @@ def test_other_data_are_refused(config: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_data_that_cannot_be_used_leave_no_run(config: Path, tmp_path: Path) -> None:
+def test_invalid_data_leave_no_run_folder(config: Path, tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").write_text('{"text": "x", "entities": [{"start": 0, "end": 9, "type": "Disease"}]}\n')
     with pytest.raises(InputError, match=r"train\.jsonl, line 1: field 'entities'"):
         build(config).fit()
     assert not (tmp_path / "run").exists()
 
 
-def test_the_settings_of_the_shipped_tagger_train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_of_the_embedded_tagger_train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_tagged_sentences(tmp_path / "train.jsonl", generate_annotated_sentences(40, seed=1))
     small = {
-        "run": tmp_path / "run",
+        "run_dir": tmp_path / "run",
         "data.init_args.sentences": tmp_path / "train.jsonl",
-        "data.init_args.validation": 0.3,
+        "data.init_args.val_split": 0.3,
         "model.init_args.backbone.init_args.name": "tiny-bert",
         "trainer.max_steps": 1,
         "trainer.val_check_interval": 1,

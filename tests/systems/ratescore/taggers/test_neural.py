@@ -35,7 +35,7 @@ def scheme(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("name", ["tiny-bert", "tiny-llama"])
-def test_order_number_and_offsets(scheme: str, name: str) -> None:
+def test_tag_keeps_order_number_and_offsets(scheme: str, name: str) -> None:
     tagger = NeuralTagger(model_of(scheme, name), load_tokenizer(name))
     found = tagger.tag(TEXTS)
     assert len(found) == len(TEXTS)
@@ -48,7 +48,7 @@ def test_order_number_and_offsets(scheme: str, name: str) -> None:
     assert [tagger.tag([text])[0] for text in TEXTS] == found, "a batch changes nothing"
 
 
-def test_learns_what_it_is_shown(scheme: str) -> None:
+def test_loss_trains_the_tagger(scheme: str) -> None:
     torch.manual_seed(0)
     backbone = Backbone("tiny-bert", lora=None)
     model: TaggerModel = (
@@ -65,7 +65,7 @@ def test_learns_what_it_is_shown(scheme: str) -> None:
     assert tagger.tag([text for text, _ in LABELLED]) == [tuple(known) for _, known in LABELLED]
 
 
-def test_saved_and_read(scheme: str, tmp_path: Path) -> None:
+def test_saved_tagger_gives_the_same_entities(scheme: str, tmp_path: Path) -> None:
     tagger = NeuralTagger(model_of(scheme), load_tokenizer("tiny-bert"))
     tagger.save_pretrained(tmp_path / "model", {"steps": 1})
     again = load_tagger(tmp_path / "model")
@@ -81,11 +81,11 @@ def test_saved_and_read(scheme: str, tmp_path: Path) -> None:
     [
         ("format", 2, "Expected `format` to be 1"),
         ("lora", {"r": 0}, "Expected `r` to be >= 1"),
-        ("lora", {"r": 8, "alpha": 8, "targets": "auto"}, "of shape"),
-        ("surplus", 1, "'surplus' is missing or unknown"),
+        ("lora", {"r": 8, "alpha": 8, "targets": "auto"}, "to have shape"),
+        ("surplus", 1, "'surplus' is unknown"),
     ],
 )
-def test_a_broken_folder_is_refused(tmp_path: Path, field: str, value: object, message: str) -> None:
+def test_invalid_config_is_rejected(tmp_path: Path, field: str, value: object, message: str) -> None:
     NeuralTagger(model_of("iob"), load_tokenizer("tiny-bert")).save_pretrained(tmp_path / "model")
     path = tmp_path / "model" / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
@@ -93,7 +93,7 @@ def test_a_broken_folder_is_refused(tmp_path: Path, field: str, value: object, m
         load_tagger(tmp_path / "model")
 
 
-def test_weights_that_are_missing_or_broken_are_refused(tmp_path: Path) -> None:
+def test_invalid_weights_are_rejected(tmp_path: Path) -> None:
     model = model_of("iob")
     NeuralTagger(model, load_tokenizer("tiny-bert")).save_pretrained(tmp_path / "model")
     weights = tmp_path / "model" / "model.safetensors"
@@ -109,14 +109,14 @@ def test_weights_that_are_missing_or_broken_are_refused(tmp_path: Path) -> None:
         NeuralTagger(model, load_tokenizer("tiny-bert")).save_pretrained(tmp_path / "other")
 
 
-def test_nothing_else_is_overwritten(tmp_path: Path) -> None:
+def test_save_rejects_a_folder_with_other_files(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match="Expected a folder that is new, empty or holds a tagger"):
         NeuralTagger(model_of("iob"), load_tokenizer("tiny-bert")).save_pretrained(tmp_path)
 
 
 @pytest.mark.parametrize("limit", [4, 7, 100])
-def test_a_long_sentence_is_read_in_parts_and_none_is_lost(limit: int) -> None:
+def test_long_sentence_is_split_without_loss(limit: int) -> None:
     text = "No left effusion, nor edema; thelongestwordhere XXXX."
     pieces = SentenceTokenizer(load_tokenizer("tiny-bert"), limit).chunks(0, text)
     assert all(len(piece.input_ids) <= limit for piece in pieces)
@@ -141,7 +141,7 @@ def _piece(text: str) -> TokenizedChunk:
         (["O", "O"], []),
     ],
 )
-def test_decoding(tags: list[str], expected: list[str]) -> None:
+def test_decode_iob_gives_expected_entities(tags: list[str], expected: list[str]) -> None:
     piece = _piece("no edema")
     words = piece.word_token_spans()
     assert len(words) == 2
@@ -155,7 +155,7 @@ def test_decoding(tags: list[str], expected: list[str]) -> None:
         assert found[0].type == "Anatomy"
 
 
-def test_tags_and_decoding_are_inverse() -> None:
+def test_labels_and_decoding_are_inverse() -> None:
     piece = _piece("Mild pneumomediastinum, small hydropneumothorax XXXX")
     known = [
         Entity("Mild pneumomediastinum", "Abnormality", 0, 22),
@@ -165,7 +165,7 @@ def test_tags_and_decoding_are_inverse() -> None:
     assert entities_from_spans(piece, decode_iob(piece, tags)) == known
 
 
-def test_spans_that_overlap_go_to_the_likelier() -> None:
+def test_overlapping_spans_go_to_the_most_likely() -> None:
     class Certain(SpanTagger):
         def forward(self, batch: object, spans: torch.Tensor) -> torch.Tensor:
             logits = torch.zeros(len(spans), len(SPAN_CLASSES))
@@ -182,14 +182,14 @@ def test_spans_that_overlap_go_to_the_likelier() -> None:
     assert [entity.name for entity in entities_from_spans(piece, found)] == ["no edema", "here"]
 
 
-@pytest.mark.parametrize("field", ["hidden", "width"])
-def test_sizes_are_positive(field: Literal["hidden", "width"]) -> None:
-    sizes = {"hidden": 4, "width": 4, field: 0}
+@pytest.mark.parametrize("field", ["hidden_size", "width_embedding_dim"])
+def test_sizes_must_be_positive(field: Literal["hidden_size", "width_embedding_dim"]) -> None:
+    sizes = {"hidden_size": 4, "width_embedding_dim": 4, field: 0}
     with pytest.raises(ValueError, match=f"Expected `{field}` to be >= 1 but got 0"):
         SpanTagger(Backbone("tiny-bert"), **sizes)
 
 
-def test_a_backbone_that_cannot_be_packed_reads_sentences(tmp_path: Path) -> None:
+def test_backbone_without_packing_tags_sentences(tmp_path: Path) -> None:
     torch.manual_seed(0)
     sizes: dict[str, Any] = {"vocab_size": 260, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
     DebertaV2Model(DebertaV2Config(**sizes, num_attention_heads=2)).save_pretrained(tmp_path / "backbone")

@@ -1,11 +1,11 @@
-"""Taggers on sentences of real reports, whose labels are kept as offsets only."""
+"""Taggers on sentences of real reports; the repository stores labels as offsets only."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from experiments.ratescore.compare_taggers import measures, real_sentences
+from experiments.ratescore.compare_taggers import real_sentences, tagger_metrics
 from radreward.systems.ratescore.taggers import load_tagger
 from radreward.systems.ratescore.taggers.artifact import EMBEDDED_TAGGER_DIR
 from radreward.types import ENTITY_TYPES
@@ -15,7 +15,7 @@ LABELS = json.loads(
 )["sentences"]
 
 
-def test_the_shipped_tagger_is_small_and_finds_the_plainest() -> None:
+def test_embedded_tagger_is_small_and_finds_simple_entities() -> None:
     assert sum(file.stat().st_size for file in EMBEDDED_TAGGER_DIR.iterdir()) < 2_000_000
     (found,) = load_tagger("embedded").tag(["There is no pleural effusion. The heart is enlarged."])
     assert [(entity.name, entity.type) for entity in found] == [
@@ -25,7 +25,7 @@ def test_the_shipped_tagger_is_small_and_finds_the_plainest() -> None:
     ]
 
 
-def test_labels_are_sound() -> None:
+def test_labels_are_valid() -> None:
     assert len(LABELS) >= 150
     assert len({(row["study"], row["sentence"]) for row in LABELS}) == len(LABELS)
     for row in LABELS:
@@ -46,10 +46,10 @@ def test_labels_are_sound() -> None:
         ("embedded", "findings", 0.74, 0.85),
     ],
 )
-def test_taggers_find_entities(openi_csv: Path, tagger: str, sample: str, exact: float, overlap: float) -> None:
+def test_taggers_reach_minimum_f1(openi_csv: Path, tagger: str, sample: str, exact: float, overlap: float) -> None:
     found = list(real_sentences(openi_csv, sample))
     lengths = [row["length"] for row in LABELS if row["sample"] == sample]
-    assert [len(text) for text, _ in found] == lengths, "the sentences are those that were labelled"
-    values = measures(found, tagger)
+    assert [len(text) for text, _ in found] == lengths, "the labels belong to other sentences"
+    values = tagger_metrics(found, tagger)
     assert values[2] >= exact
     assert values[-1] >= overlap

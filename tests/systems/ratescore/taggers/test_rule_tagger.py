@@ -44,14 +44,14 @@ def read(text: str) -> list[str]:
         ("XXXX.", []),
     ],
 )
-def test_reads(text: str, expected: list[str]) -> None:
+def test_tag_returns_expected_entities(text: str, expected: list[str]) -> None:
     assert read(text) == expected
 
 
 @given(
     st.lists(st.sampled_from(["no", "effusion", "left", "mild", "heart", "İ", "normal", ",", "seen", ".", "XXXX", "ß"]))
 )
-def test_entities_are_where_they_say(words: list[str]) -> None:
+def test_offsets_match_names(words: list[str]) -> None:
     text = " ".join(words)
     (found,) = RuleTagger().tag([text])
     for entity in found:
@@ -62,25 +62,25 @@ def test_entities_are_where_they_say(words: list[str]) -> None:
         assert entity.end <= after.start
 
 
-def test_order_and_number_stay() -> None:
+def test_tag_keeps_order_and_number() -> None:
     tagger = RuleTagger()
     assert [len(found) for found in tagger.tag(["Clear lungs.", "", "Edema.", "Clear lungs."])] == [2, 0, 1, 2]
     assert tagger.tag([]) == []
 
 
-def test_saved_and_read(tmp_path: Path) -> None:
+def test_saved_tagger_has_the_same_fingerprint(tmp_path: Path) -> None:
     RuleTagger().save_pretrained(tmp_path / "tagger")
     loaded = load_tagger(tmp_path / "tagger")
     assert isinstance(loaded, RuleTagger)
     assert loaded.fingerprint() == RuleTagger().fingerprint()
 
 
-def test_white_space_changes_nothing_but_places() -> None:
+def test_white_space_changes_only_offsets() -> None:
     (plain,), (spread,) = RuleTagger().tag(["No pleural effusion."]), RuleTagger().tag(["No  pleural \n effusion."])
     assert [entity[:2] for entity in spread] == [entity[:2] for entity in plain]
     assert [(entity.start, entity.end) for entity in spread] == [(4, 22)]
 
 
-def test_what_clears_in_part_is_still_there() -> None:
+def test_partial_clearing_is_present() -> None:
     assert RuleTagger().tag(["Partial clearing of edema."])[0][0].type == "Abnormality"
     assert RuleTagger().tag(["Clearing of edema."])[0][0].type == "Non-Abnormality"
