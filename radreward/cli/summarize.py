@@ -32,16 +32,16 @@ def run(*, input: Sequence[Path], output: Path, encoder: str = "embedded", seed:
     with suppress_library_warnings(), user_errors():
         if output.exists() and not output.is_dir():
             raise InputError(f"{output}: Expected a folder to write into but got a file.")
-        from radreward.io.text_tables import terminal_table, text_frame
+        from radreward.io.text_tables import terminal_table
         from radreward.systems.green.summary import captions, summarize_files, write_summary
 
         with _progress(output) as report:
             summary = summarize_files(list(input), encoder, seed, report)
         written = write_summary(summary, output)
     console = Console()
-    console.print(terminal_table(captions.page_title(summary), text_frame(*captions.score_rows(summary))), markup=False)
+    console.print(terminal_table(captions.page_title(summary), captions.score_frame(summary)), markup=False)
     for section in captions.category_sections(summary):
-        frame = text_frame(*captions.accuracy_rows(summary, section))
+        frame = captions.accuracy_frame(summary, section)
         console.print("", terminal_table(section.title, frame), markup=False)
     print_paths((path.suffix[1:], path) for path in written)
     return 0

@@ -6,17 +6,17 @@ from radreward.comparison.runs import FinishedRun, find_runs, read_run
 from radreward.comparison.tables import difference_table, metrics_table, write_comparison
 
 __all__ = [
-    "RunGroup",
     "Comparison",
     "Difference",
     "FinishedRun",
     "MeanStd",
-    "group_by_setting",
-    "group_by_seed",
+    "RunGroup",
     "compare",
     "difference_table",
-    "metrics_table",
     "find_runs",
+    "group_by_seed",
+    "group_by_setting",
+    "metrics_table",
     "read_run",
     "write_comparison",
 ]

@@ -1,9 +1,10 @@
-"""Runs side by side: figures over seeds, and each arm against one of them."""
+"""Comparison of finished runs: metrics over seeds, and each group of runs against a baseline."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,16 +16,17 @@ from radreward.comparison.runs import VALIDATION_FILE, FinishedRun
 from radreward.errors import InputError
 from radreward.statistics.paired_tests import concordant_pairs, holm, paired_differences
 
+Floats = NDArray[np.float64]
 METRICS = ("tau_b", "spearman", "pair_accuracy", "count_mae")
-"""What `fit` measured of every run: see `radreward.modules.agreement_metrics`."""
+"""Metrics that `fit` computes for every run, see `radreward.modules.agreement_metrics`."""
 
 
 class MeanStd(NamedTuple):
-    """A figure over the runs of an arm.
+    """A metric over the runs of a group.
 
     Attributes:
-        mean: None where it is not defined in every run.
-        sd: Standard deviation over the runs (divided by n - 1); None for one run.
+        mean: None if undefined in a run.
+        std: Sample standard deviation over the runs; None for one run.
     """
 
     mean: float | None
@@ -32,14 +34,14 @@ class MeanStd(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The share of pairs that an arm orders right, less that of the baseline; None where there are no pairs.
+    """Pair accuracy of a group minus that of the baseline; None without comparable pairs.
 
     Attributes:
         mean: The difference.
-        low: Lower end of its 95 % interval.
-        high: Upper end.
-        p: Of the sign-flip test over references.
-        holm: p corrected: of the total over the arms, of the criteria over arms and criteria.
+        low: Lower bound of its 95 % bootstrap interval.
+        high: Upper bound.
+        p: p-value of the sign-flip test over references.
+        p_holm: `p`, Holm-corrected: for the total over groups, for criteria over groups and criteria.
     """
 
     mean: float | None
@@ -49,16 +51,17 @@ class Difference(NamedTuple):
     p_holm: float | None
 
 
-class Comparison(NamedTuple):
-    """Arms side by side.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Groups of runs side by side.
 
     Attributes:
-        arms: In the order of their runs.
-        baseline: Place of the arm that the others are tested against.
-        figures: By criterion and "total", for each arm, the measures.
-        differences: By criterion and "total", for each arm; None for the baseline.
-        candidates: How many were validated, the same in every run.
-        references: Of how many references.
+        run_groups: Groups in the order of their runs.
+        baseline_index: Index of the group that the others are tested against.
+        metrics: Criterion or "total" → metrics of each group.
+        differences: Criterion or "total" → difference of each group to the baseline; None for the baseline.
+        num_candidates: Number of validated candidates, equal in all runs.
+        num_references: Number of references.
     """
 
     run_groups: tuple[RunGroup, ...]
@@ -72,78 +75,69 @@ class Comparison(NamedTuple):
 def compare(
     runs: Sequence[FinishedRun], group_by: str | None = None, baseline: str | None = None, seed: int = 0
 ) -> Comparison:
-    """Compare runs on what they were validated on.
+    """Compare runs on their validation candidates.
 
     Args:
-        runs: Finished runs with the same criteria, validated on the same candidates.
-        by: A setting by which they are put together; those that differ in the seed alone, where nothing is given.
-        baseline: Name of the arm that the others are tested against; the first, where nothing is given.
-        seed: Of the resampling.
+        runs: Finished runs with the same criteria and validation candidates.
+        group_by: Setting whose values define the groups; by default, runs that differ in their seed only are a group.
+        baseline: Name of the group that the others are tested against; by default, the first group.
+        seed: Seed of the resampling.
 
     Raises:
-        InputError: If criteria or candidates differ, or there is no such setting or arm; names files or arms.
+        InputError: If criteria or candidates differ, or the setting or baseline does not exist.
     """
     for run in runs[1:]:
         check_comparable(runs[0], run)
-    arms = tuple(group_by_seed(runs) if group_by is None else group_by_setting(runs, group_by))
-    names = [arm.name for arm in arms]
+    groups = tuple(group_by_seed(runs) if group_by is None else group_by_setting(runs, group_by))
+    names = [group.name for group in groups]
     if baseline is not None and baseline not in names:
         raise InputError(f"--baseline {baseline}: Expected one of: {'; '.join(names)}.")
-    base = 0 if baseline is None else names.index(baseline)
+    baseline_index = 0 if baseline is None else names.index(baseline)
     tags = (*runs[0].criteria.tags, "total")
-    validated = runs[0].validation
+    validation = runs[0].validation
     return Comparison(
-        arms,
-        base,
-        {tag: tuple(_mean_metrics(arm, tag) for arm in arms) for tag in tags},
-        _differences_to_baseline(arms, base, tags, seed),
-        len(validated.group),
-        len(np.unique(validated.group)),
+        run_groups=groups,
+        baseline_index=baseline_index,
+        metrics={tag: tuple(_mean_metrics(group, tag) for group in groups) for tag in tags},
+        differences=_differences_to_baseline(groups, baseline_index, tags, seed),
+        num_candidates=len(validation.group),
+        num_references=len(np.unique(validation.group)),
     )
 
 
 def check_comparable(first: FinishedRun, second: FinishedRun) -> None:
-    """Whether two runs can be compared.
+    """Check that two runs have the same criteria and validation candidates.
 
     Raises:
-        InputError: If they have other criteria or were validated on other candidates; names both files and what
-            differs.
+        InputError: If they differ; names both files and the first difference.
     """
-    files = [run.model_config for run in (first, second)]
-    ours, theirs = first.criteria, second.criteria
-    if ours.tags != theirs.tags:
-        raise _mismatch_error(
-            files,
-            "criteria",
-            f"{ours.name} with {', '.join(ours.tags)}",
-            f"{theirs.name} with {', '.join(theirs.tags)}",
-        )
-    for mine, yours in zip(ours.criteria, theirs.criteria, strict=True):
-        if mine.weight != yours.weight:
-            raise _mismatch_error(files, "criteria", f"{mine.tag} weighs {mine.weight:g}", f"{yours.weight:g}")
+    _check_criteria(first, second)
     files = [run.folder / VALIDATION_FILE for run in (first, second)]
     a, b = first.validation, second.validation
     if len(a.group) != len(b.group):
         raise _mismatch_error(files, "validation data", f"{len(a.group)} candidates", f"{len(b.group)}")
-    apart = (a.group != b.group) | (a.candidate != b.candidate)
-    if apart.any():
-        at = int(apart.argmax())
-        raise _mismatch_error(
-            files,
-            "validation data",
-            f"candidate {a.candidate[at]} of reference {str(a.group[at])!r}",
-            f"candidate {b.candidate[at]} of reference {str(b.group[at])!r}",
-        )
+
+    def describe(row: int) -> list[str]:
+        return [f"candidate {run.candidate[row]} of reference {str(run.group[row])!r}" for run in (a, b)]
+
+    different = (a.group != b.group) | (a.candidate != b.candidate)
+    if different.any():
+        raise _mismatch_error(files, "validation data", *describe(int(different.argmax())))
     wrong = ~np.isclose(a.errors, b.errors)
     if wrong.any():
         row, column = map(int, np.argwhere(wrong)[0])
-        where = f"candidate {a.candidate[row]} of reference {str(a.group[row])!r}"
-        raise _mismatch_error(
-            files,
-            "validation data",
-            f"{a.errors[row, column]:g} {ours.tags[column]} in {where}",
-            f"{b.errors[row, column]:g}",
-        )
+        text = f"{a.errors[row, column]:g} {first.criteria.tags[column]} in {describe(row)[0]}"
+        raise _mismatch_error(files, "validation data", text, f"{b.errors[row, column]:g}")
+
+
+def _check_criteria(first: FinishedRun, second: FinishedRun) -> None:
+    files = [run.model_config for run in (first, second)]
+    if first.criteria.tags != second.criteria.tags:
+        texts = [f"{run.criteria.name} with {', '.join(run.criteria.tags)}" for run in (first, second)]
+        raise _mismatch_error(files, "criteria", *texts)
+    for a, b in zip(first.criteria.criteria, second.criteria.criteria, strict=True):
+        if a.weight != b.weight:
+            raise _mismatch_error(files, "criteria", f"weight {a.weight:g} of {a.tag}", f"{b.weight:g}")
 
 
 def _mismatch_error(files: Sequence[Path], what: str, first: str, second: str) -> InputError:
@@ -155,61 +149,65 @@ def _mean_metrics(group: RunGroup, tag: str) -> dict[str, MeanStd]:
 
 
 def mean_std(values: Sequence[float | None]) -> MeanStd:
-    """Mean and standard deviation.
+    """Return mean and sample standard deviation.
 
-    >>> spread([0.5, 0.75])
-    Spread(mean=0.625, sd=0.1767766952966369)
-    >>> spread([0.5, None])
-    Spread(mean=None, sd=None)
+    >>> mean_std([0.5, 0.75])
+    MeanStd(mean=0.625, std=0.1767766952966369)
+    >>> mean_std([0.5, None])
+    MeanStd(mean=None, std=None)
     """
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
+    defined = [value for value in values if value is not None]
+    if len(defined) < len(values):
         return MeanStd(None, None)
-    return MeanStd(statistics.fmean(known), statistics.stdev(known) if len(known) > 1 else None)
+    return MeanStd(statistics.fmean(defined), statistics.stdev(defined) if len(defined) > 1 else None)
 
 
 def _differences_to_baseline(
     run_groups: Sequence[RunGroup], baseline_index: int, tags: Sequence[str], seed: int
 ) -> dict[str, tuple[Difference | None, ...]]:
-    right, pairs = zip(*(_mean_concordant_pairs(arm) for arm in run_groups), strict=True)
-    others = [place for place in range(len(run_groups)) if place != baseline_index]
-    found: dict[int, list[Difference]] = {}
-    if others:  # all at once, so that references are drawn once
+    counts = [_mean_concordant_pairs(group) for group in run_groups]
+    candidates = [index for index in range(len(run_groups)) if index != baseline_index]
+    by_group: dict[int, list[Difference]] = {}
+    if candidates:  # in one call, so that all groups share the resampled references
+        baseline_concordant, comparable = counts[baseline_index]
         paired = paired_differences(
-            np.hstack([right[at] for at in others]),
-            np.hstack([right[baseline_index]] * len(others)),
-            np.hstack([pairs[baseline_index]] * len(others)),
+            np.hstack([counts[index][0] for index in candidates]),
+            np.hstack([baseline_concordant] * len(candidates)),
+            np.hstack([comparable] * len(candidates)),
             seed,
         )
         columns = [
-            Difference(_nan_to_none(mean), _nan_to_none(low), _nan_to_none(high), _nan_to_none(p), None)
+            Difference(*(_nan_to_none(value) for value in (mean, low, high, p)), p_holm=None)
             for mean, low, high, p in zip(*paired, strict=True)
         ]
-        found = {at: columns[rank * len(tags) : (rank + 1) * len(tags)] for rank, at in enumerate(others)}
-    for family in ([len(tags) - 1], range(len(tags) - 1)):
-        tests = [(place, column) for place in others for column in family]
-        p = [found[place][column].p for place, column in tests]
-        corrected = holm([np.nan if value is None else value for value in p])
-        for (place, column), value in zip(tests, corrected, strict=True):
-            found[place][column] = found[place][column]._replace(p_holm=_nan_to_none(value))
+        by_group = {index: columns[rank * len(tags) : (rank + 1) * len(tags)] for rank, index in enumerate(candidates)}
+    total = len(tags) - 1
+    for family in ([total], range(total)):
+        tests = [(index, column) for index in candidates for column in family]
+        p_values = [by_group[index][column].p for index, column in tests]
+        corrected = holm([np.nan if p is None else p for p in p_values])
+        for (index, column), p in zip(tests, corrected, strict=True):
+            by_group[index][column] = by_group[index][column]._replace(p_holm=_nan_to_none(p))
     return {
-        tag: tuple(found[place][column] if place in found else None for place in range(len(run_groups)))
+        tag: tuple(by_group[index][column] if index in by_group else None for index in range(len(run_groups)))
         for column, tag in enumerate(tags)
     }
 
 
-def _mean_concordant_pairs(group: RunGroup) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Pairs of each reference ordered right, mean over the runs, and all its pairs: (G, N + 1), the total last."""
-    counted = [_concordant_pairs(run) for run in group.runs]
-    return np.mean([right for right, _ in counted], 0), counted[0][1]
+def _mean_concordant_pairs(group: RunGroup) -> tuple[Floats, Floats]:
+    """Return concordant pairs per reference, mean over runs, and comparable pairs: (G, N + 1), the total last."""
+    counts = [_concordant_pairs(run) for run in group.runs]
+    return np.mean([concordant for concordant, _ in counts], 0), counts[0][1]
 
 
-def _concordant_pairs(run: FinishedRun) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    # float32 as where the agreement was measured, so that equal totals stay equal.
+def _concordant_pairs(run: FinishedRun) -> tuple[Floats, Floats]:
+    # float32 as in the metrics of `fit`, so that equal totals stay equal.
     weights = np.array([criterion.weight for criterion in run.criteria.criteria], dtype=np.float32)
     quality = (-run.validation.errors.astype(np.float32) * weights).astype(np.float64)
-    rewards, known = (np.hstack([values, values.sum(1, keepdims=True)]) for values in (run.validation.rewards, quality))
-    return concordant_pairs(rewards, known, run.validation.group)
+    rewards, target = (
+        np.hstack([values, values.sum(1, keepdims=True)]) for values in (run.validation.rewards, quality)
+    )
+    return concordant_pairs(rewards, target, run.validation.group)
 
 
 def _nan_to_none(value: float) -> float | None:

@@ -1,11 +1,11 @@
-"""A comparison as tables: for the terminal, and as CSV, Markdown and LaTeX."""
+"""Comparison tables for the terminal, CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
 from rich.table import Table
 
 from radreward.comparison.compare import METRICS, Comparison, Difference, MeanStd
@@ -13,18 +13,20 @@ from radreward.errors import InputError
 from radreward.io.text_tables import (
     escape_markdown,
     format_number,
+    format_p_value,
     format_signed,
     latex_table,
     markdown_table,
     terminal_table,
+    text_frame,
 )
 
 METRIC_TITLES = {"tau_b": "τ-b", "spearman": "ρ", "pair_accuracy": "pairs", "count_mae": "MAE"}
-"""Kendall's τ-b, Spearman's ρ, pairs of one reference ordered right, absolute error of counts."""
+"""Kendall's τ-b, Spearman's ρ, share of concordant pairs within references, mean absolute error of counts."""
 
 
 class TableFiles(NamedTuple):
-    """The files of a comparison."""
+    """Files of a comparison."""
 
     csv: Path
     markdown: Path
@@ -32,117 +34,108 @@ class TableFiles(NamedTuple):
 
 
 def metrics_table(comparison: Comparison, tag: str = "total") -> Table:
-    """Arms with mean ± SD over their runs."""
-    heads, rows = _metrics_rows(comparison, tag)
-    return terminal_table(_title(tag), heads, rows)
+    """Return the table of groups with mean ± SD over their runs."""
+    return terminal_table(_title(tag), _metrics_frame(comparison, tag))
 
 
 def difference_table(comparison: Comparison, tag: str = "total") -> Table:
-    """Arms against the baseline."""
-    heads, rows = _difference_rows(comparison, tag)
-    return terminal_table(
-        f"{_title(tag)}, against {comparison.run_groups[comparison.baseline_index].name}", heads, rows
-    )
+    """Return the table of groups against the baseline."""
+    baseline = comparison.run_groups[comparison.baseline_index].name
+    return terminal_table(f"{_title(tag)}, against {baseline}", _difference_frame(comparison, tag))
 
 
 def comparison_footnote(comparison: Comparison) -> str:
-    """What the tables tell, and the test."""
-    told = (
-        f"{comparison.num_references} references with {comparison.num_candidates} candidates. Mean ± SD over runs. τ-b and ρ over all "
-        "candidates; pairs: share of the pairs of one reference ordered right; MAE: absolute error of counts."
+    """Return the explanation of the columns and the test."""
+    columns = (
+        f"{comparison.num_references} references with {comparison.num_candidates} candidates. Mean ± SD over runs. "
+        "τ-b and ρ: over all candidates; pairs: share of concordant pairs among candidates of one reference; MAE: mean "
+        "absolute error of counts."
     )
     if len(comparison.run_groups) == 1:
-        return told
+        return columns
     return (
-        f"{told} Δ pairs: that share less the baseline's, with its bootstrap interval; p: sign-flip test, two-sided; "
-        "Holm: p corrected for the number of tests. Both resample references, over which runs are averaged: they tell "
-        "whether other references would show the same, the SD whether other seeds would."
+        f"{columns} Δ pairs: share of concordant pairs minus that of the baseline, with its bootstrap interval; p: "
+        "two-sided sign-flip test; Holm: p corrected for the number of tests. Interval and test resample references, "
+        "with runs averaged: they show the variation over references, the SD shows the variation over seeds."
     )
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> TableFiles:
-    """Write comparison.csv, .md and .tex: the total, and every criterion.
+    """Write comparison.csv, .md and .tex with the total and every criterion.
 
     Raises:
-        InputError: If they cannot be written.
+        InputError: If a file cannot be written.
     """
-    written = TableFiles(*(folder / f"comparison.{end}" for end in ("csv", "md", "tex")))
+    files = TableFiles(*(folder / f"comparison.{suffix}" for suffix in ("csv", "md", "tex")))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with written.csv.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows(_to_long_format(comparison))
-        written.markdown.write_text(_to_markdown(comparison), encoding="utf-8")
-        written.latex.write_text(_to_latex(comparison), encoding="utf-8")
+        _long_frame(comparison).to_csv(files.csv, index=False)
+        files.markdown.write_text(_to_markdown(comparison), encoding="utf-8")
+        files.latex.write_text(_to_latex(comparison), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written ({error.strerror}).") from error
-    return written
+    return files
 
 
-def _metrics_rows(comparison: Comparison, tag: str) -> tuple[list[str], list[list[str]]]:
-    heads = ["", "runs", *(METRIC_TITLES[name] for name in METRICS)]
+def _metrics_frame(comparison: Comparison, tag: str) -> pd.DataFrame:
     rows = [
-        [arm.name, str(len(arm.runs)), *(_format_mean_std(figures[name]) for name in METRICS)]
-        for arm, figures in zip(comparison.run_groups, comparison.metrics[tag], strict=True)
+        [group.name, len(group.runs), *(_format_mean_std(metrics[name]) for name in METRICS)]
+        for group, metrics in zip(comparison.run_groups, comparison.metrics[tag], strict=True)
     ]
-    return heads, rows
+    return text_frame(["", "runs", *(METRIC_TITLES[name] for name in METRICS)], rows)
 
 
-def _difference_rows(comparison: Comparison, tag: str) -> tuple[list[str], list[list[str]]]:
-    heads = ["", "Δ pairs", "95 %", "p", "Holm"]
+def _difference_frame(comparison: Comparison, tag: str) -> pd.DataFrame:
     rows = [
-        [arm.name, *_format_difference(entry)]
-        for arm, entry in zip(comparison.run_groups, comparison.differences[tag], strict=True)
-        if entry is not None
+        [group.name, *_format_difference(difference)]
+        for group, difference in zip(comparison.run_groups, comparison.differences[tag], strict=True)
+        if difference is not None
     ]
-    return heads, rows
+    return text_frame(["", "Δ pairs", "95 %", "p", "Holm"], rows)
 
 
-def _to_long_format(comparison: Comparison) -> list[list[object]]:
-    """One row per criterion and arm, for a spreadsheet or a data frame; empty where not defined."""
-    names = [f"{name}_{part}" for name in METRICS for part in MeanStd._fields]
-    rows: list[list[object]] = [
-        ["criterion", "arm", "runs", *names, *(f"difference_{part}" for part in Difference._fields), "folders"]
-    ]
-    for tag, figures in comparison.metrics.items():
-        for arm, values, difference in zip(comparison.run_groups, figures, comparison.differences[tag], strict=True):
-            spreads = [part for name in METRICS for part in values[name]]
-            folders = " ".join(str(run.folder) for run in arm.runs)
-            rows.append(
-                [tag, arm.name, len(arm.runs), *spreads, *(difference or [None] * len(Difference._fields)), folders]
-            )
-    return rows
+def _long_frame(comparison: Comparison) -> pd.DataFrame:
+    """Return one row per criterion and group; undefined values are missing."""
+    rows = []
+    for tag, by_group in comparison.metrics.items():
+        for group, metrics, difference in zip(
+            comparison.run_groups, by_group, comparison.differences[tag], strict=True
+        ):
+            row: dict[str, object] = {"criterion": tag, "run_group": group.name, "runs": len(group.runs)}
+            for name in METRICS:
+                row |= {f"{name}_{part}": value for part, value in metrics[name]._asdict().items()}
+            parts = difference._asdict() if difference else dict.fromkeys(Difference._fields)
+            row |= {f"difference_{part}": value for part, value in parts.items()}
+            rows.append({**row, "folders": " ".join(str(run.folder) for run in group.runs)})
+    return pd.DataFrame(rows)
 
 
 def _to_markdown(comparison: Comparison) -> str:
     parts = ["# Comparison", comparison_footnote(comparison)]
     for tag in sorted(comparison.metrics, key=lambda tag: tag != "total"):  # the total first
-        parts.append(f"## {_title(tag)}")
-        tables = [_metrics_rows(comparison, tag)]
+        parts += [f"## {_title(tag)}", markdown_table(_metrics_frame(comparison, tag))]
         if len(comparison.run_groups) > 1:
-            parts.append(
-                f"Baseline of the differences: {escape_markdown(comparison.run_groups[comparison.baseline_index].name)}"
-            )
-            tables.append(_difference_rows(comparison, tag))
-        parts += [markdown_table(*table) for table in tables]
+            baseline = comparison.run_groups[comparison.baseline_index].name
+            parts.append(f"Baseline of the differences: {escape_markdown(baseline)}")
+            parts.append(markdown_table(_difference_frame(comparison, tag)))
     parts.append("## Runs")
     parts += [
-        "\n".join(f"- {escape_markdown(arm.name)}: seed {run.seed}, `{run.folder}`" for run in arm.runs)
-        for arm in comparison.run_groups
+        "\n".join(f"- {escape_markdown(group.name)}: seed {run.seed}, `{run.folder}`" for run in group.runs)
+        for group in comparison.run_groups
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _to_latex(comparison: Comparison) -> str:
-    r"""Tables for `\input`: figures and differences of the total, τ-b by criterion."""
-    parts = [r"% \usepackage{booktabs}", latex_table(*_metrics_rows(comparison, "total"))]
+    r"""Return tables for `\input`: metrics and differences of the total, and τ-b by criterion."""
+    parts = [r"% \usepackage{booktabs}", latex_table(_metrics_frame(comparison, "total"))]
     if len(comparison.run_groups) > 1:
-        parts.append(latex_table(*_difference_rows(comparison, "total")))
-    heads = ["", *(arm.name for arm in comparison.run_groups)]
+        parts.append(latex_table(_difference_frame(comparison, "total")))
     rows = [
-        [_title(tag), *(_format_mean_std(entry["tau_b"]) for entry in comparison.metrics[tag])]
-        for tag in comparison.metrics
+        [_title(tag), *(_format_mean_std(metrics["tau_b"]) for metrics in by_group)]
+        for tag, by_group in comparison.metrics.items()
     ]
-    parts.append(latex_table(heads, rows))
+    parts.append(latex_table(text_frame(["", *(group.name for group in comparison.run_groups)], rows)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -151,8 +144,6 @@ def _title(tag: str) -> str:
 
 
 def _format_mean_std(value: MeanStd) -> str:
-    if value.mean is None:
-        return "–"
     mean = format_number(value.mean)
     return mean if value.std is None else f"{mean} ± {value.std:.3f}"
 
@@ -160,8 +151,5 @@ def _format_mean_std(value: MeanStd) -> str:
 def _format_difference(value: Difference) -> list[str]:
     if value.mean is None or value.low is None or value.high is None:
         return ["–"] * 4
-    return [
-        format_signed(value.mean),
-        f"{format_signed(value.low)} to {format_signed(value.high)}",
-        *("–" if p is None else f"{p:.4f}" for p in (value.p, value.p_holm)),
-    ]
+    interval = f"{format_signed(value.low)} to {format_signed(value.high)}"
+    return [format_signed(value.mean), interval, format_p_value(value.p), format_p_value(value.p_holm)]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LATEX_COLUMNS = {
     "τ-b": r"$\tau_b$",
@@ -38,32 +42,39 @@ _MAX_COLUMN_WIDTH = 14
 """Longer column names are broken at every space."""
 
 
-def terminal_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+def text_frame(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> pd.DataFrame:
+    """Return a table of texts, from which the functions below render."""
+    import pandas as pd  # imported here, because it takes half a second
+
+    return pd.DataFrame([list(map(str, row)) for row in rows], columns=list(columns))
+
+
+def terminal_table(title: str, frame: pd.DataFrame) -> Table:
     """Return a rich table whose first column may wrap; the other columns, numbers, never do."""
     table = Table(
         title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True
     )
-    table.add_column(columns[0], overflow="fold")
-    for name in columns[1:]:
+    first, *others = frame.columns
+    table.add_column(first, overflow="fold")
+    for name in others:
         header = name.replace(" ", "\n") if len(name) > _MAX_COLUMN_WIDTH else name
         table.add_column(header, justify="right", no_wrap=True)
-    for row in rows:
+    for row in frame.itertuples(index=False, name=None):
         table.add_row(*row)
     return table
 
 
-def markdown_table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], escape: Callable[[str], str] | None = None
-) -> str:
+def markdown_table(frame: pd.DataFrame, escape: Callable[[str], str] | None = None) -> str:
     r"""Return a Markdown table; texts are escaped by `escape`, which defaults to `escape_markdown`.
 
-    >>> print(markdown_table(["", "n"], [["a_b", "1"]]))
+    >>> print(markdown_table(text_frame(["", "n"], [["a_b", 1]])))
     |  | n |
     | --- | ---: |
     | a\_b | 1 |
     """
-    header, *lines = (f"| {' | '.join(map(escape or escape_markdown, line))} |" for line in (columns, *rows))
-    return "\n".join([header, f"| {' | '.join(['---', *('---:' for _ in columns[1:])])} |", *lines])
+    cells = (list(frame.columns), *frame.itertuples(index=False, name=None))
+    header, *lines = (f"| {' | '.join(map(escape or escape_markdown, line))} |" for line in cells)
+    return "\n".join([header, f"| {' | '.join(['---', *('---:' for _ in frame.columns[1:])])} |", *lines])
 
 
 def escape_markdown(text: str) -> str:
@@ -75,19 +86,19 @@ def escape_markdown(text: str) -> str:
     return re.sub(r"([\\`*_|<>\[\]])", r"\\\1", text)
 
 
-def latex_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def latex_table(frame: pd.DataFrame) -> str:
     """Return a LaTeX table with the rules of booktabs; texts are escaped."""
 
-    def line(cells: Sequence[str]) -> str:
+    def line(cells: Iterable[str]) -> str:
         return " & ".join(cells) + r" \\"
 
     return "\n".join(
         [
-            rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}",
+            rf"\begin{{tabular}}{{l{'r' * (len(frame.columns) - 1)}}}",
             r"\toprule",
-            line([_LATEX_COLUMNS.get(name, escape_latex(name)) for name in columns]),
+            line(_LATEX_COLUMNS.get(name, escape_latex(name)) for name in frame.columns),
             r"\midrule",
-            *(line([escape_latex(cell) for cell in row]) for row in rows),
+            *(line(map(escape_latex, row)) for row in frame.itertuples(index=False, name=None)),
             r"\bottomrule",
             r"\end{tabular}",
         ]
@@ -119,3 +130,14 @@ def format_number(value: float | None, digits: int = 3) -> str:
     ('0.500', '−0.25', '–')
     """
     return "–" if value is None else f"{value:.{digits}f}".replace("-", "−")
+
+
+def format_p_value(value: float | None) -> str:
+    """Return a p-value, or a dash for None; 10,000 permutations resolve no p-value below 1/10,000.
+
+    >>> format_p_value(0.25), format_p_value(0.00031), format_p_value(1e-9), format_p_value(None)
+    ('0.250', '0.0003', '< 0.0001', '–')
+    """
+    if value is None:
+        return "–"
+    return "< 0.0001" if value <= 1e-4 else f"{value:.{4 if value < 0.001 else 3}f}"

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BenchmarkResult",
+    "BenchmarkSettings",
     "Preference",
     "RatedPair",
     "RatedPairs",
-    "BenchmarkSettings",
     "Target",
     "benchmark",
     "convert",

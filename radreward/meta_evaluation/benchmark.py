@@ -1,48 +1,61 @@
-"""Scorers against people: every scorer over every rated pair, and what the scores are worth."""
+"""Benchmark: agreement of scorers with raters on rated pairs and preferences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from radreward.data.records import file_fingerprint
-from radreward.meta_evaluation import result_rows as figures
+from radreward.io.artifacts import file_fingerprint
+from radreward.io.progress import ProgressReporter
+from radreward.meta_evaluation.benchmark_arrays import BenchmarkArrays
 from radreward.meta_evaluation.preferences import Preference
-from radreward.meta_evaluation.progress import BenchProgress
-from radreward.meta_evaluation.rated_pairs_io import RatedPairs
-from radreward.meta_evaluation.score_cache import pair_key
-from radreward.meta_evaluation.scorer_runner import ScorerRun, score_pairs
+from radreward.meta_evaluation.rated_pairs import RatedPair, RatedPairs
+from radreward.meta_evaluation.result_rows import (
+    SECTIONS,
+    finite_or_none,
+    preference_rows,
+    scorer_row,
+    target_row,
+)
+from radreward.meta_evaluation.score_cache import CachedScore, pair_key
+from radreward.meta_evaluation.scorer_runner import SCORES_FILE, ScorerRun, score_pairs
+from radreward.meta_evaluation.statistics.scorer_comparisons import N_PERMUTATIONS
 from radreward.scorers.base import STATUS_OK, Scorer
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+_BATCH_SIZE = 1_024
+"""Rows whose scores are read from the cache together."""
 
 
 class BenchmarkSettings(NamedTuple):
-    """What figures depend on beside data and scorers."""
+    """Settings that results depend on, besides data and scorers."""
 
-    n_resamples: int = 1000
-    """Draws of cases for intervals and tests."""
+    n_resamples: int = 1_000
+    """Bootstrap resamples of cases."""
     seed: int = 0
-    """Of the draws."""
+    """Seed of bootstrap and permutations."""
+    n_permutations: int = N_PERMUTATIONS
+    """Maximum number of permutations per comparison of two scorers."""
 
 
 class BenchmarkResult:
-    """What came out: figures, and everything that scorers said.
+    """Results of a benchmark, and the scores behind them.
 
     Args:
         pairs: The rated pairs.
-        scored: What became of each scorer.
-        settings: What figures depend on.
-        files: Where the data come from, with their sha256.
-        preferences: Preferences, if there are any.
-        preferred: What became of each scorer on their candidates, the first ones and then the others.
-        tell: Called with what is being computed.
+        scorer_runs: Run of each scorer on the pairs.
+        settings: Settings of the statistics.
+        files: Path of each data file → its sha256.
+        preferences: Preferences between candidates.
+        preference_runs: Run of each scorer on the first candidates, then the second candidates, of the preferences.
+        on_progress: Called with the name of the section being computed.
 
     Attributes:
-        figures: As in `results.json`, by name.
+        sections: Sections of `results.json` by name.
     """
 
     def __init__(
@@ -53,69 +66,82 @@ class BenchmarkResult:
         files: Mapping[str, str] | None = None,
         preferences: Sequence[Preference] = (),
         preference_runs: Sequence[ScorerRun] = (),
-        on_progress: Callable[[str], None] = lambda what: None,
+        on_progress: Callable[[str], None] = lambda section: None,
     ) -> None:
         self.pairs, self.scorer_runs, self.preference_runs = pairs, list(scorer_runs), list(preference_runs)
-        self.settings, self.files, self.preferences = settings or BenchmarkSettings(), dict(files or {}), preferences
-        self.succeeded = [one for one in scorer_runs if one.failure is None]
-        table = figures.BenchmarkArrays.from_pairs(pairs, self.succeeded, *self.settings)
+        self.settings, self.files = settings or BenchmarkSettings(), dict(files or {})
+        succeeded = [run for run in scorer_runs if run.failure is None]
+        arrays = BenchmarkArrays.from_pairs(pairs, succeeded, *self.settings)
         self.sections: dict[str, list[dict[str, Any]] | dict[str, Any]] = {}
-        for name, make in figures.SECTIONS.items():
+        for name, compute in SECTIONS.items():
             on_progress(name.replace("_", " "))
-            self.sections[name] = make(table)
-        self.sections["preferences"] = figures.preference_rows(
-            preferences,
-            [one for one in preference_runs if one.name in {good.name for good in self.succeeded}],
-            *self.settings,
-        )
+            self.sections[name] = compute(arrays)
+        names = {run.name for run in succeeded}
+        runs = [run for run in preference_runs if run.name in names]
+        n_resamples, seed = self.settings.n_resamples, self.settings.seed
+        self.sections["preferences"] = preference_rows(preferences, runs, n_resamples, seed)
+
+    @property
+    def succeeded(self) -> bool:
+        """True if every scorer scored every pair."""
+        runs = (*self.scorer_runs, *self.preference_runs)
+        return not any(run.failure or run.unscored_reasons for run in runs)
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures, as results.json has them."""
+        """Return all results in the format of `results.json`."""
         pairs = self.pairs
         return {
             "format": FORMAT_VERSION,
-            "title": f"{len(self.scorer_runs)} metrics against people: {len(pairs)} pairs",
+            "title": f"Agreement of {len(self.scorer_runs)} metrics with raters on {len(pairs)} pairs",
             "synthetic": any(row.synthetic for row in pairs.rows),
             "data": {
                 "files": self.files,
                 "pairs": len(pairs),
-                "cases": len({row.group for row in pairs.rows}),
+                "clusters": len({row.group for row in pairs.rows}),
                 "systems": list(pairs.systems),
                 "raters": list(pairs.raters),
                 "notes": list(pairs.notes),
             },
-            "targets": [figures.target_row(target) for target in pairs.targets],
-            "scorers": [figures.scorer_row(one) for one in self.scorer_runs],
+            "targets": [target_row(target) for target in pairs.targets],
+            "scorers": [scorer_row(run) for run in self.scorer_runs],
             **self.sections,
             "settings": {
-                "bootstrap": self.settings.n_resamples,
-                "seed": self.settings.seed,
+                **self.settings._asdict(),
                 "versions": {name: version(name) for name in ("radreward", "numpy", "scipy", "torch")},
             },
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One for each pair, in their order, as rows.jsonl has them; read from where scores are remembered."""
-        targets = {target.name: target.values for target in self.pairs.targets}
-        for place, row in enumerate(self.pairs.rows):
-            key = pair_key(row.reference, row.candidate)
-            told: dict[str, dict[str, Any]] = {name: {} for name in ("scores", "status", "sub", "counts", "evidence")}
-            for one in self.scorer_runs:
-                found = one.cache.get(key) if one.cache else None
-                told["scores"][one.name] = found.total if found else None
-                if found is None or found.status != STATUS_OK:
-                    told["status"][one.name] = found.status if found else "the scorer failed"
-                if found and found.sub_scores:
-                    told["sub"][one.name] = dict(zip(one.sub_names, found.sub_scores, strict=True))
-                if found and found.error_counts:
-                    told["counts"][one.name] = dict(zip(one.criteria, found.error_counts, strict=True))
-                if found and found.evidence is not None:
-                    told["evidence"][one.name] = found.evidence
-            yield {
-                **{name: getattr(row, name) for name in ("id", "group", "system", "reference", "candidate")},
-                "targets": {name: figures.finite_or_none(float(values[place])) for name, values in targets.items()},
-                **told,
-            }
+        """Yield one row per pair in the format of `rows.jsonl`, reading scores from the cache."""
+        targets = {target.name: target.values.tolist() for target in self.pairs.targets}
+        for start in range(0, len(self.pairs), _BATCH_SIZE):
+            batch = self.pairs.rows[start : start + _BATCH_SIZE]
+            keys = [pair_key(row.reference, row.candidate) for row in batch]
+            scores = {run.name: run.cache.get(keys) if run.cache else {} for run in self.scorer_runs}
+            for index, (row, key) in enumerate(zip(batch, keys, strict=True), start):
+                values = {name: finite_or_none(column[index]) for name, column in targets.items()}
+                yield self._row(row, values, {name: cached.get(key) for name, cached in scores.items()})
+
+    def _row(
+        self, pair: RatedPair, targets: Mapping[str, float | None], scores: Mapping[str, CachedScore | None]
+    ) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            name: getattr(pair, name) for name in ("id", "group", "system", "reference", "candidate")
+        }
+        row["targets"] = targets
+        row["scores"] = {name: score.total if score else None for name, score in scores.items()}
+        row |= {name: {} for name in ("status", "sub_scores", "error_counts", "evidence")}
+        for run in self.scorer_runs:
+            score = scores[run.name]
+            if score is None or score.status != STATUS_OK:
+                row["status"][run.name] = score.status if score else "the scorer failed"
+            if score and score.sub_scores:
+                row["sub_scores"][run.name] = dict(zip(run.sub_names, score.sub_scores, strict=True))
+            if score and score.error_counts:
+                row["error_counts"][run.name] = dict(zip(run.criteria, score.error_counts, strict=True))
+            if score and score.evidence is not None:
+                row["evidence"][run.name] = score.evidence
+        return row
 
 
 def benchmark(
@@ -125,33 +151,36 @@ def benchmark(
     settings: BenchmarkSettings | None = None,
     files: Sequence[Path] = (),
     preferences: Sequence[Preference] = (),
-    progress: BenchProgress | None = None,
+    progress: ProgressReporter | None = None,
 ) -> BenchmarkResult:
-    """Run scorers over rated pairs, and over the candidates of preferences; see `BenchmarkResult`.
+    """Run scorers on rated pairs and on the candidates of preferences, and compute the statistics.
 
     Args:
-        pairs: What people made of the candidates.
-        scorers: What makes each scorer, by its name; they are made one after the other.
-        folder: Its folder `scores` remembers everything that was scored: what is there is not scored again.
-        settings: What figures depend on.
-        files: Of the data, for their sha256.
-        preferences: Which of two candidates people prefer.
-        progress: Is told how far it is.
+        pairs: The rated pairs.
+        scorers: Name → function that creates the scorer; one scorer is in memory at a time.
+        output_dir: Folder of the score cache; cached pairs are not scored again.
+        settings: Settings of the statistics.
+        files: Data files, for their sha256.
+        preferences: Preferences between candidates.
+        progress: Progress display.
     """
     texts = [(row.reference, row.candidate) for row in pairs.rows]
-    of_preferences = [(entry.reference, entry.candidate_a) for entry in preferences]
-    of_preferences += [(entry.reference, entry.candidate_b) for entry in preferences]
-    scored, preferred = [], []
+    preference_texts = [
+        *((entry.reference, entry.candidate_a) for entry in preferences),
+        *((entry.reference, entry.candidate_b) for entry in preferences),
+    ]
+    progress = progress or ProgressReporter(enabled=False)
+    scorer_runs, preference_runs = [], []
     for name, load in scorers.items():
-        make = cache(load)  # both go over one scorer, which then makes room for the next
-        if progress:
-            progress.begin(name, len(texts) + len(of_preferences))
-        advance = partial(progress.advance, name) if progress else lambda pairs: None
-        scored.append(score_pairs(name, make, texts, output_dir / "scores", advance))
+        load_once = cache(load)  # both runs share the scorer, which is released before the next is loaded
+        task = progress.add_task(name, len(texts) + len(preference_texts), unit="pairs")
+        on_advance = partial(progress.advance, task)
+        run = score_pairs(name, load_once, texts, output_dir / SCORES_FILE, on_advance)
         if preferences:
-            preferred.append(score_pairs(name, make, of_preferences, output_dir / "scores", advance))
-            scored[-1] = scored[-1]._replace(failure=scored[-1].failure or preferred[-1].failure)
+            preference_runs.append(score_pairs(name, load_once, preference_texts, output_dir / SCORES_FILE, on_advance))
+            run = replace(run, failure=run.failure or preference_runs[-1].failure)
+        scorer_runs.append(run)
+    task = progress.add_task("statistics")
     hashes = {str(path): file_fingerprint(path) for path in files}
-    return BenchmarkResult(
-        pairs, scored, settings, hashes, preferences, preferred, progress.tell if progress else lambda what: None
-    )
+    on_progress = partial(progress.describe, task)
+    return BenchmarkResult(pairs, scorer_runs, settings, hashes, preferences, preference_runs, on_progress)

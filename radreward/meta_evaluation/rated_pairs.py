@@ -1,11 +1,11 @@
-"""Rated pairs as arrays: what scores are compared with, and what is odd about it."""
+"""Rated pairs, and the targets derived from them with which scores are compared."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,72 +14,88 @@ Floats = NDArray[np.float64]
 Ratings = Mapping[str, float]
 """Rater → rating."""
 Errors = Mapping[str, Mapping[str, float]]
-"""Rater → criterion → how many errors."""
+"""Rater → criterion → number of errors."""
 
 MEAN_RATER = "mean"
-"""What a rater is called where a file tells one number for all."""
+"""Name of the rater in files with one number for all raters."""
 CRITERION_PREFIX = "criterion:"
-"""How the names of targets begin that are of one criterion."""
+"""Prefix of the names of targets for single criteria."""
 TOTAL_TARGETS = {"errors": "Errors", "errors_significant": "Significant errors", "rating": "Rating"}
-"""Targets over all criteria, and their titles."""
+"""Names and titles of the targets over all criteria."""
 _MAX_SCALE_RATIO = 5.0
-"""Raters whose ranges differ by more than this factor do not use one scale."""
+"""Raters whose ranges differ by a larger factor use different scales."""
 
 
-class RatedPair(NamedTuple):
-    """A candidate, its reference, and what people made of it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatedPair:
+    """A candidate, its reference, and the judgements of raters.
+
+    Attributes:
+        id: Identifier, unique in a file.
+        reference: Reference report.
+        candidate: Candidate report; empty if missing.
+        group: The case, such as a study. Pairs of a case are not independent and are resampled together.
+        system: System that wrote the candidate, if known.
+        ratings: Higher is better; NaN if a rater gave none.
+        errors: All errors; NaN if a rater gave none.
+        significant_errors: Clinically significant errors among `errors`.
+        synthetic: True if a program made and counted the errors.
+    """
 
     id: str
     reference: str
     candidate: str
-    """Empty where there is none."""
     group: str
-    """The case: rows of a case are drawn together, because they are not independent."""
     system: str | None = None
-    """Who or what wrote the candidate."""
-    ratings: Ratings = {}
-    """Higher is better; NaN where a rater gave none."""
-    errors: Errors = {}
-    """All errors; NaN where a rater gave none."""
-    significant_errors: Errors = {}
-    """Of these the clinically significant ones."""
+    ratings: Ratings = field(default_factory=dict)
+    errors: Errors = field(default_factory=dict)
+    significant_errors: Errors = field(default_factory=dict)
     synthetic: bool = False
-    """Whether the errors were made by rules and counted by them, so that nobody judged."""
 
 
-class Target(NamedTuple):
-    """What scores are compared with: a number for each pair."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A number per pair with which scores are compared.
+
+    Attributes:
+        name: Name in files.
+        title: Title in tables.
+        higher_is_better: Direction of the values.
+        raters: R names.
+        by_rater: (R, n), NaN if a rater gave none.
+        notes: Warnings about the values.
+    """
 
     name: str
     title: str
     higher_is_better: bool
     raters: tuple[str, ...]
     by_rater: Floats
-    """(R, n), NaN where a rater gave none."""
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def values(self) -> Floats:
-        """(n,) mean over the raters who gave one; NaN where nobody did."""
-        given = ~np.isnan(self.by_rater)
+        """(n,) mean over the raters with a value; NaN if none has one."""
+        defined = ~np.isnan(self.by_rater)
         with np.errstate(invalid="ignore"):
-            means: Floats = np.where(given, self.by_rater, 0).sum(0) / given.sum(0)
+            means: Floats = np.where(defined, self.by_rater, 0).sum(0) / defined.sum(0)
         return means
 
 
 class RatedPairs:
-    """Rows, and what is to be made of them.
+    """Rated pairs with the targets derived from them.
 
     Args:
         rows: The pairs.
-        notes: What was odd when they were read.
+        notes: Warnings from reading the file.
 
     Attributes:
-        criteria: Of the error counts, in the order in which they were met.
-        targets: What scores are compared with; those of a criterion are called "criterion:" and its name.
-        notes: What is odd about the pairs, to be told wherever figures of them are.
+        criteria: Criteria of the error counts, in order of appearance.
+        targets: Targets over all criteria, then one per criterion, named with the prefix "criterion:".
+        notes: Warnings about the pairs, shown with all results.
 
-    >>> row = RatedPair("a", "Clear lungs.", "Left effusion.", "a", None, {}, {"mean": {"omission": 0, "addition": 1}})
+    >>> errors = {"mean": {"omission": 0, "addition": 1}}
+    >>> row = RatedPair(id="a", reference="Clear lungs.", candidate="Left effusion.", group="a", errors=errors)
     >>> pairs = RatedPairs([row])
     >>> [(target.name, target.values.tolist()) for target in pairs.targets]
     [('errors', [1.0]), ('criterion:omission', [0.0]), ('criterion:addition', [1.0])]
@@ -88,7 +104,7 @@ class RatedPairs:
     def __init__(self, rows: Sequence[RatedPair], notes: Sequence[str] = ()) -> None:
         self.rows = list(rows)
         self.criteria = tuple(dict.fromkeys(tag for row in rows for tags in row.errors.values() for tag in tags))
-        self.targets = tuple(self._build_targets())
+        self.targets = tuple(_with_warnings(target) for target in self._build_targets())
         self.notes = (*notes, *self._warnings())
 
     def __len__(self) -> int:
@@ -96,109 +112,102 @@ class RatedPairs:
 
     @property
     def cluster_ids(self) -> NDArray[np.int64]:
-        """(n,) which case, numbered as they are met."""
-        return _encode([row.group for row in self.rows])
+        """(n,) number of each pair's case, in order of appearance."""
+        numbers: dict[str, int] = {}
+        return np.array([numbers.setdefault(row.group, len(numbers)) for row in self.rows], dtype=np.int64)
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """Who wrote candidates, in alphabetical order."""
+        """Names of the systems in alphabetical order."""
         return tuple(sorted({row.system for row in self.rows if row.system is not None}))
 
     @property
     def raters(self) -> tuple[str, ...]:
-        """Who judged, in the order in which they are met."""
+        """Names of the raters in order of appearance."""
         return tuple(dict.fromkeys(rater for target in self.targets for rater in target.raters))
 
     def mean_errors(self, criterion: str, significant_only: bool = False) -> Floats:
-        """(n,) mean errors by one criterion over the raters who counted; NaN where nobody did."""
-        raters, values = self._errors_by_rater(
-            lambda row: row.significant_errors if significant_only else row.errors, criterion
+        """Return the (n,) mean number of errors of a criterion over raters; NaN without a count."""
+        targets = self._error_target(
+            criterion, criterion, lambda row: row.significant_errors if significant_only else row.errors, criterion
         )
-        return Target(criterion, criterion, False, raters, values, ()).values
+        return next((target.values for target in targets), np.full(len(self), np.nan))
 
     def _build_targets(self) -> Iterator[Target]:
-        yield from self._error_target("errors", lambda row: row.errors)
-        yield from self._error_target("errors_significant", lambda row: row.significant_errors)
+        yield from self._error_target("errors", TOTAL_TARGETS["errors"], lambda row: row.errors)
+        title = TOTAL_TARGETS["errors_significant"]
+        yield from self._error_target("errors_significant", title, lambda row: row.significant_errors)
         raters = tuple(dict.fromkeys(rater for row in self.rows for rater in row.ratings))
         if raters:
             values = np.array([[row.ratings.get(rater, math.nan) for row in self.rows] for rater in raters], float)
-            yield _with_warnings(Target("rating", TOTAL_TARGETS["rating"], True, raters, values, ()))
+            title = TOTAL_TARGETS["rating"]
+            yield Target(name="rating", title=title, higher_is_better=True, raters=raters, by_rater=values)
         for tag in self.criteria:
             title = tag[:1].upper() + tag[1:].replace("_", " ")
-            yield from self._error_target(f"{CRITERION_PREFIX}{tag}", lambda row: row.errors, tag, title)
+            yield from self._error_target(f"{CRITERION_PREFIX}{tag}", title, lambda row: row.errors, tag)
 
     def _error_target(
-        self, name: str, errors_of: Callable[[RatedPair], Errors], tag: str | None = None, title: str | None = None
+        self, name: str, title: str, errors_of: Callable[[RatedPair], Errors], tag: str | None = None
     ) -> Iterator[Target]:
-        raters, values = self._errors_by_rater(errors_of, tag)
-        if raters:
-            yield _with_warnings(Target(name, title or TOTAL_TARGETS[name], False, raters, values, ()))
-
-    def _errors_by_rater(
-        self, errors_of: Callable[[RatedPair], Errors], tag: str | None
-    ) -> tuple[tuple[str, ...], Floats]:
-        """Errors by a criterion, or by all together, (R, n)."""
+        """Yield the target of one criterion, or of all criteria if `tag` is None, unless no rater counted."""
         raters = tuple(dict.fromkeys(rater for row in self.rows for rater in errors_of(row)))
         values = np.full((len(raters), len(self.rows)), np.nan)
-        for place, row in enumerate(self.rows):
+        for index, row in enumerate(self.rows):
             for number, rater in enumerate(raters):
-                if (given := errors_of(row).get(rater)) is not None:
-                    values[number, place] = sum(given.values()) if tag is None else given.get(tag, math.nan)
-        return raters, values
+                if (counts := errors_of(row).get(rater)) is not None:
+                    values[number, index] = sum(counts.values()) if tag is None else counts.get(tag, math.nan)
+        if raters:
+            yield Target(name=name, title=title, higher_is_better=False, raters=raters, by_rater=values)
 
     def _warnings(self) -> Iterator[str]:
         if self.rows and not self.targets:
-            yield "nobody rated these pairs: there is nothing to compare scores with"
+            yield "no pair is rated: there is no target for the scores"
         if len(self.raters) == 1 and self.raters != (MEAN_RATER,):
-            yield "one rater only: how far people agree is not known"
+            yield "only one rater: inter-rater agreement is unknown"
         if empty := sum(not row.candidate.strip() for row in self.rows):
-            yield f"{empty} pairs have no candidate, or an empty one"
-        groups = {row.group for row in self.rows}
-        seen = {(row.group, row.system) for row in self.rows if row.candidate.strip()}
-        if self.systems and len(groups) > 1:
-            per_case = Counter(system for _, system in seen)
-            # Where systems share few cases it is no table of systems by cases, and nothing is missing.
-            full = [system for system in self.systems if per_case[system] >= len(groups) / 2]
-            for system in full:
-                if missing := len(groups) - per_case[system]:
-                    yield f"{missing} of {len(groups)} cases have no candidate of {system}"
+            yield f"{empty} pairs have a missing or empty candidate"
+        yield from self._missing_candidates()
         if synthetic := sum(row.synthetic for row in self.rows):
-            yield f"{synthetic} pairs are SYNTHETIC: their errors were made and counted by rules, nobody rated them"
+            yield f"{synthetic} pairs are SYNTHETIC: a program made and counted their errors, no radiologist rated them"
+
+    def _missing_candidates(self) -> Iterator[str]:
+        groups = {row.group for row in self.rows}
+        pairs = {(row.group, row.system) for row in self.rows if row.candidate.strip()}
+        cases_per_system = Counter(system for _, system in pairs)
+        for system in self.systems if len(groups) > 1 else ():
+            # A system with fewer than half of the cases belongs to a design in which systems share few cases.
+            missing = len(groups) - cases_per_system[system]
+            if 0 < missing <= len(groups) / 2:
+                yield f"{missing} of {len(groups)} cases have no candidate of {system}"
 
 
 def _with_warnings(target: Target) -> Target:
-    """With what is odd about it."""
     notes = []
     values = target.values
-    missing, nobody = int(np.isnan(target.by_rater).sum()), int(np.isnan(values).sum())
-    if nobody:
-        notes.append(f"{nobody} of {len(values)} pairs have no value, and are left out")
-    if len(target.raters) > 1 and missing > nobody * len(target.raters):
-        notes.append("not every rater judged every pair; the mean is over those who did")
-    known = values[~np.isnan(values)]
-    if len(known) > 1 and (known == known[0]).all():
-        notes.append(f"all values are {known[0]:g}: no correlation is defined")
+    n_missing, n_without_value = int(np.isnan(target.by_rater).sum()), int(np.isnan(values).sum())
+    if n_without_value:
+        notes.append(f"{n_without_value} of {len(values)} pairs have no value and are left out")
+    if len(target.raters) > 1 and n_missing > n_without_value * len(target.raters):
+        notes.append("not every rater rated every pair; the mean is over the raters with a value")
+    defined = values[~np.isnan(values)]
+    if len(defined) > 1 and np.ptp(defined) == 0:
+        notes.append(f"all values are {defined[0]:g}: correlations are undefined")
     if target.name == "rating":
         notes += _scale_warnings(target)
-    return target._replace(notes=tuple(notes))
+    return replace(target, notes=tuple(notes))
 
 
 def _scale_warnings(target: Target) -> Iterator[str]:
-    """Whether raters, or one rater's ratings, seem not to be on one scale."""
-    spans = {}
-    for rater, given in zip(target.raters, target.by_rater, strict=True):
-        values = np.unique(given[~np.isnan(given)])
+    """Yield warnings if ratings of several raters, or of one rater, seem to use several scales."""
+    ranges = {}
+    for rater, ratings in zip(target.raters, target.by_rater, strict=True):
+        values = np.unique(ratings[~np.isnan(ratings)])
         if len(values) > 1:
-            spans[rater] = float(values[-1] - values[0]), f"{values[0]:g} to {values[-1]:g}"
-        rising = values[values > 0]
-        far = np.flatnonzero(rising[1:] > _MAX_SCALE_RATIO * rising[:-1])
-        if any(place >= 2 and len(rising) - place > 3 for place in far.tolist()):
+            ranges[rater] = float(values[-1] - values[0]), f"{values[0]:g} to {values[-1]:g}"
+        positive = values[values > 0]
+        gaps = np.flatnonzero(positive[1:] > _MAX_SCALE_RATIO * positive[:-1])
+        if any(gap >= 2 and len(positive) - gap > 3 for gap in gaps.tolist()):
             yield f"mixed scale: the ratings of {rater!r} are {values[0]:g} to {values[-1]:g} with a gap between"
-    if spans and max(spans.values())[0] > _MAX_SCALE_RATIO * min(spans.values())[0]:
-        told = ", ".join(f"{rater!r} {span}" for rater, (_, span) in spans.items())
-        yield f"mixed scale: the raters use different ranges ({told}), and the mean follows the widest"
-
-
-def _encode(names: Sequence[str]) -> NDArray[np.int64]:
-    number: dict[str, int] = {}
-    return np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
+    if ranges and max(ranges.values())[0] > _MAX_SCALE_RATIO * min(ranges.values())[0]:
+        listed = ", ".join(f"{rater!r} {text}" for rater, (_, text) in ranges.items())
+        yield f"mixed scale: the raters use different ranges ({listed}); the widest dominates the mean"

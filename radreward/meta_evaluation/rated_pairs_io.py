@@ -1,121 +1,126 @@
-"""Rated pairs: reports that people judged against references, in one format for every source."""
+"""Files of rated pairs: one format for all sources, in JSONL, CSV or Parquet."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from radreward.data.records import RowError, text_field
 from radreward.io.tables import is_valid_utf8, write_table
-from radreward.io.validated_rows import raise_row_errors, read_validated_rows
+from radreward.io.validated_rows import (
+    RowError,
+    optional_text_field,
+    raise_row_errors,
+    read_validated_rows,
+    text_field,
+)
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER, Errors, RatedPair, RatedPairs, Ratings
 
-__all__ = ["MEAN_RATER", "RatedPair", "RatedPairs", "read_rated_pairs", "write_rated_pairs"]
-
 _MAX_NOTES = 5
-_COLUMNS = ("id", "reference", "candidate", "group", "system", "synthetic", "rating", "errors", "errors_significant")
+_FIELDS = {
+    **{name: name for name in ("id", "reference", "candidate", "group", "system", "synthetic")},
+    **{"rating": "ratings", "errors": "errors", "errors_significant": "significant_errors"},
+}
+"""Column of a file → attribute of `RatedPair`."""
 
 
 def read_rated_pairs(path: str | Path) -> RatedPairs:
-    """Rated pairs from JSONL, CSV or Parquet.
+    """Read rated pairs from JSONL, CSV or Parquet.
 
-    A row has `id`, `reference`, `candidate` and, as far as known, `group` (the case; without it rows of equal
-    references are a case), `system`, `rating` (a number, a list with one per rater, or a mapping from rater to number;
-    higher is better), `errors` and `errors_significant` (criterion → count, or rater → criterion → count) and
-    `synthetic`. In CSV what is no text or number is JSON. A number that is null or NaN is one that nobody gave.
+    A row has `id`, `reference`, `candidate` and, if known, `group` (the case; by default, rows with equal references
+    are one case), `system`, `rating` (a number, a list with one per rater, or a mapping from rater to number; higher
+    is better), `errors` and `errors_significant` (criterion → count, or rater → criterion → count) and `synthetic`. In
+    CSV, values that are neither text nor number are JSON. Null and NaN mean that the rater gave no value.
 
     Raises:
-        InputError: If the file cannot be read, has no row, or has rows that cannot be used; the message names file,
-            row, field and what was expected.
+        InputError: If the file cannot be read, has no row, or has an invalid row; names file, row and field.
     """
     rows: list[RatedPair] = []
     notes: list[str] = []
-    first: dict[str, int] = {}
-    texts: dict[Hashable, Any] = {}
-    own: dict[str, str] = {}
-    for number, row in read_validated_rows(path, lambda values: _intern(_parse_pair(values), texts)):
-        if row.id in first:
-            notes.append(f"id {row.id!r} is in row {first[row.id]} and in row {number}; both are kept")
-            row = row._replace(id=f"{row.id}#{number}")
-        first[row.id] = number
-        rows.append(row if row.group else row._replace(group=own.setdefault(row.reference, row.id)))
-    if problems := _criteria_mismatches(rows, first):
-        raise_row_errors(path, problems)
-    return RatedPairs(rows, _shorten_notes(notes))
+    row_numbers: dict[str, int] = {}
+    interned: dict[Hashable, Any] = {}
+    groups: dict[str, str] = {}
+    for number, row in read_validated_rows(path, lambda values: _intern(_parse_pair(values), interned)):
+        if row.id in row_numbers:
+            notes.append(f"id {row.id!r} is in row {row_numbers[row.id]} and in row {number}; both are used")
+            row = replace(row, id=f"{row.id}#{number}")
+        row_numbers[row.id] = number
+        rows.append(row if row.group else replace(row, group=groups.setdefault(row.reference, row.id)))
+    if errors := _criteria_mismatches(rows, row_numbers):
+        raise_row_errors(path, errors)
+    if len(notes) > _MAX_NOTES:
+        notes[_MAX_NOTES:] = [f"{len(notes) - _MAX_NOTES} more ids are duplicates"]
+    return RatedPairs(rows, notes)
 
 
 def write_rated_pairs(path: str | Path, rows: Iterable[RatedPair]) -> None:
-    """Write pairs as `read_rated` reads them; the file appears when it is complete."""
-    number = pa.map_(pa.string(), pa.float64())
-    kinds = {"synthetic": pa.bool_(), "rating": number, "errors": pa.map_(pa.string(), number)}
-    kinds["errors_significant"] = kinds["errors"]
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in _COLUMNS])
+    """Write pairs in the format of `read_rated_pairs`; the file appears when it is complete."""
+    numbers = pa.map_(pa.string(), pa.float64())
+    counts = pa.map_(pa.string(), numbers)
+    types = {"synthetic": pa.bool_(), "rating": numbers, "errors": counts, "errors_significant": counts}
+    schema = pa.schema([(column, types.get(column, pa.string())) for column in _FIELDS])
     write_table(path, schema, (_to_row(row) for row in rows))
 
 
 def _to_row(row: RatedPair) -> dict[str, Any]:
-    values = row._asdict()
-    values["rating"], values["errors_significant"] = values.pop("ratings"), values.pop("significant")
-    values = {name: values[name] for name in _COLUMNS}
+    values = {column: getattr(row, attribute) for column, attribute in _FIELDS.items()}
     return {name: _nan_to_none(value) if isinstance(value, Mapping) else value for name, value in values.items()}
 
 
 def _nan_to_none(value: Mapping[str, Any]) -> dict[str, Any] | None:
-    found = {
+    converted = {
         key: _nan_to_none(entry) if isinstance(entry, Mapping) else (None if entry != entry else entry)
         for key, entry in value.items()
     }
-    return found or None
+    return converted or None
 
 
 def _intern(row: RatedPair, interned: dict[Hashable, Any]) -> RatedPair:
-    """The same row, of which what is equal in many rows is held once: references, names, and what raters said."""
+    """Return an equal row that shares repeated values with other rows: references, names, ratings and counts."""
 
-    def once(value: Any) -> Any:
+    def intern(value: Any) -> Any:
         if isinstance(value, Mapping):
-            entries = {once(key): once(entry) for key, entry in value.items()}
+            entries = {intern(key): intern(entry) for key, entry in value.items()}
             if any(isinstance(entry, Mapping) for entry in value.values()):
                 return entries
-            return interned.setdefault((once(tuple(entries)), *entries.values()), entries)
+            return interned.setdefault((intern(tuple(entries)), *entries.values()), entries)
         return interned.setdefault(value, value) if value == value else value
 
-    names = ("reference", "group", "system", "ratings", "errors", "significant")
-    return row._replace(**{name: once(getattr(row, name)) for name in names})
+    names = ("reference", "group", "system", "ratings", "errors", "significant_errors")
+    return replace(row, **{name: intern(getattr(row, name)) for name in names})
 
 
 def _parse_pair(values: Mapping[str, Any]) -> RatedPair:
-    name = text_field(values, "id", allow_integer=True)
-    group = text_field(values, "group", allow_integer=True) if values.get("group") not in (None, "") else ""
-    system = values.get("system")
-    if system is not None and (not isinstance(system, str) or not is_valid_utf8(system)):
-        raise RowError(f"field 'system': expected a text but got {system!r}")
-    found = RatedPair(
-        name,
-        _optional_text(values, "reference"),
-        "" if values.get("candidate", "") is None else _optional_text(values, "candidate"),
-        group,
-        system or None,
-        _parse_ratings(_decode_cell(values.get("rating"), "rating")),
-        _parse_errors(_decode_cell(values.get("errors"), "errors"), "errors"),
-        _parse_errors(_decode_cell(values.get("errors_significant"), "errors_significant"), "errors_significant"),
-        _parse_flag(_decode_cell(values.get("synthetic"), "synthetic")),
+    pair = RatedPair(
+        id=text_field(values, "id", allow_integer=True),
+        reference=_possibly_empty_text(values, "reference"),
+        candidate="" if values.get("candidate", "") is None else _possibly_empty_text(values, "candidate"),
+        group=optional_text_field(values, "group", allow_integer=True) or "",
+        system=optional_text_field(values, "system"),
+        ratings=_parse_ratings(_decode_cell(values.get("rating"), "rating")),
+        errors=_parse_errors(_decode_cell(values.get("errors"), "errors"), "errors"),
+        significant_errors=_parse_errors(
+            _decode_cell(values.get("errors_significant"), "errors_significant"), "errors_significant"
+        ),
+        synthetic=_parse_flag(_decode_cell(values.get("synthetic"), "synthetic")),
     )
-    for rater, counted in found.significant_errors.items():
-        for tag, number in counted.items():
-            if number > found.errors.get(rater, {}).get(tag, math.inf):
+    for rater, counts in pair.significant_errors.items():
+        for tag, number in counts.items():
+            if number > pair.errors.get(rater, {}).get(tag, math.inf):
                 raise RowError(
-                    f"field 'errors_significant': expected no more than all errors by {tag!r} but got {number:g}"
+                    f"field 'errors_significant': expected at most the number of all errors of {tag!r} "
+                    f"but got {number:g}"
                 )
-    return found
+    return pair
 
 
-def _optional_text(values: Mapping[str, Any], field: str) -> str:
-    """A text that may be empty: a report that is, is for the scorers to judge."""
+def _possibly_empty_text(values: Mapping[str, Any], field: str) -> str:
+    """Return a text; scorers decide about empty reports."""
     if field not in values:
         raise RowError(f"field {field!r}: expected a column of this name")
     value = values[field]
@@ -131,7 +136,7 @@ def _parse_flag(value: Any) -> bool:
 
 
 def _decode_cell(value: Any, field: str) -> Any:
-    """A cell of CSV as what it says; a map of Arrow as a mapping."""
+    """Return the JSON value of a CSV cell, and a mapping for an Arrow map."""
     if isinstance(value, str):
         try:
             return json.loads(value.lower() if field == "synthetic" else value) if value.strip() else None
@@ -146,7 +151,7 @@ def _parse_ratings(value: Any) -> Ratings:
     if value is None:
         return {}
     if isinstance(value, list):
-        value = {str(place): entry for place, entry in enumerate(value, 1)}
+        value = {str(number): entry for number, entry in enumerate(value, 1)}
     elif not isinstance(value, Mapping):
         value = {MEAN_RATER: value}
     return {str(rater): _parse_number(entry, "rating", -math.inf) for rater, entry in value.items()}
@@ -158,11 +163,10 @@ def _parse_errors(value: Any, field: str) -> Errors:
     if not isinstance(value, Mapping):
         raise RowError(f"field {field!r}: expected a mapping from criterion to count, or from rater to such a mapping")
     value = {key: _decode_cell(entry, field) if isinstance(entry, list) else entry for key, entry in value.items()}
-    nested = [isinstance(entry, Mapping) for entry in value.values()]
-    if any(nested):
+    if any(isinstance(entry, Mapping) for entry in value.values()):
         by_rater = {rater: entry for rater, entry in value.items() if entry is not None}
-        if wrong := [entry for entry in by_rater.values() if not isinstance(entry, Mapping)]:
-            raise RowError(f"field {field!r}: expected a mapping for each rater but got {wrong[0]!r}")
+        if invalid := [entry for entry in by_rater.values() if not isinstance(entry, Mapping)]:
+            raise RowError(f"field {field!r}: expected a mapping for each rater but got {invalid[0]!r}")
     else:
         by_rater = {MEAN_RATER: value} if value else {}
     return {
@@ -178,32 +182,24 @@ def _parse_number(value: Any, field: str, minimum: float) -> float:
         if isinstance(value, bool | int | float) and not math.isinf(value) and not value < minimum:
             return float(value)
     except OverflowError:
-        pass  # an integer that no float holds
+        pass  # an integer too large for a float
     expected = "a finite number" if math.isinf(minimum) else f"a finite number >= {minimum:g}"
     raise RowError(f"field {field!r}: expected {expected} but got {value!r}")
 
 
 def _criteria_mismatches(rows: Sequence[RatedPair], row_numbers: Mapping[str, int]) -> list[str]:
-    """Rows that count by other criteria than the first that counts: whether 0 was meant would be guessed."""
-    problems = []
-    for field in ("errors", "significant"):
+    """Return errors of rows whose criteria differ from those of the first row, because a missing count is not 0."""
+    errors = []
+    for column, field in (("errors", "errors"), ("errors_significant", "significant_errors")):
         expected: set[str] | None = None
         for row in rows:
             for counts in getattr(row, field).values():
                 expected = set(counts) if expected is None else expected
                 if different := sorted(set(counts) ^ expected):
-                    name = "errors" if field == "errors" else "errors_significant"
                     what = "a count" if different[0] in expected else "no count"
-                    problems.append(
-                        f"row {row_numbers[row.id]}: field {name!r}: expected {what} by {different[0]!r}, as in rows "
-                        "before; 0 says that there is no error"
+                    errors.append(
+                        f"row {row_numbers[row.id]}: field {column!r}: expected {what} of {different[0]!r}, as in "
+                        "the rows before; write 0 for no errors"
                     )
                     break
-    return problems
-
-
-def _shorten_notes(notes: Sequence[str]) -> list[str]:
-    return [
-        *notes[:_MAX_NOTES],
-        *([f"{len(notes) - _MAX_NOTES} more ids are there twice"] if len(notes) > _MAX_NOTES else []),
-    ]
+    return errors

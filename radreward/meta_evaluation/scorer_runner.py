@@ -1,31 +1,52 @@
-"""One scorer over many pairs: in chunks, remembered, and told why where it fails."""
+"""Run of one scorer over many pairs, in chunks, with cached scores and recorded failures."""
 
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from radreward.meta_evaluation.score_cache import CachedScore, ScoreCache, pair_key
 from radreward.scorers.base import SCORED_STATUSES, Scorer
-from radreward.types import Scores
 
 Floats = NDArray[np.float64]
 SIGNIFICANT_PREFIX, INSIGNIFICANT_PREFIX = "significant_", "insignificant_"
-"""How the tags of errors begin that are counted apart by what they mean for the patient."""
+"""Prefixes of criteria counted separately by clinical significance."""
 CHUNK_SIZE = 128
-"""Pairs that are scored together: no more than these are lost when a run is killed."""
+"""Pairs scored together; an interrupted run loses at most one chunk."""
+SCORES_FILE = "scores.sqlite"
+"""Name of the cache in the output folder of a benchmark."""
+_READ_SIZE = 1_024
 
 
-class ScorerRun(NamedTuple):
-    """What became of a scorer."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerRun:
+    """Scores of one scorer for n pairs.
+
+    Attributes:
+        name: Name by which the scorer was requested.
+        title: Title in tables.
+        higher_is_better: Direction of `totals`.
+        total_range: Lower and upper bound of the totals; None if unbounded.
+        sub_names: M names of the sub-scores.
+        criteria: N criteria of the error counts.
+        totals: (n,) total scores, NaN if missing.
+        error_counts: (n, N) error counts; None if the scorer counts no errors.
+        sub_scores: (n, M) sub-scores, higher is better; None if there are none.
+        unscored_reasons: Reason → number of pairs without a score.
+        num_computed: Pairs scored by this run.
+        num_cached: Pairs scored by an earlier run.
+        seconds: Duration.
+        cache: Scores with evidence; None if the scorer failed to load.
+        failure: Error message if the scorer failed.
+    """
 
     name: str
     title: str
@@ -33,162 +54,107 @@ class ScorerRun(NamedTuple):
     total_range: tuple[float | None, float | None]
     sub_names: tuple[str, ...]
     criteria: tuple[str, ...]
-    """Of its error counts."""
     totals: Floats
-    """(n,) in the scorer's own direction; NaN where there is no score."""
     error_counts: Floats | None
-    """(n, N) errors that it counts."""
     sub_scores: Floats | None
-    """(n, M) its sub-scores, higher is better."""
     unscored_reasons: dict[str, int]
-    """Why pairs have no score, and how many."""
     num_computed: int
     num_cached: int
     seconds: float
     cache: ScoreCache | None
-    """Everything that it said."""
     failure: str | None = None
-    """Why it failed."""
 
     @property
     def higher_is_better_totals(self) -> Floats:
-        """(n,) higher is better."""
+        """(n,) totals, negated if lower is better."""
         return self.totals if self.higher_is_better else -self.totals
 
     def criterion_errors(self, tag: str, significant_only: bool = False) -> Floats | None:
-        """(n,) errors that it counts by a criterion: all, or the significant ones; None where it does not count them.
+        """Return (n,) error counts of a criterion, or None if the scorer does not count it.
 
-        All are those of the criterion, or the significant and the insignificant ones together.
+        All errors are those of the criterion, or the sum of its significant and insignificant ones.
         """
-        wanted = (
-            (SIGNIFICANT_PREFIX + tag,)
-            if significant_only
-            else (tag, SIGNIFICANT_PREFIX + tag, INSIGNIFICANT_PREFIX + tag)
-        )
-        places = [place for place, name in enumerate(self.criteria) if name in wanted]
-        return self.error_counts[:, places].sum(1) if self.error_counts is not None and places else None
+        tags = {SIGNIFICANT_PREFIX + tag}
+        if not significant_only:
+            tags |= {tag, INSIGNIFICANT_PREFIX + tag}
+        columns = [index for index, name in enumerate(self.criteria) if name in tags]
+        return self.error_counts[:, columns].sum(1) if self.error_counts is not None and columns else None
 
     def criterion_scores(self, tag: str) -> Floats | None:
-        """(n,) what it says of a criterion, higher is better: its sub-score, or else its errors; None for nothing."""
+        """Return (n,) scores of a criterion, higher is better: its sub-score, or its negated error count, or None."""
         if self.sub_scores is not None and tag in self.sub_names:
             return self.sub_scores[:, self.sub_names.index(tag)]
-        counted = self.criterion_errors(tag)
-        return None if counted is None else -counted
+        errors = self.criterion_errors(tag)
+        return None if errors is None else -errors
 
 
 def score_pairs(
     name: str,
     load: Callable[[], Scorer],
     pairs: Sequence[tuple[str, str]],
-    cache_dir: Path,
+    cache_path: Path,
     on_advance: Callable[[int], None] = lambda pairs: None,
     chunk_size: int = CHUNK_SIZE,
 ) -> ScorerRun:
-    """Scores of pairs; whatever goes wrong with the scorer is told as its reason, with what it had scored before.
+    """Score pairs of reference and candidate; an error of the scorer becomes its `failure` and ends its run.
 
     Args:
-        name: What the scorer is called.
-        load: Makes it.
-        texts: Reference and candidate of each pair.
-        folder: Where scores are remembered, in a file of this name and of the scorer's fingerprint.
-        advance: Called with how many pairs are done.
-        chunk: Pairs that are scored together. Chunks begin at the same pairs in every run, so that a run that is
-            continued gives the same scores.
+        name: Name of the scorer.
+        load: Creates the scorer.
+        pairs: Reference and candidate of each pair.
+        cache_path: SQLite file of cached scores. Pairs scored by an earlier run are not scored again; pairs without a
+            score are retried.
+        on_advance: Called with the number of pairs done since the last call.
+        chunk_size: Pairs scored together. Chunks start at the same pairs in every run, so that a resumed run gives the
+            same scores.
 
     Raises:
-        InputError: If scores cannot be remembered there.
+        InputError: If the cache cannot be used.
     """
     start = time.monotonic()
-    scorer, scores, reason, computed = None, None, None, 0
+    scorer = cache = failure = None
     keys = [pair_key(*pair) for pair in pairs]
+    n_before = n_after = 0
     try:
         scorer = load().fit_references(reference for reference, _ in pairs)
         fingerprint = scorer.fingerprint()
-    except Exception as error:  # a scorer may be anybody's code: the others go on, and this one says why it did not
-        reason = one_line_error(error)
+    except Exception as error:  # scorers may be user code: a failure must not stop the other scorers
+        failure = _one_line_error(error)
     else:
-        scores = ScoreCache(cache_dir / f"{_file_name(name)}.{fingerprint[:12]}.jsonl")
-        before = len(keys)
-        known = [key in scores for key in keys]
-        computed = before - sum(known)
+        cache = ScoreCache(cache_path, fingerprint)
+        scored = {key for key, score in _cached_scores(cache, keys) if score.status in SCORED_STATUSES}
+        n_before = sum(key in scored for key in keys)
         try:
             for begin in range(0, len(keys), chunk_size):
-                part = range(begin, min(begin + chunk_size, len(keys)))
-                new = {keys[place]: pairs[place] for place in part if keys[place] not in scores}
-                if new:
-                    scores.put(zip(new, _score_chunk(scorer, list(new.values())), strict=True))
-                on_advance(len(part))
-        except Exception as error:  # likewise
-            reason = one_line_error(error)
-            computed = sum(scores.get(key) is not None for key in keys) - sum(known)
-    tags = scorer.criteria.tags if scorer is not None and scorer.criteria else ()
-    names = tuple(scorer.sub_names) if scorer is not None else ()
-    totals, counts, subs = (np.full((len(keys), *shape), np.nan) for shape in ((), (len(tags),), (len(names),)))
-    unscored: Counter[str] = Counter()
-    for place, key in enumerate(keys):
-        found = scores.get(key) if scores else None
-        if found is None:
-            unscored["not scored, because the scorer failed"] += 1
-        elif found.status not in SCORED_STATUSES or found.total is None:
-            unscored[found.status] += 1
-        else:
-            totals[place] = found.total
-            for into, values in ((counts, found.error_counts), (subs, found.sub_scores)):
-                if values is not None:
-                    into[place] = [math.nan if value is None else value for value in values]
+                chunk = slice(begin, begin + chunk_size)
+                missing = {key: pair for key, pair in zip(keys[chunk], pairs[chunk], strict=True) if key not in scored}
+                if missing:
+                    new = dict(zip(missing, _score_chunk(scorer, list(missing.values())), strict=True))
+                    cache.put(new)
+                    scored |= {key for key, score in new.items() if score.status in SCORED_STATUSES}
+                on_advance(len(keys[chunk]))
+        except Exception as error:
+            failure = _one_line_error(error)
+        tried = {key for key, _ in _cached_scores(cache, keys)}
+        n_after = sum(key in tried for key in keys)
     return ScorerRun(
-        name,
-        getattr(scorer, "title", "") or name,
-        getattr(scorer, "higher_is_better", True),
-        getattr(scorer, "range", (None, None)),
-        names,
-        tags,
-        totals,
-        None if np.isnan(counts).all() else counts,
-        None if np.isnan(subs).all() else subs,
-        dict(unscored),
-        computed,
-        len(keys) - computed if scores else 0,
-        time.monotonic() - start,
-        scores,
-        reason,
+        name=name,
+        title=getattr(scorer, "title", "") or name,
+        higher_is_better=getattr(scorer, "higher_is_better", True),
+        total_range=getattr(scorer, "total_range", (None, None)),
+        num_computed=n_after - n_before,
+        num_cached=n_before,
+        cache=cache,
+        failure=failure,
+        **_collect_scores(scorer, cache, keys),
+        seconds=time.monotonic() - start,
     )
 
 
-def one_line_error(error: Exception) -> str:
-    """An error in one line."""
-    text = " ".join(str(error).split())
-    return text if isinstance(error, ValueError) and text.startswith("Expected") else f"{type(error).__name__}: {text}"
-
-
-def _score_chunk(scorer: Scorer, pairs: Sequence[tuple[str, str]]) -> list[CachedScore]:
-    found: Scores = scorer.score([reference for reference, _ in pairs], [candidate for _, candidate in pairs])
-    for what, value in (("totals", found.total), ("statuses", found.status)):
-        if len(value) != len(pairs):
-            raise ValueError(f"Expected {len(pairs)} {what}, one for each pair, but got {len(value)}.")
-    totals = found.total.double().tolist()
-    rows = []
-    for place, status in enumerate(found.status):
-        total: float | None = totals[place]
-        if not math.isfinite(totals[place]):
-            total = None
-            status = f"expected a finite score but got {totals[place]}" if status in SCORED_STATUSES else status
-        sub, counts = (
-            None if part is None else _finite_or_none(part[place].tolist())
-            for part in (found.sub_scores, found.error_counts)
-        )
-        evidence = None if found.evidence is None else to_jsonable(found.evidence[place])
-        rows.append(CachedScore(total, status, sub, counts, evidence))
-    return rows
-
-
-def _finite_or_none(values: list[float]) -> list[float | None] | None:
-    known = [value if math.isfinite(value) else None for value in values]
-    return None if all(value is None for value in known) else known
-
-
 def to_jsonable(value: Any) -> Any:
-    """Evidence as JSON has it: named tuples as mappings, numbers that are not finite as null, the rest as text."""
+    """Return evidence as JSON values: records as mappings, numbers that are not finite as null, the rest as text."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):
@@ -200,5 +166,77 @@ def to_jsonable(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int) else str(value)
 
 
-def _file_name(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", name).strip("._") or "scorer"
+def _cached_scores(cache: ScoreCache | None, keys: Sequence[str]) -> Iterator[tuple[str, CachedScore]]:
+    """Yield the cached scores of distinct keys, a batch in memory at a time."""
+    distinct = list(dict.fromkeys(keys))
+    for start in range(0, len(distinct) if cache else 0, _READ_SIZE):
+        yield from cache.get(distinct[start : start + _READ_SIZE]).items() if cache else ()
+
+
+def _score_chunk(scorer: Scorer, pairs: Sequence[tuple[str, str]]) -> list[CachedScore]:
+    scores = scorer.score([reference for reference, _ in pairs], [candidate for _, candidate in pairs])
+    for what, values in (("totals", scores.total), ("statuses", scores.status)):
+        if len(values) != len(pairs):
+            raise ValueError(f"Expected {len(pairs)} {what}, one for each pair, but got {len(values)}.")
+    rows = []
+    for index, (total, status) in enumerate(zip(scores.total.double().tolist(), scores.status, strict=True)):
+        finite = math.isfinite(total)
+        if not finite and status in SCORED_STATUSES:
+            status = f"expected a finite score but got {total}"
+        sub_scores, error_counts = (
+            None if values is None else _finite_or_none(values[index].tolist())
+            for values in (scores.sub_scores, scores.error_counts)
+        )
+        rows.append(
+            CachedScore(
+                total=total if finite else None,
+                status=status,
+                sub_scores=sub_scores,
+                error_counts=error_counts,
+                evidence=None if scores.evidence is None else to_jsonable(scores.evidence[index]),
+            )
+        )
+    return rows
+
+
+def _collect_scores(scorer: Scorer | None, cache: ScoreCache | None, keys: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of `ScorerRun` that depend on single scores."""
+    sub_names = tuple(scorer.sub_names) if scorer is not None else ()
+    criteria = scorer.criteria.tags if scorer is not None and scorer.criteria else ()
+    n = len(keys)
+    totals, sub_scores, error_counts = (
+        np.full(shape, np.nan) for shape in (n, (n, len(sub_names)), (n, len(criteria)))
+    )
+    indices: dict[str, list[int]] = {}
+    for index, key in enumerate(keys):
+        indices.setdefault(key, []).append(index)
+    reasons: Counter[str] = Counter()
+    for key, score in _cached_scores(cache, keys):
+        rows = indices.pop(key)
+        if score.status not in SCORED_STATUSES or score.total is None:
+            reasons[score.status] += len(rows)
+            continue
+        totals[rows] = score.total
+        for array, values in ((sub_scores, score.sub_scores), (error_counts, score.error_counts)):
+            if values is not None:
+                array[rows] = np.array(values, dtype=float)
+    if indices:
+        reasons["not scored, because the scorer failed"] += sum(map(len, indices.values()))
+    return {
+        "sub_names": sub_names,
+        "criteria": criteria,
+        "totals": totals,
+        "sub_scores": None if np.isnan(sub_scores).all() else sub_scores,
+        "error_counts": None if np.isnan(error_counts).all() else error_counts,
+        "unscored_reasons": dict(reasons),
+    }
+
+
+def _finite_or_none(values: Sequence[float]) -> list[float | None] | None:
+    finite = [value if math.isfinite(value) else None for value in values]
+    return None if all(value is None for value in finite) else finite
+
+
+def _one_line_error(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if isinstance(error, ValueError) and text.startswith("Expected") else f"{type(error).__name__}: {text}"

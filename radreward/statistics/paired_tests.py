@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from radreward.metrics.functional import count_concordant_pairs
 from radreward.statistics.cluster_bootstrap import percentile_interval, resample_clusters, weighted_sums
 
 Floats = NDArray[np.float64]
@@ -36,10 +34,10 @@ class PairedDifference(NamedTuple):
 
 
 def concordant_pairs(rewards: Floats, quality: Floats, group: NDArray[np.str_]) -> tuple[Floats, Floats]:
-    """Count concordant and comparable pairs per reference, see `count_concordant_pairs`.
+    """Count concordant and comparable pairs per reference, without torch, see `metrics.count_concordant_pairs`.
 
     Args:
-        rewards: (n, M) rewards.
+        rewards: (n, M) rewards, the candidates of a reference adjacent.
         quality: (n, M) target quality.
         group: (n,) reference id.
 
@@ -50,10 +48,16 @@ def concordant_pairs(rewards: Floats, quality: Floats, group: NDArray[np.str_]) 
     >>> concordant_pairs(rewards, quality, np.array(["a", "a", "a"]))
     (array([[2.]]), array([[3.]]))
     """
-    index = np.unique(group, return_inverse=True)[1]
-    arrays = (np.ascontiguousarray(values) for values in (rewards, quality, index))
-    concordant, comparable = count_concordant_pairs(*map(torch.from_numpy, arrays))
-    return concordant.double().numpy(), comparable.double().numpy()
+    references, index = np.unique(group, return_inverse=True)
+    concordant, comparable = np.zeros((2, len(references), rewards.shape[1]))
+    for offset in range(1, len(group)):
+        same = index[offset:] == index[:-offset]
+        if not same.any():
+            break
+        order = np.sign(quality[offset:] - quality[:-offset])[same]
+        np.add.at(concordant, index[offset:][same], np.sign(rewards[offset:] - rewards[:-offset])[same] * order > 0)
+        np.add.at(comparable, index[offset:][same], order != 0)
+    return concordant, comparable
 
 
 def paired_differences(

@@ -1,4 +1,4 @@
-"""Folders as `fit` leaves them, without training."""
+"""Folders of finished runs, written without training."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "
 
 @pytest.fixture
 def make_run(tmp_path: Path) -> Callable[..., Path]:
-    """Makes a finished run; the noise of its rewards says how good it is."""
+    """Return a function that writes a finished run; more noise in its rewards makes a worse scorer."""
 
     def make(
         name: str,
@@ -38,18 +38,18 @@ def make_run(tmp_path: Path) -> Callable[..., Path]:
         rng = np.random.default_rng(errors_seed)
         group = np.repeat(np.arange(references), 4)
         errors = torch.from_numpy(rng.integers(0, 3, (4 * references, len(criteria.tags)))).float()
-        blur = np.random.default_rng([seed, round(100 * noise)]).normal(0, noise, errors.shape)
-        rewards = criteria.quality(errors) + torch.from_numpy(blur).float()
-        judged = ScoredCandidates(rewards, errors, torch.from_numpy(group))
+        reward_noise = np.random.default_rng([seed, round(100 * noise)]).normal(0, noise, errors.shape)
+        rewards = criteria.quality(errors) + torch.from_numpy(reward_noise).float()
+        candidates = ScoredCandidates(rewards, errors, torch.from_numpy(group))
         columns: dict[str, Any] = {
             "group": [f"r{number}" for number in group],
             "candidate": np.tile(np.arange(4), references),
         }
-        for place, tag in enumerate(criteria.tags):
-            columns |= {f"reward/{tag}": rewards[:, place].numpy(), f"errors/{tag}": errors[:, place].numpy()}
+        for index, tag in enumerate(criteria.tags):
+            columns |= {f"reward/{tag}": rewards[:, index].numpy(), f"errors/{tag}": errors[:, index].numpy()}
         pq.write_table(pa.table(columns), folder / "validation.parquet")
         config = {
-            "run": str(folder),
+            "run_dir": str(folder),
             "seed_everything": seed,
             "model": {
                 "class_path": "radreward.modules.RewardModule",
@@ -66,8 +66,8 @@ def make_run(tmp_path: Path) -> Callable[..., Path]:
         (folder / "config.yaml").write_text(yaml.safe_dump(config))
         (folder / "data.json").write_text(json.dumps({"g": records}))
         (folder / "model" / "config.json").write_text(json.dumps({"criteria": criteria.to_dict()}))
-        figures = reward_agreement(criteria, judged, errors.abs() + 0.5)
-        (folder / "metrics.json").write_text(json.dumps({"agreement": figures}))
+        agreement = reward_agreement(criteria, candidates, errors.abs() + 0.5)
+        (folder / "metrics.json").write_text(json.dumps({"agreement": agreement}))
         return folder
 
     return make

@@ -1,4 +1,4 @@
-"""The tables hold what the comparison says, escaped for where they go, and fit where they are shown."""
+"""Comparison tables: complete, escaped for their format, and within the width of the terminal."""
 
 import csv
 import re
@@ -16,43 +16,45 @@ from radreward.comparison.compare import Comparison
 from radreward.comparison.runs import read_run
 from radreward.comparison.tables import write_comparison
 
-Make = Callable[..., Path]
-AWKWARD = "50%_&{x}^~\\$#|[1]*<y>"
+MakeRun = Callable[..., Path]
+SPECIAL = "50%_&{x}^~\\$#|[1]*<y>"
 
 
 @pytest.fixture
-def found(make_run: Make) -> Comparison:
-    runs = [read_run(make_run(f"{lam}-{seed}", seed, 1.0, lambda_=lam)) for lam in (1.0, AWKWARD) for seed in (0, 1)]
-    return compare(runs)
+def comparison(make_run: MakeRun) -> Comparison:
+    return compare(
+        [read_run(make_run(f"{lam}-{seed}", seed, 1.0, lambda_=lam)) for lam in (1.0, SPECIAL) for seed in (0, 1)]
+    )
 
 
-def test_csv_has_every_number(found: Comparison, tmp_path: Path) -> None:
-    with write_comparison(found, tmp_path / "new" / "out").csv.open(encoding="utf-8", newline="") as file:
+def test_csv_has_every_number(comparison: Comparison, tmp_path: Path) -> None:
+    with write_comparison(comparison, tmp_path / "new" / "out").csv.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [(row["criterion"], row["arm"]) for row in rows] == [
-        (tag, arm.name) for tag in ("tone", "length", "total") for arm in found.run_groups
+    names = [group.name for group in comparison.run_groups]
+    assert [(row["criterion"], row["run_group"]) for row in rows] == [
+        (tag, name) for tag in ("tone", "length", "total") for name in names
     ]
     for row in rows:
-        place = [arm.name for arm in found.run_groups].index(row["arm"])
-        spread = found.metrics[row["criterion"]][place]["tau_b"]
-        assert (float(row["tau_b_mean"]), float(row["tau_b_sd"])) == spread
-        difference = found.differences[row["criterion"]][place]
-        assert row["difference_holm"] == ("" if difference is None else str(difference.p_holm))
+        index = names.index(row["run_group"])
+        expected = comparison.metrics[row["criterion"]][index]["tau_b"]
+        assert (float(row["tau_b_mean"]), float(row["tau_b_std"])) == expected
+        difference = comparison.differences[row["criterion"]][index]
+        assert row["difference_p_holm"] == ("" if difference is None else str(difference.p_holm))
         assert len(row["folders"].split()) == int(row["runs"]) == 2
 
 
-def test_markdown_tables_are_whole(found: Comparison, tmp_path: Path) -> None:
-    text = write_comparison(found, tmp_path).markdown.read_text(encoding="utf-8")
+def test_markdown_tables_are_complete_and_escaped(comparison: Comparison, tmp_path: Path) -> None:
+    text = write_comparison(comparison, tmp_path).markdown.read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if line.startswith("|")]
     cells = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
     assert cells == {7, 6}
     assert "$#\\|\\[1\\]\\*\\<y\\>" in text
     assert text.index("## Total") < text.index("## Tone")
-    assert all(str(run.folder) in text for arm in found.run_groups for run in arm.runs)
+    assert all(str(run.folder) in text for group in comparison.run_groups for run in group.runs)
 
 
-def test_latex_is_escaped(found: Comparison, tmp_path: Path) -> None:
-    text = write_comparison(found, tmp_path).latex.read_text(encoding="utf-8")
+def test_latex_tables_are_complete_and_escaped(comparison: Comparison, tmp_path: Path) -> None:
+    text = write_comparison(comparison, tmp_path).latex.read_text(encoding="utf-8")
     assert r"lambda\_=50\%\_\&\{x\}\textasciicircum{}\textasciitilde{}\textbackslash{}\$\#\textbar{}{[}1]*" in text
     for table in re.findall(r"\\begin\{tabular\}\{l(r+)\}(.*?)\\end\{tabular\}", text, re.DOTALL):
         rows = [line for line in table[1].splitlines() if line.endswith(r"\\")]
@@ -63,17 +65,19 @@ def test_latex_is_escaped(found: Comparison, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
-def test_latex_compiles(found: Comparison, tmp_path: Path) -> None:
-    write_comparison(found, tmp_path)
+def test_latex_compiles(comparison: Comparison, tmp_path: Path) -> None:
+    write_comparison(comparison, tmp_path)
     (tmp_path / "page.tex").write_text(
         "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\\input{comparison}\\end{document}"
     )
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
+    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout[-2000:]
 
 
-def test_the_terminal_is_not_wider_than_100(make_run: Make, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_compare_command_tables_fit_100_columns(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     folders = [
         str(make_run(f"{lam}-{seed}", seed, 1.0, lambda_=lam, a_setting_with_a_long_name=f"{'long' * 12}{lam}"))
         for lam in (1.0, 2.0)
@@ -87,22 +91,26 @@ def test_the_terminal_is_not_wider_than_100(make_run: Make, capsys: pytest.Captu
     assert sum(str(tmp_path / "out" / "comparison.") in line for line in lines) == 3
 
 
-def test_nothing_that_trains_is_imported(make_run: Make) -> None:
+def test_compare_command_imports_no_training_code(make_run: MakeRun) -> None:
     code = "import sys; from radreward.cli import main; code = main(['compare', sys.argv[1]]); print(*sys.modules)"
     command = [sys.executable, "-c", f"{code}; sys.exit(code)", str(make_run("a"))]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    imported = done.stdout.splitlines()[-1].split()
-    assert "radreward.meta_evaluation" in imported
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    imported = process.stdout.splitlines()[-1].split()
+    assert "radreward.comparison" in imported
     assert not {"torch", "lightning", "transformers", "scipy"} & set(imported)
 
 
-@pytest.mark.parametrize("arguments", [["runs/none"], [], ["--by", "x"]])
-def test_what_cannot_be_compared_ends_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("arguments", [["runs/none"], [], ["--group-by", "x"]])
+def test_compare_command_invalid_arguments_exit_with_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["compare", *arguments]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_folder_that_cannot_be_written(make_run: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_command_unwritable_folder_is_named(
+    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = make_run("a")
     (tmp_path / "file").write_text("")
     assert main(["compare", str(folder), "--output", str(tmp_path / "file")]) == 2

@@ -5,19 +5,20 @@ import json
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
-from radreward.cli import convert as command
 from radreward.cli import main
+from radreward.cli.convert import Layout
 from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.meta_evaluation.converters import CONVERTERS, convert
 from radreward.meta_evaluation.converters.rexval import CATEGORY_TAGS, COUNTS_FILE, REPORTS_FILE, SYSTEMS
 from radreward.meta_evaluation.preferences import read_preferences
-from radreward.meta_evaluation.rated_pairs_io import MEAN_RATER, read_rated_pairs
+from radreward.meta_evaluation.rated_pairs import MEAN_RATER
+from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
 
 Rows = list[dict[str, Any]]
 
@@ -31,7 +32,7 @@ def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
 
 
 def rexval(folder: Path, change: Callable[[Rows, Rows], Any] = lambda reports, counts: None) -> Path:
-    """Two studies, two raters; the number of errors tells where it belongs."""
+    """Two studies, two raters; each number of errors identifies its row."""
     reports: Rows = [
         {"study_id": 10 + study, "gt_report": f"Reference {study}.", **{name: f"{name} {study}." for name in SYSTEMS}}
         for study in range(2)
@@ -55,14 +56,15 @@ def rexval(folder: Path, change: Callable[[Rows, Rows], Any] = lambda reports, c
     return folder
 
 
-def test_rexval(tmp_path: Path) -> None:
+def test_convert_rexval_sums_by_rater_and_averages_over_raters(tmp_path: Path) -> None:
     assert convert("rexval", rexval(tmp_path), tmp_path / "a.jsonl") == "8 rated pairs of 2 cases"
     pairs = read_rated_pairs(tmp_path / "a.jsonl")
     assert RadCliQCriteria().tags == CATEGORY_TAGS
     assert pairs.raters == ("0", "1")
     assert pairs.systems == tuple(sorted(SYSTEMS))
     row = pairs.rows[5]
-    assert row[:5] == ("11/bertscore", "Reference 1.", "bertscore 1.", "11", "bertscore")
+    assert (row.id, row.reference, row.candidate) == ("11/bertscore", "Reference 1.", "bertscore 1.")
+    assert (row.group, row.system) == ("11", "bertscore")
     assert row.significant_errors["1"]["omission"] == 112
     assert row.errors["1"]["omission"] == 113
     by_name = {target.name: target.values for target in pairs.targets}
@@ -70,7 +72,7 @@ def test_rexval(tmp_path: Path) -> None:
     assert by_name["errors_significant"][0] == np.mean([21, 81])
 
 
-def test_rexval_counts_that_are_not_there_are_no_zeros(tmp_path: Path) -> None:
+def test_rexval_missing_counts_are_nan(tmp_path: Path) -> None:
     pairs = list(CONVERTERS["rexval"](rexval(tmp_path, lambda reports, counts: counts.pop(0))))
     assert np.isnan(pairs[0].errors["0"]["false_prediction"])
     assert pairs[0].errors["0"]["omission"] == 3
@@ -82,25 +84,28 @@ def test_rexval_counts_that_are_not_there_are_no_zeros(tmp_path: Path) -> None:
         ({"candidate_type": "meteor"}, "field 'candidate_type': expected one of radgraph, bertscore, s_emb, bleu"),
         ({"study_number": 2}, "field 'study_number': expected a row of .*, 0 to 1, but got 2"),
         ({"error_category": 7}, "field 'error_category': expected a number from 1 to 6 but got '7'"),
-        ({"error_category": 1.5}, "field 'error_category': expected a whole number from 1 to 6 but got '1.5'"),
+        ({"error_category": 1.5}, "field 'error_category': expected an integer from 1 to 6 but got '1.5'"),
         ({"clinically_significant": "maybe"}, "field 'clinically_significant': expected true or false"),
         ({"num_errors": "many"}, "field 'num_errors': expected a number from 0 to 1000 but got 'many'"),
-        ({"rater_index": 1, "error_category": 2}, "expected no second count of this rater, category and significance"),
+        (
+            {"rater_index": 1, "error_category": 2},
+            "expected one count per rater, category and significance but got a second one",
+        ),
     ],
 )
-def test_rexval_bad_rows_are_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_convert_rexval_invalid_row_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     folder = rexval(tmp_path, lambda reports, counts: counts[3].update({"clinically_significant": False} | change))
     with pytest.raises(InputError, match=rf"{COUNTS_FILE}, row \d+: {message}"):
         convert("rexval", folder, tmp_path / "a.jsonl")
 
 
-def test_rexval_without_a_file(tmp_path: Path) -> None:
+def test_convert_rexval_missing_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read as csv"):
         convert("rexval", tmp_path, tmp_path / "a.jsonl")
     assert not (tmp_path / "a.jsonl").exists()
 
 
-def test_rate_eval(tmp_path: Path) -> None:
+def test_rate_eval_sentences_paragraphs_and_triads(tmp_path: Path) -> None:
     rows = [{"gt_report": "a", "similar_report": text, "Score": 0.25} for text in "xy"]
     path = write(tmp_path / "task.csv", rows)
     assert [row.ratings for row in CONVERTERS["rate-eval-sentences"](path)] == [{MEAN_RATER: 0.75}] * 2
@@ -110,7 +115,40 @@ def test_rate_eval(tmp_path: Path) -> None:
     triads = write(tmp_path / "triads.csv", [{"original": "a", "rewrite": "b", "opposite": "c"}])
     assert convert("rate-eval-triads", triads, tmp_path / "b.jsonl") == "1 preferences of 1 cases"
     [entry] = read_preferences(tmp_path / "b.jsonl")
-    assert entry[:5] == ("1", "a", "b", "c", "one")
+    assert (entry.id, entry.reference, entry.candidate_a, entry.candidate_b) == ("1", "a", "b", "c")
+    assert entry.preferred == "a"
+
+
+def test_rate_eval_sentences_with_possible_errors_are_normalized(tmp_path: Path) -> None:
+    row = {"gt_report": "a b", "similar_report": "a", "Score": 1, "possible": 3}
+    [pair] = CONVERTERS["rate-eval-sentences"](write(tmp_path / "a.csv", [row]))
+    assert pair.ratings[MEAN_RATER] == pytest.approx(2 / 3)
+    with pytest.raises(InputError, match="row 1: field 'possible': expected a number from 1 to inf but got '0'"):
+        list(CONVERTERS["rate-eval-sentences"](write(tmp_path / "b.csv", [row | {"possible": 0}])))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"Score": 7}, "field 'Score': expected a number from 0 to 5 but got '7'"),
+        ({"Score": ""}, "field 'Score': expected a number from 0 to 5 but got ''"),
+        ({"similar_report": " "}, "field 'similar_report': expected a text that is not empty"),
+    ],
+)
+def test_rate_eval_invalid_row_is_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    row: dict[str, Any] = {"gt_report": "a", "similar_report": "b", "Score": 1}
+    with pytest.raises(InputError, match=f"row 1: {message}"):
+        list(CONVERTERS["rate-eval-paragraphs"](write(tmp_path / "a.csv", [row | change])))
+
+
+def test_rate_eval_missing_columns_and_rows_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", [{"gt_report": "a", "similar_report": "b"}])
+    for task, column in (("sentences", "Score"), ("paragraphs", "Score"), ("triads", "original")):
+        with pytest.raises(InputError, match=rf"a\.csv, row 1: field '{column}': expected a column of this name"):
+            list(CONVERTERS[f"rate-eval-{task}"](path))
+    (tmp_path / "b.csv").write_text("gt_report,similar_report,Score\n")
+    with pytest.raises(InputError, match=r"b\.csv: Expected at least one row"):
+        list(CONVERTERS["rate-eval-paragraphs"](tmp_path / "b.csv"))
 
 
 ITEMS = {
@@ -124,7 +162,7 @@ ITEMS = {
 }
 
 
-def test_rad100(tmp_path: Path) -> None:
+def test_convert_rad100_total_is_the_rating(tmp_path: Path) -> None:
     rows = [{"reference": "a", "candidate": "b", **ITEMS}, {"reference": "a", "candidate": "c", **ITEMS, "grammar": 0}]
     convert("rad100", write(tmp_path / "rad.csv", rows), tmp_path / "a.jsonl")
     pairs = read_rated_pairs(tmp_path / "a.jsonl")
@@ -139,29 +177,33 @@ def test_rad100(tmp_path: Path) -> None:
 
 
 def sentences() -> Rows:
-    told = [
+    rows = [
         ("1", "Original", "a", "Lungs clear.", "A", 1, ""),
-        ("1", "Original", "A", "Clear lungs.", "a", 1, ""),  # the published template calls both sides original
+        ("1", "Original", "A", "Clear lungs.", "a", 1, ""),  # the published template labels both reports as original
         ("1", "Predicted", "B", "Heart big.", "", 0, 3.5),
         ("2", "Original", "a", "Effusion.", "", 0, 0),
         ("2", "Original", "b", "No edema.", "", 0, ""),
     ]
     names = ("Case", "Type", "ID", "Sentence", "Match ID", "Sentence Score", "Overall Score")
-    return [dict(zip(names, row, strict=True)) for row in told]
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def test_sentences(tmp_path: Path) -> None:
-    convert("sentences", write(tmp_path / "a.csv", sentences()), tmp_path / "a.jsonl")
-    one, two = read_rated_pairs(tmp_path / "a.jsonl").rows
-    assert (one.reference, one.candidate, one.ratings) == ("Lungs clear.", "Clear lungs. Heart big.", {MEAN_RATER: 3.5})
-    assert (two.reference, two.candidate, two.ratings) == ("Effusion. No edema.", "", {MEAN_RATER: 0})
+def test_convert_sentence_eval_joins_sentences(tmp_path: Path) -> None:
+    convert("sentence-eval", write(tmp_path / "a.csv", sentences()), tmp_path / "a.jsonl")
+    first, second = read_rated_pairs(tmp_path / "a.jsonl").rows
+    assert (first.reference, first.candidate, first.ratings) == (
+        "Lungs clear.",
+        "Clear lungs. Heart big.",
+        {MEAN_RATER: 3.5},
+    )
+    assert (second.reference, second.candidate, second.ratings) == ("Effusion. No edema.", "", {MEAN_RATER: 0})
 
 
-def test_sentences_of_several_raters(tmp_path: Path) -> None:
+def test_sentence_eval_several_raters_are_kept(tmp_path: Path) -> None:
     rows = [row | {"Rater": rater} for rater in "xy" for row in sentences()]
     rows[-2]["Overall Score"] = 1
-    one, two = CONVERTERS["sentences"](write(tmp_path / "a.csv", rows))
-    assert (one.ratings, two.ratings) == ({"x": 3.5, "y": 3.5}, {"x": 0, "y": 1})
+    first, second = CONVERTERS["sentence-eval"](write(tmp_path / "a.csv", rows))
+    assert (first.ratings, second.ratings) == ({"x": 3.5, "y": 3.5}, {"x": 0, "y": 1})
 
 
 @pytest.mark.parametrize(
@@ -172,36 +214,37 @@ def test_sentences_of_several_raters(tmp_path: Path) -> None:
         ({"ID": "3", "Type": "both"}, "row 3: field 'Type': expected Original or Predicted but got 'both'"),
     ],
 )
-def test_bad_sentences_are_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_convert_sentence_eval_invalid_case_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     rows = sentences()
     rows[2].update(change)
     with pytest.raises(InputError, match=message):
-        convert("sentences", write(tmp_path / "a.csv", rows), tmp_path / "a.jsonl")
+        convert("sentence-eval", write(tmp_path / "a.csv", rows), tmp_path / "a.jsonl")
 
 
-def test_green_preferences(tmp_path: Path) -> None:
+def test_green_preferences_disagreeing_experts_prefer_neither(tmp_path: Path) -> None:
     row = {"id": "p", "reference": "r", "candidate1": "x", "candidate2": "y", "preference": 2, "confidence": 8}
     rows = [row, row | {"confidence": 6}, row | {"id": "q"}, row | {"id": "q", "preference": "candidate1"}]
     agreed, differ = CONVERTERS["green-preferences"](write(tmp_path / "a.csv", rows))
-    assert agreed == ("p", "r", "x", "y", "other", "r", 7)
-    assert differ.preferred == "neither"  # experts who differ
+    assert (agreed.id, agreed.reference, agreed.candidate_a, agreed.candidate_b) == ("p", "r", "x", "y")
+    assert (agreed.preferred, agreed.group, agreed.confidence) == ("b", "r", 7)
+    assert differ.preferred == "neither"  # the experts disagree
     with pytest.raises(InputError, match="row 1: field 'preference': expected 1 or 2, or 0 for neither, but got '3'"):
         list(CONVERTERS["green-preferences"](write(tmp_path / "b.csv", [row | {"preference": 3}])))
     with pytest.raises(InputError, match="row 2: field 'id': expected the texts of 'p' as in its first row"):
         list(CONVERTERS["green-preferences"](write(tmp_path / "c.csv", [row, row | {"candidate1": "z"}])))
 
 
-def test_nested_counts(tmp_path: Path) -> None:
+def test_convert_nested_counts_either_nesting(tmp_path: Path) -> None:
     apart = {"omission": {"significant": 1, "insignificant": 2}, "addition": {"significant": 0, "insignificant": 0}}
     turned = {"significant": {"omission": 1, "addition": 0}, "insignificant": {"omission": 2, "addition": 0}}
     row = {"id": "a", "reference": "r", "candidate": "c", "raters": {"x": apart, "y": turned}}
     (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n")
     convert("nested", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
-    [found] = read_rated_pairs(tmp_path / "b.jsonl").rows
-    assert found.errors == {"x": {"omission": 3, "addition": 0}, "y": {"omission": 3, "addition": 0}}
-    assert found.significant_errors == {"x": {"omission": 1, "addition": 0}, "y": {"omission": 1, "addition": 0}}
+    [pair] = read_rated_pairs(tmp_path / "b.jsonl").rows
+    assert pair.errors == {"x": {"omission": 3, "addition": 0}, "y": {"omission": 3, "addition": 0}}
+    assert pair.significant_errors == {"x": {"omission": 1, "addition": 0}, "y": {"omission": 1, "addition": 0}}
     (plain,) = CONVERTERS["nested"](write(tmp_path / "a.csv", [row | {"raters": json.dumps({"x": {"omission": 2}})}]))
-    assert (plain.errors, plain.significant, plain.group) == ({"x": {"omission": 2}}, {}, "a")
+    assert (plain.errors, plain.significant_errors, plain.group) == ({"x": {"omission": 2}}, {}, "a")
 
 
 @pytest.mark.parametrize(
@@ -214,18 +257,18 @@ def test_nested_counts(tmp_path: Path) -> None:
         ({"x": {"significant": {"a": 1}, "insignificant": {}}}, "field 'raters.x': expected the same criteria"),
         (
             {"x": {"a": 1, "b": {"significant": 1, "insignificant": 0}}},
-            "field 'raters.x': expected all criteria, or none, to tell significant errors apart",
+            "field 'raters.x': expected separate significant errors for all criteria or for none",
         ),
     ],
 )
-def test_bad_nested_counts_are_named(tmp_path: Path, raters: Any, message: str) -> None:
+def test_convert_nested_counts_invalid_row_is_named(tmp_path: Path, raters: Any, message: str) -> None:
     row = {"id": "a", "reference": "r", "candidate": "c", "raters": raters}
     (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n")
     with pytest.raises(InputError, match=f"row 1: {message}"):
         convert("nested", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
 
 
-def test_groups_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert_command_groups_are_synthetic_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["synthesize", "--groups=5", "--per-reference=4", f"--output={tmp_path / 'data'}"]) == 0
     output = tmp_path / "rated.parquet"
     assert main(["convert", "--from", "groups", str(tmp_path / "data"), f"--output={output}"]) == 0
@@ -237,5 +280,5 @@ def test_groups_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     assert any("SYNTHETIC" in note for note in pairs.notes)
 
 
-def test_the_command_lists_every_layout() -> None:
-    assert set(command.LAYOUTS) == set(CONVERTERS)
+def test_convert_command_lists_every_layout() -> None:
+    assert set(get_args(Layout)) == set(CONVERTERS)

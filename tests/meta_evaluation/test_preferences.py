@@ -13,7 +13,13 @@ from radreward.meta_evaluation.preferences import (
     write_preferences,
 )
 
-ROW: dict[str, Any] = {"id": "a", "reference": "Clear.", "one": "Clear.", "other": "Effusion.", "preferred": "one"}
+ROW: dict[str, Any] = {
+    "id": "a",
+    "reference": "Clear.",
+    "candidate_a": "Clear.",
+    "candidate_b": "Effusion.",
+    "preferred": "a",
+}
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:
@@ -21,64 +27,71 @@ def write(path: Path, *rows: dict[str, Any]) -> Path:
     return path
 
 
+def preference(name: str, preferred: Any, confidence: float | None = None, group: str | None = None) -> Preference:
+    return Preference(
+        id=name,
+        reference="r",
+        candidate_a="x",
+        candidate_b="y",
+        preferred=preferred,
+        group=group or name,
+        confidence=confidence,
+    )
+
+
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
-def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
-    entries = [Preference("a", "r", "x", "y", "one", "g", 7.5), Preference("b", "r", "x", "y", "neither", "r")]
-    write_preferences(tmp_path / name, entries)
-    assert read_preferences(tmp_path / name) == entries
+def test_read_preferences_returns_what_was_written(tmp_path: Path, name: str) -> None:
+    preferences = [preference("a", "a", 7.5, "g"), preference("b", "neither", group="r")]
+    write_preferences(tmp_path / name, preferences)
+    assert read_preferences(tmp_path / name) == preferences
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"preferred": "1"}, "field 'preferred': expected 'one', 'other' or 'neither' but got '1'"),
+        ({"preferred": "1"}, "field 'preferred': expected 'a', 'b' or 'neither' but got '1'"),
         ({"confidence": 11}, "field 'confidence': expected a number from 1 to 10 but got 11"),
-        ({"other": ""}, "field 'other': expected a text that is not empty"),
+        ({"candidate_b": ""}, "field 'candidate_b': expected a text that is not empty"),
         ({"id": "z"}, "field 'id': expected a new id but 'z' is in row 1"),
     ],
 )
-def test_a_bad_row_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_read_preferences_invalid_row_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = write(tmp_path / "a.jsonl", ROW | {"id": "z"}, ROW | change)
     with pytest.raises(InputError, match=rf"a\.jsonl, row 2: {message}\.$"):
         read_preferences(path)
 
 
-def preference(name: str, preferred: Any, confidence: float | None = None) -> Preference:
-    return Preference(name, "r", "x", "y", preferred, name, confidence)
-
-
-def test_accuracy_by_confidence() -> None:
-    entries = [
-        preference("a", "one", 9),
-        preference("b", "other", 10),
-        preference("c", "one", 2),
-        preference("d", "neither", 2),  # nothing can be right
-        preference("e", "one"),
-        preference("f", "one", 6),  # one side has no score
+def test_preference_agreement_accuracy_per_confidence_band() -> None:
+    preferences = [
+        preference("a", "a", 9),
+        preference("b", "b", 10),
+        preference("c", "a", 2),
+        preference("d", "neither", 2),  # left out
+        preference("e", "a"),
+        preference("f", "a", 6),  # one candidate has no score
     ]
-    one, other = np.array([1.0, 1, 1, 1, 2, np.nan]), np.array([0.0, 2, 1, 0, 1, 0])
-    everything, unsure, middle, sure = preference_agreement(entries, one, other, n_resamples=200)
-    assert (everything.confidence, everything.n, everything.accuracy, everything.ties) == (None, 4, 0.75, 1)
-    assert (everything.unscored, everything.neither) == (1, 1)
-    assert (unsure.unscored, unsure.neither) == (0, 1)
-    assert (unsure.confidence, unsure.n, unsure.accuracy) == ((1, 4), 1, 0)  # equal scores are not right
-    assert (sure.confidence, sure.n, sure.accuracy) == ((8, 10), 2, 1)
+    scores_a, scores_b = np.array([1.0, 1, 1, 1, 2, np.nan]), np.array([0.0, 2, 1, 0, 1, 0])
+    total, low, middle, high = preference_agreement(preferences, scores_a, scores_b, n_resamples=200)
+    assert (total.confidence, total.n, total.accuracy, total.ties) == (None, 4, 0.75, 1)
+    assert (total.unscored, total.neither) == (1, 1)
+    assert (low.unscored, low.neither) == (0, 1)
+    assert (low.confidence, low.n, low.accuracy) == ((1, 4), 1, 0)  # ties are errors
+    assert (high.confidence, high.n, high.accuracy) == ((8, 10), 2, 1)
     assert (middle.n, middle.unscored) == (0, 1)
-    assert everything.low < 0.75 < everything.high
+    assert total.low < 0.75 < total.high
 
 
-def test_preferences_of_a_case_are_drawn_together() -> None:
-    alone = [preference(str(n), "one") for n in range(20)]
-    one = np.array([0.0, 1.0] * 10)
-    apart = preference_agreement(alone, one, np.full(20, 0.5))[0]
-    together = preference_agreement(
-        [entry._replace(group=str(place % 2)) for place, entry in enumerate(alone)], one, np.full(20, 0.5)
-    )[0]
-    assert (together.low, together.high) == (0, 1)
-    assert 0.2 < apart.low < apart.high < 0.8
+def test_preference_agreement_preferences_of_a_case_are_resampled_together() -> None:
+    scores_a, scores_b = np.array([0.0, 1.0] * 10), np.full(20, 0.5)
+    separate, common = (
+        preference_agreement([preference(str(n), "a", group=group(n)) for n in range(20)], scores_a, scores_b)[0]
+        for group in (str, lambda n: str(n % 2))
+    )
+    assert (common.low, common.high) == (0, 1)
+    assert 0.2 < separate.low < separate.high < 0.8
 
 
-def test_no_usable_preference_is_not_defined() -> None:
-    [found] = preference_agreement([preference("a", "neither")], np.ones(1), np.zeros(1))
-    assert found.n == 0
-    assert np.isnan([found.accuracy, found.low]).all()
+def test_preference_agreement_no_usable_preference_is_undefined() -> None:
+    [agreement] = preference_agreement([preference("a", "neither")], np.ones(1), np.zeros(1))
+    assert agreement.n == 0
+    assert np.isnan([agreement.accuracy, agreement.low]).all()

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.errors import InputError
-from radreward.meta_evaluation.rated_pairs import RatedPairs
-from radreward.meta_evaluation.rated_pairs_io import MEAN_RATER, RatedPair, read_rated_pairs, write_rated_pairs
+from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair, RatedPairs
+from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs, write_rated_pairs
 
 ROW: dict[str, Any] = {"id": "a", "reference": "Clear lungs.", "candidate": "Left effusion."}
 
@@ -34,7 +34,7 @@ def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
 @pytest.mark.parametrize(
-    ("given_", "ratings", "errors"),
+    ("fields_", "ratings", "errors"),
     [
         ({"rating": 4}, {MEAN_RATER: 4}, {}),
         ({"rating": [4, 2.5]}, {"1": 4, "2": 2.5}, {}),
@@ -43,42 +43,52 @@ def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
         ({"errors": {"x": {"omission": 2}, "y": {"omission": 1}}}, {}, {"x": {"omission": 2}, "y": {"omission": 1}}),
     ],
 )
-def test_numbers_in_every_form(
-    tmp_path: Path, name: str, given_: dict[str, Any], ratings: dict[str, float], errors: dict[str, Any]
+def test_read_rated_pairs_every_form_of_ratings_and_errors(
+    tmp_path: Path, name: str, fields_: dict[str, Any], ratings: dict[str, float], errors: dict[str, Any]
 ) -> None:
-    [row] = read_rated_pairs(write(tmp_path / name, [ROW | given_])).rows
+    [row] = read_rated_pairs(write(tmp_path / name, [ROW | fields_])).rows
     assert (row.ratings, row.errors, row.group) == (ratings, errors, "a")
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
-def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
+def test_read_rated_pairs_returns_what_was_written(tmp_path: Path, name: str) -> None:
     counts = {"r1": {"omission": 2.0, "addition": 0.0}, "r2": {"omission": 1.0, "addition": 1.0}}
     rows = [
-        RatedPair("a", "Clear.", "Clear, both.", "g", "model", {"r1": 3.0}, counts, counts, True),
-        RatedPair("b", "Clear.", "", "g", None, {"r1": 2.0, "r2": 1.0}, counts),
+        RatedPair(
+            id="a",
+            reference="Clear.",
+            candidate="Clear, both.",
+            group="g",
+            system="model",
+            ratings={"r1": 3.0},
+            errors=counts,
+            significant_errors=counts,
+            synthetic=True,
+        ),
+        RatedPair(id="b", reference="Clear.", candidate="", group="g", ratings={"r1": 2.0, "r2": 1.0}, errors=counts),
     ]
     write_rated_pairs(tmp_path / name, rows)
     assert read_rated_pairs(tmp_path / name).rows == rows
 
 
-def test_numbers_that_nobody_gave_are_no_numbers(tmp_path: Path) -> None:
+def test_read_rated_pairs_missing_ratings_are_nan_and_noted(tmp_path: Path) -> None:
     rows = [ROW | {"rating": [None, 2]}, ROW | {"id": "b", "rating": [math.nan, 3]}, ROW | {"id": "c"}]
     pairs = read_rated_pairs(write(tmp_path / "a.jsonl", rows))
     [target] = pairs.targets
     assert target.values[:2].tolist() == [2, 3]
     assert math.isnan(target.values[2])
     assert target.notes == (
-        "1 of 3 pairs have no value, and are left out",
-        "not every rater judged every pair; the mean is over those who did",
+        "1 of 3 pairs have no value and are left out",
+        "not every rater rated every pair; the mean is over the raters with a value",
     )
 
 
-def test_targets_are_means_of_raters(tmp_path: Path) -> None:
+def test_rated_pairs_targets_are_means_over_raters(tmp_path: Path) -> None:
     errors = {"x": {"omission": 1, "addition": 2}, "y": {"omission": 0, "addition": 1}}
     significant = {"x": {"omission": 1, "addition": 0}, "y": {"omission": 0, "addition": 0}}
     pairs = read_rated_pairs(write(tmp_path / "a.jsonl", [ROW | {"errors": errors, "errors_significant": significant}]))
-    told = {target.name: (target.values.tolist(), target.higher_is_better) for target in pairs.targets}
-    assert told == {
+    targets = {target.name: (target.values.tolist(), target.higher_is_better) for target in pairs.targets}
+    assert targets == {
         "errors": ([2.0], False),
         "errors_significant": ([0.5], False),
         "criterion:omission": ([0.5], False),
@@ -104,11 +114,11 @@ def test_targets_are_means_of_raters(tmp_path: Path) -> None:
         ({"synthetic": "perhaps"}, "field 'synthetic': expected a number or JSON but got 'perhaps'"),
         (
             {"errors": {"omission": 1}, "errors_significant": {"omission": 2}},
-            "field 'errors_significant': expected no more than all errors by 'omission' but got 2",
+            "field 'errors_significant': expected at most the number of all errors of 'omission' but got 2",
         ),
     ],
 )
-def test_a_bad_row_is_named(tmp_path: Path, change: dict[str, Any], message: str | None) -> None:
+def test_read_rated_pairs_invalid_row_is_named(tmp_path: Path, change: dict[str, Any], message: str | None) -> None:
     path = write(tmp_path / "a.jsonl", [ROW | {"id": "z"}, ROW | change])
     if message is None:
         assert read_rated_pairs(path).rows[1].ratings == {MEAN_RATER: 1.0}
@@ -117,7 +127,7 @@ def test_a_bad_row_is_named(tmp_path: Path, change: dict[str, Any], message: str
             read_rated_pairs(path)
 
 
-def test_every_bad_row_is_told_and_of_many_the_first(tmp_path: Path) -> None:
+def test_read_rated_pairs_many_invalid_rows_lists_the_first_five(tmp_path: Path) -> None:
     rows = [ROW | {"id": str(number), "rating": "x" if number % 2 else 1} for number in range(20)]
     with pytest.raises(InputError) as raised:
         read_rated_pairs(write(tmp_path / "a.jsonl", rows))
@@ -126,16 +136,18 @@ def test_every_bad_row_is_told_and_of_many_the_first(tmp_path: Path) -> None:
     assert str(raised.value).endswith("; and 5 more.")
 
 
-def test_counts_by_other_criteria_are_refused(tmp_path: Path) -> None:
+def test_read_rated_pairs_different_criteria_are_rejected(tmp_path: Path) -> None:
     rows = [ROW | {"errors": {"a": 1, "b": 0}}, ROW | {"id": "b", "errors": {"a": 1}}]
-    with pytest.raises(InputError, match="row 2: field 'errors': expected a count by 'b', as in rows before; 0 says"):
+    with pytest.raises(
+        InputError, match="row 2: field 'errors': expected a count of 'b', as in the rows before; write 0"
+    ):
         read_rated_pairs(write(tmp_path / "a.jsonl", rows))
     rows[1]["errors"] = {"a": 1, "b": 0, "c": 0}
-    with pytest.raises(InputError, match="row 2: field 'errors': expected no count by 'c'"):
+    with pytest.raises(InputError, match="row 2: field 'errors': expected no count of 'c'"):
         read_rated_pairs(write(tmp_path / "a.jsonl", rows))
 
 
-def test_a_file_without_rows_or_columns_is_told(tmp_path: Path) -> None:
+def test_read_rated_pairs_missing_rows_or_columns_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("")
     with pytest.raises(InputError, match="Expected at least one row"):
         read_rated_pairs(tmp_path / "a.jsonl")
@@ -149,25 +161,25 @@ def notes(tmp_path: Path, *changes: dict[str, Any]) -> str:
     return "; ".join([*pairs.notes, *(note for target in pairs.targets for note in target.notes)])
 
 
-def test_a_duplicated_id_is_told_and_both_rows_stay(tmp_path: Path) -> None:
+def test_read_rated_pairs_duplicate_id_is_noted_and_both_rows_are_used(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", [ROW | {"rating": 1}, ROW | {"rating": 2}])
     pairs = read_rated_pairs(path)
     assert [row.id for row in pairs.rows] == ["a", "a#2"]
-    assert pairs.notes[0] == "id 'a' is in row 1 and in row 2; both are kept"
+    assert pairs.notes[0] == "id 'a' is in row 1 and in row 2; both are used"
     many = read_rated_pairs(write(tmp_path / "b.jsonl", [ROW] * 9))
-    assert "3 more ids are there twice" in many.notes
+    assert "3 more ids are duplicates" in many.notes
 
 
-def test_one_rater_only_is_told(tmp_path: Path) -> None:
-    assert "one rater only" in notes(tmp_path, {"rating": {"x": 1}}, {"rating": {"x": 2}})
-    assert "one rater only" not in notes(tmp_path, {"rating": [1, 2]}, {"rating": [2, 3]})
+def test_read_rated_pairs_one_rater_is_noted(tmp_path: Path) -> None:
+    assert "only one rater" in notes(tmp_path, {"rating": {"x": 1}}, {"rating": {"x": 2}})
+    assert "only one rater" not in notes(tmp_path, {"rating": [1, 2]}, {"rating": [2, 3]})
 
 
-def test_constant_ratings_are_told(tmp_path: Path) -> None:
-    assert "all values are 3: no correlation is defined" in notes(tmp_path, {"rating": 3}, {"rating": 3})
+def test_read_rated_pairs_constant_ratings_are_noted(tmp_path: Path) -> None:
+    assert "all values are 3: correlations are undefined" in notes(tmp_path, {"rating": 3}, {"rating": 3})
 
 
-def test_ratings_of_mixed_scale_are_told(tmp_path: Path) -> None:
+def test_read_rated_pairs_mixed_scales_are_noted(tmp_path: Path) -> None:
     raters = [{"rating": [value, 20 * value]} for value in (1, 2, 3, 5)]
     assert "mixed scale: the raters use different ranges ('1' 1 to 5, '2' 20 to 100)" in notes(tmp_path, *raters)
     rows = [{"rating": value} for value in (0.2, 0.5, 0.9, 40, 60, 80, 90)]
@@ -175,17 +187,17 @@ def test_ratings_of_mixed_scale_are_told(tmp_path: Path) -> None:
     assert "mixed" not in notes(tmp_path, *({"rating": [value, value + 1]} for value in range(6)))
 
 
-def test_missing_candidates_of_a_case_are_told(tmp_path: Path) -> None:
+def test_read_rated_pairs_missing_candidates_are_noted(tmp_path: Path) -> None:
     rows = [{"group": case, "system": system} for case in "abcd" for system in ("x", "y")][:-1]
     assert "1 of 4 cases have no candidate of y" in notes(tmp_path, *rows)
-    assert "1 pairs have no candidate, or an empty one" in notes(tmp_path, {"candidate": None}, {})
+    assert "1 pairs have a missing or empty candidate" in notes(tmp_path, {"candidate": None}, {})
 
 
-def test_nobody_rated(tmp_path: Path) -> None:
-    assert "nobody rated these pairs" in notes(tmp_path, {})
+def test_read_rated_pairs_without_ratings_is_noted(tmp_path: Path) -> None:
+    assert "no pair is rated" in notes(tmp_path, {})
 
 
-def test_synthetic_pairs_say_so(tmp_path: Path) -> None:
+def test_read_rated_pairs_synthetic_pairs_are_noted(tmp_path: Path) -> None:
     assert "2 pairs are SYNTHETIC" in notes(tmp_path, {"synthetic": True}, {"synthetic": True}, {})
 
 
@@ -195,7 +207,7 @@ fields = st.sampled_from(["id", "reference", "candidate", "group", "system", "ra
 
 
 @given(st.lists(st.dictionaries(fields, values | st.dictionaries(st.text(), counts)), max_size=4))
-def test_whatever_is_in_a_file_it_is_read_or_refused(
+def test_read_rated_pairs_any_file_is_read_or_rejected(
     tmp_path_factory: pytest.TempPathFactory, changes: list[dict[str, Any]]
 ) -> None:
     rows = [ROW | {"id": str(number)} | change for number, change in enumerate(changes)]
@@ -207,21 +219,19 @@ def test_whatever_is_in_a_file_it_is_read_or_refused(
     assert len({row.id for row in pairs.rows}) == len(rows)
 
 
-def test_no_pairs_have_no_targets() -> None:
+def test_rated_pairs_empty_has_no_targets() -> None:
     assert RatedPairs([]).targets == ()
 
 
-def test_what_many_rows_say_is_held_once(tmp_path: Path) -> None:
-    def held(number: int) -> int:
+def test_read_rated_pairs_repeated_values_are_stored_once(tmp_path: Path) -> None:
+    def allocated(number: int) -> int:
         entries = [
             RatedPair(
-                f"{n}",
-                "r" * 2_000,
-                "c",
-                f"g{n}",
-                None,
-                {},
-                {one: {"omission": n % 3, "addition": 1.0} for one in "abcdef"},
+                id=f"{n}",
+                reference="r" * 2_000,
+                candidate="c",
+                group=f"g{n}",
+                errors={rater: {"omission": n % 3, "addition": 1.0} for rater in "abcdef"},
             )
             for n in range(number)
         ]
@@ -234,5 +244,5 @@ def test_what_many_rows_say_is_held_once(tmp_path: Path) -> None:
         finally:
             tracemalloc.stop()
 
-    held(10)  # what is imported and remembered at the first time
-    assert (held(500) - held(100)) / 400 < 1_500  # 2,000 is a reference, 3,000 are six raters' counts
+    allocated(10)  # imports and caches of the first call
+    assert (allocated(500) - allocated(100)) / 400 < 1_500  # a reference takes 2,000, the counts of six raters 3,000

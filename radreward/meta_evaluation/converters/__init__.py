@@ -1,52 +1,5 @@
-"""Published files of what people made of reports, each read from the user's own copy; none of them is shipped."""
+"""Converters of published ratings, read from the user's own copy, to rated pairs or preferences."""
 
-from __future__ import annotations
+from radreward.meta_evaluation.converters.convert import CONVERTERS, convert
 
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any
-
-from radreward.errors import InputError
-from radreward.io.tables import table_suffix
-from radreward.meta_evaluation.converters.green_preferences import read_green_preferences
-from radreward.meta_evaluation.converters.nested_counts import read_nested_counts
-from radreward.meta_evaluation.converters.own_groups import read_own_groups
-from radreward.meta_evaluation.converters.rad100 import read_rad100
-from radreward.meta_evaluation.converters.rate_eval import read_paragraph_task, read_sentence_task, read_triad_task
-from radreward.meta_evaluation.converters.rexval import read_rexval
-from radreward.meta_evaluation.converters.sentence_eval import read_sentence_evaluation
-from radreward.meta_evaluation.preferences import Preference, write_preferences
-from radreward.meta_evaluation.rated_pairs_io import RatedPair, write_rated_pairs
-
-CONVERTERS: dict[str, Callable[[Path], Iterable[Any]]] = {
-    "rexval": read_rexval,
-    "rate-eval-sentences": read_sentence_task,
-    "rate-eval-paragraphs": read_paragraph_task,
-    "rate-eval-triads": read_triad_task,
-    "rad100": read_rad100,
-    "sentences": read_sentence_evaluation,
-    "green-preferences": read_green_preferences,
-    "nested": read_nested_counts,
-    "groups": read_own_groups,
-}
-"""What reads each layout."""
-
-
-def convert(layout: str, source: Path, output: Path) -> str:
-    """Write what a layout holds as rated pairs, or as preferences; what was written, in words.
-
-    Raises:
-        InputError: If the source cannot be read or the output cannot be written; names file, row, field and what was
-            expected.
-    """
-    table_suffix(output)
-    if not source.exists() and not str(source).startswith("hf:"):
-        raise InputError(f"{source}: Expected a published file or folder but there is none.")
-    rows = list(CONVERTERS[layout](source))
-    cases = len({row.group for row in rows})
-    preferences = [row for row in rows if isinstance(row, Preference)]
-    if preferences:
-        write_preferences(output, preferences)
-        return f"{len(rows)} preferences of {cases} cases"
-    write_rated_pairs(output, [row for row in rows if isinstance(row, RatedPair)])
-    return f"{len(rows)} rated pairs of {cases} cases"
+__all__ = ["CONVERTERS", "convert"]

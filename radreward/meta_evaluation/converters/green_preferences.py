@@ -1,4 +1,4 @@
-"""Preferences between two candidates (GREEN, section 3.4.2): an expert's choice, and how sure the expert is."""
+"""Preferences between two candidates with the experts' confidence (GREEN, section 3.4.2)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from radreward.data.records import RowError, text_field
-from radreward.io.validated_rows import number_field, raise_row_errors, read_validated_rows
+from radreward.io.validated_rows import (
+    RowError,
+    number_field,
+    optional_text_field,
+    raise_row_errors,
+    read_validated_rows,
+    text_field,
+)
 from radreward.meta_evaluation.preferences import Preference, PreferredCandidate
 
-_CHOICES: dict[str, PreferredCandidate] = {"1": "one", "2": "other", "0": "neither"}
+_CHOICES: dict[str, PreferredCandidate] = {"1": "a", "2": "b", "0": "neither"}
 
 
 class _Vote(NamedTuple):
-    case_id: str
+    case_id: str | None
     reference: str
     candidates: tuple[str, str]
     choice: PreferredCandidate
@@ -22,44 +28,49 @@ class _Vote(NamedTuple):
 
 
 def read_green_preferences(source: Path) -> Iterator[Preference]:
-    """A preference for each case; where experts differ, neither candidate is preferred, as in the paper.
+    """Yield a preference per case; if experts disagree, neither candidate is preferred, as in the paper.
 
     Rows have `reference`, `candidate1`, `candidate2`, `preference` (1 or 2, or 0 for neither), `confidence` (1 to 10)
-    and, where several experts judge a case, `id`. The confidence is the mean of theirs.
+    and, if several experts judge a case, `id`. The confidence is the mean over experts.
 
     Args:
         source: JSONL, CSV or Parquet.
 
     Raises:
-        InputError: If there are rows that cannot be used.
+        InputError: If a row is invalid.
     """
     votes: dict[str, list[_Vote]] = {}
-    problems = []
+    errors = []
     for number, vote in read_validated_rows(source, _parse_vote):
-        before = votes.setdefault(vote.case_id or f"row {number}", [])
-        if before and (before[0].reference, before[0].candidates) != (vote.reference, vote.candidates):
-            problems.append(f"row {number}: field 'id': expected the texts of {vote.case_id!r} as in its first row")
-        before.append(vote)
-    if problems:
-        raise_row_errors(source, problems)
-    for name, cast in votes.items():
-        choices = {vote.choice for vote in cast}
-        sure = [vote.confidence for vote in cast if vote.confidence is not None]
+        case_votes = votes.setdefault(vote.case_id or f"row {number}", [])
+        case_votes.append(vote)
+        if (case_votes[0].reference, case_votes[0].candidates) != (vote.reference, vote.candidates):
+            errors.append(f"row {number}: field 'id': expected the texts of {vote.case_id!r} as in its first row")
+    if errors:
+        raise_row_errors(source, errors)
+    for case_id, case_votes in votes.items():
+        choices = {vote.choice for vote in case_votes}
+        confidences = [vote.confidence for vote in case_votes if vote.confidence is not None]
+        candidate_a, candidate_b = case_votes[0].candidates
         yield Preference(
-            name,
-            cast[0].reference,
-            *cast[0].candidates,
-            choices.pop() if len(choices) == 1 else "neither",
-            cast[0].reference,
-            sum(sure) / len(sure) if sure else None,
+            id=case_id,
+            reference=case_votes[0].reference,
+            candidate_a=candidate_a,
+            candidate_b=candidate_b,
+            preferred=choices.pop() if len(choices) == 1 else "neither",
+            group=case_votes[0].reference,
+            confidence=sum(confidences) / len(confidences) if confidences else None,
         )
 
 
 def _parse_vote(values: Mapping[str, Any]) -> _Vote:
-    told = str(values.get("preference")).strip().removesuffix(".0").removeprefix("candidate")
-    if told not in _CHOICES:
+    choice = str(values.get("preference")).strip().removesuffix(".0").removeprefix("candidate")
+    if choice not in _CHOICES:
         raise RowError(f"field 'preference': expected 1 or 2, or 0 for neither, but got {values.get('preference')!r}")
-    name = text_field(values, "id", allow_integer=True) if values.get("id") not in (None, "") else ""
-    texts = text_field(values, "candidate1"), text_field(values, "candidate2")
-    sure = number_field(values, "confidence", 1, 10)
-    return _Vote(name, text_field(values, "reference"), texts, _CHOICES[told], sure)
+    return _Vote(
+        case_id=optional_text_field(values, "id", allow_integer=True),
+        reference=text_field(values, "reference"),
+        candidates=(text_field(values, "candidate1"), text_field(values, "candidate2")),
+        choice=_CHOICES[choice],
+        confidence=number_field(values, "confidence", 1, 10),
+    )

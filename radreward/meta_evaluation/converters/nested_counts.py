@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from radreward.data.records import RowError, text_field
-from radreward.io.validated_rows import number_field, read_validated_rows
-from radreward.meta_evaluation.rated_pairs_io import RatedPair
+from radreward.io.validated_rows import RowError, number_field, optional_text_field, read_validated_rows, text_field
+from radreward.meta_evaluation.rated_pairs import RatedPair
 
 _LEVELS = ("significant", "insignificant")
 
 
 def read_nested_counts(source: Path) -> Iterator[RatedPair]:
-    """A pair for each row: `id`, `reference`, `candidate`, `raters` and, if wanted, `group` and `system`.
+    """Yield a pair per row with `id`, `reference`, `candidate`, `raters` and optionally `group` and `system`.
 
-    `raters` is a mapping from rater to criterion to a count, or to `significant` and `insignificant` counts; these two
-    may also stand above the criteria.
+    `raters` maps rater → criterion → count, or rater → criterion → `significant` and `insignificant` counts; the two
+    levels may also enclose the criteria.
 
     Args:
-        source: JSONL, or CSV or Parquet in which `raters` is JSON.
+        source: JSONL, or CSV or Parquet with `raters` as JSON.
 
     Raises:
-        InputError: If there are rows that cannot be used.
+        InputError: If a row is invalid.
     """
-    own: dict[str, str] = {}
+    groups: dict[str, str] = {}
     for _, row in read_validated_rows(source, _parse_row):
-        yield row if row.group else row._replace(group=own.setdefault(row.reference, row.id))
+        yield row if row.group else replace(row, group=groups.setdefault(row.reference, row.id))
 
 
 def _parse_row(values: Mapping[str, Any]) -> RatedPair:
@@ -40,49 +40,46 @@ def _parse_row(values: Mapping[str, Any]) -> RatedPair:
             raise RowError(f"field 'raters': expected JSON ({error})") from error
     if not isinstance(raters, Mapping) or not raters:
         raise RowError(f"field 'raters': expected a mapping from rater to counts but got {raters!r}")
-    errors: dict[str, dict[str, float]] = {}
-    significant: dict[str, dict[str, float]] = {}
-    for rater, counts in raters.items():
-        errors[rater], apart = _parse_counts(counts, f"raters.{rater}")
-        if apart:
-            significant[rater] = apart
-    group = text_field(values, "group", allow_integer=True) if values.get("group") not in (None, "") else ""
+    counts = {rater: _parse_counts(entry, f"raters.{rater}") for rater, entry in raters.items()}
     return RatedPair(
-        text_field(values, "id", allow_integer=True),
-        text_field(values, "reference"),
-        text_field(values, "candidate"),
-        group,
-        text_field(values, "system") if values.get("system") else None,
-        {},
-        errors,
-        significant,
+        id=text_field(values, "id", allow_integer=True),
+        reference=text_field(values, "reference"),
+        candidate=text_field(values, "candidate"),
+        group=optional_text_field(values, "group", allow_integer=True) or "",
+        system=optional_text_field(values, "system"),
+        errors={rater: errors for rater, (errors, _) in counts.items()},
+        significant_errors={rater: significant for rater, (_, significant) in counts.items() if significant},
     )
 
 
 def _parse_counts(counts: Any, field: str) -> tuple[dict[str, float], dict[str, float]]:
-    """All errors, and the significant ones where these are counted apart."""
+    """Return all errors, and the significant ones if they are counted separately."""
     if not isinstance(counts, Mapping):
         raise RowError(f"field {field!r}: expected a mapping from criterion to count but got {counts!r}")
-    if set(counts) == set(_LEVELS):  # turned about
-        if not all(
-            isinstance(counts[level], Mapping) and set(counts[level]) == set(counts[_LEVELS[0]]) for level in _LEVELS
-        ):
-            raise RowError(f"field {field!r}: expected the same criteria under significant and insignificant")
-        counts = {tag: {level: counts[level][tag] for level in _LEVELS} for tag in counts[_LEVELS[0]]}
-    every: dict[str, float] = {}
+    if set(counts) == set(_LEVELS):
+        counts = _criteria_first(counts, field)
+    errors: dict[str, float] = {}
     significant: dict[str, float] = {}
     for tag, value in counts.items():
-        where = f"{field}.{tag}"
+        name = f"{field}.{tag}"
         if isinstance(value, Mapping):
             if set(value) != set(_LEVELS):
-                raise RowError(f"field {where!r}: expected significant and insignificant but got {', '.join(value)}")
-            significant[tag], other = (_parse_number(value[level], f"{where}.{level}") for level in _LEVELS)
-            every[tag] = significant[tag] + other
+                raise RowError(f"field {name!r}: expected significant and insignificant but got {', '.join(value)}")
+            significant[tag], insignificant = (_parse_number(value[level], f"{name}.{level}") for level in _LEVELS)
+            errors[tag] = significant[tag] + insignificant
         else:
-            every[tag] = _parse_number(value, where)
-    if significant and len(significant) < len(every):
-        raise RowError(f"field {field!r}: expected all criteria, or none, to tell significant errors apart")
-    return every, significant
+            errors[tag] = _parse_number(value, name)
+    if significant and len(significant) < len(errors):
+        raise RowError(f"field {field!r}: expected separate significant errors for all criteria or for none")
+    return errors, significant
+
+
+def _criteria_first(counts: Mapping[str, Any], field: str) -> dict[str, dict[str, Any]]:
+    """Return significance → criterion → count as criterion → significance → count."""
+    levels = [counts[level] for level in _LEVELS]
+    if not all(isinstance(level, Mapping) and set(level) == set(levels[0]) for level in levels):
+        raise RowError(f"field {field!r}: expected the same criteria under significant and insignificant")
+    return {tag: {level: counts[level][tag] for level in _LEVELS} for tag in levels[0]}
 
 
 def _parse_number(value: Any, field: str) -> float:

@@ -1,4 +1,4 @@
-"""Groups of the project's own, with known errors, as rated pairs."""
+"""Report groups in the package's own format, with known errors, as rated pairs."""
 
 from __future__ import annotations
 
@@ -7,54 +7,53 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from radreward.data.records import read_groups
-from radreward.meta_evaluation.rated_pairs_io import MEAN_RATER, RatedPair
+from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair
 from radreward.meta_evaluation.scorer_runner import INSIGNIFICANT_PREFIX, SIGNIFICANT_PREFIX
 
 
 def read_own_groups(source: Path) -> Iterator[RatedPair]:
-    """A pair for each candidate whose errors are known.
+    """Yield a pair per candidate with its errors.
 
-    Errors that are counted apart as significant and insignificant are added up; the significant ones are told too.
+    Significant and insignificant errors that are counted separately are summed; the significant ones are kept too.
 
     Args:
-        source: A file of groups, or the folder that `radreward synthesize` wrote; a data card beside the groups that
-            says so makes the pairs synthetic.
+        source: A file of groups, or the output folder of `radreward synthesize`. Pairs are synthetic if the data card
+            beside the groups says so.
 
     Raises:
-        InputError: At the first row that cannot be used.
+        InputError: If a row is invalid.
     """
     path = source / "groups.parquet" if (source / "groups.parquet").is_file() else source
     card = path.parent / "card.json"
     synthetic = card.is_file() and "SYNTHETIC" in json.loads(card.read_text(encoding="utf-8")).get("label", "")
     for group in read_groups(path):
-        for place, candidate in enumerate(group.candidates, 1):
+        for number, candidate in enumerate(group.candidates, 1):
             errors, significant = split_by_significance(candidate.errors or {})
             yield RatedPair(
-                f"{group.id}/{place}",
-                group.reference,
-                candidate.text,
-                group.id,
-                candidate.system,
-                {},
-                {MEAN_RATER: errors} if errors else {},
-                {MEAN_RATER: significant} if significant else {},
-                synthetic,
+                id=f"{group.id}/{number}",
+                reference=group.reference,
+                candidate=candidate.text,
+                group=group.id,
+                system=candidate.system,
+                errors={MEAN_RATER: errors} if errors else {},
+                significant_errors={MEAN_RATER: significant} if significant else {},
+                synthetic=synthetic,
             )
 
 
 def split_by_significance(errors: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
-    """All errors, and the significant ones where these are counted apart.
+    """Return all errors, and the significant ones if they are counted separately.
 
-    >>> by_significance({"significant_omission": 1, "insignificant_omission": 2})
+    >>> split_by_significance({"significant_omission": 1, "insignificant_omission": 2})
     ({'omission': 3}, {'omission': 1})
-    >>> by_significance({"omission": 1})
+    >>> split_by_significance({"omission": 1})
     ({'omission': 1}, {})
     """
-    every: dict[str, float] = {}
+    total: dict[str, float] = {}
     significant: dict[str, float] = {}
     for tag, count in errors.items():
-        plain = tag.removeprefix(SIGNIFICANT_PREFIX).removeprefix(INSIGNIFICANT_PREFIX)
-        every[plain] = every.get(plain, 0) + count
+        criterion = tag.removeprefix(SIGNIFICANT_PREFIX).removeprefix(INSIGNIFICANT_PREFIX)
+        total[criterion] = total.get(criterion, 0) + count
         if tag.startswith(SIGNIFICANT_PREFIX):
-            significant[plain] = count
-    return every, significant
+            significant[criterion] = count
+    return total, significant

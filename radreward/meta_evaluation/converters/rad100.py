@@ -1,33 +1,33 @@
-"""Rad-100 (ER²Score, section 4.1): seven yes/no errors of a candidate, and the total that they make."""
+"""Rad-100 (ER²Score, section 4.1): seven binary errors per candidate, and the total score they give."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from radreward.criteria import MRScoreCriteria
-from radreward.data.records import RowError, text_field
-from radreward.io.validated_rows import number_field, read_validated_rows
-from radreward.meta_evaluation.rated_pairs_io import MEAN_RATER, RatedPair
+from radreward.io.validated_rows import RowError, number_field, optional_text_field, read_validated_rows, text_field
+from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair
 
 
 def read_rad100(source: Path) -> Iterator[RatedPair]:
-    """A pair for each row, rated by its total: 100 less the weights of the errors made.
+    """Yield a pair per row, rated by its total score: 100 minus the weights of its errors.
 
-    Rows have `reference`, `candidate`, the criteria of `mrscore` by their tags, 1 for an error and 0 for none, and, if
-    wanted, `id` and `system`.
+    Rows have `reference`, `candidate`, the criteria of `mrscore` by their tags (1 for an error, 0 for none) and
+    optionally `id` and `system`.
 
     Args:
         source: JSONL, CSV or Parquet.
 
     Raises:
-        InputError: If there are rows that cannot be used.
+        InputError: If a row is invalid.
     """
-    own: dict[str, str] = {}
+    groups: dict[str, str] = {}
     for number, row in read_validated_rows(source, _parse_row):
-        name = row.id or str(number)
-        yield row._replace(id=name, group=own.setdefault(row.reference, name))
+        row_id = row.id or str(number)
+        yield replace(row, id=row_id, group=groups.setdefault(row.reference, row_id))
 
 
 def _parse_row(values: Mapping[str, Any]) -> RatedPair:
@@ -40,8 +40,12 @@ def _parse_row(values: Mapping[str, Any]) -> RatedPair:
         if value not in (0, 1):
             raise RowError(f"field {tag!r}: expected 1 for an error or 0 for none but got {values[tag]!r}")
         errors[tag] = value
-    name = text_field(values, "id", allow_integer=True) if "id" in values else ""
-    system = text_field(values, "system") if values.get("system") else None
-    total = criteria.max_total - criteria.weighted_errors(errors)
-    reference, candidate = text_field(values, "reference"), text_field(values, "candidate")
-    return RatedPair(name, reference, candidate, "", system, {MEAN_RATER: total}, {MEAN_RATER: errors})
+    return RatedPair(
+        id=text_field(values, "id", allow_integer=True) if "id" in values else "",
+        reference=text_field(values, "reference"),
+        candidate=text_field(values, "candidate"),
+        group="",
+        system=optional_text_field(values, "system"),
+        ratings={MEAN_RATER: criteria.max_total - criteria.weighted_errors(errors)},
+        errors={MEAN_RATER: errors},
+    )

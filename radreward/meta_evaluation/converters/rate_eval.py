@@ -1,33 +1,96 @@
-"""RaTE-Eval (RaTEScore, section 3) as rated pairs and preferences."""
+"""RaTE-Eval (RaTEScore, section 3): sentences with error counts, rated paragraphs, and triads.
+
+The published columns of sentences and triads could not be confirmed. Sentences use those of paragraphs; triads have
+`original`, `rewrite` and `opposite`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from radreward.meta_evaluation import rate_eval
+from radreward.io.validated_rows import RowError, number_field, read_validated_rows, text_field
 from radreward.meta_evaluation.preferences import Preference
-from radreward.meta_evaluation.rated_pairs_io import MEAN_RATER, RatedPair
+from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair
+
+REFERENCE_COLUMN, CANDIDATE_COLUMN, SCORE_COLUMN = "gt_report", "similar_report", "Score"
+"""Published columns of paragraphs."""
+MAX_ERRORS_COLUMN = "possible"
+"""Optional column of sentences: the number of possible errors, which makes the score a plain count."""
+MAX_RATING = 5.0
 
 
 def read_sentence_task(source: Path) -> Iterator[RatedPair]:
-    """Task 1: the rating is 1 - normalised count of errors."""
-    yield from _rated_pairs(rate_eval.read_rated_sentences(source))
+    """Yield the pairs of task 1, rated by 1 - count of errors / number of possible errors.
+
+    Args:
+        source: JSONL, CSV or Parquet with the columns `gt_report`, `similar_report` and `Score`, a normalized count
+            from 0 to 1, or a plain count if there is a column `possible` with the number of possible errors.
+
+    Raises:
+        InputError: If a row is invalid.
+    """
+
+    def rating(values: Mapping[str, Any]) -> float:
+        max_errors = 1.0
+        if MAX_ERRORS_COLUMN in values:
+            max_errors = _required_number(values, MAX_ERRORS_COLUMN, 1, math.inf)
+        return 1 - _required_number(values, SCORE_COLUMN, 0, max_errors) / max_errors
+
+    return _rated_pairs(source, rating)
 
 
 def read_paragraph_task(source: Path) -> Iterator[RatedPair]:
-    """Task 2: ratings from 0 to 5."""
-    yield from _rated_pairs(rate_eval.read_paragraphs(source))
+    """Yield the pairs of task 2, rated from 0 to 5.
+
+    Args:
+        source: JSONL, CSV or Parquet with the columns `gt_report`, `similar_report` and `Score`.
+
+    Raises:
+        InputError: If a row is invalid.
+    """
+    return _rated_pairs(source, lambda values: _required_number(values, SCORE_COLUMN, 0, MAX_RATING))
 
 
 def read_triad_task(source: Path) -> Iterator[Preference]:
-    """Task 3: the same in other words is preferred to the opposite."""
-    for number, triad in enumerate(rate_eval.read_triads(source), 1):
-        yield Preference(str(number), triad.original, triad.rewrite, triad.opposite, "one", triad.original)
+    """Yield the triads of task 3 as preferences: the rewrite is preferred to the opposite.
+
+    Args:
+        source: JSONL, CSV or Parquet with the columns `original`, `rewrite` and `opposite`.
+
+    Raises:
+        InputError: If a row is invalid.
+    """
+    columns = ("original", "rewrite", "opposite")
+    for number, texts in read_validated_rows(source, lambda values: [text_field(values, name) for name in columns]):
+        original, rewrite, opposite = texts
+        yield Preference(
+            id=str(number),
+            reference=original,
+            candidate_a=rewrite,
+            candidate_b=opposite,
+            preferred="a",
+            group=original,
+        )
 
 
-def _rated_pairs(entries: list[rate_eval.RatedText]) -> Iterator[RatedPair]:
-    own: dict[str, str] = {}
-    for number, entry in enumerate(entries, 1):
-        group = own.setdefault(entry.reference, str(number))
-        yield RatedPair(str(number), entry.reference, entry.candidate, group, None, {MEAN_RATER: entry.rating})
+def _rated_pairs(source: Path, rating_of: Callable[[Mapping[str, Any]], float]) -> Iterator[RatedPair]:
+    def parse(values: Mapping[str, Any]) -> tuple[str, str, float]:
+        return text_field(values, REFERENCE_COLUMN), text_field(values, CANDIDATE_COLUMN), rating_of(values)
+
+    groups: dict[str, str] = {}
+    for number, (reference, candidate, rating) in read_validated_rows(source, parse):
+        group = groups.setdefault(reference, str(number))
+        ratings = {MEAN_RATER: rating}
+        yield RatedPair(id=str(number), reference=reference, candidate=candidate, group=group, ratings=ratings)
+
+
+def _required_number(values: Mapping[str, Any], name: str, minimum: float, maximum: float) -> float:
+    if name not in values:
+        raise RowError(f"field {name!r}: expected a column of this name")
+    number = number_field(values, name, minimum, maximum)
+    if number is None:
+        raise RowError(f"field {name!r}: expected a number from {minimum:g} to {maximum:g} but got {values[name]!r}")
+    return number

@@ -1,23 +1,23 @@
-"""ReXVal (Yu et al. 2023): errors of candidates that metrics retrieved, counted by six radiologists."""
+"""ReXVal (Yu et al. 2023): errors of retrieved candidates, counted by six radiologists."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from radreward.criteria.presets import RADCLIQ_ERROR_TYPES
-from radreward.data.records import RowError, text_field
-from radreward.io.validated_rows import number_field, raise_row_errors, read_validated_rows
-from radreward.meta_evaluation.rated_pairs_io import RatedPair
+from radreward.io.validated_rows import RowError, number_field, raise_row_errors, read_validated_rows, text_field
+from radreward.meta_evaluation.rated_pairs import RatedPair
 
 REPORTS_FILE = "50_samples_gt_and_candidates.csv"
 COUNTS_FILE = "6_valid_raters_per_rater_error_categories.csv"
 SYSTEMS = ("radgraph", "bertscore", "s_emb", "bleu")
-"""The metric by which a candidate was retrieved: a column of candidates each."""
+"""Metrics by which candidates were retrieved; each is a column of candidates."""
 CATEGORY_TAGS = tuple(criterion.tag for criterion in RADCLIQ_ERROR_TYPES)
-"""Error categories 1 to 6."""
+"""Criteria of the error categories 1 to 6."""
 _TRUE_VALUES, _FALSE_VALUES = frozenset({"true", "1", "1.0", "yes"}), frozenset({"false", "0", "0.0", "no"})
 
 
@@ -27,7 +27,8 @@ class _Study(NamedTuple):
     candidates: dict[str, str]
 
 
-class _ErrorCount(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ErrorCount:
     study: int
     system: str
     rater: str
@@ -37,52 +38,49 @@ class _ErrorCount(NamedTuple):
 
 
 def read_rexval(source: Path) -> Iterator[RatedPair]:
-    """Four candidates for each of the references, with the errors that each rater counted.
+    """Yield four candidates per reference with the errors counted by each rater.
 
     Args:
-        source: The folder of the two files. A rater's category for which there is no row is one that nobody counted.
+        source: The folder of the two files. A missing row of a rater and category is a missing count, not 0.
 
     Raises:
-        InputError: If a file is missing or has rows that cannot be used.
+        InputError: If a file is missing or a row is invalid.
     """
     studies = [study for _, study in read_validated_rows(source / REPORTS_FILE, _parse_study)]
     table: dict[tuple[int, str], dict[str, dict[tuple[str, bool], float]]] = {}
-    problems = []
+    errors = []
     for number, count in read_validated_rows(source / COUNTS_FILE, _parse_count):
         if count.study >= len(studies):
             expected = f"a row of {REPORTS_FILE}, 0 to {len(studies) - 1},"
-            problems.append(f"row {number}: field 'study_number': expected {expected} but got {count.study}")
+            errors.append(f"row {number}: field 'study_number': expected {expected} but got {count.study}")
             continue
         cells = table.setdefault((count.study, count.system), {}).setdefault(count.rater, {})
         if (count.tag, count.significant) in cells:
-            problems.append(f"row {number}: expected no second count of this rater, category and significance")
+            errors.append(f"row {number}: expected one count per rater, category and significance but got a second one")
         cells[count.tag, count.significant] = math.nan if count.errors is None else count.errors
-    if problems:
-        raise_row_errors(source / COUNTS_FILE, problems)
-    for place, study in enumerate(studies):
+    if errors:
+        raise_row_errors(source / COUNTS_FILE, errors)
+    for index, study in enumerate(studies):
         for system, candidate in study.candidates.items():
-            raters = table.get((place, system), {})
-            errors = {
-                rater: {tag: _total_errors(cells, tag) for tag in CATEGORY_TAGS} for rater, cells in raters.items()
-            }
-            significant = {
-                rater: {tag: cells.get((tag, True), math.nan) for tag in CATEGORY_TAGS}
-                for rater, cells in raters.items()
-            }
+            raters = table.get((index, system), {})
             yield RatedPair(
-                f"{study.study_id}/{system}",
-                study.reference,
-                candidate,
-                study.study_id,
-                system,
-                {},
-                errors,
-                significant,
+                id=f"{study.study_id}/{system}",
+                reference=study.reference,
+                candidate=candidate,
+                group=study.study_id,
+                system=system,
+                errors={
+                    rater: {tag: _count(cells, tag, True) + _count(cells, tag, False) for tag in CATEGORY_TAGS}
+                    for rater, cells in raters.items()
+                },
+                significant_errors={
+                    rater: {tag: _count(cells, tag, True) for tag in CATEGORY_TAGS} for rater, cells in raters.items()
+                },
             )
 
 
-def _total_errors(cells: Mapping[tuple[str, bool], float], tag: str) -> float:
-    return cells.get((tag, True), math.nan) + cells.get((tag, False), math.nan)
+def _count(cells: Mapping[tuple[str, bool], float], tag: str, significant: bool) -> float:
+    return cells.get((tag, significant), math.nan)
 
 
 def _parse_study(values: Mapping[str, Any]) -> _Study:
@@ -98,19 +96,17 @@ def _parse_count(values: Mapping[str, Any]) -> _ErrorCount:
     if significant not in _TRUE_VALUES | _FALSE_VALUES:
         raise RowError(f"field 'clinically_significant': expected true or false but got {significant!r}")
     return _ErrorCount(
-        _integer_field(values, "study_number", 0, 10**6),
-        system,
-        text_field(values, "rater_index"),
-        CATEGORY_TAGS[_integer_field(values, "error_category", 1, len(CATEGORY_TAGS)) - 1],
-        significant in _TRUE_VALUES,
-        number_field(values, "num_errors", 0, 1000),
+        study=_integer_field(values, "study_number", 0, 10**6),
+        system=system,
+        rater=text_field(values, "rater_index"),
+        tag=CATEGORY_TAGS[_integer_field(values, "error_category", 1, len(CATEGORY_TAGS)) - 1],
+        significant=significant in _TRUE_VALUES,
+        errors=number_field(values, "num_errors", 0, 1000),
     )
 
 
 def _integer_field(values: Mapping[str, Any], name: str, minimum: int, maximum: int) -> int:
     value = number_field(values, name, minimum, maximum)
     if value is None or value != int(value):
-        raise RowError(
-            f"field {name!r}: expected a whole number from {minimum} to {maximum} but got {values.get(name)!r}"
-        )
+        raise RowError(f"field {name!r}: expected an integer from {minimum} to {maximum} but got {values.get(name)!r}")
     return int(value)

@@ -1,4 +1,4 @@
-"""Reports that were judged sentence by sentence (Zhu et al. 2024), with an overall score for each case."""
+"""Reports judged sentence by sentence (Zhu et al. 2024), with an overall score per case."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from radreward.data.records import RowError, text_field
-from radreward.io.validated_rows import number_field, raise_row_errors, read_validated_rows
-from radreward.meta_evaluation.rated_pairs_io import MEAN_RATER, RatedPair
+from radreward.io.validated_rows import (
+    RowError,
+    number_field,
+    optional_text_field,
+    raise_row_errors,
+    read_validated_rows,
+    text_field,
+)
+from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair
 
 _REFERENCE_TYPES = frozenset({"original", "reference"})
 _CANDIDATE_TYPES = frozenset({"predicted", "prediction", "candidate"})
@@ -23,58 +29,65 @@ class _SentenceRow(NamedTuple):
 
 
 def read_sentence_evaluation(source: Path) -> Iterator[RatedPair]:
-    """A pair for each case: the original's sentences one after the other, the predicted ones, and the overall score.
+    """Yield a pair per case: the joined sentences of the original and of the predicted report, and the overall score.
 
-    The columns are Case, Type, ID, Sentence and Overall Score (0 to 5, in some row of the case), in any case of
-    letters; a column Rater tells several annotators apart, Match ID, Sentence Score and Explanation may be there. What
-    side a sentence is on is told by its ID where that is of letters, small ones for the original, because the published
-    template calls both sides original; else by Type.
+    Columns, in any letter case: Case, Type, ID, Sentence and Overall Score (0 to 5, in at least one row of the case),
+    and optionally Rater; Match ID, Sentence Score and Explanation are ignored. If the ID is a letter, its case decides
+    the report, lower case for the original, because the published template labels both reports as original; otherwise
+    Type decides.
 
     Args:
         source: CSV, JSONL or Parquet.
 
     Raises:
-        InputError: If there are rows that cannot be used, or a case lacks a side or the score.
+        InputError: If a row is invalid, or a case lacks the original report or the score.
     """
     cases: dict[str, dict[str, list[_SentenceRow]]] = {}
-    for _, line in read_validated_rows(source, _parse_row):
-        cases.setdefault(line.case_id, {}).setdefault(line.rater, []).append(line)
-    problems, pairs = [], []
-    for case, by_rater in cases.items():
-        ratings: dict[str, float] = {}
-        sides = set()
-        for rater, lines in by_rater.items():
-            told = {line.overall_score for line in lines if line.overall_score is not None}
-            if len(told) != 1:
-                found = " and ".join(f"{value:g}" for value in sorted(told)) or "none"
-                problems.append(f"case {case!r}, rater {rater!r}: expected one overall score but got {found}")
-            ratings[rater] = next(iter(told), 0.0)
-            sides.add(
-                tuple(" ".join(line.sentence for line in lines if line.is_candidate is side) for side in (False, True))
-            )
-        reference, candidate = next(iter(sides))
-        if len(sides) > 1:
-            problems.append(f"case {case!r}: expected the same sentences from all raters")
-        if not reference:
-            problems.append(f"case {case!r}: expected a sentence of the original report")
-        pairs.append(RatedPair(case, reference, candidate, case, None, ratings))
-    if problems:
-        raise_row_errors(source, problems)
+    for _, row in read_validated_rows(source, _parse_row):
+        cases.setdefault(row.case_id, {}).setdefault(row.rater, []).append(row)
+    errors: list[str] = []
+    pairs = [_case_pair(case_id, by_rater, errors) for case_id, by_rater in cases.items()]
+    if errors:
+        raise_row_errors(source, errors)
     yield from pairs
 
 
+def _case_pair(case_id: str, by_rater: Mapping[str, list[_SentenceRow]], errors: list[str]) -> RatedPair:
+    """Return the pair of a case, and append what is invalid to `errors`."""
+    ratings: dict[str, float] = {}
+    reports = set()
+    for rater, rows in by_rater.items():
+        scores = sorted({row.overall_score for row in rows if row.overall_score is not None})
+        if len(scores) != 1:
+            listed = " and ".join(f"{score:g}" for score in scores) or "none"
+            errors.append(f"case {case_id!r}, rater {rater!r}: expected one overall score but got {listed}")
+        ratings[rater] = scores[0] if scores else 0.0
+        reference, candidate = (
+            " ".join(row.sentence for row in rows if row.is_candidate is side) for side in (False, True)
+        )
+        reports.add((reference, candidate))
+    reference, candidate = next(iter(reports))
+    if len(reports) > 1:
+        errors.append(f"case {case_id!r}: expected the same sentences from all raters")
+    if not reference:
+        errors.append(f"case {case_id!r}: expected a sentence of the original report")
+    return RatedPair(id=case_id, reference=reference, candidate=candidate, group=case_id, ratings=ratings)
+
+
 def _parse_row(values: Mapping[str, Any]) -> _SentenceRow:
-    known = {str(name).strip().lower().replace("_", " "): value for name, value in values.items()}
-    mark = text_field(known, "id", allow_integer=True).strip()
-    kind = text_field(known, "type").strip().lower()
-    if mark.isalpha() and (mark.islower() or mark.isupper()):
-        predicted = mark.isupper()
+    fields = {str(name).strip().lower().replace("_", " "): value for name, value in values.items()}
+    sentence_id = text_field(fields, "id", allow_integer=True).strip()
+    kind = text_field(fields, "type").strip().lower()
+    if sentence_id.isalpha() and (sentence_id.islower() or sentence_id.isupper()):
+        is_candidate = sentence_id.isupper()
     elif kind in _REFERENCE_TYPES | _CANDIDATE_TYPES:
-        predicted = kind in _CANDIDATE_TYPES
+        is_candidate = kind in _CANDIDATE_TYPES
     else:
-        raise RowError(f"field 'Type': expected Original or Predicted but got {known['type']!r}")
-    rater = text_field(known, "rater", allow_integer=True) if known.get("rater") not in (None, "") else MEAN_RATER
-    overall = number_field(known, "overall score", 0, 5)
+        raise RowError(f"field 'Type': expected Original or Predicted but got {fields['type']!r}")
     return _SentenceRow(
-        text_field(known, "case", allow_integer=True), rater, predicted, text_field(known, "sentence"), overall
+        case_id=text_field(fields, "case", allow_integer=True),
+        rater=optional_text_field(fields, "rater", allow_integer=True) or MEAN_RATER,
+        is_candidate=is_candidate,
+        sentence=text_field(fields, "sentence"),
+        overall_score=number_field(fields, "overall score", 0, 5),
     )

@@ -1,4 +1,4 @@
-"""What a benchmark found, as one HTML file: ranking, tests, charts, and where metrics and people differ most."""
+"""Benchmark results as one HTML file: ranking, tests, charts and the largest disagreements with raters."""
 
 from radreward.meta_evaluation.page.write_page import write_page
 

@@ -1,4 +1,4 @@
-"""JSON inside of HTML."""
+"""JSON for a script element of HTML."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def json_for_script(data: Any) -> str:
-    r"""JSON that cannot end the element in which it stands, nor begin another or a comment.
+    r"""Return JSON that can neither close its element nor open a tag or a comment.
 
     Raises:
-        ValueError: If there is a number that JSON does not have.
+        ValueError: If a number is NaN or infinite.
 
-    >>> embedded(["</script>", "<!--", "a\u2028b"])
+    >>> json_for_script(["</script>", "<!--", "a\u2028b"])
     '["\\u003c/script\\u003e","\\u003c!--","a\\u2028b"]'
     """
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))  # ASCII, so line separators are escaped too

@@ -1,9 +1,10 @@
-"""The rows that a page holds: points to draw, and the pairs on which a scorer and people differ most."""
+"""Selection of rows for the page: a sample of points, and the pairs on which scorers and raters differ most."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
@@ -16,30 +17,33 @@ from radreward.meta_evaluation.page.json_script import json_for_script
 Floats = NDArray[np.float64]
 
 MAX_POINTS = 2_000
-"""Most points in a scatter plot."""
+"""Maximum number of points in a scatter plot."""
 MAX_DISAGREEMENTS = 20
-"""Most pairs of each scorer and target that are shown with their reports."""
+"""Maximum number of pairs per scorer and target shown with their reports."""
 MAX_TEXT_BYTES = 2_000_000
-"""Most that such pairs take in the file, all together."""
+"""Maximum size of all these pairs in the file."""
+_PAIR_FIELDS = ("id", "group", "system", "reference", "candidate")
+_DETAIL_FIELDS = ("sub_scores", "error_counts", "evidence")
 
 
 class PageColumns(NamedTuple):
-    """Columns, by name, and by whether more is better."""
+    """Names of scorers and targets, each with True if higher is better."""
 
     scorers: Mapping[str, bool]
     targets: Mapping[str, bool]
 
 
-class SpooledRows(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpooledRows:
     """All rows: numbers in memory, texts in a file.
 
     Attributes:
-        file: One JSON row a line.
-        starts: (n,) where each row starts in the file.
+        file: One JSON object per line.
+        offsets: (n,) byte offset of each row in the file.
         ids: (n,).
-        systems: (n,), None where not told.
-        scores: (n, S), NaN where there is none.
-        targets: (n, T), likewise.
+        systems: (n,), None if unknown.
+        scores: (n, S), NaN if missing.
+        targets: (n, T), NaN if missing.
     """
 
     file: IO[bytes]
@@ -50,7 +54,7 @@ class SpooledRows(NamedTuple):
     targets: Floats
 
     def read_row(self, index: int) -> dict[str, Any]:
-        """A row, whole."""
+        """Return the complete row."""
         self.file.seek(self.offsets[index])
         row: dict[str, Any] = json.loads(self.file.readline())
         return row
@@ -63,154 +67,150 @@ def select_page_rows(
     max_disagreements: int = MAX_DISAGREEMENTS,
     max_text_bytes: int = MAX_TEXT_BYTES,
 ) -> dict[str, Any]:
-    """Read all rows once and keep what a page shows of them.
+    """Read all rows once and select the content of the page.
 
-    A pair's place by a scorer is the share of the pairs that it scored which it puts below (ties count half), from 0
-    for the worst to 1 for the best; its place by people likewise. The scorer and people differ by the difference of the
-    two: above 0 the scorer is too kind, below 0 too harsh. Texts of all rows are never in memory together.
+    The rank of a pair is the share of the pairs with lower quality (ties count half), from 0 for the worst pair to 1
+    for the best, by each scorer and by each target. The disagreement is the scorer's rank minus the raters' rank:
+    positive if the scorer overrates the pair. The texts of all rows are never in memory together.
 
     Args:
         rows: One per pair, as in `rows.jsonl`.
-        names: Of the scorers and targets that count.
-        points: Most points; of more rows so many are drawn at random, always the same.
-        worst: Most pairs of a scorer and a target.
-        text_bytes: Most that pairs may take; the first target's come first, then of all others the worst ones.
+        columns: The scorers and targets to use.
+        max_points: Maximum number of points; a larger set is sampled with a fixed seed.
+        max_disagreements: Maximum number of pairs per scorer and target.
+        max_text_bytes: Maximum size of the pairs. Pairs of the first target come first, then the largest
+            disagreements of all other targets.
 
     Returns:
-        `points` (column by column) and `disagreements`: `pairs`, and for each scorer and target `worst`, a list of
-        [number of the pair, place by the scorer, place by people].
+        `points` (column by column) and `disagreements`: `pairs`, and for each scorer and target `top`, a list of
+        [index of the pair, rank by the scorer, rank by the raters], and `num_compared`.
 
     >>> row = {"reference": "Clear.", "candidate": "Clear.", "system": None}
     >>> rows = [{**row, "id": str(n), "targets": {"errors": n}, "scores": {"x": s}} for n, s in enumerate([5, 7, 6])]
-    >>> found = choose(rows, Names({"x": True}, {"errors": False}))
-    >>> found["disagreements"]["worst"][0][0][0]  # the first pair has no errors and the lowest score
-    [0, 0.1667, 0.8333]
+    >>> selected = select_page_rows(rows, PageColumns({"x": True}, {"errors": False}))
+    >>> selected["disagreements"]["top"][0][0][0]  # the first pair has no errors and the lowest score
+    (0, 0.1667, 0.8333)
     """
     with TemporaryFile() as file:
-        table = _spool_rows(rows, columns, file)
-        by_scorer = _percentile_ranks(table.scores, list(columns.scorers.values()))
-        by_people = _percentile_ranks(table.targets, list(columns.targets.values()))
+        spooled = _spool_rows(rows, columns, file)
+        scorer_ranks = _percentile_ranks(spooled.scores, list(columns.scorers.values()))
+        rater_ranks = _percentile_ranks(spooled.targets, list(columns.targets.values()))
         return {
-            "points": _select_points(table, max_points),
+            "points": _select_points(spooled, max_points),
             "disagreements": _select_disagreements(
-                table, columns, by_scorer, by_people, max_disagreements, max_text_bytes
+                spooled, columns, scorer_ranks, rater_ranks, max_disagreements, max_text_bytes
             ),
         }
 
 
 def _spool_rows(rows: Iterable[Mapping[str, Any]], columns: PageColumns, file: IO[bytes]) -> SpooledRows:
-    starts: list[int] = []
+    offsets: list[int] = []
     ids: list[str] = []
     systems: list[str | None] = []
     scores: list[list[float | None]] = []
     targets: list[list[float | None]] = []
     for row in rows:
-        starts.append(file.tell())
+        offsets.append(file.tell())
         file.write(json.dumps(row).encode() + b"\n")
         ids.append(row["id"])
         systems.append(row.get("system"))
         scores.append([row["scores"].get(name) for name in columns.scorers])
         targets.append([row["targets"].get(name) for name in columns.targets])
-    shape = (len(starts), -1)
     return SpooledRows(
-        *(file, starts, ids, systems),
-        np.array(scores, dtype=float).reshape(shape) if scores else np.empty((0, len(columns.scorers))),
-        np.array(targets, dtype=float).reshape(shape) if targets else np.empty((0, len(columns.targets))),
+        file=file,
+        offsets=offsets,
+        ids=ids,
+        systems=systems,
+        scores=np.array(scores, dtype=float).reshape(len(ids), len(columns.scorers)),
+        targets=np.array(targets, dtype=float).reshape(len(ids), len(columns.targets)),
     )
 
 
 def _percentile_ranks(values: Floats, higher_is_better: Sequence[bool]) -> Floats:
-    """(n, M) → (n, M): from 0 for the worst to 1 for the best; NaN stays."""
-    turned = values * np.where(higher_is_better, 1.0, -1.0)
-    ranks = rankdata(turned, axis=0, nan_policy="omit")
-    known = np.maximum(1, np.sum(~np.isnan(values), axis=0))
-    places: Floats = (ranks - 0.5) / known
-    return places
+    """Return (n, M) ranks from 0 for the worst to 1 for the best of (n, M) values; NaN stays NaN."""
+    oriented = values * np.where(higher_is_better, 1.0, -1.0)
+    counts = np.maximum(1, np.sum(~np.isnan(values), axis=0))
+    ranks: Floats = (rankdata(oriented, axis=0, nan_policy="omit") - 0.5) / counts
+    return ranks
 
 
-def _select_points(table: SpooledRows, max_points: int) -> dict[str, Any]:
-    total = len(table.ids)
-    chosen = list(range(total))
-    if total > max_points:  # not every k-th, for systems may take turns
-        chosen = sorted(np.random.default_rng(0).choice(total, max_points, replace=False).tolist())
-    systems = sorted({system for system in table.systems if system is not None})
-    number = {system: place for place, system in enumerate(systems)}
+def _select_points(rows: SpooledRows, max_points: int) -> dict[str, Any]:
+    total = len(rows.ids)
+    selected = list(range(total))
+    if total > max_points:  # a random sample: with every k-th row, systems that alternate would be missed
+        selected = sorted(np.random.default_rng(0).choice(total, max_points, replace=False).tolist())
+    systems = sorted({system for system in rows.systems if system is not None})
+    system_index = {system: index for index, system in enumerate(systems)}
     return {
         "total": total,
-        "ids": [table.ids[index] for index in chosen],
+        "ids": [rows.ids[index] for index in selected],
         "systems": systems,
-        "system": [None if system is None else number[system] for system in (table.systems[i] for i in chosen)],
-        "scores": [_to_list(column) for column in table.scores[chosen].T],
-        "targets": [_to_list(column) for column in table.targets[chosen].T],
+        "system_index": [system_index.get(rows.systems[index] or "") for index in selected],
+        "scores": [_to_list(column) for column in rows.scores[selected].T],
+        "targets": [_to_list(column) for column in rows.targets[selected].T],
     }
 
 
 def _select_disagreements(
-    table: SpooledRows,
+    rows: SpooledRows,
     columns: PageColumns,
     scorer_ranks: Floats,
     rater_ranks: Floats,
     max_disagreements: int,
     max_text_bytes: int,
 ) -> dict[str, Any]:
-    scorers, targets = list(columns.scorers), list(columns.targets)
-    orders = [
-        [_top_gaps(scorer_ranks[:, one] - rater_ranks[:, other], max_disagreements) for other in range(len(targets))]
-        for one in range(len(scorers))
-    ]
+    scorers = list(columns.scorers)
+    gaps = scorer_ranks[:, :, None] - rater_ranks[:, None]  # (n, S, T)
+    n_scorers, n_targets = gaps.shape[1:]
+    candidates = {pair: _top_gaps(gaps[:, *pair], max_disagreements) for pair in np.ndindex(n_scorers, n_targets)}
+    top: dict[tuple[int, ...], list[tuple[int, float, float]]] = {pair: [] for pair in candidates}
     pairs: dict[int, dict[str, Any]] = {}
-    shown: list[list[list[tuple[int, float, float]]]] = [[[] for _ in targets] for _ in scorers]
-    left = max_text_bytes
-    for one, other, level in _round_robin(len(scorers), len(targets), max_disagreements):
-        order = orders[one][other]
-        if level >= len(order):
+    remaining = max_text_bytes
+    for scorer, target, level in _round_robin(n_scorers, n_targets, max_disagreements):
+        if level >= len(candidates[scorer, target]):
             continue
-        index = order[level]
-        row = table.read_row(index)
-        detail = {
-            key: row[key][scorers[one]] for key in ("sub", "counts", "evidence") if scorers[one] in row.get(key, {})
+        index, name = candidates[scorer, target][level], scorers[scorer]
+        row = rows.read_row(index)
+        details = {key: row[key][name] for key in _DETAIL_FIELDS if name in row.get(key, {})}
+        pair = pairs.get(index) or {
+            "index": len(pairs),
+            **{key: row.get(key) for key in _PAIR_FIELDS},
+            "scores": _to_list(rows.scores[index]),
+            "targets": _to_list(rows.targets[index]),
+            "scorer_ranks": _to_list(scorer_ranks[index]),
+            "rater_ranks": _to_list(rater_ranks[index]),
+            "details": {},
         }
-        entry = pairs.get(index) or {
-            **{key: row.get(key) for key in ("id", "group", "system", "reference", "candidate")},
-            **{"scores": _to_list(table.scores[index]), "targets": _to_list(table.targets[index])},
-            **{"by_scorer": _to_list(scorer_ranks[index]), "by_people": _to_list(rater_ranks[index]), "details": {}},
-        }
-        cost = len(json_for_script({scorers[one]: detail})) + (0 if index in pairs else len(json_for_script(entry)))
-        if cost > left:
+        size = len(json_for_script({name: details})) + (0 if index in pairs else len(json_for_script(pair)))
+        if size > remaining:
             break
-        left -= cost
-        pairs[index] = entry
-        entry["details"][scorers[one]] = detail
-        shown[one][other].append((index, float(scorer_ranks[index, one]), float(rater_ranks[index, other])))
-    number = {index: place for place, index in enumerate(pairs)}
+        remaining -= size
+        pair["details"][name] = details
+        pairs[index] = pair
+        scorer_rank, rater_rank = float(scorer_ranks[index, scorer]), float(rater_ranks[index, target])
+        top[scorer, target].append((pair["index"], round(scorer_rank, 4), round(rater_rank, 4)))
     return {
         "pairs": list(pairs.values()),
-        "worst": [
-            [[[number[index], round(own, 4), round(people, 4)] for index, own, people in each] for each in row]
-            for row in shown
-        ],
-        "compared": [
-            [int(np.sum(~np.isnan(scorer_ranks[:, one] - rater_ranks[:, other]))) for other in range(len(targets))]
-            for one in range(len(scorers))
-        ],
+        "top": [[top[scorer, target] for target in range(n_targets)] for scorer in range(n_scorers)],
+        "num_compared": (~np.isnan(gaps)).sum(0).tolist(),
     }
 
 
-def _round_robin(scorers: int, targets: int, max_disagreements: int) -> Iterator[tuple[int, int, int]]:
-    """(scorer, target, how-manieth): the first target's before the others', and the worst before the less bad."""
-    for part in (range(min(1, targets)), range(1, targets)):
+def _round_robin(n_scorers: int, n_targets: int, max_disagreements: int) -> Iterator[tuple[int, int, int]]:
+    """Yield (scorer, target, level): the first target before all others, and larger disagreements first."""
+    for part in (range(min(1, n_targets)), range(1, n_targets)):
         for level in range(max_disagreements):
-            for other in part:
-                for one in range(scorers):
-                    yield one, other, level
+            for target in part:
+                for scorer in range(n_scorers):
+                    yield scorer, target, level
 
 
 def _top_gaps(gaps: Floats, limit: int) -> list[int]:
-    """Rows with the largest difference, in descending order; none where there is no difference."""
+    """Return the rows with the largest nonzero gaps, in descending order."""
     size = np.nan_to_num(np.abs(gaps))
     order = np.argsort(-size, kind="stable")[:limit]
     return [int(index) for index in order if size[index] > 0]
 
 
 def _to_list(values: Floats) -> list[float | None]:
-    return [None if value != value else float(f"{value:.5g}") for value in values.tolist()]
+    return [None if np.isnan(value) else float(f"{value:.5g}") for value in values.tolist()]

@@ -1,4 +1,4 @@
-"""The page: a template, a style, scripts and what was found, in one file that needs nothing else."""
+"""Writer of the benchmark page: template, style, scripts and results in one self-contained file."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from radreward.errors import InputError
 from radreward.meta_evaluation.page.json_script import json_for_script
 from radreward.meta_evaluation.page.selection import PageColumns, select_page_rows
 
-PAGE_FORMAT = 1
+PAGE_FORMAT = 2
 SCRIPTS = (
     *("dom", "format", "tooltip", "heatmap", "table", "interval", "chart"),
     *("ranking", "significance", "raters", "scatter", "criteria", "systems", "preferences", "probes"),
     *("text_diff", "evidence", "disagreements", "scorers", "main"),
 )
-"""In this order: each uses those before it."""
+"""Scripts in the order of the page: each uses those before it."""
 
 
 def write_page(results: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
-    """Write what a benchmark found as one HTML file without links to anything outside of it.
+    """Write benchmark results as one HTML file without external links.
 
-    Figures are rounded to five digits. Of the rows the file holds some points and the worst disagreements, and the page
-    tells how many of how many. Nothing of the data is ever read as HTML: it lies in the file as JSON, the script
-    writes it as text, and the page's policy allows no script but its own, no connection and no image.
+    Numbers are rounded to five digits. The file holds a sample of the points and the largest disagreements, and states
+    the totals. Data are never parsed as HTML: they are stored as JSON, the script inserts them as text, and the
+    content security policy forbids other scripts, connections and images.
 
     Args:
         results: As in `results.json`.
@@ -38,26 +38,25 @@ def write_page(results: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], pa
 
     Raises:
         InputError: If the results have another format, or the file cannot be written.
-        ValueError: If there is a number that JSON does not have: NaN or infinite.
+        ValueError: If a number is NaN or infinite.
     """
     if results.get("format") != PAGE_FORMAT:
         raise InputError(f"{path}: expected results of format {PAGE_FORMAT} but got {results.get('format')!r}.")
-    names = PageColumns(
+    columns = PageColumns(
         {entry["name"]: entry["higher_is_better"] for entry in results["scorers"] if entry["status"] == "ok"},
         {entry["name"]: entry["higher_is_better"] for entry in results["targets"]},
     )
-    data = {"results": _round_floats(results), **select_page_rows(rows, names)}
+    data = {"results": _round_floats(results), **select_page_rows(rows, columns)}
     sources = files("radreward.meta_evaluation.page")
     style = sources.joinpath("page.css").read_text(encoding="utf-8")
-    parts = [sources.joinpath("js", f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
-    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
+    scripts = [sources.joinpath("js", f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
+    script = '"use strict";\n(() => {\n' + "\n".join(scripts) + "})();\n"
+    policy = (
+        f"default-src 'none'; style-src '{_csp_hash(style)}'; script-src '{_csp_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
     text = Template(sources.joinpath("template.html").read_text(encoding="utf-8")).substitute(
-        title=html.escape(results["title"]),
-        policy=f"default-src 'none'; style-src '{_csp_hash(style)}'; script-src '{_csp_hash(script)}'; base-uri 'none'; "
-        "form-action 'none'",
-        style=style,
-        data=json_for_script(data),
-        script=script,
+        title=html.escape(results["title"]), policy=policy, style=style, data=json_for_script(data), script=script
     )
     try:
         Path(path).write_text(text, encoding="utf-8")
@@ -66,6 +65,7 @@ def write_page(results: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], pa
 
 
 def _csp_hash(source: str) -> str:
+    """Return the hash of an inline script or style for the content security policy."""
     return f"sha256-{b64encode(sha256(source.encode()).digest()).decode()}"
 
 

@@ -1,1 +1,1 @@
-"""Statistics of agreement between metrics and radiologists."""
+"""Statistics of a benchmark, on arrays only: correlations, comparisons of scorers, raters, systems and counts."""

@@ -1,10 +1,11 @@
-"""Statistics of how scores agree with people, of arrays alone; where a statistic is of one sample, it is scipy's."""
+"""Correlations of scorers with targets, pooled and within systems, with cluster-bootstrap intervals."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from itertools import product
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ CORRELATIONS = ("tau_b", "spearman", "pearson")
 
 
 class Estimate(NamedTuple):
-    """A value, its 95 % interval and the p of the hypothesis that it is 0; NaN where not defined."""
+    """A correlation, its 95 % interval and the p-value of no correlation; NaN if undefined."""
 
     value: float = math.nan
     low: float = math.nan
@@ -28,158 +29,189 @@ class Estimate(NamedTuple):
     p: float = math.nan
 
 
-class TargetAgreement(NamedTuple):
-    """How one scorer agrees with one target."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetAgreement:
+    """Agreement of one scorer with one target.
 
-    n: int
-    """Rows in which both are known."""
-    n_clusters: int
+    Attributes:
+        n: Number of rows with both a score and a target value.
+        n_clusters: Number of clusters of these rows.
+        tau_b: Kendall's τ-b.
+        spearman: Spearman's ρ.
+        pearson: Pearson's r.
+        note: Reason for an undefined value, or a caveat.
+    """
+
+    n: int = 0
+    n_clusters: int = 0
     tau_b: Estimate = Estimate()
     spearman: Estimate = Estimate()
     pearson: Estimate = Estimate()
     note: str | None = None
-    """Why a value is not defined, or what is to be known of it."""
 
 
 def correlations(x: Floats, y: Floats) -> dict[str, Estimate]:
-    """Kendall's τ-b, Spearman's ρ and Pearson's r with p, over the rows in which both are known (scipy's).
+    """Return Kendall's τ-b, Spearman's ρ and Pearson's r with p-values, over the rows where neither is NaN.
 
     Args:
-        x: (n,), NaN where unknown.
-        y: (n,) likewise.
+        x: (n,), NaN if missing.
+        y: (n,), NaN if missing.
 
     Returns:
-        By the names in `NAMES`, without intervals; NaN for fewer than two rows or a constant side.
+        Estimates by the names in `CORRELATIONS`, without intervals; NaN for fewer than two rows or a constant side.
 
-    >>> found = correlations(np.array([1.0, 2, 3, 4, np.nan]), np.array([1.0, 3, 2, 4, 5]))
-    >>> [round(found[name].value, 4) for name in NAMES]
+    >>> estimates = correlations(np.array([1.0, 2, 3, 4, np.nan]), np.array([1.0, 3, 2, 4, 5]))
+    >>> [round(estimates[name].value, 4) for name in CORRELATIONS]
     [0.6667, 0.8, 0.8]
     """
-    both = ~(np.isnan(x) | np.isnan(y))
-    x, y = x[both], y[both]
-    if len(x) < 2 or (x == x[0]).all() or (y == y[0]).all():
+    defined = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[defined], y[defined]
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return dict.fromkeys(CORRELATIONS, Estimate())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", stats.NearConstantInputWarning)  # r is what rounding leaves of it
-        found = (stats.kendalltau(x, y), stats.spearmanr(x, y), stats.pearsonr(x, y))
+        warnings.simplefilter("ignore", stats.NearConstantInputWarning)  # Pearson's r is then imprecise but defined
+        results = (stats.kendalltau(x, y), stats.spearmanr(x, y), stats.pearsonr(x, y))
     return {
-        name: Estimate(float(one.statistic), p=float(one.pvalue)) for name, one in zip(CORRELATIONS, found, strict=True)
+        name: Estimate(float(result.statistic), p=float(result.pvalue))
+        for name, result in zip(CORRELATIONS, results, strict=True)
     }
 
 
 def correlate_all(
     x: Floats, y: Floats, cluster_ids: Ints, resample_counts: NDArray[np.integer]
 ) -> list[list[TargetAgreement]]:
-    """Agreement of every scorer with every target, each over the rows in which both are known.
+    """Return the agreement of every scorer with every target, each over the rows with both values.
 
     Args:
-        x: (S, n) scores, NaN where unknown.
-        y: (T, n) targets, likewise.
-        case: (n,) which case, 0 to G - 1.
-        counts: (B, G) how often each case is in each draw.
+        x: (S, n) scores, NaN if missing.
+        y: (T, n) targets, NaN if missing.
+        cluster_ids: (n,) cluster of each row, 0 to G - 1.
+        resample_counts: (B, G) number of times each cluster is in each resample.
 
     Returns:
         S lists of T.
 
     >>> x, y = np.array([[1.0, 2, 3, np.nan]]), np.array([[2.0, 2, 5, 1]])
-    >>> [[found]] = agreements(x, y, np.arange(4), np.ones((0, 4), dtype=np.int64))
-    >>> found.n, round(found.tau_b.value, 4)
+    >>> [[agreement]] = correlate_all(x, y, np.arange(4), np.ones((0, 4), dtype=np.int64))
+    >>> agreement.n, round(agreement.tau_b.value, 4)
     (3, 0.8165)
     """
-    found = [[TargetAgreement(0, 0)] * len(y) for _ in x]
-    for ones, others, rows in group_by_missingness(x, y):
-        some, where = np.unique(cluster_ids[rows], return_inverse=True)
-        ends: list[tuple[Floats, Floats]] = []
-        if len(resample_counts) and len(some) > 1:
-            drawn = bootstrap_correlations(x[ones][:, rows], y[others][:, rows], where, resample_counts[:, some])
-            ends = [percentile_interval(each) for each in drawn]
-        for (place, one), (other, target) in product(enumerate(ones), enumerate(others)):
-            values = correlations(x[one][rows], y[target][rows])
-            for name, (low, high) in zip(CORRELATIONS, ends, strict=False):
-                values[name] = values[name]._replace(low=float(low[place, other]), high=float(high[place, other]))
-            note = _note(x[one][rows], y[target][rows], len(some))
-            found[one][target] = TargetAgreement(int(rows.sum()), len(some), **values, note=note)
-    return found
+    agreements = [[TargetAgreement()] * len(y) for _ in x]
+    for scorers, targets, rows in group_by_missingness(x, y):
+        clusters, cluster = np.unique(cluster_ids[rows], return_inverse=True)
+        n_clusters = len(clusters)
+        intervals: list[tuple[Floats, Floats]] = []
+        if len(resample_counts) and n_clusters > 1:
+            counts = resample_counts[:, clusters]
+            samples = bootstrap_correlations(x[scorers][:, rows], y[targets][:, rows], cluster, counts)
+            intervals = [percentile_interval(sample) for sample in samples]
+        for at, scorer, target in _index_pairs(scorers, targets):
+            scores, values = x[scorer][rows], y[target][rows]
+            agreements[scorer][target] = TargetAgreement(
+                n=int(rows.sum()),
+                n_clusters=n_clusters,
+                **_with_intervals(correlations(scores, values), intervals, at),
+                note=_note(scores, values, n_clusters),
+            )
+    return agreements
 
 
 def correlate_within_systems(
     x: Floats, y: Floats, cluster_ids: Ints, system_ids: Ints, resample_counts: NDArray[np.integer]
 ) -> list[list[TargetAgreement]]:
-    """Agreement within systems: the mean over systems of each one's correlation, weighed by its rows.
+    """Return the mean over systems of the correlation within each system, weighted by its number of rows.
 
-    Who wrote a candidate is no part of it: candidates of a good and of a bad system are told apart by style alone.
-    There is no p; the interval is of the same draws of cases in all systems. Systems in which a correlation is not
-    defined do not count.
+    Differences between systems do not count, because style alone can separate a good system from a bad one. There is
+    no p-value. All systems share the resamples of clusters. Systems with an undefined correlation are left out.
 
     Args:
-        x: (S, n) scores, NaN where unknown.
-        y: (T, n) targets, likewise.
-        case: (n,) which case, 0 to G - 1.
-        system: (n,) which system; rows with a number below 0 have none and are left out.
-        counts: (B, G) how often each case is in each draw.
+        x: (S, n) scores, NaN if missing.
+        y: (T, n) targets, NaN if missing.
+        cluster_ids: (n,) cluster of each row, 0 to G - 1.
+        system_ids: (n,) system of each row; rows with a negative id have no system and are left out.
+        resample_counts: (B, G) number of times each cluster is in each resample.
+
+    Returns:
+        S lists of T.
     """
-    found = [[TargetAgreement(0, 0)] * len(y) for _ in x]
-    for ones, others, rows in group_by_missingness(x, y):
-        parts = [rows & (system_ids == number) for number in np.unique(system_ids[rows & (system_ids >= 0)])]
-        values = np.full((3, len(parts), len(ones), len(others)), np.nan)
-        drawn = np.full((3, len(parts), len(resample_counts), len(ones), len(others)), np.nan)
-        for number, part in enumerate(parts):
-            some, where = np.unique(cluster_ids[part], return_inverse=True)
-            for (place, one), (other, target) in product(enumerate(ones), enumerate(others)):
-                told = correlations(x[one][part], y[target][part])
-                values[:, number, place, other] = [told[name].value for name in CORRELATIONS]
-            drawn[:, number] = bootstrap_correlations(
-                x[ones][:, part], y[others][:, part], where, resample_counts[:, some]
+    agreements = [[TargetAgreement()] * len(y) for _ in x]
+    for scorers, targets, rows in group_by_missingness(x, y):
+        parts = [rows & (system_ids == system) for system in np.unique(system_ids[rows & (system_ids >= 0)])]
+        values = np.full((len(CORRELATIONS), len(parts), len(scorers), len(targets)), np.nan)
+        samples = np.full((len(CORRELATIONS), len(parts), len(resample_counts), len(scorers), len(targets)), np.nan)
+        for i, part in enumerate(parts):
+            clusters, cluster = np.unique(cluster_ids[part], return_inverse=True)
+            for at, scorer, target in _index_pairs(scorers, targets):
+                estimates = correlations(x[scorer][part], y[target][part])
+                values[(slice(None), i, *at)] = [estimates[name].value for name in CORRELATIONS]
+            counts = resample_counts[:, clusters]
+            samples[:, i] = bootstrap_correlations(x[scorers][:, part], y[targets][:, part], cluster, counts)
+        sizes = np.array([part.sum() for part in parts], dtype=np.float64)
+        means = _weighted_mean(values, sizes)
+        intervals: list[tuple[Floats, Floats]] = []
+        if len(resample_counts) and parts:
+            intervals = [percentile_interval(sample) for sample in _weighted_mean(samples, sizes)]
+        included = np.logical_or.reduce(parts) if parts else np.zeros(len(cluster_ids), np.bool_)
+        for at, scorer, target in _index_pairs(scorers, targets):
+            estimates = {name: Estimate(float(means[(i, *at)])) for i, name in enumerate(CORRELATIONS)}
+            n_defined = int((~np.isnan(values[(0, slice(None), *at)])).sum())
+            agreements[scorer][target] = TargetAgreement(
+                n=int(included.sum()),
+                n_clusters=len(np.unique(cluster_ids[included])),
+                **_with_intervals(estimates, intervals, at),
+                note=None if n_defined == len(parts) else f"defined in {n_defined} of {len(parts)} systems",
             )
-        weights = np.array([part.sum() for part in parts], dtype=np.float64)
-        means = _weighted_mean(values, weights)
-        ends = (
-            [percentile_interval(each) for each in _weighted_mean(drawn, weights)]
-            if len(resample_counts) and parts
-            else []
-        )
-        inside = np.logical_or.reduce(parts) if parts else np.zeros(len(cluster_ids), np.bool_)
-        for (place, one), (other, target) in product(enumerate(ones), enumerate(others)):
-            told = {name: Estimate(float(means[at, place, other])) for at, name in enumerate(CORRELATIONS)}
-            for name, (low, high) in zip(CORRELATIONS, ends, strict=False):
-                told[name] = told[name]._replace(low=float(low[place, other]), high=float(high[place, other]))
-            defined = int((~np.isnan(values[0, :, place, other])).sum())
-            note = None if defined == len(parts) else f"defined in {defined} of {len(parts)} systems"
-            found[one][target] = TargetAgreement(
-                int(inside.sum()), len(np.unique(cluster_ids[inside])), **told, note=note
-            )
-    return found
-
-
-def _weighted_mean(values: Floats, weights: Floats) -> Floats:
-    """Mean over the second axis of (3, K, ...), by weights (K,), of what is not NaN."""
-    given = weights.reshape(-1, *[1] * (values.ndim - 2)) * ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        means: Floats = (np.nan_to_num(values) * given).sum(1) / given.sum(1)
-    return means
+    return agreements
 
 
 def group_by_missingness(x: Floats, y: Floats) -> list[tuple[list[int], list[int], NDArray[np.bool_]]]:
-    """Scorers and targets that are known in the same rows, which are then drawn together."""
+    """Return groups of scorers and targets that share their rows, so that each group is resampled once.
 
-    def alike(values: Floats) -> dict[bytes, list[int]]:
-        found: dict[bytes, list[int]] = {}
-        for place, known in enumerate(~np.isnan(values)):
-            found.setdefault(known.tobytes(), []).append(place)
-        return found
+    Returns:
+        Indices of the scorers, indices of the targets, and the (n,) mask of rows with all values.
+    """
+
+    def group(values: Floats) -> dict[bytes, list[int]]:
+        groups: dict[bytes, list[int]] = {}
+        for index, defined in enumerate(~np.isnan(values)):
+            groups.setdefault(defined.tobytes(), []).append(index)
+        return groups
 
     return [
-        (ones, others, np.frombuffer(left, np.bool_) & np.frombuffer(right, np.bool_))
-        for left, ones in alike(x).items()
-        for right, others in alike(y).items()
+        (scorers, targets, np.frombuffer(x_mask, np.bool_) & np.frombuffer(y_mask, np.bool_))
+        for x_mask, scorers in group(x).items()
+        for y_mask, targets in group(y).items()
     ]
+
+
+def _index_pairs(scorers: Sequence[int], targets: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int, int]]:
+    """Yield (position in the group, scorer, target)."""
+    for i, j in np.ndindex(len(scorers), len(targets)):
+        yield (i, j), scorers[i], targets[j]
+
+
+def _with_intervals(
+    estimates: dict[str, Estimate], intervals: Sequence[tuple[Floats, Floats]], at: tuple[int, ...]
+) -> dict[str, Estimate]:
+    """Return the estimates with the intervals at a position of (S, T) arrays, if there are intervals."""
+    for name, (low, high) in zip(CORRELATIONS, intervals, strict=False):
+        estimates[name] = estimates[name]._replace(low=float(low[at]), high=float(high[at]))
+    return estimates
+
+
+def _weighted_mean(values: Floats, weights: Floats) -> Floats:
+    """Return the mean of (3, K, ...) over the second axis with (K,) weights, ignoring NaN."""
+    weights = weights.reshape(-1, *[1] * (values.ndim - 2)) * ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        means: Floats = (np.nan_to_num(values) * weights).sum(1) / weights.sum(1)
+    return means
 
 
 def _note(x: Floats, y: Floats, n_clusters: int) -> str | None:
     if len(x) < 2:
-        return "fewer than two pairs have both a score and a value"
-    if (x == x[0]).all():
+        return "fewer than two pairs have both a score and a target value"
+    if np.ptp(x) == 0:
         return f"all scores are {x[0]:g}"
-    if (y == y[0]).all():
-        return f"all values are {y[0]:g}"
-    return "one case only: no interval" if n_clusters < 2 else None
+    if np.ptp(y) == 0:
+        return f"all target values are {y[0]:g}"
+    return "only one case: no interval" if n_clusters < 2 else None

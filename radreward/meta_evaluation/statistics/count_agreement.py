@@ -1,8 +1,8 @@
-"""How right the errors are that a scorer counts."""
+"""Accuracy of the errors that a scorer counts, against the mean rater."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,54 +13,58 @@ Floats = NDArray[np.float64]
 NUM_BINS = 10
 
 
-class CountAgreement(NamedTuple):
-    """Errors counted by a scorer, and by people."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountAgreement:
+    """Agreement of predicted and rated error counts.
+
+    Attributes:
+        n: Number of pairs.
+        mae: Mean absolute error.
+        std: Standard deviation of the absolute error.
+        accuracy: Share of pairs with equal rounded counts.
+        p_wilcoxon: p-value of Wilcoxon's signed-rank test.
+        calibration: Bins as of `calibration_bins`.
+    """
 
     n: int
     mae: float
-    """Mean absolute difference."""
-    sd: float
-    """Its standard deviation over pairs."""
+    std: float
     accuracy: float
-    """Share of pairs in which the count, rounded, is that of people, rounded."""
     p_wilcoxon: float
-    """Of the paired signed-rank test that the scorer does not count more or less than the mean rater."""
     calibration: list[list[float]]
-    """Bins of pairs with like counts: mean count, mean of people's, and how many pairs."""
 
 
 def count_agreement(predicted: Floats, target: Floats) -> CountAgreement:
-    """Figures of counts (n,) against those of the mean rater (n,), over the pairs in which both are known.
+    """Return the agreement of (n,) predicted counts with (n,) counts of the mean rater, over pairs without NaN.
 
-    >>> found = count_agreement(np.array([0.2, 1.6, 3.0]), np.array([0.0, 2.0, 1.0]))
-    >>> round(found.mae, 4), round(found.accuracy, 4), found.calibration[0]
+    >>> agreement = count_agreement(np.array([0.2, 1.6, 3.0]), np.array([0.0, 2.0, 1.0]))
+    >>> round(agreement.mae, 4), round(agreement.accuracy, 4), agreement.calibration[0]
     (0.8667, 0.6667, [0.2, 0.0, 1])
     """
-    both = ~(np.isnan(predicted) | np.isnan(target))
-    predicted, target = predicted[both], target[both]
-    if not len(predicted):
-        return CountAgreement(0, np.nan, np.nan, np.nan, np.nan, [])
-    apart = np.abs(predicted - target)
-    rounded = np.floor(np.stack([predicted, target]) + 0.5)  # halves up, as people do
+    defined = ~(np.isnan(predicted) | np.isnan(target))
+    predicted, target = predicted[defined], target[defined]
+    n = len(predicted)
+    error = np.abs(predicted - target)
+    rounded_predicted, rounded_target = np.floor(np.stack([predicted, target]) + 0.5)  # rounds halves up
     return CountAgreement(
-        len(apart),
-        float(apart.mean()),
-        float(apart.std(ddof=1)) if len(apart) > 1 else np.nan,
-        float((rounded[0] == rounded[1]).mean()),
-        wilcoxon_p_value(predicted, target),
-        calibration_bins(predicted, target),
+        n=n,
+        mae=float(error.mean()) if n else np.nan,
+        std=float(error.std(ddof=1)) if n > 1 else np.nan,
+        accuracy=float((rounded_predicted == rounded_target).mean()) if n else np.nan,
+        p_wilcoxon=wilcoxon_p_value(predicted, target),
+        calibration=calibration_bins(predicted, target) if n else [],
     )
 
 
 def calibration_bins(predicted: Floats, target: Floats, num_bins: int = NUM_BINS) -> list[list[float]]:
-    """Mean count, mean of people's and number of pairs in bins of as many pairs each, equal counts in one bin.
+    """Return mean predicted count, mean target and number of pairs per bin; bins are quantiles, ties share a bin.
 
-    >>> calibration(np.array([0.0, 0.0, 1.0, 2.0]), np.array([0.0, 1.0, 1.0, 4.0]), 2)
+    >>> calibration_bins(np.array([0.0, 0.0, 1.0, 2.0]), np.array([0.0, 1.0, 1.0, 4.0]), 2)
     [[0.0, 0.5, 2], [1.5, 2.5, 2]]
     """
     edges = np.unique(np.quantile(predicted, np.linspace(0, 1, num_bins + 1)[1:-1], method="higher"))
-    places = np.searchsorted(edges, predicted, side="right")
+    bins = np.searchsorted(edges, predicted, side="right")
     return [
-        [float(predicted[places == place].mean()), float(target[places == place].mean()), int((places == place).sum())]
-        for place in np.unique(places)
+        [float(predicted[bins == index].mean()), float(target[bins == index].mean()), int((bins == index).sum())]
+        for index in np.unique(bins)
     ]

@@ -1,11 +1,12 @@
-"""How far people agree with each other: what a metric can reach at most."""
+"""Inter-rater agreement: the reference level for metrics."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import torch
@@ -16,102 +17,110 @@ from radreward.meta_evaluation.statistics.correlations import correlations
 from radreward.metrics import cohen_kappa, confusion_matrix
 
 Floats = NDArray[np.float64]
-AGAINST_MEAN, PAIRWISE = "against_others", "pairwise"
+AGAINST_MEAN, PAIRWISE = "against_mean", "pairwise"
 _MAX_EXACT_PAIRS = 50
-"""Of so many pairs all signs are gone through."""
+"""Maximum number of pairs for an exact Wilcoxon test."""
 _MAX_CLASSES = 11
-"""Ratings with more different values are no classes."""
+"""Maximum number of distinct ratings for Cohen's κ."""
 
 
-class RaterAgreement(NamedTuple):
-    """One rater and the mean of the others, or one other."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterAgreement:
+    """Agreement of a rater with the mean of all others, or with one other rater; NaN if undefined.
+
+    Attributes:
+        kind: `AGAINST_MEAN` or `PAIRWISE`.
+        rater_a: The rater.
+        rater_b: The other rater; None for the mean of all others.
+        n: Number of rows that both rated.
+        tau_b: Kendall's τ-b.
+        spearman: Spearman's ρ.
+        pearson: Pearson's r.
+        kappa: Cohen's κ of two raters; NaN if ratings are not categorical.
+        difference: Mean signed difference, a minus b.
+        mae: Mean absolute difference.
+        std: Standard deviation of the absolute difference.
+        p_wilcoxon: p-value of Wilcoxon's signed-rank test.
+    """
 
     kind: str
     rater_a: str
     rater_b: str | None
     n: int
-    """Rows that both judged."""
     tau_b: float
     spearman: float
     pearson: float
     kappa: float
-    """Cohen's κ of two raters; NaN where values are no classes."""
     difference: float
-    """Mean of the rater's values less the others'."""
     mae: float
-    sd: float
-    """Mean and SD of its absolute value."""
+    std: float
     p_wilcoxon: float
-    """Of the paired signed-rank test that the rater's values are not higher or lower than the others'."""
 
 
 def inter_rater_agreement(by_rater: Floats, raters: Sequence[str]) -> list[RaterAgreement]:
-    """Each rater against the mean of the others, and every two; empty for one rater.
+    """Return the agreement of each rater with the mean of the others, and of every two; empty for one rater.
 
     Args:
-        by_rater: (R, n), NaN where a rater gave none.
-        raters: Their R names.
+        by_rater: (R, n), NaN if a rater gave no rating.
+        raters: R names.
 
-    >>> found = between_raters(np.array([[1.0, 2, 3, 4], [1, 3, 2, 4], [2, 2, 3, 5]]), ["a", "b", "c"])
-    >>> [(one.kind, one.rater, one.other, round(one.tau_b, 2)) for one in found][::3]
-    [('against_others', 'a', None, 0.91), ('pairwise', 'a', 'b', 0.67)]
+    >>> ratings = np.array([[1.0, 2, 3, 4], [1, 3, 2, 4], [2, 2, 3, 5]])
+    >>> agreements = inter_rater_agreement(ratings, ["a", "b", "c"])
+    >>> [(entry.kind, entry.rater_a, entry.rater_b, round(entry.tau_b, 2)) for entry in agreements][::3]
+    [('against_mean', 'a', None, 0.91), ('pairwise', 'a', 'b', 0.67)]
     """
-    found = []
-    for place, rater in enumerate(raters if len(raters) > 1 else ()):
-        others = np.delete(by_rater, place, 0)
-        given = ~np.isnan(others)
+    agreements = []
+    for index, rater in enumerate(raters if len(raters) > 1 else ()):
+        others = np.delete(by_rater, index, 0)
+        defined = ~np.isnan(others)
         with np.errstate(invalid="ignore"):
-            mean = np.where(given, others, 0).sum(0) / given.sum(0)
-        found.append(_rater_agreement(AGAINST_MEAN, rater, None, by_rater[place], mean))
-    found += [
-        _rater_agreement(PAIRWISE, raters[one], raters[other], by_rater[one], by_rater[other])
-        for one, other in combinations(range(len(raters)), 2)
+            mean = np.where(defined, others, 0).sum(0) / defined.sum(0)
+        agreements.append(_rater_agreement(AGAINST_MEAN, rater, None, by_rater[index], mean))
+    agreements += [
+        _rater_agreement(PAIRWISE, raters[a], raters[b], by_rater[a], by_rater[b])
+        for a, b in combinations(range(len(raters)), 2)
     ]
-    return found
+    return agreements
 
 
 def wilcoxon_p_value(x: Floats, y: Floats) -> float:
-    """Two-sided p of Wilcoxon's signed-rank test of paired values; NaN where no pair differs.
+    """Return the two-sided p-value of Wilcoxon's signed-rank test; NaN if no pair differs.
 
-    Exact for up to 50 pairs whose differences all differ in size, else by the normal approximation (scipy's).
+    The test is exact for at most 50 pairs whose differences are nonzero and distinct, otherwise scipy's normal
+    approximation.
 
-    >>> wilcoxon(np.array([1.0, 2, 3, 4, 5]), np.array([2.0, 4, 6, 8, 10]))
+    >>> wilcoxon_p_value(np.array([1.0, 2, 3, 4, 5]), np.array([2.0, 4, 6, 8, 10]))
     0.0625
     """
-    apart = np.abs(x - y)
-    if not apart.any():
+    size = np.abs(x - y)
+    if not size.any():
         return math.nan
-    exact = len(apart) <= _MAX_EXACT_PAIRS and apart.all() and len(np.unique(apart)) == len(apart)
+    exact = len(size) <= _MAX_EXACT_PAIRS and size.all() and len(np.unique(size)) == len(size)
     method: Literal["exact", "approx"] = "exact" if exact else "approx"
     return float(stats.wilcoxon(x, y, method=method).pvalue)
 
 
-def _rater_agreement(kind: str, rater: str, other: str | None, one: Floats, two: Floats) -> RaterAgreement:
-    both = ~(np.isnan(one) | np.isnan(two))
-    one, two = one[both], two[both]
-    values = correlations(one, two)
-    apart = one - two
-    some = len(apart) > 0
-    size = np.abs(apart)
+def _rater_agreement(kind: str, rater_a: str, rater_b: str | None, a: Floats, b: Floats) -> RaterAgreement:
+    defined = ~(np.isnan(a) | np.isnan(b))
+    a, b = a[defined], b[defined]
+    n = len(a)
+    size = np.abs(a - b)
     return RaterAgreement(
-        kind,
-        rater,
-        other,
-        len(apart),
-        values["tau_b"].value,
-        values["spearman"].value,
-        values["pearson"].value,
-        _kappa(one, two) if kind == PAIRWISE and some else math.nan,
-        float(apart.mean()) if some else math.nan,
-        float(size.mean()) if some else math.nan,
-        float(size.std(ddof=1)) if len(apart) > 1 else math.nan,
-        wilcoxon_p_value(one, two),
+        kind=kind,
+        rater_a=rater_a,
+        rater_b=rater_b,
+        n=n,
+        **{name: estimate.value for name, estimate in correlations(a, b).items()},
+        kappa=_kappa(a, b) if kind == PAIRWISE and n else math.nan,
+        difference=float((a - b).mean()) if n else math.nan,
+        mae=float(size.mean()) if n else math.nan,
+        std=float(size.std(ddof=1)) if n > 1 else math.nan,
+        p_wilcoxon=wilcoxon_p_value(a, b),
     )
 
 
-def _kappa(one: Floats, two: Floats) -> float:
-    classes = np.union1d(one, two)
+def _kappa(a: Floats, b: Floats) -> float:
+    classes = np.union1d(a, b)
     if len(classes) > _MAX_CLASSES:
         return math.nan
-    counts = confusion_matrix(torch.from_numpy(one), torch.from_numpy(two), classes.tolist())
-    return float(cohen_kappa(counts))
+    return float(cohen_kappa(confusion_matrix(torch.from_numpy(a), torch.from_numpy(b), classes.tolist())))

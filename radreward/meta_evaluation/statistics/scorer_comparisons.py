@@ -1,10 +1,11 @@
-"""Whether one metric agrees better with people than another, on the same pairs."""
+"""Paired comparison of scorers: difference of their agreement with raters on the same pairs."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,107 +17,114 @@ from radreward.statistics.weighted_concordance import ClusteredRows, Concordance
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+N_PERMUTATIONS = 10_000
+_BLOCK_SIZE = 1_000
+"""Permutations computed together."""
+_MAX_EXCEEDANCES = 100
+"""Permutations at least as extreme as the observed difference after which a test stops."""
 _TOLERANCE = 1e-9
-"""Differences in another order of adding up differ by rounding."""
+"""Sums in another order differ by rounding."""
 
 
-class ScorerComparison(NamedTuple):
-    """τ-b of one scorer less that of another, against one target."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerComparison:
+    """τ-b of scorer a minus τ-b of scorer b, with one target; NaN if undefined.
+
+    Attributes:
+        target: Index of the target.
+        scorer_a: Index of the first scorer.
+        scorer_b: Index of the second scorer.
+        n: Number of rows with both scores and a target value.
+        difference: Difference of τ-b.
+        low: Lower bound of its 95 % cluster-bootstrap interval.
+        high: Upper bound.
+        p_permutation: Two-sided p-value of the permutation test.
+        p_holm: `p_permutation`, Holm-corrected for all comparisons with this target.
+    """
 
     target: int
     scorer_a: int
     scorer_b: int
-    n: int
-    """Rows in which all three are known."""
+    n: int = 0
     difference: float = math.nan
     low: float = math.nan
-    """Lower end of the 95 % interval, over cases drawn anew."""
     high: float = math.nan
-    p_bootstrap: float = math.nan
-    """Twice the share of draws on the far side of 0, two-sided."""
     p_permutation: float = math.nan
-    """Of approximate randomisation, two-sided; no less than 1 / (R + 1) with R exchanges."""
-    p_tail: float = math.nan
-    """The same where any exchange reached the difference; else the tail of a normal distribution as wide as theirs.
-
-    Among many contests a correction of 1 / (R + 1) would call nothing significant, however far apart two scorers are.
-    """
     p_holm: float = math.nan
-    """`p_tail`, corrected for all contests of the target."""
 
 
 def compare_scorers(
-    x: Floats, y: Floats, cluster_ids: Ints, resample_counts: NDArray[np.integer], seed: int = 0
+    x: Floats,
+    y: Floats,
+    cluster_ids: Ints,
+    resample_counts: NDArray[np.integer],
+    seed: int = 0,
+    n_permutations: int = N_PERMUTATIONS,
 ) -> list[ScorerComparison]:
-    """Every two scorers against every target.
+    """Compare every two scorers on every target.
 
-    Approximate randomisation (Noreen 1989): if two metrics are worth the same, it does not matter whose score a case
-    has. So the two swap their scores of every case or not, at random, and p is the share of such exchanges after which
-    they differ by at least as much, the observed one among them. Metrics have no common scale: what is swapped is the
-    rank of a score among those of its metric, on which alone τ-b depends (after Deutsch, Dror and Roth 2021, who swap
-    standardised scores). All candidates of a case are swapped together.
+    The test is approximate randomization (Noreen 1989): if two metrics agree equally well with raters, their scores of
+    a cluster can be swapped. Each permutation swaps the scores of a random half of the clusters; p is the share of
+    permutations, the observed scores included, with a difference at least as large. Metrics have no common scale, so
+    ranks are swapped, on which τ-b depends alone (after Deutsch, Dror and Roth 2021, who swap standardized scores).
+    A test stops early, after a block of 1,000 permutations, once 100 of them reach the observed difference
+    (after Besag and Clifford 1991): its p is then not small.
 
     Args:
-        x: (S, n) scores, higher is better, NaN where unknown.
-        y: (T, n) targets, likewise.
-        case: (n,) which case, 0 to G - 1.
-        counts: (B, G) how often each case is in each draw; there are as many exchanges.
-        seed: Of the exchanges.
+        x: (S, n) scores, higher is better, NaN if missing.
+        y: (T, n) targets, higher is better, NaN if missing.
+        cluster_ids: (n,) cluster of each row, 0 to G - 1.
+        resample_counts: (B, G) number of times each cluster is in each bootstrap resample.
+        seed: Seed of the permutations.
+        n_permutations: Maximum number of permutations R; p is at least 1 / (R + 1).
 
     >>> rng = np.random.default_rng(0)
     >>> y = rng.normal(size=60)
     >>> close, far = y + rng.normal(0, 0.3, 60), rng.normal(size=60)
     >>> counts = rng.multinomial(60, np.full(60, 1 / 60), 200)
-    >>> [found] = contests(np.stack([close, far]), y[None], np.arange(60), counts)
-    >>> found.difference > 0.5, found.low > 0, found.p_randomised
-    (True, True, 0.004975124378109453)
+    >>> [comparison] = compare_scorers(np.stack([close, far]), y[None], np.arange(60), counts, n_permutations=199)
+    >>> comparison.difference > 0.5, comparison.low > 0, comparison.p_permutation
+    (True, True, 0.005)
     """
-    rng = np.random.default_rng(seed)
-    swaps = np.empty(resample_counts.shape, dtype=np.uint8)
-    for draw in swaps:  # one after the other, for what is drawn takes eight times as much
-        draw[:] = rng.integers(0, 2, len(draw))
-    met = [ScorerComparison(target, *two, 0) for two, target in product(combinations(range(len(x)), 2), range(len(y)))]
-    alike: dict[tuple[int, bytes], list[int]] = {}
-    for place, entry in enumerate(met):
-        known = ~(np.isnan(x[entry.scorer_a]) | np.isnan(x[entry.scorer_b]) | np.isnan(y[entry.target]))
-        alike.setdefault((entry.target, known.tobytes()), []).append(place)
-    for (target, known), places in alike.items():
-        rows = np.frombuffer(known, np.bool_)
-        same = _CommonRows(x[:, rows], y[target][rows], cluster_ids[rows], resample_counts, swaps)
-        for place in places:
-            met[place] = _compare_pair(met[place]._replace(n=int(rows.sum())), same)
+    comparisons = [
+        ScorerComparison(target=target, scorer_a=a, scorer_b=b)
+        for (a, b), target in product(combinations(range(len(x)), 2), range(len(y)))
+    ]
+    groups: dict[tuple[int, bytes], list[int]] = {}
+    for index, pair in enumerate(comparisons):
+        defined = ~(np.isnan(x[pair.scorer_a]) | np.isnan(x[pair.scorer_b]) | np.isnan(y[pair.target]))
+        groups.setdefault((pair.target, defined.tobytes()), []).append(index)
+    for (target, mask), indices in groups.items():
+        rows = np.frombuffer(mask, np.bool_)
+        common = _CommonRows(x[:, rows], y[target][rows], cluster_ids[rows], resample_counts, seed, n_permutations)
+        for index in indices:
+            comparisons[index] = _compare_pair(replace(comparisons[index], n=int(rows.sum())), common)
     for target in range(len(y)):
-        places = [place for place, entry in enumerate(met) if entry.target == target]
-        for place, p in zip(places, holm([met[place].p_tail for place in places]), strict=True):
-            met[place] = met[place]._replace(p_holm=p)
-    return met
+        indices = [index for index, pair in enumerate(comparisons) if pair.target == target]
+        corrected = holm([comparisons[index].p_permutation for index in indices])
+        for index, p in zip(indices, corrected, strict=True):
+            comparisons[index] = replace(comparisons[index], p_holm=p)
+    return comparisons
 
 
 def _compare_pair(comparison: ScorerComparison, rows: _CommonRows) -> ScorerComparison:
-    if rows.is_constant(comparison.scorer_a) or rows.is_constant(comparison.scorer_b):
+    scorers = comparison.scorer_a, comparison.scorer_b
+    if any(rows.is_constant(scorer) for scorer in scorers):
         return comparison
-    one, other = rows.scorer_terms(comparison.scorer_a), rows.scorer_terms(comparison.scorer_b)
-    difference = one.tau - other.tau
-    apart = one.resampled_tau - other.resampled_tau
-    apart = apart[~np.isnan(apart)]
-    low, high = percentile_interval(apart) if len(apart) else (np.nan, np.nan)
-    beyond = int(min((apart <= 0).sum(), (apart >= 0).sum()))
-    exchanged = rows.permuted_differences(comparison.scorer_a, comparison.scorer_b)
-    reached = int((~(np.abs(exchanged) < abs(difference) - _TOLERANCE)).sum())  # not defined is no evidence either
-    p = (reached + 1) / (len(exchanged) + 1)
-    tail = 2 * float(stats.norm.sf(abs(difference) / np.nanstd(exchanged))) if reached == 0 else p
-    return comparison._replace(
+    a, b = (rows.scorer_terms(scorer) for scorer in scorers)
+    low, high = percentile_interval(a.resampled_tau - b.resampled_tau) if len(a.resampled_tau) else (np.nan, np.nan)
+    difference = a.tau - b.tau
+    return replace(
+        comparison,
         difference=difference,
         low=float(low),
         high=float(high),
-        p_bootstrap=min(1.0, 2 * (beyond + 1) / (len(apart) + 1)),
-        p_permutation=p,
-        p_tail=min(p, tail),
+        p_permutation=rows.permutation_p_value(*scorers, difference),
     )
 
 
 class _SwapTerms(NamedTuple):
-    """Of a matrix M and every exchange k, with l = 1 - k: (R,) each."""
+    """Values of a quadratic form M for R permutations, with k = 1 for clusters kept and l = 1 - k; (R,) each."""
 
     kept_kept: Floats
     """kᵀMk."""
@@ -127,86 +135,124 @@ class _SwapTerms(NamedTuple):
     swapped_swapped: Floats
     """lᵀMl."""
 
-    @classmethod
-    def from_form(cls, form: ConcordanceForm, swaps: NDArray[np.uint8]) -> Self:
-        """Of k as columns of (G, R)."""
-        kept, down, across = (
-            form.evaluate(swaps),
-            weighted_sums(form.row_sums, swaps),
-            weighted_sums(form.column_sums, swaps),
-        )
-        return cls(kept, down - kept, across - kept, form.row_sums.sum() - down - across + kept)
+
+def _swap_terms(form: ConcordanceForm, kept: NDArray[np.uint8]) -> _SwapTerms:
+    """Return the terms for (G, R) permutations."""
+    both, rows, columns = (
+        form.evaluate(kept),
+        weighted_sums(form.row_sums, kept),
+        weighted_sums(form.column_sums, kept),
+    )
+    return _SwapTerms(both, rows - both, columns - both, form.row_sums.sum() - rows - columns + both)
 
 
 class _ScorerTerms(NamedTuple):
-    """What is of one scorer alone."""
+    """Results of one scorer, used in all its comparisons."""
 
     tau: float
-    """As observed."""
     resampled_tau: Floats
-    """(B,) in every draw."""
-    swap_terms: _SwapTerms
+    """(B,) in every bootstrap resample."""
+    form: ConcordanceForm
+    swap_terms: dict[int, _SwapTerms]
+    """By block of permutations, computed on demand."""
 
 
 class _CommonRows:
-    """Scorers and a target in the rows that contests share: what is of one scorer alone is computed once.
+    """Scorers and a target on the rows that a group of comparisons shares.
 
     Args:
-        x: (S, n) scores; those of the scorers that are asked for have no NaN.
+        x: (S, n) scores; without NaN for the scorers in use.
         y: (n,) target.
-        case: (n,) which case.
-        counts: (B, G) draws.
-        swaps: (R, G) exchanges: 1 where a case keeps its scores.
+        cluster_ids: (n,) cluster of each row.
+        resample_counts: (B, G) bootstrap resamples.
+        seed: Seed of the permutations.
+        n_permutations: Maximum number of permutations.
     """
 
-    def __init__(self, x: Floats, y: Floats, case: Ints, counts: NDArray[np.integer], swaps: NDArray[np.uint8]) -> None:
-        some, self._case = np.unique(case, return_inverse=True)
-        self._x, self._y, self._cases = x, y, len(some)
-        self._counts = counts if len(some) == counts.shape[1] else counts[:, some]
-        keep = swaps.T[some]
-        self._swaps = np.concatenate([keep, 1 - keep])  # (2 G, R)
-        self._differ = float(untied_pairs(y, self._case, np.ones((len(some), 1)))[0]) if len(y) else 0.0
-        self._own: dict[int, _ScorerTerms] = {}
+    def __init__(
+        self,
+        x: Floats,
+        y: Floats,
+        cluster_ids: Ints,
+        resample_counts: NDArray[np.integer],
+        seed: int,
+        n_permutations: int,
+    ) -> None:
+        self._x, self._y, self._seed, self._n_permutations = x, y, seed, n_permutations
+        self._clusters, self._cluster = np.unique(cluster_ids, return_inverse=True)
+        self._n_all_clusters = resample_counts.shape[1]
+        has_all = len(self._clusters) == self._n_all_clusters
+        self._counts = resample_counts if has_all else resample_counts[:, self._clusters]
+        ones = np.ones((len(self._clusters), 1))
+        self._untied_y = float(untied_pairs(y, self._cluster, ones)[0]) if len(y) else 0.0
+        self._scorer_terms: dict[int, _ScorerTerms] = {}
 
     def is_constant(self, scorer: int) -> bool:
-        """Whether there is no τ-b."""
-        return len(self._y) < 2 or any(bool((values == values[0]).all()) for values in (self._x[scorer], self._y))
+        """Return True if τ-b is undefined."""
+        return len(self._y) < 2 or np.ptp(self._x[scorer]) == 0 or np.ptp(self._y) == 0
 
     def scorer_terms(self, scorer: int) -> _ScorerTerms:
-        """See `_Own`."""
-        if scorer not in self._own:
-            x, y, case = self._x[scorer], self._y, self._case
-            self._own[scorer] = _ScorerTerms(
+        """Return the results of a scorer, computed once."""
+        if scorer not in self._scorer_terms:
+            x, y = self._x[scorer], self._y
+            self._scorer_terms[scorer] = _ScorerTerms(
                 float(stats.kendalltau(x, y).statistic),
-                bootstrap_tau(x[None], y[None], case, self._counts)[:, 0, 0],
-                self._swap_terms(x, x),
+                bootstrap_tau(x[None], y[None], self._cluster, self._counts)[:, 0, 0],
+                self._form(x, x),
+                {},
             )
-        return self._own[scorer]
+        return self._scorer_terms[scorer]
 
-    def permuted_differences(self, scorer_a: int, scorer_b: int) -> Floats:
-        """(R,) difference of the two τ-b after each exchange.
+    def permutation_p_value(self, scorer_a: int, scorer_b: int, difference: float) -> float:
+        """Return the two-sided p-value of the observed difference; see `compare_scorers`."""
+        ranks = stats.rankdata(self._x[scorer_a]), stats.rankdata(self._x[scorer_b])
+        cross = self._form(*ranks)
+        extreme = total = 0
+        for block in range(-(-self._n_permutations // _BLOCK_SIZE)):
+            permuted = self._permuted_differences(scorer_a, scorer_b, ranks, cross, block)
+            extreme += int((~(np.abs(permuted) < abs(difference) - _TOLERANCE)).sum())  # NaN counts as extreme
+            total += len(permuted)
+            if extreme >= _MAX_EXCEEDANCES:
+                break
+        return (extreme + 1) / (total + 1)
 
-        The sum over all pairs of rows of sign(mᵢ - mⱼ) sign(yᵢ - yⱼ), for scores m mixed of a and b, is
-        kᵀAk + 2 kᵀXl + lᵀBl, with A, X and B the products of signs between a and a, a and b, b and b, added up by
-        cases.
+    def kept_clusters(self, block: int) -> NDArray[np.uint8]:
+        """Return the (G, R) permutations of a block: 1 if a cluster keeps its scores, 0 if they are swapped."""
+        size = min(_BLOCK_SIZE, self._n_permutations - block * _BLOCK_SIZE)
+        rng = np.random.default_rng([self._seed, block])
+        return rng.integers(0, 2, (self._n_all_clusters, size), dtype=np.uint8)[self._clusters]
+
+    def _permuted_differences(
+        self, scorer_a: int, scorer_b: int, ranks: tuple[Floats, Floats], cross: ConcordanceForm, block: int
+    ) -> Floats:
+        """Return the (R,) differences of τ-b after each permutation of a block.
+
+        The sum over all pairs of rows of sign(mᵢ - mⱼ) sign(yᵢ - yⱼ), for scores m mixed from a and b, is
+        kᵀAk + 2 kᵀXl + lᵀBl, where A, X and B are the products of signs between a and a, a and b, b and b, summed by
+        clusters.
         """
-        ranks = [stats.rankdata(self._x[scorer]) for scorer in (scorer_a, scorer_b)]
-        a, b, x = (
-            self.scorer_terms(scorer_a).swap_terms,
-            self.scorer_terms(scorer_b).swap_terms,
-            self._swap_terms(*ranks),
-        )
-        above = (
+        kept = self.kept_clusters(block)
+        a, b = (self._block_terms(scorer, kept, block) for scorer in (scorer_a, scorer_b))
+        x = _swap_terms(cross, kept)
+        concordance = (
             a.kept_kept + 2 * x.kept_swapped + b.swapped_swapped,
             b.kept_kept + 2 * x.swapped_kept + a.swapped_swapped,
         )
-        apart = self._case + self._cases  # whose weights are those of the other metric's scores
-        cases = np.concatenate([self._case, apart]), np.concatenate([apart, self._case])
-        under = [untied_pairs(np.concatenate(ranks), of_both, self._swaps) for of_both in cases]
+        # Clusters G to 2G - 1 stand for swapped scores, which are weighted with l.
+        own, other = self._cluster, self._cluster + len(self._clusters)
+        weights = np.concatenate([kept, 1 - kept])
+        values = np.concatenate(ranks)
+        untied = [untied_pairs(values, np.concatenate(clusters), weights) for clusters in ((own, other), (other, own))]
         with np.errstate(invalid="ignore", divide="ignore"):
-            tau = [over / np.sqrt(pairs * self._differ) for over, pairs in zip(above, under, strict=True)]
-        return tau[0] - tau[1]
+            tau_a, tau_b = (c / np.sqrt(n * self._untied_y) for c, n in zip(concordance, untied, strict=True))
+        return tau_a - tau_b
 
-    def _swap_terms(self, left: Floats, right: Floats) -> _SwapTerms:
-        first, second = (ClusteredRows(values, self._y, self._case) for values in (left, right))
-        return _SwapTerms.from_form(ConcordanceForm(first, second, self._cases), self._swaps[: self._cases])
+    def _block_terms(self, scorer: int, kept: NDArray[np.uint8], block: int) -> _SwapTerms:
+        terms = self.scorer_terms(scorer)
+        if block not in terms.swap_terms:
+            terms.swap_terms[block] = _swap_terms(terms.form, kept)
+        return terms.swap_terms[block]
+
+    def _form(self, left: Floats, right: Floats) -> ConcordanceForm:
+        left_rows, right_rows = (ClusteredRows(values, self._y, self._cluster) for values in (left, right))
+        return ConcordanceForm(left_rows, right_rows, len(self._clusters))

@@ -1,4 +1,4 @@
-"""A page of made-up results, and a real browser to read it with."""
+"""A page of generated results, and a browser that reads it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,32 +7,32 @@ from typing import Any
 import pytest
 from selenium.webdriver import Chrome
 
-from benchmarks._page_data import pretend
+from benchmarks._page_data import fake_results
 from benchmarks.page_render import chromium
 from radreward.meta_evaluation.page import write_page
 
-Found = tuple[dict[str, Any], list[dict[str, Any]]]
+Benchmark = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
 @pytest.fixture(scope="session")
-def found() -> Found:
-    """Results and rows of a small benchmark."""
-    return pretend(cases=30, scorers=6)
+def benchmark() -> Benchmark:
+    """Return results and rows of a small benchmark."""
+    return fake_results(cases=30, scorers=6)
 
 
 @pytest.fixture(scope="session")
-def page(found: Found, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its page."""
+def page(benchmark: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page of the benchmark."""
     path = tmp_path_factory.mktemp("page") / "page.html"
-    write_page(*found, path)
+    write_page(*benchmark, path)
     return path
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Chrome]:
-    """Headless Chromium: started once, for it takes longer than all that is done with it."""
+    """Return headless Chromium, started once because its start is slower than all tests."""
     try:
-        with chromium() as started:
-            yield started
+        with chromium() as driver:
+            yield driver
     except FileNotFoundError as error:
         pytest.fail(str(error), pytrace=False)

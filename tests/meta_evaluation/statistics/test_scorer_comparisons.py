@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from radreward.meta_evaluation.statistics import scorer_comparisons
 from radreward.meta_evaluation.statistics.scorer_comparisons import _CommonRows, compare_scorers
 from radreward.statistics import weighted_concordance as concordance
 from radreward.statistics.cluster_bootstrap import resample_clusters
@@ -9,81 +10,93 @@ from radreward.statistics.paired_tests import holm
 
 
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize(("whole", "side"), [(2_000, 256), (0, 6)])
-def test_exchanged_is_what_scipy_says_after_the_ranks_are_swapped(
-    seed: int, whole: int, side: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("max_dense_rows", "min_block_rows"), [(2_000, 256), (0, 6)])
+def test_permuted_differences_equal_scipy_on_swapped_ranks(
+    seed: int, max_dense_rows: int, min_block_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(concordance, "_WHOLE", whole)
-    monkeypatch.setattr(concordance, "_SIDE", side)
+    monkeypatch.setattr(concordance, "_MAX_DENSE_ROWS", max_dense_rows)
+    monkeypatch.setattr(concordance, "_MIN_BLOCK_ROWS", min_block_rows)
     rng = np.random.default_rng(seed)
     a, b, y = rng.integers(0, 6, 30).astype(float), rng.normal(size=30), rng.integers(0, 4, 30).astype(float)
-    case = np.unique(rng.integers(0, 12, 30), return_inverse=True)[1]
-    swaps = rng.integers(0, 2, (15, int(case.max()) + 1))
-    rows = _CommonRows(np.stack([a, b]), y, case, swaps, swaps.astype(np.uint8))
-    for keeps, found in zip(swaps, rows.permuted_differences(0, 1), strict=True):
-        keep = keeps[case] == 1
-        one = np.where(keep, stats.rankdata(a), stats.rankdata(b))
-        other = np.where(keep, stats.rankdata(b), stats.rankdata(a))
-        expected = stats.kendalltau(one, y).statistic - stats.kendalltau(other, y).statistic
-        assert abs(found - expected) < 1e-12
+    cluster = np.unique(rng.integers(0, 12, 30), return_inverse=True)[1]
+    resample_counts = np.ones((1, int(cluster.max()) + 1), dtype=np.int64)
+    rows = _CommonRows(np.stack([a, b]), y, cluster, resample_counts, seed, 15)
+    ranks = stats.rankdata(a), stats.rankdata(b)
+    differences = rows._permuted_differences(0, 1, ranks, rows._form(*ranks), 0)
+    assert differences.shape == (15,)
+    for kept, difference in zip(rows.kept_clusters(0).T, differences, strict=True):
+        keep = kept[cluster] == 1
+        taus = [
+            stats.kendalltau(np.where(keep, own, other), y).statistic for own, other in (ranks, tuple(reversed(ranks)))
+        ]
+        assert abs(difference - (taus[0] - taus[1])) < 1e-12
 
 
-def test_every_two_scorers_meet_on_every_target() -> None:
+def test_compare_scorers_every_pair_and_target_equals_scipy() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(4, 50)), rng.normal(size=(2, 50))
     x[0, 3], y[1, 5] = np.nan, np.nan
-    found = compare_scorers(x, y, np.arange(50) // 2, resample_clusters(25, 100, 0))
-    assert len(found) == 12
-    for entry in found:
+    comparisons = compare_scorers(x, y, np.arange(50) // 2, resample_clusters(25, 100, 0), n_permutations=99)
+    assert len(comparisons) == 12
+    for entry in comparisons:
         rows = ~np.isnan(x[entry.scorer_a] + x[entry.scorer_b] + y[entry.target])
         assert entry.n == rows.sum()
-        taus = [stats.kendalltau(x[i][rows], y[entry.target][rows]).statistic for i in (entry.scorer_a, entry.scorer_b)]
-        assert entry.difference == pytest.approx(taus[0] - taus[1], abs=1e-12)
+        a, b = (stats.kendalltau(x[i][rows], y[entry.target][rows]).statistic for i in (entry.scorer_a, entry.scorer_b))
+        assert entry.difference == pytest.approx(a - b, abs=1e-12)
     for target in range(2):
-        family = [entry for entry in found if entry.target == target]
-        assert [entry.p_holm for entry in family] == holm([entry.p_tail for entry in family])
+        family = [entry for entry in comparisons if entry.target == target]
+        assert [entry.p_holm for entry in family] == holm([entry.p_permutation for entry in family])
 
 
-def test_equal_scorers_do_not_differ_and_a_better_one_does() -> None:
+def test_compare_scorers_equal_scorers_do_not_differ_and_a_better_one_does() -> None:
     rng = np.random.default_rng(0)
     y = rng.normal(size=80)
     good, noise = y + rng.normal(0, 0.3, 80), rng.normal(size=80)
-    found = compare_scorers(
-        np.stack([good, 10 * good - 3, noise]), y[None], np.arange(80), resample_clusters(80, 300, 0)
-    )
-    same, better, _ = found
+    x, counts = np.stack([good, 10 * good - 3, noise]), resample_clusters(80, 300, 0)
+    same, better, _ = compare_scorers(x, y[None], np.arange(80), counts, n_permutations=999)
     assert (same.difference, same.low, same.high) == (0, 0, 0)
-    assert same.p_bootstrap == same.p_permutation == 1
+    assert same.p_permutation == 1
     assert better.low > 0
-    assert max(better.p_bootstrap, better.p_holm) < 0.02
+    assert better.p_holm < 0.02
 
 
-def test_the_tests_hold_their_level_where_metrics_are_worth_the_same() -> None:
-    below = np.zeros(2)
+def test_compare_scorers_equally_good_scorers_test_has_its_level() -> None:
+    rejected = 0
     for seed in range(200):
         rng = np.random.default_rng(seed)
         y = np.repeat(rng.normal(size=20), 2) + rng.normal(0, 0.5, 40)
         x = y + rng.normal(size=(2, 40))
-        [found] = compare_scorers(x, y[None], np.arange(40) // 2, resample_clusters(20, 99, seed), seed)
-        below += np.array([found.p_bootstrap, found.p_permutation]) <= 0.1
-    assert (below / 200 <= 0.17).all()
-    assert below[1] / 200 >= 0.04
+        [comparison] = compare_scorers(
+            x, y[None], np.arange(40) // 2, resample_clusters(20, 5, seed), seed, n_permutations=99
+        )
+        rejected += comparison.p_permutation <= 0.1
+    assert 0.04 <= rejected / 200 <= 0.17
 
 
-def test_constant_scores_have_no_contest() -> None:
+def test_compare_scorers_constant_scores_are_undefined() -> None:
     x, y = np.stack([np.ones(5), np.arange(5.0)]), np.arange(5.0)
-    [found] = compare_scorers(x, y[None], np.arange(5), resample_clusters(5, 20, 0))
-    assert np.isnan([found.difference, found.low, found.p_permutation, found.p_holm]).all()
+    [comparison] = compare_scorers(x, y[None], np.arange(5), resample_clusters(5, 20, 0))
+    assert np.isnan([comparison.difference, comparison.low, comparison.p_permutation, comparison.p_holm]).all()
 
 
-def test_among_many_contests_a_large_difference_is_still_told() -> None:
+def test_compare_scorers_many_comparisons_large_difference_stays_significant() -> None:
     rng = np.random.default_rng(0)
     y = rng.normal(size=60)
     x = np.stack([y + rng.normal(0, 0.2, 60), *rng.normal(size=(11, 60))])
-    found = compare_scorers(x, y[None], np.arange(60), np.ones((200, 60), dtype=np.int64))
-    best = [entry for entry in found if entry.scorer_a == 0]
-    assert min(entry.p_permutation for entry in best) * len(found) > 0.3  # all that 200 exchanges could say
-    assert max(entry.p_holm for entry in best) < 1e-3
-    equal = [entry for entry in found if entry.scorer_a != 0]
-    assert min(entry.p_holm for entry in equal) > 0.05
-    assert all(entry.p_tail <= entry.p_permutation for entry in found)
+    comparisons = compare_scorers(x, y[None], np.arange(60), np.ones((5, 60), dtype=np.int64))
+    best = [entry for entry in comparisons if entry.scorer_a == 0]
+    assert {entry.p_permutation for entry in best} == {1 / 10_001}
+    assert max(entry.p_holm for entry in best) < 0.01
+    assert min(entry.p_holm for entry in comparisons if entry.scorer_a != 0) > 0.05
+
+
+def test_compare_scorers_early_stop_keeps_the_p_value_of_the_first_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=40)
+    x, counts = y + rng.normal(size=(2, 40)), np.ones((1, 40), dtype=np.int64)
+    [stopped] = compare_scorers(x, y[None], np.arange(40), counts)
+    [first_block] = compare_scorers(x, y[None], np.arange(40), counts, n_permutations=1_000)
+    assert stopped.p_permutation == first_block.p_permutation > 0.1
+    monkeypatch.setattr(scorer_comparisons, "_MAX_EXCEEDANCES", 10_001)
+    [full] = compare_scorers(x, y[None], np.arange(40), counts)
+    assert full.p_permutation == pytest.approx(stopped.p_permutation, abs=0.05)

@@ -1,26 +1,27 @@
-// Criterion by criterion: what kinds of errors a metric notices, and how well it counts them.
+// Agreement per criterion: which kinds of errors a metric detects, and how accurately it counts them.
 
-const criterionTargets = targets.filter(({ name }) => name.startsWith("criterion:"));
+const CRITERION_PREFIX = "criterion:";
+const criterionTargets = targets.filter(({ name }) => name.startsWith(CRITERION_PREFIX));
 
 const perCriterion = {
   id: "criteria",
-  title: "By criterion",
-  uses: ["target", "statistic", "scorer"],
-  none: () =>
+  title: "Agreement per criterion",
+  dependsOn: ["target", "statistic", "scorer"],
+  emptyReason: () =>
     !criterionTargets.length
-      ? "People did not judge single criteria."
+      ? "Raters did not judge single criteria."
       : !results.agreement.length
         ? "No agreement was computed."
         : null,
-  lead: () =>
-    `${STATISTICS[state.statistic]} of each metric’s total score with people’s count of one kind of error, over all pairs; 95 % intervals. Metrics in the order of the ranking.`,
-  draw(node) {
-    const order = ranked(state.target, state.statistic);
-    const figure = (scorer, target) => at(agreement, scorer.name, target.name, "pooled")?.[state.statistic] ?? {};
+  intro: () =>
+    `${STATISTICS[state.statistic]} with the raters’ count of one kind of error, over all pairs, with 95 % intervals: of the metric’s sub-score for the criterion if it has one, otherwise of its total score. Metrics in the order of the ranking.`,
+  render(node) {
+    const order = rankedScorers(state.target, state.statistic);
+    const estimate = (scorer, target) => lookUp(agreement, scorer.name, target.name, "pooled")?.[state.statistic] ?? {};
     const axis = axisOf(
       criterionTargets
-        .flatMap((target) => order.flatMap((scorer) => [figure(scorer, target).low, figure(scorer, target).high]))
-        .filter(known),
+        .flatMap((target) => order.flatMap((scorer) => [estimate(scorer, target).low, estimate(scorer, target).high]))
+        .filter(isDefined),
       0,
       0.1,
       3,
@@ -30,13 +31,13 @@ const perCriterion = {
       el(
         "div",
         { class: "panels" },
-        criterionTargets.map((target) => el("div", {}, criterionBars(target, order, figure, axis))),
+        criterionTargets.map((target) => el("div", {}, criterionBars(target, order, estimate, axis))),
       ),
     );
   },
 };
 
-function criterionBars(target, order, figure, axis) {
+function criterionBars(target, order, estimate, axis) {
   const table = el(
     "table",
     { class: "bars", on: { keydown: moveFocus } },
@@ -49,96 +50,112 @@ function criterionBars(target, order, figure, axis) {
         {},
         el("th", { scope: "col" }, "Metric"),
         el("th", { class: "forest" }, axisHead(axis)),
-        el("th", { scope: "col", class: "n" }, SIGNS[state.statistic]),
+        el("th", { scope: "col", class: "n" }, SYMBOLS[state.statistic]),
       ),
     ),
     el(
       "tbody",
       {},
       order.map((scorer) => {
-        const found = figure(scorer, target);
-        const told = `${scorer.title}, ${target.title}: ${fixed(found.value, 3)} (${interval(found.low, found.high, 3)}), p ${probability(found.p)}`;
+        const { value, low, high, p } = estimate(scorer, target);
+        const tooltip = `${scorer.title}, ${target.title}: ${fixed(value, 3)} (${interval(low, high, 3)}), p ${pValue(p)}`;
         return el(
           "tr",
-          { class: scorer.name === state.scorer ? "focus" : null, tip: told },
+          { class: scorer.name === state.scorer ? "focus" : null, tooltip },
           el("th", { scope: "row" }, scorer.title),
-          el("td", { class: "forest" }, intervalPlot(found, axis, { bar: true })),
-          el("td", { class: "n", tip: told, tabindex: -1 }, fixed(found.value)),
+          el("td", { class: "forest" }, intervalPlot({ value, low, high }, axis, { bar: true })),
+          el("td", { class: "n", tooltip, tabindex: -1 }, fixed(value)),
         );
       }),
     ),
   );
-  enter(table);
+  makeTabbable(table);
   return table;
 }
 
-const counted = {
+const errorCounts = {
   id: "counts",
-  title: "Counts of errors",
-  uses: ["scorer"],
-  none: () => (results.counts.length ? null : "No metric counts errors."),
-  lead: () =>
-    "Mean absolute error of the counts, criterion by criterion; fewer is better. Below, counts of the metric in focus beside those of people: on the line they are right on average.",
-  draw(node) {
-    const entries = keyed(results.counts, "scorer", "criterion");
+  title: "Error counts",
+  dependsOn: ["scorer"],
+  emptyReason: () => (results.count_agreement.length ? null : "No metric counts errors."),
+  intro: () =>
+    "Mean absolute error of the counts per criterion; lower is better. Below, counts of the selected metric against those of the raters: on the diagonal they are correct on average.",
+  render(node) {
+    const entries = indexBy(results.count_agreement, "scorer", "criterion");
     const rows = scorers
-      .filter(({ name }) => results.counts.some((entry) => entry.scorer === name))
+      .filter(({ name }) => results.count_agreement.some((entry) => entry.scorer === name))
       .map((entry) => [entry.name, entry.title]);
-    const columns = [...new Set(results.counts.map((entry) => entry.criterion))].map((tag) => [
+    const columns = [...new Set(results.count_agreement.map((entry) => entry.criterion))].map((tag) => [
       tag,
       criterionTitle(tag),
     ]);
-    const most = Math.max(0.01, ...results.counts.map((entry) => entry.mae ?? 0));
+    const largest = Math.max(0.01, ...results.count_agreement.map((entry) => entry.mae ?? 0));
     const cell = (scorer, tag) => {
-      const found = at(entries, scorer, tag);
-      if (!found) return null;
-      const told = `${titleOf(scorer)}, ${criterionTitle(tag)}\nerror ${fixed(found.mae, 3)} ± ${fixed(found.sd, 3)} (SD)\nexactly right ${percent(found.accuracy)} of ${plural(found.n, "pair")}`;
-      return { text: fixed(found.mae), heat: known(found.mae) ? (-0.9 * found.mae) / most : 0, tip: told };
+      const entry = lookUp(entries, scorer, tag);
+      if (!entry) return null;
+      const lines = [
+        `${scorerTitle(scorer)}, ${criterionTitle(tag)}`,
+        `absolute error ${fixed(entry.mae, 3)} ± ${fixed(entry.std, 3)} (SD)`,
+        `exact in ${percent(entry.accuracy)} of ${plural(entry.n, "pair")}`,
+      ];
+      const heat = isDefined(entry.mae) ? (-0.9 * entry.mae) / largest : 0;
+      return { text: fixed(entry.mae), heat, tooltip: lines.join("\n") };
     };
-    add(node, heatmap("Error of counts", rows, columns, cell));
-    const own = results.counts.filter((entry) => entry.scorer === state.scorer && entry.calibration?.length);
-    if (!own.length)
+    add(node, heatmap("Mean absolute error of the counts", rows, columns, cell));
+    const calibrated = results.count_agreement.filter(
+      (entry) => entry.scorer === state.scorer && entry.calibration?.length,
+    );
+    if (!calibrated.length)
       return add(
         node,
         el(
           "p",
           { class: "muted" },
-          `${titleOf(state.scorer)} does not count errors. `,
+          `${scorerTitle(state.scorer)} does not count errors. `,
           rows.length
-            ? ["Those that do: ", rows.map(([name, title], place) => [place ? ", " : "", focusLink(name, title)]), "."]
+            ? [
+                "Metrics that do: ",
+                rows.map(([name, title], index) => [index ? ", " : "", scorerLink(name, title)]),
+                ".",
+              ]
             : null,
         ),
       );
-    add(node, el("h3", {}, `Calibration of ${titleOf(state.scorer)}`), panels(own.map(calibrationPanel)));
+    add(node, el("h3", {}, `Calibration of ${scorerTitle(state.scorer)}`), panels(calibrated.map(calibrationPanel)));
   },
 };
 
-const focusLink = (name, title) =>
+const scorerLink = (name, title) =>
   el(
     "button",
-    { type: "button", class: "name link", "data-key": `link ${name}`, on: { click: () => choose({ scorer: name }) } },
+    {
+      type: "button",
+      class: "name link",
+      "data-key": `link ${name}`,
+      on: { click: () => setState({ scorer: name }) },
+    },
     title,
   );
 const criterionTitle = (tag) =>
-  targets.find(({ name }) => name === `criterion:${tag}`)?.title ?? tag.replaceAll("_", " ");
+  targets.find(({ name }) => name === `${CRITERION_PREFIX}${tag}`)?.title ?? tag.replaceAll("_", " ");
 
 function calibrationPanel(entry) {
-  const points = entry.calibration.map(([own, people, n]) => [
-    own,
-    people,
-    `counted ${fixed(own)}\nby people ${fixed(people)}\n${plural(n, "pair")}`,
+  const points = entry.calibration.map(([predicted, rated, n]) => [
+    predicted,
+    rated,
+    `metric ${fixed(predicted)}\nraters ${fixed(rated)}\n${plural(n, "pair")}`,
   ]);
-  const range = [0, Math.max(0.5, ...points.flatMap(([own, people]) => [own, people])) * 1.08];
+  const range = [0, Math.max(0.5, ...points.flatMap(([predicted, rated]) => [predicted, rated])) * 1.08];
   return {
     title: criterionTitle(entry.criterion),
-    note: `error ${fixed(entry.mae)} ± ${fixed(entry.sd)}, exact ${percent(entry.accuracy)}`,
+    note: `absolute error ${fixed(entry.mae)} ± ${fixed(entry.std)}, exact ${percent(entry.accuracy)}`,
     ratio: 0.8,
     draw: (width, height) =>
       chart(width, height, [{ class: "s0", points, line: true }], {
-        xs: range,
-        ys: range,
+        xRange: range,
+        yRange: range,
         diagonal: true,
-        titles: ["counted by the metric", "by people"],
+        titles: ["count of the metric", "count of the raters"],
         label: `Calibration, ${criterionTitle(entry.criterion)}`,
       }),
   };

@@ -1,59 +1,60 @@
-// Elements. Whatever comes from the data becomes a text node or an attribute that holds text: never markup.
+// Element construction. Data becomes a text node or an attribute value, never markup.
 
-const SPACE = "http://www.w3.org/2000/svg";
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
-function make(node, attributes, children) {
+function configure(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name === "on") for (const [event, act] of Object.entries(value)) node.addEventListener(event, act);
-    else if (name === "style") for (const [key, set] of Object.entries(value)) node.style.setProperty(key, set);
-    else if (name === "tip") node.dataset.tip = value;
+    if (name === "on") for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    else if (name === "style") for (const [key, setting] of Object.entries(value)) node.style.setProperty(key, setting);
+    else if (name === "tooltip") node.dataset.tooltip = value;
     else node.setAttribute(name, value === true ? "" : value);
   }
   node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
 }
 
-// el("td", {class: "n", tip: "…"}, "text", otherElement)
-const el = (name, attributes = {}, ...children) => make(document.createElement(name), attributes, children);
-const svg = (name, attributes = {}, ...children) => make(document.createElementNS(SPACE, name), attributes, children);
+// el("td", {class: "n", tooltip: "…"}, "text", childElement)
+const el = (name, attributes = {}, ...children) => configure(document.createElement(name), attributes, children);
+const svg = (name, attributes = {}, ...children) =>
+  configure(document.createElementNS(SVG_NAMESPACE, name), attributes, children);
 const byId = (id) => document.getElementById(id);
 
-// Children are nodes, text, lists of them, or nothing.
-const add = (node, ...children) => make(node, {}, children);
+// Children are nodes, text, nested lists of them, or null.
+const add = (node, ...children) => configure(node, {}, children);
 
-// A box that scrolls sideways by itself, also by keyboard, so that the page never has to.
-const wide = (label, ...children) =>
+// A box that scrolls horizontally, by keyboard too, so that the page itself never does.
+const scrollBox = (label, ...children) =>
   el("div", { class: "wide", role: "region", "aria-label": label, tabindex: 0 }, ...children);
 
-function select(label, options, value, act) {
+function select(label, options, value, onChange) {
   const input = el(
     "select",
-    { on: { change: () => act(input.value) } },
+    { on: { change: () => onChange(input.value) } },
     options.map(([key, title]) => el("option", { value: key, selected: key === value }, title)),
   );
   return el("label", { class: "field" }, el("span", {}, label), input);
 }
 
-function search(label, value, act) {
+function search(label, value, onInput) {
   const input = el("input", {
     type: "search",
     autocomplete: "off",
     spellcheck: "false",
-    on: { input: () => act(input.value) },
+    on: { input: () => onInput(input.value) },
   });
   input.value = value;
   return el("label", { class: "field" }, el("span", {}, label), input);
 }
 
-// A drawing that depends on the width it has: drawn when it is known and again when it changes.
+// A drawing that depends on its width: drawn once the width is measured, and again after each change.
 function responsive(draw, attributes = {}) {
   const box = el("div", { class: "drawing", ...attributes });
-  let known = 0;
+  let lastWidth = 0;
   new ResizeObserver(([entry]) => {
     const width = Math.floor(entry.contentRect.width);
-    if (width === known || width === 0) return;
-    known = width;
+    if (width === lastWidth || width === 0) return;
+    lastWidth = width;
     box.replaceChildren(draw(width));
   }).observe(box);
   return box;

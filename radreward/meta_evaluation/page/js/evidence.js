@@ -1,44 +1,43 @@
-// What a metric said of a pair beside its score.
+// Sub-scores, error counts and evidence that a metric returned for a pair.
 
-const countedByPeople = (pair) =>
+const raterCounts = (pair) =>
   Object.fromEntries(
-    criterionTargets.map(({ name }) => [name.slice("criterion:".length), pair.targets[targetNumber.get(name)]]),
+    criterionTargets.map(({ name }) => [name.slice(CRITERION_PREFIX.length), pair.targets[targetIndex.get(name)]]),
   );
 
-// What people counted, in a line: a metric may have no parts, or others.
-function peoplesCounts(pair) {
-  const judged = Object.entries(countedByPeople(pair)).filter(([, value]) => known(value));
-  if (!judged.length) return null;
-  const found = judged
+// The raters' counts in one line, for metrics without sub-scores or with other criteria.
+function raterCountsLine(pair) {
+  const counts = Object.entries(raterCounts(pair)).filter(([, value]) => isDefined(value));
+  if (!counts.length) return null;
+  const errors = counts
     .filter(([, value]) => value !== 0)
-    .map(([tag, value]) => `${criterionTitle(tag).toLowerCase()} ${plain(value)}`);
-  return el("p", { class: "muted" }, `People counted ${found.join(", ") || "no errors"}.`);
+    .map(([tag, value]) => `${criterionTitle(tag).toLowerCase()} ${significantDigits(value)}`);
+  return el("p", { class: "muted" }, `Raters counted ${errors.join(", ") || "no errors"}.`);
 }
 
-// Criterion by criterion: what people counted, what the metric counted, its sub-scores.
-function partsTable(pair) {
-  const { sub = {}, counts = {} } = pair.details[state.scorer] ?? {};
-  const counted = countedByPeople(pair);
-  const tags = [...new Set([...Object.keys(counts), ...Object.keys(sub)])];
+// Per criterion: counts of the raters, counts of the metric, sub-scores.
+function criteriaTable(pair) {
+  const { sub_scores: subScores = {}, error_counts: counts = {} } = pair.details[state.scorer] ?? {};
+  const tags = [...new Set([...Object.keys(counts), ...Object.keys(subScores)])];
   if (!tags.length) return null;
   const columns = [
-    ["People", counted],
-    ["Counted", counts],
-    ["Sub-score", sub],
-  ].filter(([, values]) => tags.some((tag) => known(values[tag])));
-  return wide(
+    ["Raters", raterCounts(pair)],
+    ["Metric", counts],
+    ["Sub-score", subScores],
+  ].filter(([, values]) => tags.some((tag) => isDefined(values[tag])));
+  return scrollBox(
     "Sub-scores",
     el(
       "table",
       { class: "parts" },
-      el("caption", {}, `${titleOf(state.scorer)}, part by part`),
+      el("caption", {}, `${scorerTitle(state.scorer)}, per criterion`),
       el(
         "thead",
         {},
         el(
           "tr",
           {},
-          el("th", { scope: "col" }, "Part"),
+          el("th", { scope: "col" }, "Criterion"),
           columns.map(([title]) => el("th", { scope: "col", class: "n" }, title)),
         ),
       ),
@@ -50,7 +49,7 @@ function partsTable(pair) {
             "tr",
             {},
             el("th", { scope: "row" }, tag.replaceAll("_", " ")),
-            columns.map(([, values]) => el("td", { class: "n" }, shownAlike(values[tag], values))),
+            columns.map(([, values]) => el("td", { class: "n" }, formatLikeColumn(values[tag], values))),
           ),
         ),
       ),
@@ -58,20 +57,21 @@ function partsTable(pair) {
   );
 }
 
-// With decimals where any of them has some.
-const shownAlike = (value, all) =>
-  fixed(value, Object.values(all).every((entry) => Number.isInteger(entry ?? 0)) ? 0 : 2);
+// Two decimals if any value of the column is fractional, otherwise none.
+const formatLikeColumn = (value, column) =>
+  fixed(value, Object.values(column).every((entry) => Number.isInteger(entry ?? 0)) ? 0 : 2);
 
-function evidenceOf(pair) {
+function evidenceDetails(pair) {
   const evidence = pair.details[state.scorer]?.evidence;
-  if (!known(evidence)) return null;
-  return el("details", { open: true }, el("summary", {}, `Evidence of ${titleOf(state.scorer)}`), shownValue(evidence));
+  if (!isDefined(evidence)) return null;
+  const summary = el("summary", {}, `Evidence of ${scorerTitle(state.scorer)}`);
+  return el("details", { open: true }, summary, renderJSON(evidence));
 }
 
-// Any JSON: lists of alike objects as a table, other objects as terms, the rest as text.
-function shownValue(value) {
-  if (!known(value)) return NONE;
-  if (typeof value === "number") return plain(value);
+// Any JSON: a list of objects as a table, an object as terms, everything else as text.
+function renderJSON(value) {
+  if (!isDefined(value)) return NONE;
+  if (typeof value === "number") return significantDigits(value);
   if (typeof value !== "object") return el("span", { class: "report" }, String(value));
   if (!Array.isArray(value)) {
     return el(
@@ -79,46 +79,41 @@ function shownValue(value) {
       {},
       Object.entries(value).map(([key, entry]) => [
         el("dt", {}, key.replaceAll("_", " ")),
-        el("dd", {}, shownValue(entry)),
+        el("dd", {}, renderJSON(entry)),
       ]),
     );
   }
-  const keys =
-    value.length && value.every((entry) => entry && typeof entry === "object" && !Array.isArray(entry))
-      ? [...new Set(value.flatMap(Object.keys))]
-      : null;
-  if (!keys)
-    return el(
-      "ul",
-      {},
-      value.map((entry) => el("li", {}, shownValue(entry))),
-    );
-  const cells = (entry) =>
-    keys.map((key) => el("td", { class: typeof entry[key] === "number" ? "n" : null }, shownValue(entry[key])));
-  return wide(
+  const isObjectList =
+    value.length && value.every((entry) => entry && typeof entry === "object" && !Array.isArray(entry));
+  if (isObjectList) return objectTable(value);
+  return el(
+    "ul",
+    {},
+    value.map((entry) => el("li", {}, renderJSON(entry))),
+  );
+}
+
+function objectTable(rows) {
+  const keys = [...new Set(rows.flatMap(Object.keys))];
+  const isNumber = (row, key) => typeof row[key] === "number";
+  const head = (key) =>
+    el("th", { scope: "col", class: rows.every((row) => isNumber(row, key)) ? "n" : null }, key.replaceAll("_", " "));
+  return scrollBox(
     "Evidence",
     el(
       "table",
       { class: "parts" },
-      el(
-        "thead",
-        {},
-        el(
-          "tr",
-          {},
-          keys.map((key) =>
-            el(
-              "th",
-              { scope: "col", class: value.every((entry) => typeof entry[key] === "number") ? "n" : null },
-              key.replaceAll("_", " "),
-            ),
-          ),
-        ),
-      ),
+      el("thead", {}, el("tr", {}, keys.map(head))),
       el(
         "tbody",
         {},
-        value.map((entry) => el("tr", {}, cells(entry))),
+        rows.map((row) =>
+          el(
+            "tr",
+            {},
+            keys.map((key) => el("td", { class: isNumber(row, key) ? "n" : null }, renderJSON(row[key]))),
+          ),
+        ),
       ),
     ),
   );

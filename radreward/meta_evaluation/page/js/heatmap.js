@@ -1,15 +1,14 @@
-// A matrix as a table of shaded cells; one of them can have the focus, and arrow keys move it.
+// A matrix as a table of shaded cells. One cell is in the Tab order; arrow keys move the focus between cells.
 
-// cell(row, column) → {text, heat: from -1 to 1, tip, faint} or null. Heads are [key, title].
-function heatmap(label, rows, columns, cell, { parts = [] } = {}) {
-  const shade = (found) => {
-    if (!found) return { class: "self" };
-    const heat = known(found.heat) ? Math.max(-1, Math.min(1, found.heat)) : 0;
-    const tone = [heat < 0 ? "warm" : "cool", found.faint ? "faint" : ""];
+// rows and columns: [key, title]. cell(row key, column key) → {text, heat: −1 to 1, tooltip, faint} or null.
+function heatmap(label, rows, columns, cell, { columnGroups = [] } = {}) {
+  const shade = (content) => {
+    if (!content) return { class: "self" };
+    const heat = isDefined(content.heat) ? Math.max(-1, Math.min(1, content.heat)) : 0;
     return {
-      class: tone.join(" ").trim(),
+      class: [heat < 0 ? "warm" : "cool", content.faint ? "faint" : ""].join(" ").trim(),
       style: { "--heat": String(Math.round(100 * Math.abs(heat))) },
-      tip: found.tip,
+      tooltip: content.tooltip,
       tabindex: -1,
     };
   };
@@ -19,8 +18,8 @@ function heatmap(label, rows, columns, cell, { parts = [] } = {}) {
       {},
       el("th", { scope: "row", class: row === state.scorer ? "focus" : null }, title),
       columns.map(([column]) => {
-        const found = cell(row, column);
-        return el("td", shade(found), found?.text ?? "");
+        const content = cell(row, column);
+        return el("td", shade(content), content?.text ?? "");
       }),
     ),
   );
@@ -30,12 +29,14 @@ function heatmap(label, rows, columns, cell, { parts = [] } = {}) {
     el(
       "thead",
       {},
-      parts.length
+      columnGroups.length
         ? el(
             "tr",
             {},
             el("td"),
-            parts.map(([title, span]) => el("th", { scope: "colgroup", colspan: span, class: "part" }, title)),
+            columnGroups.map(([title, span]) =>
+              el("th", { scope: "colgroup", colspan: span, class: "column-group" }, title),
+            ),
           )
         : null,
       el(
@@ -49,12 +50,12 @@ function heatmap(label, rows, columns, cell, { parts = [] } = {}) {
     ),
     el("tbody", {}, body),
   );
-  enter(table);
+  makeTabbable(table);
   return el("div", { class: "wide" }, table);
 }
 
-// Of the cells that can have the focus, Tab leads to the first.
-const enter = (table) => table.querySelector("td[tabindex]")?.setAttribute("tabindex", 0);
+// Put the first focusable cell into the Tab order.
+const makeTabbable = (table) => table.querySelector("td[tabindex]")?.setAttribute("tabindex", 0);
 
 function moveFocus(event) {
   const lines = [...[...event.currentTarget.tBodies].at(-1).rows];
@@ -72,6 +73,6 @@ function moveFocus(event) {
   to.focus();
 }
 
-// Without the 0 before the point, so that many fit beside each other.
-const brief = (value, sign = false) =>
-  known(value) ? (sign ? signed(value) : fixed(value)).replace(/^([+−]?)0\./, "$1.") : NONE;
+// A number without the 0 before the decimal point, for narrow cells.
+const compact = (value, withSign = false) =>
+  isDefined(value) ? (withSign ? signed(value) : fixed(value)).replace(/^([+−]?)0\./, "$1.") : NONE;

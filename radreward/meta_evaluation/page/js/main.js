@@ -1,20 +1,20 @@
-// What is chosen, the sections that follow it, and the start.
+// The selected target, scorer, scope and statistic; the sections that depend on them; and the first rendering.
 
 const state = {
   target: targets[0]?.name,
   scope: "pooled",
   statistic: "tau_b",
-  scorer: targets.length ? ranked(targets[0].name)[0]?.name : scorers[0]?.name,
+  scorer: targets.length ? rankedScorers(targets[0].name)[0]?.name : scorers[0]?.name,
 };
 
 const SECTIONS = [
   ranking,
   significance,
-  between,
-  people,
+  correlation,
+  interRater,
   scatter,
   perCriterion,
-  counted,
+  errorCounts,
   systems,
   preferences,
   probes,
@@ -22,87 +22,80 @@ const SECTIONS = [
   metrics,
   dataset,
 ];
-const drawn = new Map();
-const FEW = 3;
+const sectionNodes = new Map();
+const MAX_OPEN_NOTES = 3;
 
-function choose(change) {
+function setState(change) {
   Object.assign(state, change);
-  drawControls();
-  for (const section of SECTIONS) if (section.uses.some((key) => key in change)) draw(section);
+  renderControls();
+  for (const section of SECTIONS) if (section.dependsOn.some((key) => key in change)) renderSection(section);
 }
 
-// Draws a section anew; what had the focus has it again.
-function draw(section) {
+// Render a section again and restore the keyboard focus inside it.
+function renderSection(section) {
   const key = document.activeElement?.dataset?.key;
-  const node = drawn.get(section);
+  const node = sectionNodes.get(section);
   node.replaceChildren(el("h2", {}, section.title));
-  const none = section.none();
-  if (none) return add(node, el("p", { class: "muted" }, none), section.rest?.());
-  if (section.take) node.append(el("p", { class: "take" }, section.take()));
-  node.append(el("p", { class: "lead" }, section.lead()));
-  section.draw(node);
-  if (section.rest) add(node, section.rest());
+  const reason = section.emptyReason();
+  if (reason) return add(node, el("p", { class: "muted" }, reason), section.notes?.());
+  if (section.takeaway) node.append(el("p", { class: "takeaway" }, section.takeaway()));
+  node.append(el("p", { class: "lead" }, section.intro()));
+  section.render(node);
+  if (section.notes) add(node, section.notes());
   if (key)
     [...node.querySelectorAll("[data-key]")].find((entry) => entry.dataset.key === key)?.focus({ preventScroll: true });
 }
 
-function scopes() {
-  const found = new Set(results.agreement.map((entry) => entry.scope));
-  return [...found].map((scope) => [
+function scopeOptions() {
+  const scopes = new Set(results.agreement.map((entry) => entry.scope));
+  return [...scopes].map((scope) => [
     scope,
     scope === "pooled" ? "All pairs" : scope === "within" ? "Within systems" : scope.replace(/^system:/, "Only "),
   ]);
 }
 
-function drawControls() {
+function renderControls() {
   const box = byId("controls");
-  const key = document.activeElement?.closest?.("#controls label")?.dataset.field;
+  const focused = document.activeElement?.closest?.("#controls label")?.dataset.field;
   const field = (name, label, options) => {
     if (options.length < 2) return null;
-    const made = select(label, options, state[name], (value) => choose({ [name]: value }));
-    made.dataset.field = name;
-    return made;
+    const node = select(label, options, state[name], (value) => setState({ [name]: value }));
+    node.dataset.field = name;
+    return node;
   };
+  const titles = (entries) => entries.map((entry) => [entry.name, entry.title]);
   box.replaceChildren();
   add(
     box,
-    field(
-      "target",
-      "People’s judgement",
-      targets.map((entry) => [entry.name, entry.title]),
-    ),
-    field(
-      "scorer",
-      "Metric in focus",
-      scorers.map((entry) => [entry.name, entry.title]),
-    ),
-    field("scope", "Pairs", scopes()),
+    field("target", "Target", titles(targets)),
+    field("scorer", "Selected metric", titles(scorers)),
+    field("scope", "Pairs", scopeOptions()),
     targets.length ? field("statistic", "Statistic", Object.entries(STATISTICS)) : null,
   );
   box.hidden = !box.children.length;
-  if (key) box.querySelector(`[data-field="${key}"] select`).focus();
+  if (focused) box.querySelector(`[data-field="${focused}"] select`).focus();
 }
 
-function drawHead() {
-  const { pairs, cases, systems, raters, notes } = results.data;
+function renderHeader() {
+  const { pairs, clusters, systems: systemNames, raters, notes } = results.data;
   const facts = [
     [pairs, "pair"],
-    [cases, "case"],
-    [systems.length, "system"],
+    [clusters, "case"],
+    [systemNames.length, "system"],
     [raters.length, "rater"],
     [scorers.length, "metric"],
   ];
-  const told = notes.map((note) => el("p", { class: "notice" }, note));
+  const noteNodes = notes.map((note) => el("p", { class: "notice" }, note));
   add(
     byId("head"),
-    el("p", { class: "kicker" }, "How well metrics of radiology reports agree with people"),
+    el("p", { class: "kicker" }, "Agreement of radiology report metrics with radiologists"),
     el("h1", {}, results.title),
     el(
       "p",
       { class: "facts" },
       facts
         .filter(([number]) => number)
-        .map(([number, one]) => plural(number, one))
+        .map(([number, noun]) => plural(number, noun))
         .join(" · "),
     ),
     results.synthetic &&
@@ -110,36 +103,41 @@ function drawHead() {
         "p",
         { class: "notice synthetic" },
         el("b", {}, "Synthetic data. "),
-        "Reports, or the errors in them, were made by a program, and so were the judgements that this page calls people’s. What holds here need not hold for real reports and readers.",
+        "A program generated the reports or the errors in them, and counted the errors; no radiologist rated these pairs. Results on real reports may differ.",
       ),
     el(
       "p",
       { class: "notice" },
-      el("b", {}, "Scores are for research. "),
-      "They are no basis for decisions about patients.",
+      el("b", {}, "For research only. "),
+      "Do not base decisions about patients on these scores.",
     ),
-    told.length > FEW
-      ? el("details", {}, el("summary", {}, plural(told.length, "note on the data", "notes on the data")), told)
-      : told,
+    noteNodes.length > MAX_OPEN_NOTES
+      ? el(
+          "details",
+          {},
+          el("summary", {}, plural(noteNodes.length, "note on the data", "notes on the data")),
+          noteNodes,
+        )
+      : noteNodes,
   );
 }
 
-function drawNavigation() {
-  const links = SECTIONS.filter((section) => !section.none()).map((section) =>
+function renderNavigation() {
+  const links = SECTIONS.filter((section) => !section.emptyReason()).map((section) =>
     el("li", {}, el("a", { href: `#${section.id}` }, section.title)),
   );
   byId("head").append(el("nav", { "aria-label": "Sections" }, el("ul", {}, links)));
 }
 
 byId("controls").addEventListener("submit", (event) => event.preventDefault());
-drawHead();
-drawNavigation();
-drawControls();
+renderHeader();
+renderNavigation();
+renderControls();
 for (const section of SECTIONS) {
   const node = el("section", { id: section.id });
-  drawn.set(section, node);
+  sectionNodes.set(section, node);
   byId("main").append(node);
-  draw(section);
+  renderSection(section);
 }
 document.documentElement.dataset.ready = "true";
 performance.mark("ready");

@@ -1,51 +1,49 @@
-// Which metric agrees most: a coefficient with its interval for each, people among themselves beside them.
+// Metrics ranked by their agreement with raters, with intervals, and inter-rater agreement for comparison.
 
 const ranking = {
   id: "ranking",
   title: "Ranking",
-  uses: ["target", "scope", "statistic", "scorer"],
-  none: () => (results.agreement.length ? null : "No agreement was computed."),
-  take: () => takeaway(),
-  lead: () =>
-    `${STATISTICS[state.statistic]} with “${targetTitle(state.target)}”, ${scopeTitle(state.scope)}; + means agreement, ` +
-    "whichever direction a metric has. Bars are 95 % intervals, from resampling cases" +
-    (ratersRow() ? "; of raters, each against the mean of the others, they are ranges. " : ". ") +
-    "Choose a metric to look at it closely below.",
-  draw(node) {
+  dependsOn: ["target", "scope", "statistic", "scorer"],
+  emptyReason: () => (results.agreement.length ? null : "No agreement was computed."),
+  takeaway: () => rankingTakeaway(),
+  intro: () =>
+    `${STATISTICS[state.statistic]} with “${targetTitle(state.target)}”, ${scopeTitle(state.scope)}; positive values mean agreement ` +
+    "for metrics of either direction. Bars are 95 % bootstrap intervals over cases" +
+    (interRaterRow() ? "; for raters, each against the mean of the others, they are ranges. " : ". ") +
+    "Select a metric to see its details below.",
+  render(node) {
     const list = el("div");
-    add(
-      node,
-      el(
-        "div",
-        { class: "tools" },
-        search("Find a metric", rankingFilter, (text) => ((rankingFilter = text), fill())),
-      ),
-      list,
-    );
-    const fill = () => list.replaceChildren(rankingTable());
-    fill();
+    const update = () => list.replaceChildren(rankingTable());
+    const onInput = (text) => {
+      rankingFilter = text;
+      update();
+    };
+    add(node, el("div", { class: "tools" }, search("Find a metric", rankingFilter, onInput)), list);
+    update();
   },
-  rest: () => [notesOfTarget(), failures()],
+  notes: () => [targetNotes(), failureNotes()],
 };
 
 let rankingFilter = "";
 
-// The table in one sentence or three.
-function takeaway() {
+// The ranking in up to three sentences.
+function rankingTakeaway() {
   const rows = rankingRows();
   const best = rows.find((row) => row.best);
-  if (!best) return "Of no metric is agreement defined here.";
-  const among = ratersRow();
+  if (!best) return "Agreement is undefined for every metric here.";
+  const raters = interRaterRow();
   const tested =
-    state.statistic === "tau_b" && state.scope === "pooled" ? rows.filter((row) => known(row.test?.p_holm)) : [];
-  const alike = tested.filter((row) => row.test.p_holm >= ALPHA).map((row) => row.scorer.title);
+    state.statistic === "tau_b" && state.scope === "pooled"
+      ? rows.filter((row) => isDefined(row.comparison?.p_holm))
+      : [];
+  const notSignificant = tested.filter((row) => row.comparison.p_holm >= ALPHA).map((row) => row.scorer.title);
   return [
-    `${best.scorer.title} agrees most, ${SIGNS[state.statistic]} ${fixed(best.value)} (${interval(best.low, best.high)}).`,
-    among && `Raters among themselves: ${fixed(among.value)}.`,
+    `${best.scorer.title} has the highest agreement, ${SYMBOLS[state.statistic]} ${fixed(best.value)} (${interval(best.low, best.high)}).`,
+    raters && `Inter-rater agreement: ${fixed(raters.value)}.`,
     tested.length &&
-      (alike.length
-        ? `Not told apart from it: ${alike.join(", ")}.`
-        : "All others agree less (paired tests, Holm-corrected)."),
+      (notSignificant.length
+        ? `Not significantly different from it: ${notSignificant.join(", ")}.`
+        : "All other metrics agree significantly less (paired permutation tests, Holm-corrected)."),
   ]
     .filter(Boolean)
     .join(" ");
@@ -58,31 +56,29 @@ function scopeTitle(scope) {
 }
 
 function rankingRows() {
-  const order = ranked(state.target, state.statistic, state.scope);
+  const order = rankedScorers(state.target, state.statistic, state.scope);
   const best = order[0];
+  const valueOf = (scorer) => lookUp(agreement, scorer.name, state.target, state.scope)?.[state.statistic]?.value;
   return order.map((scorer) => {
-    const entry = at(agreement, scorer.name, state.target, state.scope);
-    const figure = entry?.[state.statistic] ?? {};
-    const above = order.filter(
-      (other) => (at(agreement, other.name, state.target, state.scope)?.[state.statistic]?.value ?? -2) > figure.value,
-    );
-    const test = scorer === best ? null : difference(state.target, scorer.name, best.name);
+    const entry = lookUp(agreement, scorer.name, state.target, state.scope);
+    const estimate = entry?.[state.statistic] ?? {};
+    const higher = order.filter((candidate) => (valueOf(candidate) ?? -2) > estimate.value);
     return {
       scorer,
       entry,
-      ...figure,
-      rank: known(figure.value) ? above.length + 1 : null,
-      best: scorer === best && known(figure.value),
-      test,
+      ...estimate,
+      rank: isDefined(estimate.value) ? higher.length + 1 : null,
+      best: scorer === best && isDefined(estimate.value),
+      comparison: scorer === best ? null : comparisonOf(state.target, scorer.name, best.name),
     };
   });
 }
 
-// Raters against the mean of the others: their mean, and from the lowest to the highest.
-function ratersRow() {
+// Raters against the mean of the others: the mean of their values, and the range.
+function interRaterRow() {
   const values = results.inter_rater
     .filter(
-      (entry) => entry.kind === "against_others" && entry.target === state.target && known(entry[state.statistic]),
+      (entry) => entry.kind === "against_mean" && entry.target === state.target && isDefined(entry[state.statistic]),
     )
     .map((entry) => entry[state.statistic]);
   if (!values.length || state.scope !== "pooled") return null;
@@ -90,58 +86,58 @@ function ratersRow() {
 }
 
 function rankingTable() {
-  const people = ratersRow();
+  const raters = interRaterRow();
   const rows = rankingRows();
-  const axis = axisOf([...rows, people ?? {}].flatMap((row) => [row.value, row.low, row.high]).filter(known));
-  const tested = state.statistic === "tau_b" && state.scope === "pooled" && rows.some((row) => row.test);
-  const found = rows.filter((row) =>
-    titleOf(row.scorer.name).toLowerCase().includes(rankingFilter.trim().toLowerCase()),
+  const axis = axisOf([...rows, raters ?? {}].flatMap((row) => [row.value, row.low, row.high]).filter(isDefined));
+  const tested = state.statistic === "tau_b" && state.scope === "pooled" && rows.some((row) => row.comparison);
+  const matching = rows.filter((row) =>
+    scorerTitle(row.scorer.name).toLowerCase().includes(rankingFilter.trim().toLowerCase()),
   );
-  if (!found.length) return el("p", { class: "notice" }, "No metric has this in its name.");
-  for (const row of found) row.attributes = { class: row.scorer.name === state.scorer ? "focus" : null };
+  if (!matching.length) return el("p", { class: "notice" }, "No metric matches this name.");
+  for (const row of matching) row.attributes = { class: row.scorer.name === state.scorer ? "focus" : null };
   const columns = [
     {
       title: "Metric",
-      value: (row) => titleOf(row.scorer.name),
-      cell: (row) => (row.scorer ? focusButton(row) : "Raters among themselves"),
+      value: (row) => scorerTitle(row.scorer.name),
+      cell: (row) => (row.scorer ? scorerButton(row) : "Inter-rater agreement"),
     },
     {
       title: "Rank",
       numeric: true,
       class: "extra",
-      value: (row) => known(row.rank) && -row.rank,
+      value: (row) => isDefined(row.rank) && -row.rank,
       cell: (row) => row.rank ?? (row.raters ? "" : NONE),
     },
-    { title: SIGNS[state.statistic], numeric: true, value: (row) => row.value, cell: (row) => fixed(row.value) },
+    { title: SYMBOLS[state.statistic], numeric: true, value: (row) => row.value, cell: (row) => fixed(row.value) },
     {
       title: "95 % interval",
       numeric: true,
       class: "extra",
-      value: (row) => (known(row.low) ? row.high - row.low : null),
-      tip: "Sorts by width",
+      value: (row) => (isDefined(row.low) ? row.high - row.low : null),
+      headTooltip: "Sorts by width",
       cell: (row) => (row.raters ? `${interval(row.low, row.high)} (range)` : interval(row.low, row.high)),
     },
     {
       title: "",
       class: "forest",
       head: axisHead(axis),
-      cell: (row) => intervalPlot(row, axis, { level: people?.value, people: row.raters }),
+      cell: (row) => intervalPlot(row, axis, { referenceLine: raters?.value, raters: row.raters }),
     },
     {
       title: "p",
       numeric: true,
       class: "extra",
-      tip: "Of no agreement at all",
+      headTooltip: "Null hypothesis: no correlation",
       value: (row) => row.p,
-      cell: (row) => (row.raters ? "" : probability(row.p)),
+      cell: (row) => (row.raters ? "" : pValue(row.p)),
     },
     tested && {
       title: "p, against the best",
       numeric: true,
       class: "extra",
-      tip: "Paired, Holm-corrected",
-      value: (row) => row.test?.p_holm,
-      cell: (row) => (row.raters ? "" : row.best ? "best" : probability(row.test?.p_holm)),
+      headTooltip: "Paired permutation test, Holm-corrected",
+      value: (row) => row.comparison?.p_holm,
+      cell: (row) => (row.raters ? "" : row.best ? "best" : pValue(row.comparison?.p_holm)),
     },
     {
       title: "Pairs",
@@ -151,22 +147,21 @@ function rankingTable() {
       cell: (row) => (row.raters ? `${row.raters} raters` : count(row.entry?.n)),
     },
   ].filter(Boolean);
-  return sortable("ranking", "Metrics by agreement", columns, found, [2, "descending"], people ? [people] : []);
+  return sortable("ranking", "Metrics by agreement", columns, matching, [2, "descending"], raters ? [raters] : []);
 }
 
-function focusButton(row) {
-  const { scorer, entry } = row;
-  const told = [
-    titleOf(scorer.name),
-    `${SIGNS[state.statistic]} ${fixed(row.value, 3)} (95 % interval ${interval(row.low, row.high, 3)}), p ${probability(row.p)}`,
-    entry ? `${plural(entry.n, "pair")}, ${plural(entry.cases, "case")}` : "not computed",
+function scorerButton(row) {
+  const { scorer, entry, comparison } = row;
+  const lines = [
+    scorerTitle(scorer.name),
+    `${SYMBOLS[state.statistic]} ${fixed(row.value, 3)} (95 % interval ${interval(row.low, row.high, 3)}), p ${pValue(row.p)}`,
+    entry ? `${plural(entry.n, "pair")}, ${plural(entry.n_clusters, "case")}` : "not computed",
     row.best
-      ? "highest here"
-      : row.test &&
-        `against ${titleOf(row.test.other)}: ${signed(row.test.difference, 3)} τ-b over all pairs, p ${probability(row.test.p_holm)} (Holm)`,
+      ? "highest agreement"
+      : comparison &&
+        `compared with ${scorerTitle(comparison.scorer_b)}: ${signed(comparison.difference, 3)} τ-b over all pairs, p ${pValue(comparison.p_holm)} (Holm)`,
     entry?.note,
   ];
-  const act = () => choose({ scorer: scorer.name });
   return [
     el(
       "button",
@@ -175,19 +170,19 @@ function focusButton(row) {
         class: "name",
         "data-key": `rank ${scorer.name}`,
         "aria-pressed": String(scorer.name === state.scorer),
-        tip: told.filter(Boolean).join("\n"),
-        on: { click: act },
+        tooltip: lines.filter(Boolean).join("\n"),
+        on: { click: () => setState({ scorer: scorer.name }) },
       },
       scorer.title,
     ),
-    entry?.note && !known(row.value) ? el("small", {}, entry.note) : null,
+    entry?.note && !isDefined(row.value) ? el("small", {}, entry.note) : null,
   ];
 }
 
-const notesOfTarget = () =>
+const targetNotes = () =>
   (targets.find((entry) => entry.name === state.target)?.notes ?? []).map((note) => el("p", { class: "notice" }, note));
 
-const failures = () =>
-  failed.map((entry) =>
-    el("p", { class: "notice failed" }, el("b", {}, `${entry.title} failed: `), entry.reason ?? "no reason was given"),
+const failureNotes = () =>
+  failedScorers.map((entry) =>
+    el("p", { class: "notice failed" }, el("b", {}, `${entry.title} failed: `), entry.failure ?? "no reason recorded"),
   );

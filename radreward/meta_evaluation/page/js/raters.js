@@ -1,66 +1,59 @@
-// How well people agree among themselves: what a metric can be measured against at all.
+// Inter-rater agreement: the reference level for metrics.
 
-const people = {
-  id: "people",
-  title: "People among themselves",
-  uses: ["target", "statistic"],
-  none: () =>
+const interRater = {
+  id: "raters",
+  title: "Inter-rater agreement",
+  dependsOn: ["target", "statistic"],
+  emptyReason: () =>
     results.inter_rater.length
       ? null
-      : "There is one rater, or ratings are not told apart: nothing says how well people agree.",
-  lead: () =>
-    `Agreement of raters on “${targetTitle(state.target)}”: each with the mean of the others, and two by two.`,
-  draw(node) {
-    const own = results.inter_rater.filter((entry) => entry.target === state.target);
-    if (!own.length)
-      return add(
-        node,
-        el(
-          "p",
-          { class: "muted" },
-          `On this judgement raters were not told apart; they were on ${[...new Set(results.inter_rater.map((entry) => `“${targetTitle(entry.target)}”`))].join(", ")}.`,
-        ),
-      );
+      : "The data have one rater, or do not separate raters: inter-rater agreement is unknown.",
+  intro: () =>
+    `Agreement of raters on “${targetTitle(state.target)}”: each rater with the mean of the others, and pairwise.`,
+  render(node) {
+    const entries = results.inter_rater.filter((entry) => entry.target === state.target);
+    if (!entries.length) {
+      const separated = new Set(results.inter_rater.map((entry) => `“${targetTitle(entry.target)}”`));
+      const text = `The data do not separate raters for this target, but do for ${[...separated].join(", ")}.`;
+      return add(node, el("p", { class: "muted" }, text));
+    }
     const columns = [
-      { title: "Rater, against the mean of the others", value: (row) => row.rater, cell: (row) => row.rater },
-      ...Object.entries(SIGNS).map(([key, sign]) => ({
-        title: sign,
+      { title: "Rater, against the mean of the others", value: (row) => row.rater_a, cell: (row) => row.rater_a },
+      ...Object.entries(SYMBOLS).map(([key, symbol]) => ({
+        title: symbol,
         numeric: true,
         value: (row) => row[key],
         cell: (row) => fixed(row[key]),
       })),
       { title: "Pairs", numeric: true, value: (row) => row.n, cell: (row) => count(row.n) },
     ];
-    const against = own.filter((entry) => entry.kind === "against_others");
-    if (against.length)
-      add(
-        node,
-        el(
-          "div",
-          { class: "narrow" },
-          sortable("people", "Raters against the others", columns, against, [0, "ascending"]),
-        ),
-      );
-    const pairwise = own.filter((entry) => entry.kind === "pairwise");
+    const againstMean = entries.filter((entry) => entry.kind === "against_mean");
+    const label = "Raters against the mean of the others";
+    if (againstMean.length)
+      add(node, el("div", { class: "narrow" }, sortable("raters", label, columns, againstMean, [0, "ascending"])));
+    const pairwise = entries.filter((entry) => entry.kind === "pairwise");
     if (!pairwise.length) return;
-    const raters = [...new Set(pairwise.flatMap((entry) => [entry.rater, entry.other]))].map((name) => [name, name]);
-    const cell = (one, other) => {
-      const found = pairwise.find(
-        (entry) => (entry.rater === one && entry.other === other) || (entry.rater === other && entry.other === one),
+    const raters = [...new Set(pairwise.flatMap((entry) => [entry.rater_a, entry.rater_b]))].map((name) => [
+      name,
+      name,
+    ]);
+    const cell = (a, b) => {
+      const entry = pairwise.find(
+        ({ rater_a, rater_b }) => (rater_a === a && rater_b === b) || (rater_a === b && rater_b === a),
       );
-      const value = found?.[state.statistic];
-      return found
+      const value = entry?.[state.statistic];
+      return entry
         ? {
             text: fixed(value),
             heat: value,
-            tip: `${one} and ${other}: ${SIGNS[state.statistic]} ${fixed(value, 3)}, ${plural(found.n, "pair")}`,
+            tooltip: `${a} and ${b}: ${SYMBOLS[state.statistic]} ${fixed(value, 3)}, ${plural(entry.n, "pair")}`,
           }
         : null;
     };
     add(
       node,
-      el("h3", {}, `Two by two, ${STATISTICS[state.statistic]}`),
-      heatmap("Raters two by two", raters, raters, cell),
+      el("h3", {}, `Pairwise agreement, ${STATISTICS[state.statistic]}`),
+      heatmap("Pairwise agreement of raters", raters, raters, cell),
     );
   },
 };

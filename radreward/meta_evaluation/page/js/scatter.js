@@ -1,37 +1,38 @@
-// Score against people's judgement, pair by pair: all systems in one, and each by itself.
+// Scores against ratings: all systems in one chart, and one chart per system.
 
-const COLOURS = 7;
+const NUM_COLOURS = 7;
 
 const scatter = {
   id: "scatter",
   title: "Pair by pair",
-  uses: ["target", "scorer"],
-  none: () => (!data.points.ids.length ? "There are no pairs." : !scorers.length ? "There are no scores." : null),
-  lead() {
+  dependsOn: ["target", "scorer"],
+  emptyReason: () =>
+    !data.points.ids.length ? "There are no pairs." : !scorers.length ? "There are no scores." : null,
+  intro() {
     const { ids, total } = data.points;
-    const shown = total > ids.length ? `${count(ids.length)} of ${plural(total, "pair")} shown, drawn at random. ` : "";
-    return `${shown}${titleOf(state.scorer)} against “${targetTitle(state.target)}”. A metric can tell good systems from bad ones by their style alone; within one system it cannot.`;
+    const sample = total > ids.length ? `A random sample of ${count(ids.length)} of ${plural(total, "pair")}. ` : "";
+    return `${sample}${scorerTitle(state.scorer)} against “${targetTitle(state.target)}”. A metric can separate good systems from bad ones by their style alone, but not candidates of one system.`;
   },
-  draw(node) {
+  render(node) {
     const { systems } = data.points;
     const points = scatterPoints();
-    if (!points.length) return add(node, el("p", { class: "muted" }, "No pair has both a score and this judgement."));
-    const xs = extent(points.map(([x]) => x));
-    const ys = extent(points.map(([, y]) => y));
-    const colour = (number) => (known(number) && number < COLOURS ? `s${number}` : "s-rest");
-    const of = (number) => points.filter((point) => point[3] === number);
+    if (!points.length) return add(node, el("p", { class: "muted" }, "No pair has both a score and a rating."));
+    const xRange = paddedRange(points.map(([x]) => x));
+    const yRange = paddedRange(points.map(([, y]) => y));
+    const colour = (index) => (isDefined(index) && index < NUM_COLOURS ? `s${index}` : "s-rest");
+    const pointsOf = (index) => points.filter((point) => point[3] === index);
     const series = [null, ...systems.keys()]
-      .map((number) => ({ class: colour(number), points: of(number) }))
-      .filter(({ points: own }) => own.length);
-    const panel = (title, scope, own) => ({
+      .map((index) => ({ class: colour(index), points: pointsOf(index) }))
+      .filter((entry) => entry.points.length);
+    const panel = (title, scope, panelSeries) => ({
       title,
-      note: tauOf(scope),
+      note: tauText(scope),
       draw: (width, height) =>
-        chart(width, height, own, {
-          xs,
-          ys,
+        chart(width, height, panelSeries, {
+          xRange,
+          yRange,
           titles: axisTitles(width),
-          label: `${titleOf(state.scorer)} against ${targetTitle(state.target)}, ${title}`,
+          label: `${scorerTitle(state.scorer)} against ${targetTitle(state.target)}, ${title}`,
         }),
     });
     const legend =
@@ -39,49 +40,53 @@ const scatter = {
       el(
         "p",
         { class: "legend" },
-        systems.slice(0, COLOURS).map((name, number) => el("span", { class: `key s${number}` }, name)),
-        systems.length > COLOURS ? el("span", { class: "key s-rest" }, "other systems") : null,
+        systems.slice(0, NUM_COLOURS).map((name, index) => el("span", { class: `key s${index}` }, name)),
+        systems.length > NUM_COLOURS ? el("span", { class: "key s-rest" }, "other systems") : null,
       );
-    const each = systems.map((name, number) =>
-      panel(name, `system:${name}`, [{ class: colour(number), points: of(number) }]),
+    const systemPanels = systems.map((name, index) =>
+      panel(name, `system:${name}`, [{ class: colour(index), points: pointsOf(index) }]),
     );
     add(
       node,
       legend,
       el("div", { class: "first" }, panels([{ ...panel("All systems", "pooled", series), ratio: 0.55 }])),
-      systems.length > 1 ? panels(each, "four") : null,
+      systems.length > 1 ? panels(systemPanels, "four") : null,
     );
   },
 };
 
+// [score, rating, tooltip, index of the system] per pair with both values.
 function scatterPoints() {
-  const { ids, systems, system, scores, targets: judged } = data.points;
-  const [x, y] = [scores[scorerNumber.get(state.scorer)], judged[targetNumber.get(state.target)]];
+  const { ids, systems, system_index: systemIndex, scores, targets: ratings } = data.points;
+  const [x, y] = [scores[scorerIndex.get(state.scorer)], ratings[targetIndex.get(state.target)]];
   return ids
-    .map((id, place) => [
-      x[place],
-      y[place],
-      `${id}${known(system[place]) ? `, ${systems[system[place]]}` : ""}\n${titleOf(state.scorer)}: ${plain(x[place])}\n${targetTitle(state.target)}: ${plain(y[place])}`,
-      system[place],
-    ])
-    .filter(([one, other]) => known(one) && known(other));
+    .map((id, index) => {
+      const system = systemIndex[index];
+      const lines = [
+        `${id}${isDefined(system) ? `, ${systems[system]}` : ""}`,
+        `${scorerTitle(state.scorer)}: ${significantDigits(x[index])}`,
+        `${targetTitle(state.target)}: ${significantDigits(y[index])}`,
+      ];
+      return [x[index], y[index], lines.join("\n"), system];
+    })
+    .filter(([score, rating]) => isDefined(score) && isDefined(rating));
 }
 
-const direction = (entry) => (entry.higher_is_better ? "higher is better" : "lower is better");
+const directionText = (entry) => (entry.higher_is_better ? "higher is better" : "lower is better");
 
-// Which way is better is said where there is room for it.
+// Axis titles name the direction if there is space.
 const axisTitles = (width) => {
-  const told = (title, entry) => (width > 400 ? `${title} (${direction(entry)})` : title);
+  const withDirection = (title, entry) => (width > 400 ? `${title} (${directionText(entry)})` : title);
   return [
-    told(titleOf(state.scorer), scorers[scorerNumber.get(state.scorer)]),
-    told(targetTitle(state.target), targets[targetNumber.get(state.target)]),
+    withDirection(scorerTitle(state.scorer), scorers[scorerIndex.get(state.scorer)]),
+    withDirection(targetTitle(state.target), targets[targetIndex.get(state.target)]),
   ];
 };
 
-function tauOf(scope) {
-  const entry = at(agreement, state.scorer, state.target, scope);
-  const figure = entry?.tau_b;
-  return known(figure?.value)
-    ? `τ-b ${fixed(figure.value)} (${interval(figure.low, figure.high)}), ${plural(entry.n, "pair")}`
+function tauText(scope) {
+  const entry = lookUp(agreement, state.scorer, state.target, scope);
+  const tau = entry?.tau_b;
+  return isDefined(tau?.value)
+    ? `τ-b ${fixed(tau.value)} (${interval(tau.low, tau.high)}), ${plural(entry.n, "pair")}`
     : entry?.note;
 }

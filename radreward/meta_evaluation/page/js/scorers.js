@@ -1,41 +1,39 @@
-// What was run, on what, and what went wrong.
+// Metrics that were run, with failures and missing scores; data and settings.
 
 const metrics = {
   id: "metrics",
   title: "Metrics",
-  uses: [],
-  none: () => (results.scorers.length ? null : "No metric was run."),
-  lead: () => "What each metric is, what it could not score, and what it took.",
-  draw(node) {
-    const better = (row) => (known(row.higher_is_better) ? (row.higher_is_better ? "higher" : "lower") : NONE);
-    const limit = (value) => (known(value) ? plain(value) : "∞");
+  dependsOn: [],
+  emptyReason: () => (results.scorers.length ? null : "No metric was run."),
+  intro: () => "Direction and range of each metric, pairs without a score, and running time.",
+  render(node) {
+    const direction = (row) => (isDefined(row.higher_is_better) ? (row.higher_is_better ? "higher" : "lower") : NONE);
+    const bound = (value, infinity) => (isDefined(value) ? significantDigits(value) : infinity);
     const columns = [
       {
         title: "Metric",
         value: (row) => row.title,
         cell: (row) => [row.title, row.name === row.title ? null : el("small", {}, row.name)],
       },
-      { title: "Better", value: better, cell: better },
+      { title: "Better", value: direction, cell: direction },
       {
         title: "Range",
-        class: "whole",
+        class: "nowrap",
         cell: (row) =>
-          row.range?.some(known)
-            ? `${known(row.range[0]) ? plain(row.range[0]) : "−∞"} to ${limit(row.range[1])}`
-            : "open",
+          row.range?.some(isDefined) ? `${bound(row.range[0], "−∞")} to ${bound(row.range[1], "∞")}` : "unbounded",
       },
-      { title: "Scored", numeric: true, value: (row) => row.scored, cell: (row) => count(row.scored) },
+      { title: "Scored", numeric: true, value: (row) => row.num_scored, cell: (row) => count(row.num_scored) },
       {
         title: "Not scored",
-        value: (row) => Object.values(row.unscored).reduce((sum, n) => sum + n, 0),
+        value: (row) => Object.values(row.unscored_reasons).reduce((sum, n) => sum + n, 0),
         cell: (row) => [
-          row.reason && el("small", {}, row.reason),
-          Object.entries(row.unscored)
-            .filter(([reason]) => reason !== row.reason)
+          row.failure && el("small", {}, row.failure),
+          Object.entries(row.unscored_reasons)
+            .filter(([reason]) => reason !== row.failure)
             .map(([reason, n]) => el("small", {}, `${count(n)}: ${reason}`)),
         ],
       },
-      { title: "Cached", numeric: true, value: (row) => row.cached, cell: (row) => count(row.cached) },
+      { title: "Cached", numeric: true, value: (row) => row.num_cached, cell: (row) => count(row.num_cached) },
       { title: "Seconds", numeric: true, value: (row) => row.seconds, cell: (row) => fixed(row.seconds, 1) },
       {
         title: "Sub-scores",
@@ -44,14 +42,14 @@ const metrics = {
         cell: (row) => row.sub_names.length || "",
       },
       {
-        title: "State",
+        title: "Status",
         value: (row) => row.status,
         cell: (row) => (row.status === "ok" ? "ok" : el("b", { class: "bad" }, "failed")),
       },
     ];
     add(
       node,
-      wide("Metrics", sortable("metrics", "Metrics that were run", columns, results.scorers, [0, "ascending"])),
+      scrollBox("Metrics", sortable("metrics", "Metrics that were run", columns, results.scorers, [0, "ascending"])),
     );
   },
 };
@@ -59,31 +57,32 @@ const metrics = {
 const dataset = {
   id: "data",
   title: "Data and settings",
-  uses: [],
-  none: () => null,
-  lead: () => "Enough to run this again.",
-  draw(node) {
-    const { files, systems: names, raters } = results.data;
-    const { bootstrap, seed, versions } = results.settings;
+  dependsOn: [],
+  emptyReason: () => null,
+  intro: () => "Everything needed to repeat this benchmark.",
+  render(node) {
+    const { files, systems: systemNames, raters } = results.data;
+    const { n_resamples, n_permutations, seed, versions } = results.settings;
     const settings = [
       ...Object.entries(files).map(([path, digest]) => [path, `SHA-256 ${digest}`]),
-      ["systems", names.join(", ") || "not told"],
-      ["raters", raters.join(", ") || "not told"],
-      ["bootstrap samples", count(bootstrap)],
+      ["systems", systemNames.join(", ") || "not specified"],
+      ["raters", raters.join(", ") || "not specified"],
+      ["bootstrap resamples", count(n_resamples)],
+      ["permutations", count(n_permutations)],
       ["seed", String(seed)],
       ...Object.entries(versions ?? {}).map(([name, version]) => [name, String(version)]),
     ];
-    const judged = targets.map((entry) => [
+    const descriptions = targets.map((entry) => [
       entry.title,
-      [`${plural(entry.pairs, "pair")}, ${direction(entry)}`, ...entry.notes].join("; "),
+      [`${plural(entry.pairs, "pair")}, ${directionText(entry)}`, ...entry.notes].join("; "),
     ]);
-    add(node, el("h3", {}, "People’s judgements"), terms(judged), el("h3", {}, "Files and settings"), terms(settings));
+    add(node, el("h3", {}, "Targets"), termList(descriptions), el("h3", {}, "Files and settings"), termList(settings));
   },
 };
 
-const terms = (entries) =>
+const termList = (entries) =>
   el(
     "dl",
     { class: "terms" },
-    entries.map(([term, told]) => [el("dt", {}, term), el("dd", {}, told)]),
+    entries.map(([term, description]) => [el("dt", {}, term), el("dd", {}, description)]),
   );

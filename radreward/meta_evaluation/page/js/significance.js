@@ -1,74 +1,70 @@
-// Which metrics are told apart from which: paired tests of their agreement with people.
+// Pairwise comparison of metrics: permutation tests of their agreement with raters, and their mutual correlation.
 
 const significance = {
   id: "significance",
   title: "Differences between metrics",
-  uses: ["target", "scorer"],
-  none: () => (results.paired.length ? null : "No two metrics were tested against each other."),
-  lead: () =>
-    `Kendall’s τ-b with “${targetTitle(state.target)}” of the metric on the left less that of the metric above, over the same pairs. ` +
-    `Shaded: p < ${ALPHA} by approximate randomisation, Holm-corrected for all the tests of this table; ` +
-    `where no exchange reaches the difference, p is approximated by the tail of a normal distribution. Blue: the left one agrees better.`,
-  draw(node) {
-    const order = ranked(state.target).map((entry) => [entry.name, entry.title]);
-    const most = Math.max(
+  dependsOn: ["target", "scorer"],
+  emptyReason: () => (results.scorer_comparisons.length ? null : "No two metrics were compared."),
+  intro: () =>
+    `Kendall’s τ-b with “${targetTitle(state.target)}” of the metric in the row minus that of the metric in the column, over the same pairs. ` +
+    `Shaded: p < ${ALPHA} in a permutation test, Holm-corrected for all comparisons in this table. Blue: the metric in the row agrees more.`,
+  render(node) {
+    const order = rankedScorers(state.target).map((entry) => [entry.name, entry.title]);
+    const largest = Math.max(
       0.01,
-      ...results.paired
+      ...results.scorer_comparisons
         .filter((entry) => entry.target === state.target)
         .map((entry) => Math.abs(entry.difference ?? 0)),
     );
-    const cell = (one, other) => {
-      const found = one === other ? null : difference(state.target, one, other);
-      if (!found) return null;
-      const clear = known(found.p_holm) && found.p_holm < ALPHA;
-      const size = Math.sign(found.difference) * (0.15 + (0.85 * Math.abs(found.difference)) / most);
+    const cell = (a, b) => {
+      const comparison = a === b ? null : comparisonOf(state.target, a, b);
+      if (!comparison) return null;
+      const significant = isDefined(comparison.p_holm) && comparison.p_holm < ALPHA;
+      const heat = Math.sign(comparison.difference) * (0.15 + (0.85 * Math.abs(comparison.difference)) / largest);
       return {
-        text: brief(found.difference, true),
-        heat: clear ? size : 0,
-        faint: !clear,
-        tip: testTold(found, "τ-b"),
+        text: compact(comparison.difference, true),
+        heat: significant ? heat : 0,
+        faint: !significant,
+        tooltip: comparisonTooltip(comparison),
       };
     };
     add(node, heatmap("Differences between metrics", order, order, cell));
   },
 };
 
-function testTold(found, what) {
-  const p = [
-    ["Holm", found.p_holm],
-    ["randomisation", found.p_randomised],
-    ["normal tail, an approximation", found.p_tail < found.p_randomised ? found.p_tail : null],
-    ["bootstrap", found.p_bootstrap],
-    ["uncorrected", found.p],
-  ];
-  return [
-    `${titleOf(found.one)} less ${titleOf(found.other)}`,
-    known(found.difference)
-      ? `${signed(found.difference, 3)} ${what} (95 % interval ${interval(found.low, found.high, 3)})`
-      : "not defined",
-    ...p.filter(([, value]) => known(value)).map(([name, value]) => `p ${probability(value)} (${name})`),
+const comparisonTooltip = (comparison) =>
+  [
+    `${scorerTitle(comparison.scorer_a)} minus ${scorerTitle(comparison.scorer_b)}`,
+    isDefined(comparison.difference)
+      ? `${signed(comparison.difference, 3)} τ-b (95 % interval ${interval(comparison.low, comparison.high, 3)})`
+      : "undefined",
+    isDefined(comparison.p_holm) && `p ${pValue(comparison.p_holm)} (permutation, Holm)`,
+    isDefined(comparison.p_permutation) && `p ${pValue(comparison.p_permutation)} (permutation, uncorrected)`,
   ]
     .filter(Boolean)
     .join("\n");
-}
 
-// Which metrics say the same: their correlation with each other, whatever people say.
-const between = {
-  id: "between",
+// Correlation of metrics with each other, independent of the raters.
+const correlation = {
+  id: "correlation",
   title: "Correlation of metrics",
-  uses: ["target", "scorer"],
-  none: () => (results.between_scorers?.names?.length > 1 ? null : "There are no two metrics to compare."),
-  lead: () =>
-    "Kendall’s τ-b between the scores of two metrics, + where they agree; in the order of the ranking. Metrics that correlate highly say the same thing twice.",
-  draw(node) {
-    const { names, tau_b: values } = results.between_scorers;
-    const order = ranked(state.target)
+  dependsOn: ["target", "scorer"],
+  emptyReason: () => (results.scorer_correlations?.names?.length > 1 ? null : "There are no two metrics to correlate."),
+  intro: () =>
+    "Kendall’s τ-b between the scores of two metrics, positive if they agree; in the order of the ranking. Highly correlated metrics are redundant.",
+  render(node) {
+    const { names, tau_b: values } = results.scorer_correlations;
+    const order = rankedScorers(state.target)
       .filter(({ name }) => names.includes(name))
       .map((entry) => [entry.name, entry.title]);
-    const cell = (one, other) => {
-      if (one === other) return null;
-      const value = values[names.indexOf(one)][names.indexOf(other)];
-      return { text: brief(value), heat: value, tip: `${titleOf(one)} and ${titleOf(other)}: τ-b ${fixed(value, 3)}` };
+    const cell = (a, b) => {
+      if (a === b) return null;
+      const value = values[names.indexOf(a)][names.indexOf(b)];
+      return {
+        text: compact(value),
+        heat: value,
+        tooltip: `${scorerTitle(a)} and ${scorerTitle(b)}: τ-b ${fixed(value, 3)}`,
+      };
     };
     add(node, heatmap("Correlation of metrics", order, order, cell));
   },

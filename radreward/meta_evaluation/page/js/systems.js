@@ -1,39 +1,41 @@
-// Which report generator is better, and whether metrics order generators as people do.
+// System-level results: mean scores, tests between systems, and the order of systems by metrics and raters.
 
 const systems = {
   id: "systems",
   title: "Systems",
-  uses: ["target", "scorer"],
-  none: () => (results.systems.length ? null : "The candidates are not told apart by who wrote them."),
-  lead: () =>
-    `Mean score of each system by ${titleOf(state.scorer)} (${direction(scorers[scorerNumber.get(state.scorer)])}), with 95 % intervals from resampling cases; and paired tests between systems, Holm-corrected.`,
-  draw(node) {
-    const own = results.systems.filter((entry) => entry.scorer === state.scorer);
-    if (own.length) add(node, systemMeans(own));
-    const tests = results.system_pairs.filter((entry) => entry.scorer === state.scorer);
-    if (tests.length) add(node, el("h3", {}, "The system on the left less the one above"), systemTests(own, tests));
-    const ranks = results.system_ranks.filter((entry) => entry.target === state.target);
-    if (ranks.length)
+  dependsOn: ["target", "scorer"],
+  emptyReason: () =>
+    results.system_means.length ? null : "The data do not name the systems that wrote the candidates.",
+  intro: () =>
+    `Mean score per system by ${scorerTitle(state.scorer)} (${directionText(scorers[scorerIndex.get(state.scorer)])}), with 95 % bootstrap intervals over cases; and paired tests between systems, Holm-corrected.`,
+  render(node) {
+    const means = results.system_means.filter((entry) => entry.scorer === state.scorer);
+    if (means.length) add(node, systemMeans(means));
+    const differences = results.system_differences.filter((entry) => entry.scorer === state.scorer);
+    if (differences.length)
+      add(node, el("h3", {}, "System in the row minus system in the column"), systemTests(means, differences));
+    const agreements = results.system_rank_agreement.filter((entry) => entry.target === state.target);
+    if (agreements.length)
       add(
         node,
-        el("h3", {}, `Do metrics order systems as people do? “${targetTitle(state.target)}”`),
-        systemRanks(ranks),
+        el("h3", {}, `Order of systems by metrics and by raters, “${targetTitle(state.target)}”`),
+        systemRankAgreement(agreements),
       );
   },
 };
 
-function systemMeans(own) {
-  const values = own.flatMap((entry) => [entry.mean, entry.low, entry.high]).filter(known);
+function systemMeans(means) {
+  const values = means.flatMap((entry) => [entry.mean, entry.low, entry.high]).filter(isDefined);
   const axis = axisOf(values, Math.min(...values), Math.max(...values));
-  const up = scorers[scorerNumber.get(state.scorer)].higher_is_better;
+  const higherIsBetter = scorers[scorerIndex.get(state.scorer)].higher_is_better;
   const columns = [
     { title: "System", value: (row) => row.system, cell: (row) => row.system },
-    { title: "Mean", numeric: true, value: (row) => row.mean, cell: (row) => plain(row.mean) },
+    { title: "Mean", numeric: true, value: (row) => row.mean, cell: (row) => significantDigits(row.mean) },
     {
       title: "95 % interval",
       numeric: true,
       class: "extra",
-      cell: (row) => (known(row.low) ? `${plain(row.low)} to ${plain(row.high)}` : NONE),
+      cell: (row) => (isDefined(row.low) ? `${significantDigits(row.low)} to ${significantDigits(row.high)}` : NONE),
     },
     {
       title: "",
@@ -43,48 +45,51 @@ function systemMeans(own) {
     },
     { title: "Pairs", numeric: true, value: (row) => row.n, cell: (row) => count(row.n) },
   ];
-  return sortable(`systems ${state.scorer}`, "Systems by mean score", columns, own, [
-    1,
-    up ? "descending" : "ascending",
-  ]);
+  const order = [1, higherIsBetter ? "descending" : "ascending"];
+  return sortable(`systems ${state.scorer}`, "Systems by mean score", columns, means, order);
 }
 
-function systemTests(own, tests) {
-  const up = scorers[scorerNumber.get(state.scorer)].higher_is_better ? 1 : -1;
-  const order = [...own].sort((a, b) => up * (b.mean - a.mean)).map(({ system }) => [system, system]);
-  const most = Math.max(1e-9, ...tests.map((entry) => Math.abs(entry.difference ?? 0)));
-  const cell = (one, other) => {
-    const found = tests.find(
-      (entry) => (entry.one === one && entry.other === other) || (entry.one === other && entry.other === one),
-    );
-    if (!found) return null;
-    const sign = found.one === one ? 1 : -1;
-    const [low, high] =
-      sign > 0
-        ? [found.low, found.high]
-        : [known(found.high) ? -found.high : null, known(found.low) ? -found.low : null];
-    const value = known(found.difference) ? sign * found.difference : null;
-    const clear = known(found.p_holm) && found.p_holm < ALPHA;
-    const told = `${one} less ${other}\n${plain(value)} (95 % interval ${plain(low)} to ${plain(high)})\np ${probability(found.p_holm)} (Holm), ${probability(found.p)} (uncorrected)`;
+function systemTests(means, differences) {
+  const sign = scorers[scorerIndex.get(state.scorer)].higher_is_better ? 1 : -1;
+  const order = [...means].sort((a, b) => sign * (b.mean - a.mean)).map(({ system }) => [system, system]);
+  const largest = Math.max(1e-9, ...differences.map((entry) => Math.abs(entry.difference ?? 0)));
+  const negate = (value) => (isDefined(value) ? -value : value);
+  const cell = (a, b) => {
+    const stored = differences.find((entry) => entry.system_a === a && entry.system_b === b);
+    const reversed = differences.find((entry) => entry.system_a === b && entry.system_b === a);
+    const entry = stored ?? reversed;
+    if (!entry) return null;
+    const [value, low, high] = stored
+      ? [entry.difference, entry.low, entry.high]
+      : [negate(entry.difference), negate(entry.high), negate(entry.low)];
+    const significant = isDefined(entry.p_holm) && entry.p_holm < ALPHA;
+    const lines = [
+      `${a} minus ${b}`,
+      `${significantDigits(value)} (95 % interval ${significantDigits(low)} to ${significantDigits(high)})`,
+      `p ${pValue(entry.p_holm)} (Holm), ${pValue(entry.p)} (uncorrected)`,
+    ];
     return {
-      text: plain(value, 2),
-      heat: clear ? up * Math.sign(value) * (0.15 + (0.85 * Math.abs(value)) / most) : 0,
-      faint: !clear,
-      tip: told,
+      text: significantDigits(value, 2),
+      heat: significant ? sign * Math.sign(value) * (0.15 + (0.85 * Math.abs(value)) / largest) : 0,
+      faint: !significant,
+      tooltip: lines.join("\n"),
     };
   };
   return heatmap("Paired tests between systems", order, order, cell);
 }
 
-function systemRanks(ranks) {
-  const values = ranks.map((entry) => entry.tau_b).filter(known);
+function systemRankAgreement(agreements) {
+  const values = agreements.map((entry) => entry.tau_b).filter(isDefined);
   const axis = axisOf(values, 0, 1);
   const columns = [
-    { title: "Metric", value: (row) => titleOf(row.scorer), cell: (row) => titleOf(row.scorer) },
-    { title: "τ-b of systems", numeric: true, value: (row) => row.tau_b, cell: (row) => fixed(row.tau_b) },
+    { title: "Metric", value: (row) => scorerTitle(row.scorer), cell: (row) => scorerTitle(row.scorer) },
+    { title: "τ-b over systems", numeric: true, value: (row) => row.tau_b, cell: (row) => fixed(row.tau_b) },
     { title: "", class: "forest", head: axisHead(axis), cell: (row) => intervalPlot({ value: row.tau_b }, axis) },
     { title: "Systems", numeric: true, value: (row) => row.n, cell: (row) => count(row.n) },
   ];
-  const rows = ranks.map((row) => ({ ...row, attributes: { class: row.scorer === state.scorer ? "focus" : null } }));
+  const rows = agreements.map((row) => ({
+    ...row,
+    attributes: { class: row.scorer === state.scorer ? "focus" : null },
+  }));
   return sortable("system ranks", "Rank agreement over systems", columns, rows, [1, "descending"]);
 }

@@ -1,62 +1,62 @@
-// Tables that sort: the head of a column is a button, and `aria-sort` tells the order. What is not known comes last.
+// Sortable tables: each column head is a button, and `aria-sort` states the order. Undefined values come last.
 
-const orders = new Map(); // by table, so that a table drawn anew keeps its order
+const sortOrders = new Map(); // by table key, so that a table keeps its order when it is rendered again
 
-// columns: [{title, value: row → number or text to sort by, cell: row → what to show, told: row → its tooltip, numeric,
-// head, tip, class}]
-// pinned: rows that stay on top. begin: [column, "descending" or "ascending"].
-function sortable(key, label, columns, rows, begin, pinned = []) {
-  const order = orders.get(key) ?? { column: begin[0], direction: begin[1] };
-  orders.set(key, order);
-  const line = (row, attributes = {}) =>
+// columns: [{title, value: row → number or text to sort by, cell: row → content, cellTooltip: row → text, numeric,
+// head: node under the title, headTooltip, class}]
+// initialOrder: [column index, "descending" or "ascending"]. pinned: rows that stay on top.
+function sortable(key, label, columns, rows, initialOrder, pinned = []) {
+  const order = sortOrders.get(key) ?? { column: initialOrder[0], direction: initialOrder[1] };
+  sortOrders.set(key, order);
+  const renderRow = (row, attributes = {}) =>
     el(
       "tr",
       attributes,
-      columns.map((column, place) =>
+      columns.map((column, index) =>
         el(
-          place === 0 ? "th" : "td",
+          index === 0 ? "th" : "td",
           {
-            class: classes(column),
-            scope: place === 0 && "row",
-            tip: column.told?.(row),
-            tabindex: column.told ? -1 : null,
+            class: cellClass(column),
+            scope: index === 0 && "row",
+            tooltip: column.cellTooltip?.(row),
+            tabindex: column.cellTooltip ? -1 : null,
           },
           column.cell(row),
         ),
       ),
     );
-  const lines = new Map(rows.map((row) => [row, line(row, row.attributes)]));
+  const lines = new Map(rows.map((row) => [row, renderRow(row, row.attributes)]));
   const body = el("tbody");
-  const heads = columns.map((column, place) =>
+  const heads = columns.map((column, index) =>
     el(
       "th",
-      { class: classes(column), scope: "col" },
+      { class: cellClass(column), scope: "col" },
       column.value
         ? el(
             "button",
-            { type: "button", class: "sort", tip: column.tip, on: { click: () => press(place) } },
+            { type: "button", class: "sort", tooltip: column.headTooltip, on: { click: () => sortBy(index) } },
             column.title,
           )
-        : el("span", { tip: column.tip, tabindex: column.tip ? 0 : null }, column.title),
+        : el("span", { tooltip: column.headTooltip, tabindex: column.headTooltip ? 0 : null }, column.title),
       column.head,
     ),
   );
 
-  function press(place) {
-    const turned = order.direction === "descending" ? "ascending" : "descending";
-    order.direction = order.column === place ? turned : columns[place].numeric ? "descending" : "ascending";
-    order.column = place;
+  function sortBy(index) {
+    const reversed = order.direction === "descending" ? "ascending" : "descending";
+    order.direction = order.column === index ? reversed : columns[index].numeric ? "descending" : "ascending";
+    order.column = index;
     arrange();
   }
 
   function arrange() {
-    heads.forEach((head, place) => {
-      if (!columns[place].value) return;
-      head.setAttribute("aria-sort", place === order.column ? order.direction : "none");
+    heads.forEach((head, index) => {
+      if (!columns[index].value) return;
+      head.setAttribute("aria-sort", index === order.column ? order.direction : "none");
     });
     const sign = order.direction === "descending" ? -1 : 1;
     const { value } = columns[order.column];
-    const sorted = [...rows].sort((a, b) => compare(value(a), value(b), sign));
+    const sorted = [...rows].sort((a, b) => compareValues(value(a), value(b), sign));
     body.replaceChildren(...sorted.map((row) => lines.get(row)));
   }
 
@@ -64,26 +64,24 @@ function sortable(key, label, columns, rows, begin, pinned = []) {
   const table = el(
     "table",
     { class: "sortable", on: { keydown: moveFocus } },
-    el("caption", { class: "unseen" }, label),
+    el("caption", { class: "visually-hidden" }, label),
     el("thead", {}, el("tr", {}, heads)),
     pinned.length
       ? el(
           "tbody",
           { class: "pinned" },
-          pinned.map((row) => line(row)),
+          pinned.map((row) => renderRow(row)),
         )
       : null,
     body,
   );
-  enter(table);
+  makeTabbable(table);
   return table;
 }
 
-const classes = (column) => [column.numeric ? "n" : "", column.class ?? ""].join(" ").trim() || null;
+const cellClass = (column) => [column.numeric ? "n" : "", column.class ?? ""].join(" ").trim() || null;
 
-function compare(one, other, sign) {
-  if (!known(one) || !known(other)) return known(one) ? -1 : known(other) ? 1 : 0;
-  return (
-    sign * (typeof one === "number" ? one - other : String(one).localeCompare(String(other), "en", { numeric: true }))
-  );
+function compareValues(a, b, sign) {
+  if (!isDefined(a) || !isDefined(b)) return isDefined(a) ? -1 : isDefined(b) ? 1 : 0;
+  return sign * (typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
 }

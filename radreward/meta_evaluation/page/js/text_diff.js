@@ -1,28 +1,29 @@
-// Which words of two texts differ: those that are not in the longest common subsequence.
+// Words that differ between two texts: those outside their longest common subsequence.
 
-const CELLS = 4e7;
+const MAX_TABLE_CELLS = 4e7;
 
-// [[text, differs], …] for each side, or null where the texts are too long to compare.
-function differingWords(one, other) {
-  const sides = [one, other].map((text) => text.match(/[\p{L}\p{N}]+|\s+|[^\p{L}\p{N}\s]/gu) ?? []);
+// [[text, differs], …] per side, or null if the texts are too long to compare.
+function diffWords(reference, candidate) {
+  const sides = [reference, candidate].map((text) => text.match(/[\p{L}\p{N}]+|\s+|[^\p{L}\p{N}\s]/gu) ?? []);
   const words = sides.map((tokens) =>
-    tokens.map((token, place) => [token.toLowerCase(), place]).filter(([token]) => token.trim()),
+    tokens.map((token, index) => [token.toLowerCase(), index]).filter(([token]) => token.trim()),
   );
   const [left, right] = words;
-  if (left.length * right.length > CELLS) return null;
-  const kept = common(
+  if (left.length * right.length > MAX_TABLE_CELLS) return null;
+  const matches = longestCommonSubsequence(
     left.map(([word]) => word),
     right.map(([word]) => word),
   );
   return sides.map((tokens, side) => {
-    const same = new Set(kept.map((match) => words[side][match[side]][1]));
-    return joined(tokens.map((token, place) => [token, token.trim() !== "" && !same.has(place)]));
+    const common = new Set(matches.map((match) => words[side][match[side]][1]));
+    return mergeSegments(tokens.map((token, index) => [token, token.trim() !== "" && !common.has(index)]));
   });
 }
 
-function common(left, right) {
+// [left index, right index] per common word.
+function longestCommonSubsequence(left, right) {
   const width = right.length + 1;
-  const length = new Uint16Array((left.length + 1) * width); // of what follows, from the end
+  const length = new Uint16Array((left.length + 1) * width); // of the remaining words, filled from the end
   for (let i = left.length - 1; i >= 0; i--) {
     for (let j = right.length - 1; j >= 0; j--) {
       length[i * width + j] =
@@ -40,14 +41,14 @@ function common(left, right) {
   return matches;
 }
 
-// Neighbours that both differ become one, with the space between them.
-function joined(parts) {
-  const found = [];
-  for (const [place, [text, differs]] of parts.entries()) {
-    const between = !text.trim() && found.at(-1)?.[1] && parts[place + 1]?.[1];
-    const own = differs || Boolean(between);
-    if (found.length && found.at(-1)[1] === own) found.at(-1)[0] += text;
-    else found.push([text, own]);
+// Merge adjacent segments of one kind; a space between two differing words differs too.
+function mergeSegments(segments) {
+  const merged = [];
+  for (const [index, [text, differs]] of segments.entries()) {
+    const between = !text.trim() && merged.at(-1)?.[1] && segments[index + 1]?.[1];
+    const marked = differs || Boolean(between);
+    if (merged.length && merged.at(-1)[1] === marked) merged.at(-1)[0] += text;
+    else merged.push([text, marked]);
   }
-  return found;
+  return merged;
 }

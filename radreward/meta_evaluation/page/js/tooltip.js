@@ -1,38 +1,42 @@
-// One tooltip for everything that has `data-tip`: with the mouse, by keyboard focus, and away with Escape.
+// One tooltip for all elements with `data-tooltip`: shown on hover and on focus, hidden with Escape.
 
-const tip = byId("tip");
-let tipped = null;
+const tooltip = byId("tooltip");
+let tooltipOwner = null;
 
-function showTip(node) {
-  tipped = node;
-  tip.textContent = node.dataset.tip;
-  tip.hidden = false;
-  node.setAttribute("aria-describedby", "tip");
+function showTooltip(node) {
+  tooltipOwner = node;
+  tooltip.textContent = node.dataset.tooltip;
+  tooltip.hidden = false;
+  node.setAttribute("aria-describedby", "tooltip");
   const box = node.getBoundingClientRect();
   const width = document.documentElement.clientWidth;
-  const left = Math.min(Math.max(8, box.left + box.width / 2 - tip.offsetWidth / 2), width - tip.offsetWidth - 8);
-  const above = box.top - tip.offsetHeight - 6;
-  tip.style.left = `${left}px`;
-  tip.style.top = `${above > 4 ? above : box.bottom + 6}px`;
+  const left = Math.min(
+    Math.max(8, box.left + box.width / 2 - tooltip.offsetWidth / 2),
+    width - tooltip.offsetWidth - 8,
+  );
+  const above = box.top - tooltip.offsetHeight - 6;
+  tooltip.style.left = `${left}px`;
+  tooltip.style.top = `${above > 4 ? above : box.bottom + 6}px`;
 }
 
-function hideTip() {
-  tipped?.removeAttribute("aria-describedby");
-  tipped = null;
-  tip.hidden = true;
+function hideTooltip() {
+  tooltipOwner?.removeAttribute("aria-describedby");
+  tooltipOwner = null;
+  tooltip.hidden = true;
 }
 
 for (const event of ["mouseover", "focusin"]) {
   document.addEventListener(event, ({ target }) => {
-    const node = target.closest?.("[data-tip]");
-    if (node && node !== tipped) {
-      hideTip();
-      showTip(node);
-    } else if (!node && event === "mouseover" && tipped !== document.activeElement) hideTip();
+    const node = target.closest?.("[data-tooltip]");
+    if (node && node !== tooltipOwner) {
+      hideTooltip();
+      showTooltip(node);
+    } else if (!node && event === "mouseover" && tooltipOwner !== document.activeElement) hideTooltip();
   });
 }
-document.addEventListener("focusout", hideTip);
-document.addEventListener("keydown", ({ key }) => key === "Escape" && hideTip());
-// What gets the focus may be scrolled into view after it: its tooltip goes with it.
-const follow = () => tipped && (tipped === document.activeElement ? showTip(tipped) : hideTip());
-document.addEventListener("scroll", follow, { passive: true, capture: true });
+document.addEventListener("focusout", hideTooltip);
+document.addEventListener("keydown", ({ key }) => key === "Escape" && hideTooltip());
+// A focused element may be scrolled into view after it got the focus: its tooltip moves with it.
+const followOwner = () =>
+  tooltipOwner && (tooltipOwner === document.activeElement ? showTooltip(tooltipOwner) : hideTooltip());
+document.addEventListener("scroll", followOwner, { passive: true, capture: true });

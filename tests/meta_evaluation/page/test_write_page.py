@@ -1,4 +1,4 @@
-"""The file, without a browser."""
+"""The page as a file, without a browser."""
 
 import base64
 import hashlib
@@ -15,16 +15,16 @@ import radreward.meta_evaluation.page as package
 from radreward.errors import InputError
 from radreward.meta_evaluation.page import write_page
 from radreward.meta_evaluation.page.json_script import json_for_script
-from tests.meta_evaluation.page.conftest import Found
+from tests.meta_evaluation.page.conftest import Benchmark
 
 SOURCES = sorted((Path(package.__file__).parent / "js").glob("*.js"))
 
 
 def data_of(page: Path) -> Any:
     text = page.read_text(encoding="utf-8")
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
-    assert found
-    return json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert match
+    return json.loads(match[1])
 
 
 @given(
@@ -32,31 +32,31 @@ def data_of(page: Path) -> Any:
         st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
     )
 )
-def test_embedded_json_is_the_same_value_and_cannot_break_out(value: Any) -> None:
+def test_json_for_script_keeps_the_value_and_cannot_close_its_element(value: Any) -> None:
     text = json_for_script(value)
     assert json.loads(text) == value
     assert text.isascii()
     assert not set(text) & set("<>&")
 
 
-def test_holds_the_results_in_five_digits(page: Path, found: Found) -> None:
-    results, _ = found
-    held = data_of(page)["results"]
-    assert held["data"] == results["data"]
-    assert len(held["agreement"]) == len(results["agreement"])
-    for one, other in zip(held["agreement"], results["agreement"], strict=True):
-        assert (one["scorer"], one["note"]) == (other["scorer"], other["note"])
-        value = other["tau_b"]["value"]
-        assert one["tau_b"]["value"] == (None if value is None else pytest.approx(value, rel=1e-4))
+def test_write_page_results_are_rounded_to_five_digits(page: Path, benchmark: Benchmark) -> None:
+    results, _ = benchmark
+    embedded = data_of(page)["results"]
+    assert embedded["data"] == results["data"]
+    assert len(embedded["agreement"]) == len(results["agreement"])
+    for entry, expected in zip(embedded["agreement"], results["agreement"], strict=True):
+        assert (entry["scorer"], entry["note"]) == (expected["scorer"], expected["note"])
+        value = expected["tau_b"]["value"]
+        assert entry["tau_b"]["value"] == (None if value is None else pytest.approx(value, rel=1e-4))
 
 
-def test_is_the_same_file_every_time(page: Path, found: Found, tmp_path: Path) -> None:
-    results, rows = found
+def test_write_page_is_deterministic(page: Path, benchmark: Benchmark, tmp_path: Path) -> None:
+    results, rows = benchmark
     write_page(results, iter(rows), tmp_path / "again.html")
     assert (tmp_path / "again.html").read_bytes() == page.read_bytes()
 
 
-def test_the_policy_allows_the_own_script_and_style_and_nothing_else(page: Path) -> None:
+def test_write_page_policy_allows_only_the_own_script_and_style(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     policy = re.search(r'http-equiv="Content-Security-Policy" content="(.*?)"', text)
     assert policy
@@ -69,37 +69,37 @@ def test_the_policy_allows_the_own_script_and_style_and_nothing_else(page: Path)
         assert rules[rule] == f"'sha256-{digest}'"
 
 
-def test_names_nothing_outside_of_itself(page: Path) -> None:
+def test_write_page_has_no_external_links(page: Path) -> None:
     text = page.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")  # a name, never fetched
     assert not re.search(r"https?://|\bsrc\s*=|url\(|@import|<link", text)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
-def test_scripts_make_no_markup_of_text(path: Path) -> None:
+def test_scripts_never_parse_text_as_markup(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
     assert not re.search(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|</script", source
     )
 
 
-def test_every_script_is_in_the_page(page: Path) -> None:
+def test_write_page_contains_every_script(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert all(path.read_text(encoding="utf-8") in text for path in SOURCES)
 
 
-def test_results_of_another_format_are_refused(found: Found, tmp_path: Path) -> None:
-    results, rows = found
-    with pytest.raises(InputError, match="expected results of format 1 but got 2"):
-        write_page({**results, "format": 2}, rows, tmp_path / "page.html")
+def test_write_page_other_format_is_rejected(benchmark: Benchmark, tmp_path: Path) -> None:
+    results, rows = benchmark
+    with pytest.raises(InputError, match="expected results of format 2 but got 1"):
+        write_page({**results, "format": 1}, rows, tmp_path / "page.html")
 
 
-def test_a_folder_that_is_not_there_is_named(found: Found, tmp_path: Path) -> None:
+def test_write_page_missing_folder_is_named(benchmark: Benchmark, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nowhere/page.html: cannot be written: No such file"):
-        write_page(*found, tmp_path / "nowhere" / "page.html")
+        write_page(*benchmark, tmp_path / "nowhere" / "page.html")
 
 
-def test_not_a_number_is_refused(found: Found, tmp_path: Path) -> None:
-    results, rows = found
+def test_write_page_nan_is_rejected(benchmark: Benchmark, tmp_path: Path) -> None:
+    results, rows = benchmark
     agreement = [{**results["agreement"][0], "n": float("nan")}]
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_page({**results, "agreement": agreement}, rows, tmp_path / "page.html")

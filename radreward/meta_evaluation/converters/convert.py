@@ -1,0 +1,51 @@
+"""Conversion of a file in a published layout to rated pairs or preferences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from radreward.errors import InputError
+from radreward.io.tables import table_suffix
+from radreward.meta_evaluation.converters.green_preferences import read_green_preferences
+from radreward.meta_evaluation.converters.nested_counts import read_nested_counts
+from radreward.meta_evaluation.converters.own_groups import read_own_groups
+from radreward.meta_evaluation.converters.rad100 import read_rad100
+from radreward.meta_evaluation.converters.rate_eval import read_paragraph_task, read_sentence_task, read_triad_task
+from radreward.meta_evaluation.converters.rexval import read_rexval
+from radreward.meta_evaluation.converters.sentence_eval import read_sentence_evaluation
+from radreward.meta_evaluation.preferences import Preference, write_preferences
+from radreward.meta_evaluation.rated_pairs import RatedPair
+from radreward.meta_evaluation.rated_pairs_io import write_rated_pairs
+
+CONVERTERS: dict[str, Callable[[Path], Iterable[Any]]] = {
+    "rexval": read_rexval,
+    "rate-eval-sentences": read_sentence_task,
+    "rate-eval-paragraphs": read_paragraph_task,
+    "rate-eval-triads": read_triad_task,
+    "rad100": read_rad100,
+    "sentence-eval": read_sentence_evaluation,
+    "green-preferences": read_green_preferences,
+    "nested": read_nested_counts,
+    "groups": read_own_groups,
+}
+"""Name of each layout → its reader."""
+
+
+def convert(layout: str, source: Path, output: Path) -> str:
+    """Convert a source to rated pairs or preferences, and return a summary such as "8 rated pairs of 2 cases".
+
+    Raises:
+        InputError: If the source cannot be read or the output cannot be written; names file, row and field.
+    """
+    table_suffix(output)
+    if not source.exists() and not str(source).startswith("hf:"):
+        raise InputError(f"{source}: Expected a published file or folder but it does not exist.")
+    rows = list(CONVERTERS[layout](source))
+    n_cases = len({row.group for row in rows})
+    if preferences := [row for row in rows if isinstance(row, Preference)]:
+        write_preferences(output, preferences)
+        return f"{len(rows)} preferences of {n_cases} cases"
+    write_rated_pairs(output, [row for row in rows if isinstance(row, RatedPair)])
+    return f"{len(rows)} rated pairs of {n_cases} cases"
