@@ -103,7 +103,9 @@ class CheXpertLabelF1(StatelessScorer):
         rows = [
             (labels[reference], labels[candidate]) for reference, candidate in zip(references, candidates, strict=True)
         ]
-        total = torch.tensor([set_f1(*map(_positive_labels, row)) for row in rows], dtype=torch.float32)
+        total = torch.tensor(
+            [set_f1(_positive_labels(ref), _positive_labels(cand)) for ref, cand in rows], dtype=torch.float32
+        )
         equal = [[float(ref.get(name) == cand.get(name)) for name in OBSERVATIONS] for ref, cand in rows]
         sub_scores = torch.tensor(equal, dtype=torch.float32).view(-1, len(OBSERVATIONS))
         evidence = tuple({"reference": ref, "candidate": cand} for ref, cand in rows)

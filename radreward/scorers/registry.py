@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from radreward._lazy_imports import import_object
 from radreward.errors import InputError
-from radreward.scorers.base import Scorer
+
+if TYPE_CHECKING:
+    from radreward.scorers.base import Scorer
 
 SYSTEMS_DIR = Path(__file__).parents[1] / "systems"
 EMBEDDED_DIR = SYSTEMS_DIR / "er2score" / "embedded"

@@ -79,7 +79,7 @@ def test_encoder_folder_given_after_name(tmp_path: Path) -> None:
         InputError, match="chexbert: Expected the folder of CheXbert's weights after a colon, as chexbert:F"
     ):
         load("chexbert")
-    with pytest.raises(InputError, match="Expected the folder of a backbone but there is none"):
+    with pytest.raises(InputError, match="Expected the folder of a backbone but there is no such folder"):
         load(f"chexbert:{tmp_path / 'none'}")
 
 
