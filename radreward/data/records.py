@@ -72,10 +72,10 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
             if streamed and _hash_text(group.id) in closed:
                 raise RowError(f"field 'group': expected adjacent rows of {group.id!r}; sort by group")
             key = group.id if streamed else group.reference
-            known = pending.get(key)
-            if known and known.reference != group.reference:
+            previous = pending.get(key)
+            if previous and previous.reference != group.reference:
                 raise RowError(f"field 'reference': expected the same text in all rows of group {group.id!r}")
-            pending[key] = known._replace(candidates=known.candidates + group.candidates) if known else group
+            pending[key] = previous._replace(candidates=previous.candidates + group.candidates) if previous else group
         except (RowError, CriteriaError) as error:
             raise InputError(f"{path}, row {row.number}: {error}.") from error
     yield from pending.values()

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
 
 from radreward.errors import InputError
+
+if TYPE_CHECKING:  # torch is imported on use, so that commands without tensors start fast
+    import torch
+    from torch import Tensor, nn
 
 
 def read_json(path: str | Path) -> Any:
@@ -132,6 +133,8 @@ def save_tensors(
     Raises:
         InputError: If a number is not finite, or is too large for `dtype`.
     """
+    from safetensors.torch import save_file
+
     tensors = {name: value.detach().cpu().to(dtype or value.dtype).contiguous() for name, value in state.items()}
     _check_finite(path, tensors)
     save_file(tensors, path, None if metadata is None else dict(metadata))
@@ -143,6 +146,9 @@ def load_tensors(path: str | Path) -> dict[str, Tensor]:
     Raises:
         InputError: If the file is missing or damaged, or a number is not finite.
     """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
     try:
         state = load_file(path)
     except (OSError, SafetensorError) as error:
@@ -157,6 +163,8 @@ def load_metadata(path: str | Path) -> dict[str, str]:
     Raises:
         InputError: If the file is missing or damaged.
     """
+    from safetensors import SafetensorError, safe_open
+
     try:
         with safe_open(path, "pt") as file:
             return dict(file.metadata() or {})
@@ -172,7 +180,7 @@ def _unreadable(path: str | Path, error: Exception) -> str:
 
 def _check_finite(path: str | Path, state: Mapping[str, Tensor]) -> None:
     for name, value in state.items():
-        if not torch.isfinite(value).all():
+        if not value.isfinite().all():
             raise InputError(f"{path}: Expected {name!r} to hold finite numbers only, as {value.dtype}.")
 
 
@@ -187,6 +195,8 @@ def load_into(module: nn.Module, state: Mapping[str, Tensor], names: Collection[
     Raises:
         InputError: If a name is missing or unknown, or a shape differs. The module is then unchanged.
     """
+    import torch
+
     own = module.state_dict()
     expected = set(own if names is None else names)
     if wrong := sorted(expected ^ set(state)):
@@ -225,11 +235,14 @@ def fingerprint(*parts: Any) -> str:
 
 def _encode(part: Any) -> Iterator[tuple[str, bytes | memoryview]]:
     """Yield kind and bytes of each value in a part; with their lengths they are unambiguous."""
-    if isinstance(part, Tensor):
+    torch = sys.modules.get("torch")  # without torch, no part is a tensor
+    if torch is not None and isinstance(part, torch.Tensor):
         values = part.detach().cpu().contiguous()
         yield f"{values.dtype} {tuple(values.shape)}", memoryview(values.flatten().view(torch.uint8).numpy())
     elif isinstance(part, np.ndarray):
-        yield from _encode(torch.from_numpy(np.ascontiguousarray(part)))
+        from torch import from_numpy
+
+        yield from _encode(from_numpy(np.ascontiguousarray(part)))
     elif isinstance(part, Path):
         yield "file", file_fingerprint(part).encode()
     elif isinstance(part, Mapping):

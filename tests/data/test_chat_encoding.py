@@ -56,12 +56,14 @@ def test_chat_wrapper_template_without_prompt_is_refused() -> None:
 
 
 def test_token_segments_decode_to_the_rendered_text_without_special_tokens() -> None:
-    made = encoder()
-    pieces = made.token_segments("Clear </s> lungs.", "No edema.")
+    prompts = encoder()
+    segments_of_ids = prompts.token_segments("Clear </s> lungs.", "No edema.")
     segments = RadReasonTemplate().render("Clear </s> lungs.", "No edema.", RadCliQCriteria())
-    assert [made.tokenizer.decode(piece[number == 0 :]) for number, piece in enumerate(pieces)] == list(segments)
-    assert made.tokenizer.eos_token_id not in [token for piece in pieces for token in piece]
-    assert made.encode_answer("Good.")[-1] == made.tokenizer.eos_token_id
+    assert [prompts.tokenizer.decode(ids[number == 0 :]) for number, ids in enumerate(segments_of_ids)] == list(
+        segments
+    )
+    assert prompts.tokenizer.eos_token_id not in [token for ids in segments_of_ids for token in ids]
+    assert prompts.encode_answer("Good.")[-1] == prompts.tokenizer.eos_token_id
 
 
 def test_token_segments_of_one_reference_share_all_but_the_last() -> None:
@@ -71,10 +73,10 @@ def test_token_segments_of_one_reference_share_all_but_the_last() -> None:
 
 
 def test_encode_prompt_over_limit_is_refused_or_truncated() -> None:
-    made = encoder(60, instructed=False)
+    prompts = encoder(60, instructed=False)
     with pytest.raises(PromptTooLongError, match="at most 60 tokens"):
-        made.encode("long " * 20, "longer " * 20, truncate=False)
-    path, was_cut = made.encode("long " * 20, "longer " * 20, truncate=True)
+        prompts.encode("long " * 20, "longer " * 20, truncate=False)
+    path, was_cut = prompts.encode("long " * 20, "longer " * 20, truncate=True)
     assert was_cut
     assert sum(map(len, path)) <= 60
 

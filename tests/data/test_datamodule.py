@@ -70,11 +70,11 @@ def fit(records: str, root: Path, workers: int, steps: int, resume: str | None =
 def test_run_resumed_within_an_epoch_gets_the_batches_of_an_uninterrupted_run(
     records: str, tmp_path: Path, workers: int
 ) -> None:
-    whole = fit(records, tmp_path / "a", workers, 25)
+    uninterrupted = fit(records, tmp_path / "a", workers, 25)
     first = fit(records, tmp_path / "b", workers, 7)
     rest = fit(records, tmp_path / "c", workers, 25, str(tmp_path / "b" / "step=7.ckpt"))
-    assert first + rest == whole
-    assert whole[:5] != whole[12:17]
+    assert first + rest == uninterrupted
+    assert uninterrupted[:5] != uninterrupted[12:17]
 
 
 def test_unpairable_group_is_refused_skipped_or_kept(tmp_path: Path) -> None:
@@ -89,9 +89,9 @@ def test_unpairable_group_is_refused_skipped_or_kept(tmp_path: Path) -> None:
     held = {i for batch in data.val_dataloader() for i in batch.tolist()}
     assert not train & held
     assert train | held == set(range(1, 30))
-    kept = PairedReportDataModule(path, RadCliQCriteria(), Ids(), 0.3, on_unpairable="keep")
-    kept.setup()
-    loaders = kept.train_dataloader(), kept.val_dataloader()
+    keeping = PairedReportDataModule(path, RadCliQCriteria(), Ids(), 0.3, on_unpairable="keep")
+    keeping.setup()
+    loaders = keeping.train_dataloader(), keeping.val_dataloader()
     assert {i for loader in loaders for batch in loader for i in batch.tolist()} == set(range(30))
 
 

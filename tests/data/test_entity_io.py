@@ -48,8 +48,8 @@ def test_read_all_formats_give_equal_sentences(tmp_path: Path) -> None:
 
 def test_read_span_files_count_tokens_over_the_line(tmp_path: Path) -> None:
     row = {"sentences": [["Clear", "."], ["No", "edema"]], "ner": [[], [[3, 3, "NON-DISEASE"]]]}
-    found = list(read_tagged_sentences(write(tmp_path / "a.json", row)))
-    assert [sentence.entities for sentence in found] == [(), (Entity("edema", "Non-Disease", 3, 8),)]
+    tagged = list(read_tagged_sentences(write(tmp_path / "a.json", row)))
+    assert [sentence.entities for sentence in tagged] == [(), (Entity("edema", "Non-Disease", 3, 8),)]
 
 
 @pytest.mark.parametrize(
@@ -154,14 +154,14 @@ def _sentences(draw: st.DrawFn) -> tuple[list[str], list[tuple[int, int, str]]]:
 
 @given(st.lists(_sentences(), min_size=1, max_size=4))
 def test_write_then_read_gives_equal_sentences(
-    tmp_path_factory: pytest.TempPathFactory, found: list[tuple[list[str], list[tuple[int, int, str]]]]
+    tmp_path_factory: pytest.TempPathFactory, tagged: list[tuple[list[str], list[tuple[int, int, str]]]]
 ) -> None:
     folder = tmp_path_factory.mktemp("entities")
-    sentences = [sentence_from_tokens(tokens, spans) for tokens, spans in found]
+    sentences = [sentence_from_tokens(tokens, spans) for tokens, spans in tagged]
     write_tagged_sentences(folder / "a.jsonl", sentences)
     assert list(read_tagged_sentences(folder / "a.jsonl")) == sentences
     lines = []
-    for tokens, spans in found:
+    for tokens, spans in tagged:
         tags = ["O"] * len(tokens)
         for first, behind, kind in spans:
             tags[first:behind] = [f"B-{kind.upper()}", *[f"I-{kind.upper()}"] * (behind - first - 1)]

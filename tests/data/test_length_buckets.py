@@ -14,13 +14,13 @@ sizes = st.tuples(st.integers(1, 120), st.integers(1, 7), st.integers(1, 4))
 
 def dealt(count: int, size: int, world: int, shuffle: bool, epoch: int = 0) -> list[list[list[int]]]:
     """Batches by process."""
-    found = []
+    batches = []
     for rank in range(world):
         sampler = LengthBucketSampler([7 * n % 13 for n in range(count)], size, 1, shuffle, rank, world)
         sampler.set_epoch(epoch)
-        found.append(list(sampler))
-        assert len(found[-1]) == len(sampler)
-    return found
+        batches.append(list(sampler))
+        assert len(batches[-1]) == len(sampler)
+    return batches
 
 
 @given(sizes, st.integers(0, 3))
@@ -32,7 +32,7 @@ def test_shuffled_batches_contain_every_group(sizes: tuple[int, int, int], epoch
     batches = [batch for part in parts for batch in part]
     assert {index for batch in batches for index in batch} == set(range(count))
     assert all(1 <= len(batch) <= size for batch in batches)
-    # Only whole batches are dealt again, and fewer than there are processes.
+    # Only complete batches repeat, fewer than there are processes.
     again = Counter(tuple(batch) for batch in batches)
     assert Counter(index for batch in again for index in batch) == Counter(range(count))
     assert len(batches) - len(again) < max(world, 2)

@@ -19,10 +19,10 @@ def test_make_pairs_equals_a_loop(rows: list[tuple[float, int]]) -> None:
         for rejected, (low, other) in enumerate(rows):
             if name == other and high > low:
                 expected.append([accepted, rejected])
-    found = make_pairs(totals, group)
-    assert found.tolist() == expected
-    assert found.shape == (len(expected), 2)
-    assert found.dtype == torch.int64
+    pairs = make_pairs(totals, group)
+    assert pairs.tolist() == expected
+    assert pairs.shape == (len(expected), 2)
+    assert pairs.dtype == torch.int64
 
 
 def test_make_pairs_orders_infinite_totals() -> None:

@@ -107,9 +107,9 @@ def write_flat(path: Path, rows: list[dict[str, Any]]) -> Path:
 @pytest.mark.parametrize("named", [True, False])
 def test_read_groups_collects_flat_pairs(tmp_path: Path, suffix: str, columns: bool, named: bool) -> None:
     path = write_flat(tmp_path / f"pairs{suffix}", flat_rows(GROUPS, columns, named))
-    found = list(read_groups(path, RadCliQCriteria()))
+    groups = list(read_groups(path, RadCliQCriteria()))
     names = ["a", "b"] if named else ["row 0", "row 2"]
-    assert found == [group._replace(id=name) for group, name in zip(GROUPS, names, strict=True)]
+    assert groups == [group._replace(id=name) for group, name in zip(GROUPS, names, strict=True)]
 
 
 def test_flat_pairs_without_group_may_be_apart(tmp_path: Path) -> None:

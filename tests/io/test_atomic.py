@@ -13,14 +13,14 @@ def write(folder: Path, content: str, fail: bool = False) -> None:
             raise KeyboardInterrupt
 
 
-def test_an_older_folder_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+def test_atomic_folder_replaces_an_older_folder_without_leftovers(tmp_path: Path) -> None:
     for content in ("one", "two"):
         write(tmp_path / "model", content)
         assert (tmp_path / "model" / "config.json").read_text() == content
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
 
 
-def test_what_is_interrupted_leaves_what_was_there(tmp_path: Path) -> None:
+def test_atomic_folder_interrupted_keeps_the_older_folder(tmp_path: Path) -> None:
     write(tmp_path / "model", "one")
     for name in ("model", "other"):
         with pytest.raises(KeyboardInterrupt):
@@ -29,9 +29,18 @@ def test_what_is_interrupted_leaves_what_was_there(tmp_path: Path) -> None:
     assert (tmp_path / "model" / "config.json").read_text() == "one"
 
 
-def test_something_else_is_never_replaced(tmp_path: Path) -> None:
+def test_atomic_folder_never_replaces_other_content(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
     for folder in (tmp_path, tmp_path / "thesis.txt"):
         with pytest.raises(InputError, match="Expected a folder that is new, empty or holds a judge"):
             write(folder, "one")
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_atomic_folder_error_names_the_final_folder(tmp_path: Path) -> None:
+    with (
+        pytest.raises(InputError) as caught,
+        atomic_folder(tmp_path / "model", {"config.json"}, "a judge") as scratch,
+    ):
+        raise InputError(f"{scratch / 'model.safetensors'}: Expected finite numbers.")
+    assert str(caught.value) == f"{tmp_path / 'model' / 'model.safetensors'}: Expected finite numbers."

@@ -34,7 +34,9 @@ TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), 
 
 @pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
 @given(texts=TEXTS)
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, suffix: str, texts: list[str]) -> None:
+def test_write_then_read_gives_equal_rows(
+    tmp_path_factory: pytest.TempPathFactory, suffix: str, texts: list[str]
+) -> None:
     path = tmp_path_factory.mktemp("tables") / f"a{suffix}"
     values = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
     write_table(path, SCHEMA, iter(values), batch_size=2)
@@ -45,7 +47,7 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, suffi
 
 
 @pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
-def test_batches_are_whole_and_in_order(tmp_path: Path, suffix: str) -> None:
+def test_read_rows_batches_are_full_and_in_order(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
     write_table(path, SCHEMA, ({"id": str(number), "text": "x"} for number in range(7)), batch_size=4)
     batches = list(read_rows(path, 3))
@@ -54,7 +56,7 @@ def test_batches_are_whole_and_in_order(tmp_path: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
-def test_a_file_appears_whole_or_not_at_all(tmp_path: Path, suffix: str) -> None:
+def test_writer_leaves_no_file_after_an_error(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
 
     def write_and_stop() -> None:
@@ -69,7 +71,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path, suffix: str) -> None
 
 
 @pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
-def test_a_missing_file_and_a_place_that_cannot_be_written_are_named(tmp_path: Path, suffix: str) -> None:
+def test_missing_file_and_unwritable_path_are_named(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(InputError, match=rf"none{suffix}: cannot be read as {suffix[1:]} \(No such file"):
         rows(tmp_path / f"none{suffix}")
     (tmp_path / "file").write_text("")
@@ -81,7 +83,7 @@ def test_a_missing_file_and_a_place_that_cannot_be_written_are_named(tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a", "a.json", "a.parquet.gz"])
-def test_an_unknown_extension_is_named(name: str) -> None:
+def test_unknown_suffix_is_named(name: str) -> None:
     with pytest.raises(InputError, match=r"expected a name that ends with \.jsonl, \.csv, \.parquet but got"):
         table_suffix(name)
     with pytest.raises(InputError, match="expected a name that ends with"):
@@ -100,7 +102,7 @@ def test_an_unknown_extension_is_named(name: str) -> None:
     ],
     ids=["open", "list", "blank", "bytes", "digits", "deep"],
 )
-def test_a_broken_line_stops_no_other(tmp_path: Path, line: bytes, problem: str) -> None:
+def test_invalid_json_line_is_reported_alone(tmp_path: Path, line: bytes, problem: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"a": 1}\n' + line + b'\n{"a": 3}\n')
     first, second, third = rows(path)
@@ -119,7 +121,7 @@ def test_a_broken_line_stops_no_other(tmp_path: Path, line: bytes, problem: str)
         (b'2,"x"y', "expected CSV (',' expected after '\"')"),
     ],
 )
-def test_a_broken_csv_row_stops_no_other(tmp_path: Path, line: bytes, problem: str) -> None:
+def test_invalid_csv_row_is_reported_alone(tmp_path: Path, line: bytes, problem: str) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"id,text\n1,x\n" + line + b"\n3,x\n")
     first, second, third = rows(path)
@@ -127,7 +129,7 @@ def test_a_broken_csv_row_stops_no_other(tmp_path: Path, line: bytes, problem: s
     assert (second.number, second.error) == (2, problem)
 
 
-def test_an_open_quote_and_a_column_twice(tmp_path: Path) -> None:
+def test_csv_open_quote_and_duplicate_column_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('id,text\n1,x\n2,"open\n3,x\n')
     assert [row.error for row in rows(path)] == [None, "expected CSV (a quote is never closed)"]
@@ -137,14 +139,14 @@ def test_an_open_quote_and_a_column_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
-def test_a_header_that_is_not_utf8_is_told_of_the_header(tmp_path: Path, encoding: str) -> None:
+def test_csv_header_in_other_encoding_is_named(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text("id,t\xe9xt\n1,x\n", encoding=encoding)
     with pytest.raises(InputError, match=r"a\.csv: expected a header in UTF-8\.$"):
         rows(path)
 
 
-def test_marks_of_the_byte_order_and_large_cells(tmp_path: Path) -> None:
+def test_byte_order_marks_and_large_cells_are_read(tmp_path: Path) -> None:
     large = "x" * 200_000
     (tmp_path / "a.csv").write_text(f"id,text\n1,{large}\n", encoding="utf-8-sig")
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": "1", "text": large}), encoding="utf-8-sig")
@@ -152,7 +154,7 @@ def test_marks_of_the_byte_order_and_large_cells(tmp_path: Path) -> None:
         assert rows(tmp_path / name) == [TableRow(1, {"id": "1", "text": large})]
 
 
-def test_nested_values_are_json_in_csv(tmp_path: Path) -> None:
+def test_csv_nested_values_are_json(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     write_table(path, SCHEMA, iter([{"id": "1", "text": {"é": [1, None]}}]))
     with path.open(encoding="utf-8", newline="") as file:
@@ -161,7 +163,7 @@ def test_nested_values_are_json_in_csv(tmp_path: Path) -> None:
     assert "é" in cell
 
 
-def test_broken_utf8_in_parquet_names_row_and_field(tmp_path: Path) -> None:
+def test_parquet_invalid_utf8_names_row_and_field(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     good = pa.array(["1", "2"])
     broken = pa.array([b"x", b"\xff"], pa.binary()).view(pa.string())
@@ -172,13 +174,25 @@ def test_broken_utf8_in_parquet_names_row_and_field(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("kept", [0, 3, 0.5, -1])
-def test_a_truncated_parquet_file_is_named(tmp_path: Path, kept: float) -> None:
+@pytest.mark.parametrize("fraction", [0, 3, 0.5, -1])
+def test_truncated_parquet_file_is_named(tmp_path: Path, fraction: float) -> None:
     path = tmp_path / "a.parquet"
     write_table(path, SCHEMA, ({"id": str(number), "text": "x"} for number in range(100)))
     content = path.read_bytes()
-    path.write_bytes(content[: int(kept * len(content)) if 0 < kept < 1 else int(kept)])
+    path.write_bytes(content[: int(fraction * len(content)) if 0 < fraction < 1 else int(fraction)])
     for read in (rows, count_rows):
         reader: Any = read
         with pytest.raises(InputError, match=r"a\.parquet: cannot be read as parquet \(.+\)"):
             reader(path)
+
+
+@pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
+def test_append_file_joins_files_of_one_format(tmp_path: Path, suffix: str) -> None:
+    parts = [tmp_path / f"{index}{suffix}" for index in range(3)]
+    for index, part in enumerate(parts):
+        write_table(part, SCHEMA, iter([{"id": str(index), "text": "two\nlines, \u2028 é"}]))
+    with AtomicTableWriter(tmp_path / f"all{suffix}", SCHEMA) as writer:
+        for part in parts:
+            writer.append_file(part)
+    assert [row.values["id"] for row in rows(tmp_path / f"all{suffix}")] == ["0", "1", "2"]
+    assert {row.values["text"] for row in rows(tmp_path / f"all{suffix}")} == {"two\nlines, \u2028 é"}

@@ -282,13 +282,13 @@ def test_reward_model_writes_one_score_and_one_count_per_criterion(tmp_path: Pat
     *scored, rejected = _read(output)
     tags = list(criteria.tags)
     assert list(scored[0]) == ["id", "site", "total", *tags, *(f"count_{tag}" for tag in tags), "status"]
-    whole = scorer.score([row["reference"] for row in rows[:5]], [row["candidate"] for row in rows[:5]])
-    assert whole.sub_scores is not None
-    assert whole.error_counts is not None
+    direct = scorer.score([row["reference"] for row in rows[:5]], [row["candidate"] for row in rows[:5]])
+    assert direct.sub_scores is not None
+    assert direct.error_counts is not None
     written = torch.tensor([[row[tag] for tag in tags] for row in scored])
     counts = torch.tensor([[row[f"count_{tag}"] for tag in tags] for row in scored])
-    torch.testing.assert_close(written, whole.sub_scores, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(counts, whole.error_counts, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(written, direct.sub_scores, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(counts, direct.error_counts, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(counts, 1 - written.clamp(-1, 1), rtol=1e-5, atol=1e-5)
     assert rejected["total"] is None
     assert "expected at most 200 tokens" in rejected["status"]
@@ -347,7 +347,7 @@ def test_csv_invalid_rows_have_field_and_reason(tmp_path: Path) -> None:
 
 
 def _broken_text(texts: Sequence[bytes | None]) -> pa.Array:
-    """A column of texts whose bytes nobody checked, as other writers leave them."""
+    """A column of texts with unchecked bytes, as other writers may produce."""
     return pa.Array.from_buffers(pa.string(), len(texts), pa.array(texts, pa.binary()).buffers())
 
 
@@ -391,15 +391,15 @@ def test_parquet_columns_of_wrong_type_reject_every_row(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("kept", [0.5, 0.98])
-def test_truncated_parquet_file_is_refused_without_output(tmp_path: Path, kept: float) -> None:
-    whole, source, output = tmp_path / "whole.parquet", tmp_path / "in.parquet", tmp_path / "out.jsonl"
-    pq.write_table(pa.Table.from_pylist(_pairs(500)), whole)
-    data = whole.read_bytes()
-    source.write_bytes(data[: int(kept * len(data))])
+@pytest.mark.parametrize("fraction", [0.5, 0.98])
+def test_truncated_parquet_file_is_refused_without_output(tmp_path: Path, fraction: float) -> None:
+    direct, source, output = tmp_path / "direct.parquet", tmp_path / "in.parquet", tmp_path / "out.jsonl"
+    pq.write_table(pa.Table.from_pylist(_pairs(500)), direct)
+    data = direct.read_bytes()
+    source.write_bytes(data[: int(fraction * len(data))])
     with pytest.raises(InputError, match=r"in\.parquet: cannot be read as parquet"):
         score_file(Overlap(), source, output, progress=False)
-    assert {path.name for path in tmp_path.iterdir()} == {"whole.parquet", "in.parquet"}
+    assert {path.name for path in tmp_path.iterdir()} == {"direct.parquet", "in.parquet"}
 
 
 @pytest.mark.parametrize("missing", ["id", "reference", "candidate"])

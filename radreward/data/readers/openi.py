@@ -70,7 +70,7 @@ class MeSHCode(NamedTuple):
     def is_significant(self) -> bool:
         """Return True if an error in it is clinically significant by our tables."""
         return self.heading not in BENIGN_HEADINGS and not any(
-            (self.heading, place) in BENIGN_CODES for place in self.locations
+            (self.heading, location) in BENIGN_CODES for location in self.locations
         )
 
 

@@ -34,10 +34,10 @@ def test_collate_prompt_over_limit_names_group_and_candidate() -> None:
 @pytest.mark.parametrize("template", [PlainPairTemplate(), InstructionTemplate()])
 @pytest.mark.parametrize("short", range(0, 24, 3))
 def test_encode_truncation_keeps_beginnings_and_template(name: str, template: PromptTemplate, short: int) -> None:
-    whole = PromptEncoder(name, RadCliQCriteria(), template, 10_000)
+    encoder = PromptEncoder(name, RadCliQCriteria(), template, 10_000)
     texts = "Small left effusion, no pneumothorax.", "Unremarkable cardiac silhouette."
-    path = whole.token_segments(*texts)
-    room = whole.segment_tokenizer.length(texts[0]) + whole.segment_tokenizer.length(texts[1])
+    path = encoder.token_segments(*texts)
+    room = encoder.segment_tokenizer.length(texts[0]) + encoder.segment_tokenizer.length(texts[1])
     limit = sum(map(len, path)) - min(short, room - 2)
     cut, was_cut = PromptEncoder(name, RadCliQCriteria(), template, limit).encode(*texts, truncate=True)
     assert limit - 2 <= sum(map(len, cut)) <= limit

@@ -25,23 +25,23 @@ def collator(**settings: object) -> SFTCollator:
 
 
 def test_labels_are_exactly_the_answers() -> None:
-    made = collator()
-    batch = made.collate(GROUPS)
-    wanted = {tuple(made.prompt_encoder.encode_answer(answer)) for answer in batch.answers}
-    found = set()
-    for row, leaf in batch.packed.candidate_nodes.tolist():
-        own = batch.labels[row][batch.packed.node_ids[row] == leaf]
-        found.add(tuple(own[own != IGNORE_INDEX].tolist()))
-    assert found == wanted
+    sft = collator()
+    batch = sft.collate(GROUPS)
+    expected = {tuple(sft.prompt_encoder.encode_answer(answer)) for answer in batch.answers}
+    labelled = set()
+    for row, node in batch.packed.candidate_nodes.tolist():
+        own = batch.labels[row][batch.packed.node_ids[row] == node]
+        labelled.add(tuple(own[own != IGNORE_INDEX].tolist()))
+    assert labelled == expected
     assert int((batch.labels != IGNORE_INDEX).sum()) == sum(
-        len(made.prompt_encoder.encode_answer(answer)) for answer in batch.answers
+        len(sft.prompt_encoder.encode_answer(answer)) for answer in batch.answers
     )
 
 
 def test_label_is_the_next_token() -> None:
     batch = collator().collate(GROUPS[:1])
-    for row, leaf in batch.packed.candidate_nodes.tolist():
-        columns = (batch.packed.node_ids[row] == leaf).nonzero().flatten()
+    for row, node in batch.packed.candidate_nodes.tolist():
+        columns = (batch.packed.node_ids[row] == node).nonzero().flatten()
         tokens, labels = batch.packed.input_ids[row, columns], batch.labels[row, columns]
         at = (labels != IGNORE_INDEX).nonzero().flatten()
         assert labels[at].tolist() == tokens[at + 1].tolist()
@@ -49,22 +49,22 @@ def test_label_is_the_next_token() -> None:
 
 
 def test_unpacked_has_the_same_tokens_and_labels() -> None:
-    made = collator()
-    batch = made.collate(GROUPS)
-    apart, labels = made.unpacked(batch)
-    assert len(apart.input_ids) == len(batch.prompts)
+    sft = collator()
+    batch = sft.collate(GROUPS)
+    rows, labels = sft.unpacked(batch)
+    assert len(rows.input_ids) == len(batch.prompts)
     assert len(batch.packed.input_ids) == len(GROUPS)
-    assert unpack(apart) == unpack(batch.packed)
+    assert unpack(rows) == unpack(batch.packed)
     assert torch.equal(
         labels[labels != IGNORE_INDEX].sort().values, batch.labels[batch.labels != IGNORE_INDEX].sort().values
     )
 
 
 def test_answers_state_the_error_counts() -> None:
-    made = collator()
-    batch = made.collate(GROUPS)
+    sft = collator()
+    batch = sft.collate(GROUPS)
     for answer, errors in zip(batch.answers, batch.error_counts.tolist(), strict=True):
-        assert made.template.parse(answer, RadCliQCriteria()).values == tuple(errors)
+        assert sft.template.parse(answer, RadCliQCriteria()).values == tuple(errors)
 
 
 def test_answer_depends_on_reports_and_seed() -> None:
@@ -92,8 +92,8 @@ def test_counts_only_writer_gives_a_parsable_answer() -> None:
     ],
 )
 def test_prompt_or_answer_over_limit_is_named(settings: dict[str, int], message: str) -> None:
-    made = collator(**settings)
-    for use in (made.length, lambda group: made.collate([group])):
+    sft = collator(**settings)
+    for use in (sft.length, lambda group: sft.collate([group])):
         with pytest.raises(InputError, match=f"group '{GROUPS[0].id}', {message}"):
             use(GROUPS[0])
 
@@ -104,7 +104,7 @@ def test_candidate_without_errors_is_refused() -> None:
 
 
 def test_length_equals_the_tokens_of_a_row() -> None:
-    made = collator()
-    assert [made.length(group) for group in GROUPS] == [
-        int((made.collate([group]).packed.node_ids >= 0).sum()) for group in GROUPS
+    sft = collator()
+    assert [sft.length(group) for group in GROUPS] == [
+        int((sft.collate([group]).packed.node_ids >= 0).sum()) for group in GROUPS
     ]

@@ -38,7 +38,7 @@ def study(*paths: tuple[str, ...], name: str = "1") -> Study:
     return Study(name, f"Report {name}.", paths)
 
 
-def made(errors: Mapping[str, float]) -> dict[str, float]:
+def nonzero(errors: Mapping[str, float]) -> dict[str, float]:
     return {tag: count for tag, count in errors.items() if count and not tag.startswith(("sig", "insig"))}
 
 
@@ -97,7 +97,7 @@ def test_read_openi_invalid_row_is_named(tmp_path: Path, text: str, problem: str
 def test_errors_from_codes_expected_counts(
     reference: list[tuple[str, ...]], candidate: list[tuple[str, ...]], expected: dict[str, float]
 ) -> None:
-    assert made(errors_from_codes(study(*reference), study(*candidate))) == expected
+    assert nonzero(errors_from_codes(study(*reference), study(*candidate))) == expected
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_groups_from_codes_have_distinct_candidates_and_totals(criteria: Criteri
         totals = set()
         for entry in group.candidates:
             assert entry.errors is not None
-            known = errors_from_codes(by_text[group.reference], by_text[entry.text])
-            assert entry.errors == {tag: known[tag] for tag in criteria.tags}
+            counts = errors_from_codes(by_text[group.reference], by_text[entry.text])
+            assert entry.errors == {tag: counts[tag] for tag in criteria.tags}
             totals.add(criteria.total_quality(criteria.quality(criteria.to_tensor(entry.errors))).item())
             if entry.system == "shared heading":
                 assert by_text[group.reference].codes.keys() & by_text[entry.text].codes.keys()
