@@ -1,4 +1,4 @@
-"""`python -m benchmarks [name ...]`: run the named benchmarks, or all, one after the other."""
+"""`python -m benchmarks [name ...]`: run the named benchmarks, or all of them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pkgutil import iter_modules
 import benchmarks
 
 
-def names() -> list[str]:
-    """The benchmarks there are: the modules of this package."""
+def benchmark_names() -> list[str]:
+    """Return the names of all benchmarks, which are the public modules of this package."""
     return sorted(module.name for module in iter_modules(benchmarks.__path__) if not module.name.startswith("_"))
 
 
-def run(chosen: Sequence[str]) -> int:
-    """Run them in the order given, all where none is given; the exit code."""
-    unknown = sorted(set(chosen) - set(names()))
+def run(names: Sequence[str]) -> int:
+    """Run benchmarks in order, all of them if none is named; return the exit code."""
+    unknown = sorted(set(names) - set(benchmark_names()))
     if unknown:
-        print(f"Expected benchmarks of {', '.join(names())} but got {unknown[0]!r}.", file=sys.stderr)
+        print(f"Expected benchmarks of {', '.join(benchmark_names())} but got {unknown[0]!r}.", file=sys.stderr)
         return 2
-    for name in chosen or names():
+    for name in names or benchmark_names():
         print(f"== {name}", flush=True)
         import_module(f"benchmarks.{name}").main()
     return 0

@@ -1,7 +1,7 @@
-"""A chat server on the loopback that answers with what it was asked, and fails on purpose; for tests and measurements.
+"""A local chat server that echoes requests and fails on purpose, for tests and benchmarks.
 
 `python benchmarks/_chat_server.py LOG [options]` prints its address, then writes every attempt to LOG as a JSON line.
-It needs nothing but Python's standard library, so that its faults are its own.
+It uses only the standard library, so that its faults are its own.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ FAULTS = ("busy", "error", "cut", "half", "slow", "garbage", "shape")
 
 
 class Server:
-    """Answers `POST /v1/chat/completions` with the last message in capitals.
+    """Server that answers `POST /v1/chat/completions` with the last message in capitals.
 
     Args:
-        log: Where attempts are written.
-        faults: Kinds of failure, taken in turn.
-        share: Of requests whose first attempt fails; which, the hash of their text says.
+        log: Log of the attempts.
+        faults: Types of faults, selected by the hash of a text.
+        share: Fraction of requests whose first attempt fails, selected by the hash of their text.
         always: Fail at every attempt.
         delay: Seconds before an answer.
-        code: Refuse everything with this status.
-        usage: Whether answers say how many tokens they took: as many as they have words.
+        code: Refuse all requests with this status.
+        usage: Report one token per word in answers.
     """
 
     def __init__(
@@ -54,43 +54,43 @@ class Server:
         body = json.loads(await reader.readexactly(int(headers.get("content-length", "0"))))
         text = body["messages"][-1]["content"]
         self.open += 1
-        did = self._what(text)
-        entry = {"text": text, "did": did, "open": self.open, "key": headers.get("authorization", ""), "body": body}
+        action = self._choose_action(text)
+        entry = {"text": text, "did": action, "open": self.open, "key": headers.get("authorization", ""), "body": body}
         self.log.write(json.dumps(entry) + "\n")
         self.log.flush()
         try:
-            return await self._act(did, text, body, writer)
+            return await self._act(action, text, body, writer)
         finally:
             self.open -= 1
 
-    def _what(self, text: str) -> str:
+    def _choose_action(self, text: str) -> str:
         if self.code is not None:
             return "refuse"
-        number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
-        seen = self.attempts[text] = self.attempts.get(text, 0) + 1
-        if self.faults and number % 10_000 < self.share * 10_000 and (self.always or seen == 1):
-            return self.faults[number // 10_000 % len(self.faults)]
+        digest = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+        attempt = self.attempts[text] = self.attempts.get(text, 0) + 1
+        if self.faults and digest % 10_000 < self.share * 10_000 and (self.always or attempt == 1):
+            return self.faults[digest // 10_000 % len(self.faults)]
         return "answer"
 
-    async def _act(self, did: str, text: str, body: dict[str, Any], writer: asyncio.StreamWriter) -> bool:
-        if did == "refuse":
+    async def _act(self, action: str, text: str, body: dict[str, Any], writer: asyncio.StreamWriter) -> bool:
+        if action == "refuse":
             message = f"This is refused: {text}"
             return await _reply(writer, self.code or 0, json.dumps({"error": {"message": message}}), "location: /v2")
-        if did == "busy":
+        if action == "busy":
             return await _reply(writer, 429, '{"error": {"message": "Slower."}}', "retry-after: 0.05")
-        if did == "error":
+        if action == "error":
             return await _reply(writer, 500, "<html>no</html>")
-        if did == "cut":
+        if action == "cut":
             return False
-        if did == "half":
+        if action == "half":
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{")
             await writer.drain()
             return False
-        if did == "garbage":
+        if action == "garbage":
             return await _reply(writer, 200, '{"choices": [{"mess')
-        if did == "shape":
+        if action == "shape":
             return await _reply(writer, 200, '{"choices": []}')
-        await asyncio.sleep(3600 if did == "slow" else self.delay)
+        await asyncio.sleep(3600 if action == "slow" else self.delay)
         answer: dict[str, Any] = {
             "id": "1",
             "object": "chat.completion",

@@ -1,8 +1,8 @@
-"""Peak memory of `radreward benchmark` over rated pairs of different numbers: it must hardly grow with them.
+"""Peak memory of `radreward benchmark` for different numbers of rated pairs; it should hardly grow.
 
-Each file is judged by a process of its own, whose peak of resident memory Linux tells. The metrics are cheap and the
-reports are random words, all different, so that what is measured is rows, ratings and draws. Three raters count errors
-by six criteria; a case has four candidates.
+Each file is evaluated in a separate process, whose peak resident memory Linux reports. The metrics are cheap and the
+reports are distinct random words, so that memory is that of rows, ratings and bootstrap samples. Three raters count
+errors of six criteria; a case has four candidates.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.score_memory import peak_of
-from radreward.meta_evaluation.rated_pairs_io import RatedPair, write_rated_pairs
+from benchmarks.score_memory import peak_memory
+from radreward.meta_evaluation.rated_pairs import RatedPair
+from radreward.meta_evaluation.rated_pairs_io import write_rated_pairs
 
 SCORERS = ("rouge-l", "bleu-4")
 SIZES = (1_000, 10_000, 50_000)
 PER_CASE = 4
 RATERS = ("one", "two", "three")
-CRITERIA = ("addition", "omission", "place", "degree", "comparison", "change")
+CRITERIA = ("addition", "omission", "location", "severity", "comparison", "change")
 WORDS = (
     "heart",
     "lung",
@@ -43,11 +44,11 @@ WORDS = (
     "no",
 )
 LENGTH = 40
-"""Words of a report."""
+"""Words per report."""
 
 
 def pairs(number: int, seed: int = 0) -> Iterator[RatedPair]:
-    """Candidates that change words of their reference, and raters who count roughly how many."""
+    """Yield candidates that change words of their reference, with raters who count approximately how many."""
     rng = np.random.default_rng(seed)
     for index in range(number):
         if index % PER_CASE == 0:
@@ -56,14 +57,14 @@ def pairs(number: int, seed: int = 0) -> Iterator[RatedPair]:
         counts, significant = _counts(changed, rng), _counts(0, rng)
         candidate = " ".join([*words[: LENGTH - changed], *rng.choice(WORDS, changed)])
         yield RatedPair(
-            f"r{index}",
-            " ".join(words),
-            candidate,
-            f"c{index // PER_CASE}",
-            f"system {index % PER_CASE}",
-            {rater: float(12 - changed + rng.integers(0, 2)) for rater in RATERS},
-            {rater: {tag: counts[rater][tag] + significant[rater][tag] for tag in CRITERIA} for rater in RATERS},
-            significant,
+            id=f"r{index}",
+            reference=" ".join(words),
+            candidate=candidate,
+            group=f"c{index // PER_CASE}",
+            system=f"system {index % PER_CASE}",
+            ratings={rater: float(12 - changed + rng.integers(0, 2)) for rater in RATERS},
+            errors={rater: {tag: counts[rater][tag] + significant[rater][tag] for tag in CRITERIA} for rater in RATERS},
+            significant_errors=significant,
         )
 
 
@@ -75,29 +76,29 @@ def _counts(errors: int, rng: np.random.Generator) -> dict[str, dict[str, float]
 
 
 def measure(number: int, folder: Path) -> dict[str, Any]:
-    """Judge a file of so many pairs: what is printed as a line of JSON."""
+    """Evaluate a file of `number` pairs; return the results that are printed as JSON."""
     source = folder / f"rated-{number}.jsonl"
     write_rated_pairs(source, pairs(number))
     arguments = ["benchmark", f"--data={source}", f"--output={folder / f'out-{number}'}", "--scorers", *SCORERS]
-    begin = time.perf_counter()
-    found = peak_of(arguments)
-    return {"pairs": number, "file_bytes": source.stat().st_size, "bytes": found, "s": time.perf_counter() - begin}
+    start = time.perf_counter()
+    peak = peak_memory(arguments)
+    return {"pairs": number, "file_bytes": source.stat().st_size, "bytes": peak, "s": time.perf_counter() - start}
 
 
 def main(sizes: Sequence[int] = SIZES) -> None:
-    """Measure and print."""
-    printed = Table(
-        "pairs", "file, MiB", "peak, MiB", "of the first", "s", title="Peak memory of `radreward benchmark`"
+    """Run and print the benchmark."""
+    table = Table(
+        "pairs", "file, MiB", "peak, MiB", "ratio to first", "s", title="Peak memory of `radreward benchmark`"
     )
     results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for number in sizes:
-            results.append(found := measure(number, Path(folder)))
-            found["ratio"] = found["bytes"] / results[0]["bytes"]
-            size, most = (f"{found[name] / 2**20:.0f}" for name in ("file_bytes", "bytes"))
-            printed.add_row(f"{number:,}", size, most, f"{found['ratio']:.2f}", f"{found['s']:.0f}")
-            print(json.dumps(found), flush=True)
-    Console(width=100).print(printed)
+            results.append(result := measure(number, Path(folder)))
+            result["ratio"] = result["bytes"] / results[0]["bytes"]
+            size, peak = (f"{result[name] / 2**20:.0f}" for name in ("file_bytes", "bytes"))
+            table.add_row(f"{number:,}", size, peak, f"{result['ratio']:.2f}", f"{result['s']:.0f}")
+            print(json.dumps(result), flush=True)
+    Console(width=100).print(table)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Intervals of τ-b, ρ and r over cases that are drawn anew: all at once against scipy in a loop.
+"""Cluster bootstrap intervals of τ-b, ρ and r: vectorized against scipy in a loop.
 
-The loop takes the rows of each draw and calls scipy's kendalltau, spearmanr and pearsonr for every scorer and target;
-it is run on a few scorers and targets, of 10,000 pairs on a few draws, and counted up, since all of them would take
-minutes. Both are measured in CPU time in one process and must give the same correlations in every draw.
+The loop calls scipy's kendalltau, spearmanr and pearsonr on the rows of each bootstrap sample, for a few scorers and
+targets (and few samples of 10,000 pairs), and is extrapolated, because all of them would take minutes. Both are
+measured in CPU time in one process and must give the same correlations in every sample.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from radreward.statistics.cluster_bootstrap import bootstrap_correlations, perce
 
 Floats = NDArray[np.float64]
 TARGET = 10.0
-"""Seconds for the first case."""
+"""Seconds of the first case."""
 
 
 class Case(NamedTuple):
-    """So many scorers, targets and cases."""
+    """Numbers of scorers, targets, cases and bootstrap samples."""
 
     scorers: int = 20
     targets: int = 8
     cases: int = 200
     per_case: int = 1
-    draws: int = 1000
-    loop: int = 2
+    n_resamples: int = 1000
+    loop_correlations: int = 2
     """Correlations that the loop computes."""
-    loop_draws: int | None = None
-    """Draws that it goes through, where all of them would take minutes."""
+    loop_resamples: int | None = None
+    """Bootstrap samples of the loop; None for all."""
 
 
 CASES = (
     Case(),
     Case(cases=50, per_case=4),
     Case(per_case=4),
-    Case(cases=2500, per_case=4, scorers=5, targets=2, loop=1, loop_draws=20),
+    Case(cases=2500, per_case=4, scorers=5, targets=2, loop_correlations=1, loop_resamples=20),
 )
 
 
-def data(case: Case, seed: int = 0) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Error counts with ties, and scores that follow them more or less."""
+def random_data(case: Case, seed: int = 0) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Return scores, correlated error counts with ties, and the case of each row."""
     rng = np.random.default_rng(seed)
     rows = case.cases * case.per_case
     targets = rng.poisson(2.0, (case.targets, rows)).astype(np.float64)
@@ -57,57 +57,59 @@ def data(case: Case, seed: int = 0) -> tuple[Floats, Floats, NDArray[np.int64]]:
     return scores, targets, np.repeat(np.arange(case.cases), case.per_case)
 
 
-def by_scipy(x: Floats, y: Floats, case: NDArray[np.int64], counts: NDArray[np.integer]) -> Floats:
-    """(B, 3) correlations of one scorer and target in every draw."""
-    found = []
-    for draw in counts:
-        rows = np.repeat(np.arange(len(case)), draw[case])
-        found.append([test(x[rows], y[rows]).statistic for test in (stats.kendalltau, stats.spearmanr, stats.pearsonr)])
-    return np.array(found)
+def scipy_correlations(x: Floats, y: Floats, case: NDArray[np.int64], counts: NDArray[np.integer]) -> Floats:
+    """Return (B, 3) correlations of one scorer and target in every bootstrap sample."""
+    correlations = []
+    for sample in counts:
+        rows = np.repeat(np.arange(len(case)), sample[case])
+        tests = (stats.kendalltau, stats.spearmanr, stats.pearsonr)
+        correlations.append([test(x[rows], y[rows]).statistic for test in tests])
+    return np.array(correlations)
 
 
 def measure(case: Case) -> dict[str, Any]:
-    """Seconds of both, and of the paired tests; what is printed as a line of JSON."""
-    x, y, of_case = data(case)
-    counts = resample_clusters(case.cases, case.draws, 0)
+    """Time both, and the paired tests; return the results that are printed as JSON."""
+    x, y, case_index = random_data(case)
+    counts = resample_clusters(case.cases, case.n_resamples, 0)
     start = time.process_time()
-    ours = bootstrap_correlations(x, y, of_case, counts)
-    for value in ours:
-        percentile_interval(value)
+    bootstrapped = bootstrap_correlations(x, y, case_index, counts)
+    for values in bootstrapped:
+        percentile_interval(values)
     seconds = time.process_time() - start
     start = time.process_time()
-    for place in range(case.loop):
-        one, other = place % case.scorers, place % case.targets
-        told = by_scipy(x[one], y[other], of_case, counts[: case.loop_draws])
-        for found, value in zip(told.T, ours, strict=True):
-            np.testing.assert_allclose(value[: case.loop_draws, one, other], found, rtol=0, atol=1e-12)
-    loop = (time.process_time() - start) / case.loop * case.scorers * case.targets
-    loop *= case.draws / (case.loop_draws or case.draws)
+    for index in range(case.loop_correlations):
+        scorer, target = index % case.scorers, index % case.targets
+        expected = scipy_correlations(x[scorer], y[target], case_index, counts[: case.loop_resamples])
+        for column, values in zip(expected.T, bootstrapped, strict=True):
+            np.testing.assert_allclose(values[: case.loop_resamples, scorer, target], column, rtol=0, atol=1e-12)
+    loop = (time.process_time() - start) / case.loop_correlations * case.scorers * case.targets
+    loop *= case.n_resamples / (case.loop_resamples or case.n_resamples)
     start = time.process_time()
-    met = len(compare_scorers(x, y[:1], of_case, counts))
+    comparisons = len(compare_scorers(x, y[:1], case_index, counts))
     return {
         "case": case._asdict(),
         "seconds": seconds,
         "loop_seconds": loop,
         "ratio": loop / seconds,
-        "contests": met,
-        "contest_seconds": time.process_time() - start,
+        "comparisons": comparisons,
+        "comparison_seconds": time.process_time() - start,
     }
 
 
 def main(cases: Sequence[Case] = CASES) -> None:
-    """Measure and print."""
-    heads = ("scorers", "targets", "cases", "pairs", "draws", "s", "loop, s", "ratio", "paired tests", "s")
-    printed = Table(*heads, title="Intervals over cases drawn anew, CPU time")
+    """Run and print the benchmark."""
+    columns = ("scorers", "targets", "cases", "pairs", "samples", "s", "loop, s", "ratio", "paired tests", "s")
+    table = Table(*columns, title="Cluster bootstrap intervals, CPU time")
     for number, case in enumerate(cases):
-        found = measure(case)
-        sizes = (case.scorers, case.targets, case.cases, case.cases * case.per_case, case.draws)
-        figures = (f"{found['seconds']:.2f}", f"{found['loop_seconds']:.0f}", f"{found['ratio']:.0f}")
-        printed.add_row(*map(str, sizes), *figures, str(found["contests"]), f"{found['contest_seconds']:.2f}")
-        print(json.dumps(found), flush=True)
+        result = measure(case)
+        sizes = (case.scorers, case.targets, case.cases, case.cases * case.per_case, case.n_resamples)
+        times = (f"{result['seconds']:.2f}", f"{result['loop_seconds']:.0f}", f"{result['ratio']:.0f}")
+        comparisons = (str(result["comparisons"]), f"{result['comparison_seconds']:.2f}")
+        table.add_row(*map(str, sizes), *times, *comparisons)
+        print(json.dumps(result), flush=True)
         if number == 0:
-            print(f"target {TARGET:g} s: {'met' if found['seconds'] < TARGET else 'MISSED'}")
-    Console(width=110).print(printed)
+            print(f"target {TARGET:g} s: {'met' if result['seconds'] < TARGET else 'MISSED'}")
+    Console(width=110).print(table)
 
 
 if __name__ == "__main__":

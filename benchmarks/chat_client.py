@@ -1,8 +1,7 @@
-"""What the client of chat servers costs: requests to a server on the loopback that fails on purpose.
+"""Overhead of the server chat model: requests to a local server that fails on purpose.
 
-The server answers at once, in a process of its own. The overhead is the processor time of the client's process per
-request: building, sending, reading and keeping the answer, and the attempts after faults. Wall time, which has the
-server's share in it, is told beside it.
+The server answers at once, in a separate process. The overhead is the CPU time of the client's process per request:
+building, sending, parsing, caching and retries. Wall time also includes the server and the waits before retries.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ REQUESTS = 2000
 CONCURRENCY = 16
 FAULTS = ("busy", "error", "cut", "half", "garbage", "shape")
 TARGET = 5.0
-"""Milliseconds of overhead a request."""
+"""Milliseconds of overhead per request."""
 ROUNDS = 3
 
 
 def measure(requests: int, share: float) -> dict[str, float]:
-    """One run: milliseconds a request, and what became of the requests.
+    """Return milliseconds per request and numbers of attempts of one run.
 
     Args:
-        requests: How many.
-        share: Of requests whose first attempt fails.
+        requests: Number of requests.
+        share: Fraction of requests whose first attempt fails.
 
     Raises:
-        AssertionError: If an answer is lost, repeated or out of order.
+        AssertionError: If a response is lost, repeated or out of order.
     """
     texts = [f"question {index} about a report of some {index % 90} words" for index in range(requests)]
     with tempfile.TemporaryDirectory() as folder:
@@ -46,29 +45,29 @@ def measure(requests: int, share: float) -> dict[str, float]:
                 assert server.stdout is not None
                 address = {"OPENAI_BASE_URL": server.stdout.readline().strip(), "OPENAI_MODEL": "echo"}
                 os.environ.update(address, OPENAI_API_KEY="none")
-                cache = ResponseCache(Path(folder) / "answers.sqlite")
+                cache = ResponseCache(Path(folder) / "responses.sqlite")
                 model = OpenAIChatModel(concurrency=CONCURRENCY, cache=cache)
-                asked = [ChatRequest((Message("user", text),), max_tokens=64) for text in texts]
+                chat_requests = [ChatRequest((Message("user", text),), max_tokens=64) for text in texts]
                 wall, cpu = time.perf_counter(), time.process_time()
-                answers = model.complete(asked)
+                answers = model.complete(chat_requests)
                 wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
                 cache.close()
             finally:
                 server.kill()
-        seen = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [answer.text for answer in answers] == [text.upper() for text in texts], "an answer is lost or out of order"
-    answered = Counter(entry["text"] for entry in seen if entry["did"] == "answer")
+        attempts = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [answer.text for answer in answers] == [text.upper() for text in texts], "a response is lost or out of order"
+    answered = Counter(entry["text"] for entry in attempts if entry["did"] == "answer")
     assert answered == Counter(texts), "a request was answered twice"
     return {
         "overhead_ms": 1000 * cpu / requests,
         "wall_ms": 1000 * wall / requests,
-        "faults": len(seen) - requests,
-        "attempts": len(seen),
+        "faults": len(attempts) - requests,
+        "attempts": len(attempts),
     }
 
 
 def main(requests: int = REQUESTS, rounds: int = ROUNDS) -> None:
-    """Measure and print; the first run, which loads the packages, is not counted."""
+    """Run and print the benchmark; the first run, which loads the packages, is not counted."""
     measure(CONCURRENCY, 0.0)
     for share in (0.0, 0.1):
         runs = [measure(requests, share) for _ in range(rounds)]
@@ -78,7 +77,7 @@ def main(requests: int = REQUESTS, rounds: int = ROUNDS) -> None:
         verdict = "met" if worst < TARGET else "MISSED"
         print(
             f"{requests} requests, {best['faults']:.0f} faults: {best['overhead_ms']:.2f} to {worst:.2f} ms of "
-            f"processor time a request, {best['wall_ms']:.2f} ms wall; none lost, none repeated, in order; "
+            f"CPU time per request, {best['wall_ms']:.2f} ms wall time; none lost, none repeated, in order; "
             f"target {TARGET:g} ms: {verdict}"
         )
 

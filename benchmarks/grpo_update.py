@@ -1,18 +1,16 @@
-"""An update of a policy against TRL's GRPOTrainer: the same decoder, prompts, completions, loss and gradients.
+"""A policy update against TRL's GRPOTrainer: the same decoder, prompts, completions, loss and gradients.
 
-One process, one thread, variants in turn, CPU time, minimum and median. Before anything is timed, loss and all
-gradients of the variants must agree. TRL's side is its own `compute_loss`, with rows as its trainer pads them; ours is
-the prompt once with all its completions. A whole step is the drawing of the completions, which TRL leaves to
-`generate` on the prompt as often as it has completions, and the update; the optimizer is the same for both.
+One process, one thread, variants in turn, CPU time, minimum and median. Before timing, loss and all gradients of the
+variants must agree. TRL's variant is its own `compute_loss` with padded rows; ours reads the prompt once with all its
+completions. A complete step is the sampling of the completions, for which TRL calls `generate` on one copy of the
+prompt per completion, and the update; the optimizer step is equal for both and not included.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
@@ -21,12 +19,22 @@ from unittest import mock
 import torch
 from rich.console import Console
 from rich.table import Table
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
-from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerFast
+from transformers import AutoModelForCausalLM
 
+from benchmarks._training import (
+    Gradients,
+    ModelSize,
+    RolloutTokens,
+    backward_call,
+    cpu_milliseconds,
+    llama_config,
+    peer_inputs,
+    random_tokens,
+    relative_difference,
+    special_tokenizer,
+)
 from radreward.models import Backbone, tree_attention
 from radreward.models.log_probs import CompletionPacking, completion_log_probs
 from radreward.models.rollout_engine import SamplingParams
@@ -35,13 +43,13 @@ from radreward.objectives import GRPO
 from radreward.types import Rollouts
 
 PEER, ROWS, MASKED, TREE = "TRL", "rows", "tree, masked", "tree"
-SPECIAL = {"pad_token": "<pad>", "unk_token": "<unk>"}
+SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 TOLERANCE = 1e-5
-"""Relative to the norm of all gradients, in float32."""
+"""Maximum difference relative to the norm of all gradients, in float32."""
 
 
 class Case(NamedTuple):
-    """What a batch of rollouts holds, and how many times faster the tree is meant to be."""
+    """Size of a rollout batch, and the target speedup of the tree."""
 
     completions: int = 8
     prompt: int = 700
@@ -49,39 +57,19 @@ class Case(NamedTuple):
     prompts: int = 1
     rounds: int = 4
     against_peer: float | None = None
-    draws: bool = False
-    """Whether drawing is measured too."""
+    with_sampling: bool = False
+    """Measure sampling too."""
 
 
 CASES = (
-    Case(against_peer=2, draws=True),
+    Case(against_peer=2, with_sampling=True),
     Case(4, rounds=3),
-    Case(8, prompt=32, rounds=3),  # next to nothing to share
+    Case(8, prompt=32, rounds=3),  # almost nothing to share
 )
 
 
-class Size(NamedTuple):
-    """Of the random decoder."""
-
-    width: int = 256
-    layers: int = 4
-    vocabulary: int = 1000
-
-
-SIZE = Size()
-
-
-class Batch(NamedTuple):
-    """Prompts, their completions and what these are worth."""
-
-    prompts: list[list[int]]
-    completions: list[list[list[int]]]
-    advantages: Tensor
-    """(B, G)."""
-
-
 def no_reward(completions: list[Any], **_: Any) -> list[float | None]:
-    """Never asked: the advantages are given."""
+    """Return zeros; never called, because advantages are given."""
     return [0.0] * len(completions)
 
 
@@ -89,29 +77,18 @@ class Sides(NamedTuple):
     """TRL's trainer and our model, with equal weights."""
 
     trainer: Any
-    ours: Any
+    model: Any
     tokenizer: Any
 
 
-def build(folder: str, size: Size, completions: int, **settings: Any) -> Sides:
-    """One saved random decoder, loaded by name on both sides; nothing ends a completion but its length."""
+def build(folder: str, size: ModelSize, completions: int, **settings: Any) -> Sides:
+    """Save a random decoder without an end token, and load it on both sides."""
     from datasets import Dataset
     from trl.trainer.grpo_config import GRPOConfig
     from trl.trainer.grpo_trainer import GRPOTrainer
 
-    config = LlamaConfig(
-        vocab_size=size.vocabulary,
-        hidden_size=size.width,
-        intermediate_size=size.width * 8 // 3,
-        num_hidden_layers=size.layers,
-        num_attention_heads=4,
-        pad_token_id=0,
-        eos_token_id=None,
-        bos_token_id=None,
-    )
-    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
-    words = Tokenizer(WordLevel({token: i for i, token in enumerate(SPECIAL.values())}, SPECIAL["unk_token"]))
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, **SPECIAL)
+    AutoModelForCausalLM.from_config(llama_config(size, eos_token_id=None)).save_pretrained(folder)
+    tokenizer = special_tokenizer(SPECIAL_TOKENS)
     trainer: Any = GRPOTrainer(
         model=folder,
         reward_funcs=no_reward,
@@ -130,61 +107,32 @@ def build(folder: str, size: Size, completions: int, **settings: Any) -> Sides:
         train_dataset=Dataset.from_dict({"prompt": ["lamp"]}),
         processing_class=tokenizer,
     )
-    ours = Backbone(folder, lora=None, local_files_only=True).build(causal_lm=True)
-    return Sides(trainer, ours, tokenizer)
+    model = Backbone(folder, lora=None, local_files_only=True).build(causal_lm=True)
+    return Sides(trainer, model, tokenizer)
 
 
-def draw(case: Case, vocabulary: int) -> Batch:
-    """Random tokens, completions of lengths that vary by a tenth, random advantages of mean 0."""
+def random_batch(case: Case, vocabulary: int) -> RolloutTokens:
+    """Return random tokens, with lengths that vary by a tenth, and random advantages of mean 0."""
     source = torch.Generator().manual_seed(0)
-
-    def piece(length: int, spread: float = 0.1) -> list[int]:
-        factor = 1 + spread * (2 * float(torch.rand((), generator=source)) - 1)
-        tokens: list[int] = torch.randint(3, vocabulary, (max(1, round(length * factor)),), generator=source).tolist()
-        return tokens
-
-    prompts = [piece(case.prompt) for _ in range(case.prompts)]
-    completions = [[piece(case.completion) for _ in range(case.completions)] for _ in prompts]
-    advantages = torch.randn(case.prompts, case.completions, generator=source)
-    return Batch(prompts, completions, advantages - advantages.mean(1, keepdim=True))
-
-
-def peer_inputs(batch: Batch) -> dict[str, Tensor]:
-    """Rows as TRL's trainer makes them: prompts padded on the left, completions on the right."""
-    rows = [
-        (prompt, completion)
-        for prompt, group in zip(batch.prompts, batch.completions, strict=True)
-        for completion in group
+    prompts = [random_tokens(case.prompt, vocabulary, source) for _ in range(case.prompts)]
+    completions = [
+        [random_tokens(case.completion, vocabulary, source) for _ in range(case.completions)] for _ in prompts
     ]
-
-    def padded(pieces: list[list[int]], side: str) -> tuple[Tensor, Tensor]:
-        ids = pad_sequence([torch.tensor(piece) for piece in pieces], batch_first=True, padding_side=side)
-        ones = [torch.ones(len(piece), dtype=torch.int64) for piece in pieces]
-        return ids, pad_sequence(ones, batch_first=True, padding_side=side)
-
-    prompt_ids, prompt_mask = padded([prompt for prompt, _ in rows], "left")
-    completion_ids, completion_mask = padded([completion for _, completion in rows], "right")
-    return {
-        "prompt_ids": prompt_ids,
-        "prompt_mask": prompt_mask,
-        "completion_ids": completion_ids,
-        "completion_mask": completion_mask,
-        "advantages": batch.advantages.flatten(),
-        "num_items_in_batch": completion_mask.sum(),
-    }
+    advantages = torch.randn(case.prompts, case.completions, generator=source)
+    return RolloutTokens(prompts, completions, advantages - advantages.mean(1, keepdim=True))
 
 
 class Variant(NamedTuple):
-    """One way to make an update: its loss by `step`."""
+    """One implementation of an update; `step` returns its loss."""
 
     model: nn.Module
     step: Callable[[], Tensor]
     tokens: int
-    """Tokens with padding: what is computed."""
+    """Tokens with padding, all of which are computed."""
 
 
-def peer(trainer: Any, batch: Batch) -> Variant:
-    """The loss of TRL's trainer, as it is."""
+def peer_variant(trainer: Any, batch: RolloutTokens) -> Variant:
+    """Return the loss of TRL's trainer."""
     inputs = peer_inputs(batch)
 
     def step() -> Tensor:
@@ -194,15 +142,14 @@ def peer(trainer: Any, batch: Batch) -> Variant:
     return Variant(trainer.model, step, inputs["prompt_ids"].numel() + inputs["completion_ids"].numel())
 
 
-def own(model: Any, batch: Batch, packing: CompletionPacking, masked: bool = False) -> Variant:
-    """Log-probabilities and objective of ours."""
+def own_variant(model: Any, batch: RolloutTokens, packing: CompletionPacking, masked: bool = False) -> Variant:
+    """Return log-probabilities and objective of radreward; `masked` as for unsupported architectures."""
     objective = GRPO(kl_coef=0.0)
     lengths = torch.tensor([[len(completion) for completion in group] for group in batch.completions])
     mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(-1)
 
     def step() -> Tensor:
-        # What an architecture gets that is not known to hand the tree on.
-        with mock.patch.object(tree_attention, "KNOWN", frozenset()) if masked else nullcontext():
+        with mock.patch.object(tree_attention, "SUPPORTED_TYPES", frozenset()) if masked else nullcontext():
             parts = [
                 completion_log_probs(model, prompt, group, 1.0, packing).T
                 for prompt, group in zip(batch.prompts, batch.completions, strict=True)
@@ -211,44 +158,40 @@ def own(model: Any, batch: Batch, packing: CompletionPacking, masked: bool = Fal
         return objective.reduce(objective(Rollouts(logps, logps.detach(), None, mask, batch.advantages)))
 
     prompts = torch.tensor([len(prompt) for prompt in batch.prompts])
-    times = lengths.shape[1] if packing == "rows" else 1
-    return Variant(model, step, int(lengths.sum() + times * prompts.sum()))
+    copies = lengths.shape[1] if packing == "rows" else 1
+    return Variant(model, step, int(lengths.sum() + copies * prompts.sum()))
 
 
-def variants(batch: Batch, sides: Sides) -> dict[str, Variant]:
-    """By name, all on the same tokens."""
+def build_variants(batch: RolloutTokens, sides: Sides) -> dict[str, Variant]:
+    """Return all variants by name, on the same tokens."""
     return {
-        PEER: peer(sides.trainer, batch),
-        ROWS: own(sides.ours, batch, "rows"),
-        MASKED: own(sides.ours, batch, "tree", masked=True),
-        TREE: own(sides.ours, batch, "tree"),
+        PEER: peer_variant(sides.trainer, batch),
+        ROWS: own_variant(sides.model, batch, "rows"),
+        MASKED: own_variant(sides.model, batch, "tree", masked=True),
+        TREE: own_variant(sides.model, batch, "tree"),
     }
 
 
-def loss_and_gradients(variant: Variant) -> tuple[float, dict[str, Tensor]]:
-    """The loss and all gradients by name."""
+def loss_and_gradients(variant: Variant) -> tuple[float, Gradients]:
+    """Return the loss and all gradients by name."""
     variant.model.zero_grad()
     loss = variant.step()
     torch.autograd.backward(loss)
-    found = {name: parameter.grad for name, parameter in variant.model.named_parameters()}
-    return loss.item(), {name: value.clone() for name, value in found.items() if value is not None}
+    gradients = {name: parameter.grad for name, parameter in variant.model.named_parameters()}
+    return loss.item(), {name: value.clone() for name, value in gradients.items() if value is not None}
 
 
-def disagreement(found: tuple[float, dict[str, Tensor]], expected: tuple[float, dict[str, Tensor]]) -> float:
-    """The larger of the difference of the losses and the relative one of all gradients (by norm)."""
-    known = expected[1]
-    assert found[1].keys() == known.keys()
-    apart = math.sqrt(sum(float((found[1][name] - known[name]).square().sum()) for name in known))
-    norm = math.sqrt(sum(float(value.square().sum()) for value in known.values()))
-    return max(abs(found[0] - expected[0]), apart / norm)
+def disagreement(actual: tuple[float, Gradients], expected: tuple[float, Gradients]) -> float:
+    """Return the larger of the difference of the losses and the relative difference of the gradients."""
+    return max(abs(actual[0] - expected[0]), relative_difference(actual[1], expected[1]))
 
 
-def drawing(case: Case, batch: Batch, sides: Sides, tokens: int) -> dict[str, Callable[[], Any]]:
-    """Completions of so many tokens: the prompt read once, or as often as it has completions."""
-    engine = TransformersEngine(sides.ours, sides.tokenizer)
-    sampling = SamplingParams(case.completions, tokens)
+def sampling_calls(case: Case, batch: RolloutTokens, sides: Sides, tokens: int) -> dict[str, Callable[[], Any]]:
+    """Return calls that sample completions: with one copy of the prompt per completion, or with one copy."""
+    engine = TransformersEngine(sides.model, sides.tokenizer)
+    params = SamplingParams(case.completions, tokens)
 
-    def repeated() -> Any:
+    def peer() -> Any:
         rows = [torch.tensor(prompt) for prompt in batch.prompts for _ in range(case.completions)]
         ids = pad_sequence(rows, batch_first=True, padding_side="left")
         with torch.no_grad():
@@ -256,103 +199,80 @@ def drawing(case: Case, batch: Batch, sides: Sides, tokens: int) -> dict[str, Ca
                 ids, attention_mask=(ids != 0).long(), max_new_tokens=tokens, do_sample=True, pad_token_id=0
             )
 
-    return {PEER: repeated, TREE: lambda: engine.sample([[prompt] for prompt in batch.prompts], sampling)}
-
-
-def spent(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of CPU of each call, in turn."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            begin = time.process_time()
-            call()
-            times[name].append(1000 * (time.process_time() - begin))
-    return times
+    return {PEER: peer, TREE: lambda: engine.sample([[prompt] for prompt in batch.prompts], params)}
 
 
 def measure(case: Case, sides: Sides, vocabulary: int) -> dict[str, Any]:
-    """Check that the variants agree, then time them in turn: what is printed as a line of JSON."""
-    batch = draw(case, vocabulary)
-    every = variants(batch, sides)
-    expected = loss_and_gradients(every[PEER])
-    errors = {name: disagreement(loss_and_gradients(every[name]), expected) for name in (ROWS, MASKED, TREE)}
+    """Check that the variants agree, and time them in turn; return the results that are printed as JSON."""
+    batch = random_batch(case, vocabulary)
+    variants = build_variants(batch, sides)
+    expected = loss_and_gradients(variants[PEER])
+    errors = {name: disagreement(loss_and_gradients(variants[name]), expected) for name in (ROWS, MASKED, TREE)}
     assert max(errors.values()) < TOLERANCE, f"Loss or gradients differ: {errors}."
-
-    def update(variant: Variant) -> Callable[[], None]:
-        def call() -> None:
-            variant.model.zero_grad()
-            torch.autograd.backward(variant.step())
-
-        return call
-
-    times = spent({name: update(variant) for name, variant in every.items()}, case.rounds)
-    least = {name: min(values) for name, values in times.items()}
-    found = {
+    calls = {name: backward_call(variant.model, variant.step) for name, variant in variants.items()}
+    times = cpu_milliseconds(calls, case.rounds)
+    minimum = {name: min(values) for name, values in times.items()}
+    rows = {
         name: {
             "tokens": variant.tokens,
-            "ms": least[name],
+            "ms": minimum[name],
             "ms_median": statistics.median(times[name]),
-            "ratio": least[PEER] / least[name],
-            "ratio_by_tokens": least[PEER] / least[name] / (every[PEER].tokens / variant.tokens),
+            "ratio": minimum[PEER] / minimum[name],
+            "ratio_by_tokens": minimum[PEER] / minimum[name] / (variants[PEER].tokens / variant.tokens),
             "error": errors.get(name),
         }
-        for name, variant in every.items()
+        for name, variant in variants.items()
     }
-    result: dict[str, Any] = {"case": case._asdict(), "variants": found}
-    if case.draws:
-        first, drawn = (
-            {name: min(values) for name, values in spent(drawing(case, batch, sides, tokens), 2).items()}
-            for tokens in (1, case.completion)
+    result: dict[str, Any] = {"case": case._asdict(), "variants": rows}
+    if case.with_sampling:
+        first, sampling = (
+            {name: min(values) for name, values in cpu_milliseconds(calls, 2).items()}
+            for calls in (sampling_calls(case, batch, sides, tokens) for tokens in (1, case.completion))
         )
-        whole = {name: drawn[name] + least[name] for name in drawn}
-        result |= {"first": first, "drawing": drawn, "whole": whole, "whole_ratio": whole[PEER] / whole[TREE]}
+        step = {name: sampling[name] + minimum[name] for name in sampling}
+        result |= {"first_token": first, "sampling": sampling, "step": step, "step_ratio": step[PEER] / step[TREE]}
     return result
 
 
-def table(result: dict[str, Any]) -> Table:
-    """The variants of one case."""
+def result_table(result: dict[str, Any]) -> Table:
+    """Return the variants of one case as a table."""
     case = Case(**result["case"])
     title = (
         f"{case.prompts} x {case.completions} completions: prompt {case.prompt}, completion {case.completion} tokens"
     )
-    heads = ("tokens with padding", "ms min", "ms median", "TRL / this", "÷ token ratio", "differs by")
-    printed = Table("variant", *heads, title=title)
+    columns = ("tokens with padding", "ms min", "ms median", "TRL / this", "÷ token ratio", "difference")
+    table = Table("variant", *columns, title=title)
     for name, row in result["variants"].items():
         error = "" if row["error"] is None else f"{row['error']:.0e}"
         times = f"{row['ms']:.0f}", f"{row['ms_median']:.0f}", f"{row['ratio']:.2f}", f"{row['ratio_by_tokens']:.2f}"
-        printed.add_row(name, str(row["tokens"]), *times, error)
-    return printed
+        table.add_row(name, str(row["tokens"]), *times, error)
+    return table
 
 
-def summary(result: dict[str, Any]) -> list[str]:
-    """Whether the target is met, and what a whole step takes."""
+def summary_lines(result: dict[str, Any]) -> list[str]:
+    """Return whether the target is met, and the times of a complete step."""
     case, lines = Case(**result["case"]), []
     ratio = result["variants"][TREE]["ratio"]
     if case.against_peer is not None:
         met = "met" if ratio >= case.against_peer else "MISSED"
         lines.append(f"update, TRL / tree: {ratio:.2f}, target {case.against_peer:g}: {met}")
-    if "drawing" in result:
-        whole = result["whole"]
-        for told, times in (("to the first token", result["first"]), ("whole", result["drawing"])):
-            lines.append(
-                f"drawing {told}, ms: the prompt {case.completions} times {times[PEER]:.0f}, once {times[TREE]:.0f}: "
-                f"{times[PEER] / times[TREE]:.2f} times"
-            )
-        lines.append(
-            f"drawing and update, ms: {whole[PEER]:.0f} and {whole[TREE]:.0f}: {result['whole_ratio']:.2f} times"
-        )
+    if case.with_sampling:
+        stages = (("first token", "first_token"), ("sampling", "sampling"), ("sampling and update", "step"))
+        for title, key in stages:
+            peer, tree = result[key][PEER], result[key][TREE]
+            lines.append(f"{title}: TRL {peer:.0f} ms, tree {tree:.0f} ms, ratio {peer / tree:.2f}")
     return lines
 
 
-def main(cases: Sequence[Case] = CASES, size: Size = SIZE) -> None:
-    """Measure and print; a missed target is said, not an error."""
+def main(cases: Sequence[Case] = CASES, size: ModelSize = ModelSize()) -> None:  # noqa: B008 - immutable
+    """Run and print the benchmark."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     console = Console(width=120)
     for case in cases:
         with tempfile.TemporaryDirectory() as folder:
             result = measure(case, build(folder, size, case.completions), size.vocabulary)
-        console.print(table(result))
-        for line in summary(result):
+        console.print(result_table(result))
+        for line in summary_lines(result):
             console.print(line, highlight=False)
         print(json.dumps(result), flush=True)

@@ -1,16 +1,15 @@
-"""A training step and scoring with the architecture of Llama 3 8B on a GPU: packed, in rows, and as TRL does it.
+"""A training step and scoring with the architecture of Llama 3 8B on a GPU: packed, in rows, and in TRL's way.
 
 Random weights in bfloat16, LoRA of rank 16 on queries and values, bf16-mixed, references of 450 tokens with
 instruction, four candidates of 90. The peer is a replica of the step of TRL's RewardTrainer: all pairs of a group, both
-sides of each as rows padded on the right, the reward read at the last token, the same adapters and head. Losses and
-gradients must agree before anything is timed. Time is that of CUDA events over forward and backward, variants in turn,
-after a warm-up; of the optimizer there is none, it would be the same for all. Useful tokens are those that rows without
-padding hold, each candidate once, whatever a variant computes. MFU is 4 · N · tokens computed / seconds over the peak
-of the device (no gradients of frozen weights: 2 N forward, 2 N backward), N the weights of the layers, attention not
-counted.
+sides of each as rows padded on the right, the reward of the last token, the same adapters and head. Before timing,
+losses and gradients must agree. Times are those of CUDA events over forward and backward, variants in turn, after a
+warm-up, without the optimizer step, which is equal for all. Useful tokens are those of rows without padding, each
+candidate once. MFU is 4 · N · computed tokens / seconds over the peak of the device (frozen weights have no gradients:
+2 N forward, 2 N backward), with N weights in the layers and without attention.
 
-Without a GPU, or with `python -m benchmarks.llama_step --small`, a small Llama takes its place: the code runs, and the
-figures say nothing of a GPU.
+Without a GPU, or with `python -m benchmarks.llama_step --small`, a small Llama replaces it: the code runs, but the
+results do not describe a GPU.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from torch.nn import functional as F
 from transformers import AutoModel, LlamaConfig, PreTrainedConfig
 
 from benchmarks._published_configs import published_config
-from benchmarks.training_speed import PATHS, Case, draw, pairs_of
+from benchmarks.training_speed import Case, Paths, all_pairs, random_paths
 from radreward.criteria import Criteria, Criterion
 from radreward.data.packing import Packing, pack
 from radreward.models import Backbone, LoRA, RewardModel
@@ -43,11 +42,11 @@ PEER, ROWS, TREE, BATCH = "TRL's step", "rows", "tree", "batch trie"
 PACKINGS: dict[str, Packing] = {ROWS: "rows", TREE: "tree", BATCH: "batch"}
 WARM_UP = 2
 PEAK = {"H100": 989e12, "H200": 989e12, "A100": 312e12, "L40S": 362e12, "RTX 4090": 165e12}
-"""Dense bfloat16 FLOP/s as the makers state them."""
+"""Dense bfloat16 FLOP/s stated by the manufacturers."""
 
 
 class Job(NamedTuple):
-    """A batch, and whether layers are computed anew in the backward pass."""
+    """A batch, with or without gradient checkpointing."""
 
     case: Case
     checkpointing: bool = False
@@ -66,38 +65,38 @@ SMALL_CONFIG = LlamaConfig(
 
 
 class RandomLlama(Backbone):
-    """An architecture with random weights, in the place of a model by name."""
+    """Backbone with random weights of a given architecture."""
 
     def __init__(self, config: PreTrainedConfig, device: torch.device, checkpointing: bool) -> None:
         dtype: DTypeName = "bfloat16" if device.type == "cuda" else "float32"
         super().__init__(
             NAME, LoRA(16, targets=["q_proj", "v_proj"]), dtype=dtype, gradient_checkpointing=checkpointing
         )
-        self.given, self.device = config, device
+        self.architecture, self.device = config, device
 
     def config(self, packed: bool = True) -> PreTrainedConfig:
-        """The given one."""
-        return self.given
+        """See `Backbone.config`."""
+        return self.architecture
 
     def build(self, packed: bool = True, causal_lm: bool = False) -> nn.Module:
-        """Weights made on the device; it never writes."""
+        """Create the weights on the device, without a language-model head."""
         with self.device:
-            return self.prepare(AutoModel.from_config(self.given, dtype=getattr(torch, self.dtype)))
+            return self.prepare(AutoModel.from_config(self.architecture, dtype=getattr(torch, self.dtype)))
 
 
 class Variant(NamedTuple):
-    """One way to reward the candidates: rewards of both sides of every pair, accepted first, by `sides`."""
+    """One implementation; `sides` returns the rewards of accepted and rejected candidates, `score` those of all."""
 
     sides: Callable[[], tuple[Tensor, Tensor]]
     score: Callable[[], Tensor]
     tokens: int
-    """Computed, padding not counted."""
+    """Computed tokens without padding."""
     positions: int
-    """Computed, padding counted."""
+    """Computed tokens with padding."""
 
 
 def build(config: PreTrainedConfig, device: torch.device, checkpointing: bool) -> RewardModel:
-    """The model, with adapters that are not zero: what they compute is to be compared."""
+    """Return a model with adapters that are not zero."""
     torch.manual_seed(0)
     criteria = Criteria("one", [Criterion("quality", "How good the report is.")])
     model = RewardModel(RandomLlama(config, device, checkpointing), criteria).to(device)
@@ -107,8 +106,8 @@ def build(config: PreTrainedConfig, device: torch.device, checkpointing: bool) -
     return model.train()
 
 
-def own(model: RewardModel, paths: PATHS, pairs: Sequence[tuple[int, int]], packing: Packing) -> Variant:
-    """Packing and model of ours: every candidate once."""
+def own_variant(model: RewardModel, paths: Paths, pairs: Sequence[tuple[int, int]], packing: Packing) -> Variant:
+    """Return packing and model of radreward: every candidate once."""
     device = model.head.out.weight.device
     accepted, rejected = torch.tensor(pairs, device=device).T
 
@@ -125,10 +124,10 @@ def own(model: RewardModel, paths: PATHS, pairs: Sequence[tuple[int, int]], pack
     return Variant(sides, score, int((nodes >= 0).sum()), nodes.numel())
 
 
-def peer(model: RewardModel, paths: PATHS, pairs: Sequence[tuple[int, int]]) -> Variant:
-    """Both sides of every pair as padded rows; to score, every candidate as one."""
+def peer_variant(model: RewardModel, paths: Paths, pairs: Sequence[tuple[int, int]]) -> Variant:
+    """Return both sides of every pair as padded rows; for scoring, every candidate as one row."""
     device = model.head.out.weight.device
-    whole = [torch.tensor(sum(path, [])) for path in paths]
+    sequences = [torch.tensor(sum(path, [])) for path in paths]
 
     def rewards(rows: Sequence[Tensor]) -> Tensor:
         ids = nn.utils.rnn.pad_sequence(list(rows), batch_first=True).to(device)
@@ -137,53 +136,54 @@ def peer(model: RewardModel, paths: PATHS, pairs: Sequence[tuple[int, int]]) -> 
         states = model.encoder(input_ids=ids, attention_mask=mask.long(), use_cache=False).last_hidden_state
         last = states[torch.arange(len(rows), device=device), lengths - 1]
         with torch.autocast(device.type, enabled=False):
-            found: Tensor = model.head(last.to(model.head.scale.dtype))
-        return found
+            result: Tensor = model.head(last.to(model.head.scale.dtype))
+        return result
 
     def sides() -> tuple[Tensor, Tensor]:
-        both = rewards([whole[i] for i, _ in pairs] + [whole[j] for _, j in pairs])
+        both = rewards([sequences[i] for i, _ in pairs] + [sequences[j] for _, j in pairs])
         return both[: len(pairs)], both[len(pairs) :]
 
-    lengths = [len(whole[index]) for pair in pairs for index in pair]
-    return Variant(sides, lambda: rewards(whole), sum(lengths), max(lengths) * len(lengths))
+    lengths = [len(sequences[index]) for pair in pairs for index in pair]
+    return Variant(sides, lambda: rewards(sequences), sum(lengths), max(lengths) * len(lengths))
 
 
-def loss_of(variant: Variant, device: torch.device) -> Tensor:
-    """Bradley-Terry over all pairs, which is TRL's."""
+def pair_loss(variant: Variant, device: torch.device) -> Tensor:
+    """Return the Bradley-Terry loss over all pairs, as TRL does."""
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         accepted, rejected = variant.sides()
     return -F.logsigmoid(accepted - rejected).mean()
 
 
 def gradients(model: RewardModel, variant: Variant, device: torch.device) -> tuple[float, Tensor]:
-    """The loss, and the gradients of all that is trained as one vector; the head's bias has none."""
+    """Return the loss, and all gradients as one vector; the head's bias has none."""
     model.zero_grad()
-    loss = loss_of(variant, device)
+    loss = pair_loss(variant, device)
     torch.autograd.backward(loss)
-    found = [p.grad.flatten() for n, p in model.named_parameters() if p.grad is not None and n != "head.out.bias"]
-    return loss.item(), torch.cat(found)
+    parts = [p.grad.flatten() for n, p in model.named_parameters() if p.grad is not None and n != "head.out.bias"]
+    return loss.item(), torch.cat(parts)
 
 
-def check(model: RewardModel, every: dict[str, Variant], device: torch.device) -> dict[str, float]:
-    """The relative difference of gradients from those of the peer; 16 bits round, 32 bits hardly."""
+def check(model: RewardModel, variants: dict[str, Variant], device: torch.device) -> dict[str, float]:
+    """Return the relative differences of gradients from those of the peer, after checking their tolerance."""
     tolerance = 0.1 if device.type == "cuda" else 1e-4
-    loss, known = gradients(model, every[PEER], device)
-    apart = {}
+    loss, expected = gradients(model, variants[PEER], device)
+    differences = {}
     for name in PACKINGS:
-        own_loss, found = gradients(model, every[name], device)
-        apart[name] = float((found - known).norm() / known.norm())
-        assert max(abs(own_loss - loss) / abs(loss), apart[name]) < tolerance, f"{name}: differs by {apart[name]:.1e}."
+        own_loss, actual = gradients(model, variants[name], device)
+        differences[name] = float((actual - expected).norm() / expected.norm())
+        difference = max(abs(own_loss - loss) / abs(loss), differences[name])
+        assert difference < tolerance, f"{name}: differs by {difference:.1e}."
     model.zero_grad(set_to_none=True)
-    return apart
+    return differences
 
 
-def spent(work: Callable[[], object], device: torch.device) -> float:
-    """Seconds of a piece of work: of CUDA events on a GPU, of the processor without."""
+def elapsed_seconds(work: Callable[[], object], device: torch.device) -> float:
+    """Return the seconds of a call: of CUDA events on a GPU, CPU time without one."""
     if device.type != "cuda":
-        begin = time.process_time()
+        start_time = time.process_time()
         work()
-        return time.process_time() - begin
-    event: Any = torch.cuda.Event  # torch gives it no types
+        return time.process_time() - start_time
+    event: Any = torch.cuda.Event  # untyped in torch
     start, end = event(enable_timing=True), event(enable_timing=True)
     start.record()
     work()
@@ -193,93 +193,94 @@ def spent(work: Callable[[], object], device: torch.device) -> float:
 
 
 def measure(job: Job, config: PreTrainedConfig, device: torch.device) -> dict[str, Any]:
-    """All variants of a job: what is printed as a line of JSON."""
+    """Time all variants of a job; return the results that are printed as JSON."""
     case, model = job.case, build(config, device, job.checkpointing)
-    paths, pairs = draw(case, config.vocab_size), pairs_of(case)
-    every = {PEER: peer(model, paths, pairs), **{name: own(model, paths, pairs, way) for name, way in PACKINGS.items()}}
+    paths, pairs = random_paths(case, config.vocab_size), all_pairs(case)
+    variants = {PEER: peer_variant(model, paths, pairs)}
+    variants |= {name: own_variant(model, paths, pairs, packing) for name, packing in PACKINGS.items()}
     layers = sum(p.numel() for n, p in model.encoder.named_parameters() if "embed_tokens" not in n)
     useful = sum(sum(map(len, path)) for path in paths)
-    differs = check(model, every, device)
-    rounds: dict[str, list[float]] = {name: [] for name in every}
-    scoring: dict[str, list[float]] = {name: [] for name in every}
+    differences = check(model, variants, device)
+    rounds: dict[str, list[float]] = {name: [] for name in variants}
+    scoring: dict[str, list[float]] = {name: [] for name in variants}
     memory = {}
     for number in range(WARM_UP + case.rounds):
-        for name, variant in every.items():
+        for name, variant in variants.items():
             model.zero_grad(set_to_none=True)
             if device.type == "cuda":
                 torch.cuda.reset_peak_memory_stats()
-            seconds = spent(partial(step, variant, device), device)
+            seconds = elapsed_seconds(partial(step, variant, device), device)
             if device.type == "cuda":
                 memory[name] = torch.cuda.max_memory_allocated()
-            score = spent(partial(scored, variant, device), device)
+            score = elapsed_seconds(partial(score_all, variant, device), device)
             if number >= WARM_UP:
                 rounds[name].append(seconds)
                 scoring[name].append(score)
     peak = peak_flops(device)
-    found = {}
-    for name, variant in every.items():
-        least, flops = min(rounds[name]), 4 * layers * variant.tokens
-        found[name] = {
+    rows = {}
+    for name, variant in variants.items():
+        minimum, flops = min(rounds[name]), 4 * layers * variant.tokens
+        rows[name] = {
             "tokens": variant.tokens,
             "positions": variant.positions,
-            "seconds": least,
+            "seconds": minimum,
             "seconds_median": statistics.median(rounds[name]),
-            "useful_tokens_per_second": useful / least,
-            "pairs_per_second": len(pairs) / least,
-            "mfu": flops / least / peak if peak else None,
+            "useful_tokens_per_second": useful / minimum,
+            "pairs_per_second": len(pairs) / minimum,
+            "mfu": flops / minimum / peak if peak else None,
             "peak_bytes": memory.get(name),
             "scored_per_second": len(paths) / min(scoring[name]),
-            "ratio": min(rounds[PEER]) / least,
-            "error": differs.get(name),
+            "ratio": min(rounds[PEER]) / minimum,
+            "error": differences.get(name),
         }
     device_name = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
     settings = {**case._asdict(), "checkpointing": job.checkpointing, "pairs": len(pairs), "layer_weights": layers}
-    return {"device": device_name, "job": settings, "variants": found}
+    return {"device": device_name, "job": settings, "variants": rows}
 
 
 def step(variant: Variant, device: torch.device) -> None:
-    """Forward and backward."""
-    torch.autograd.backward(loss_of(variant, device))
+    """Run forward and backward."""
+    torch.autograd.backward(pair_loss(variant, device))
 
 
 @torch.no_grad()
-def scored(variant: Variant, device: torch.device) -> Tensor:
-    """Rewards of all candidates as in use, adapters apart."""
+def score_all(variant: Variant, device: torch.device) -> Tensor:
+    """Return the rewards of all candidates without gradients; adapters are not merged."""
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         return variant.score()
 
 
 def peak_flops(device: torch.device) -> float | None:
-    """Of the device, None where it is not known."""
+    """Return the peak of the device, or None if it is unknown."""
     name = torch.cuda.get_device_name() if device.type == "cuda" else ""
     return next((value for key, value in PEAK.items() if key in name), None)
 
 
-def table(result: dict[str, Any]) -> Table:
-    """The variants of one job."""
+def result_table(result: dict[str, Any]) -> Table:
+    """Return the variants of one job as a table."""
     job = result["job"]
-    again = "layers computed anew" if job["checkpointing"] else "no checkpointing"
-    title = f"{result['device']}: {job['groups']} groups of {job['candidates']}, {job['pairs']} pairs, {again}"
-    heads = ("tokens", "ms", "useful tokens/s", "pairs/s", "MFU", "peak GiB", "scored/s", "TRL / this", "differs by")
-    printed = Table("variant", *heads, title=title)
+    checkpointing = "gradient checkpointing" if job["checkpointing"] else "no checkpointing"
+    title = f"{result['device']}: {job['groups']} groups of {job['candidates']}, {job['pairs']} pairs, {checkpointing}"
+    columns = ("tokens", "ms", "useful tokens/s", "pairs/s", "MFU", "peak GiB", "scored/s", "TRL / this", "difference")
+    table = Table("variant", *columns, title=title)
     for name, row in result["variants"].items():
         mfu = "" if row["mfu"] is None else f"{row['mfu']:.0%}"
         peak = "" if row["peak_bytes"] is None else f"{row['peak_bytes'] / 2**30:.1f}"
         error = "" if row["error"] is None else f"{row['error']:.0e}"
         speeds = (f"{row[key]:.0f}" for key in ("useful_tokens_per_second", "pairs_per_second"))
         scored_speed, ratio = f"{row['scored_per_second']:.0f}", f"{row['ratio']:.2f}"
-        printed.add_row(
+        table.add_row(
             name, str(row["tokens"]), f"{1000 * row['seconds']:.0f}", *speeds, mfu, peak, scored_speed, ratio, error
         )
-    return printed
+    return table
 
 
 def main(small: bool = False) -> None:
-    """Measure and print."""
+    """Run and print the benchmark."""
     console = Console(width=130)
     config = published_config(NAME)
-    if small or config is None or not torch.cuda.is_available():
-        console.print("A small Llama in float32 on the CPU: that the code runs, no figure of a GPU.")
+    if small or not torch.cuda.is_available():
+        console.print("A small Llama in float32 on the CPU: the results do not describe a GPU.")
         device, config = torch.device("cpu"), SMALL_CONFIG
         torch.set_num_threads(1)
     else:
@@ -287,7 +288,7 @@ def main(small: bool = False) -> None:
     jobs: Sequence[Job] = JOBS if device.type == "cuda" else SMALL
     for job in jobs:
         result = measure(job, config, device)
-        console.print(table(result))
+        console.print(result_table(result))
         print(json.dumps(result), flush=True)
 
 

@@ -1,7 +1,7 @@
-"""The page of a large benchmark: how long it takes to write, how large it is, and when it can be used in Chromium.
+"""Page of a large benchmark: time to write it, its size, and the time until it is usable in Chromium.
 
-Targets: 5 MB, and 2 s from navigation until everything is drawn and a table has been sorted. A fresh browser each time,
-so that nothing is compiled already; the median of several rounds, because others may use the machine.
+Targets: 5 MB, and 2 s from navigation until all is drawn and a table has been sorted. A new browser in each round, so
+that nothing is compiled in advance; median of several rounds, because other programs may use the machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rich.table import Table
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
-from benchmarks._page_data import pretend
+from benchmarks._page_data import fake_results
 from radreward.meta_evaluation.page import write_page
 
 BYTES, SECONDS = 5_000_000, 2.0
@@ -29,9 +29,9 @@ FLAGS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
-WHEN = """
+MEASURE_LOAD = """
 const done = arguments[0];
-// What the observers of sizes still had to draw is there two frames later.
+// Size observers have finished drawing two frames later.
 requestAnimationFrame(() => requestAnimationFrame(() => {
   const drawn = performance.now();
   document.querySelector("#ranking thead button").click();
@@ -46,7 +46,7 @@ requestAnimationFrame(() => requestAnimationFrame(() => {
 
 
 class Case(NamedTuple):
-    """Four pairs a case."""
+    """Size of a benchmark; four pairs per case."""
 
     cases: int = 500
     scorers: int = 20
@@ -54,21 +54,21 @@ class Case(NamedTuple):
 
 @contextmanager
 def chromium() -> Iterator[Chrome]:
-    """A headless browser with a profile of its own, which keeps what the console says.
+    """Yield a headless browser with a new profile, which records console messages.
 
     Raises:
         FileNotFoundError: If Chromium or its driver is not installed.
     """
-    found = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-    if missing := [name for name, path in found.items() if path is None]:
+    paths = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+    if missing := [name for name, path in paths.items() if path is None]:
         raise FileNotFoundError(f"Expected {' and '.join(missing)}: apt-get install -y chromium chromium-driver")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         options = ChromeOptions()
-        options.binary_location = str(found["chromium"])
+        options.binary_location = str(paths["chromium"])
         for flag in (*FLAGS, f"--user-data-dir={profile}"):
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        browser = Chrome(options=options, service=Service(found["chromedriver"]))
+        browser = Chrome(options=options, service=Service(paths["chromedriver"]))
         try:
             yield browser
         finally:
@@ -76,47 +76,47 @@ def chromium() -> Iterator[Chrome]:
 
 
 def load(path: Path) -> dict[str, float]:
-    """Milliseconds from navigation until the page is `ready` (tables), `usable` (all is drawn and sorted once)."""
+    """Return milliseconds until the page is `ready` (tables) and `usable` (all drawn, one table sorted)."""
     with chromium() as browser:
         browser.get(path.as_uri())
-        found: dict[str, float] = browser.execute_async_script(WHEN)
+        times: dict[str, float] = browser.execute_async_script(MEASURE_LOAD)
         assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
-        return found
+        return times
 
 
 def measure(case: Case, rounds: int) -> dict[str, Any]:
-    """All figures of a page."""
-    results, rows = pretend(case.cases, case.scorers)
+    """Write and load a page; return the results that are printed as JSON."""
+    results, rows = fake_results(case.cases, case.scorers)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.html"
-        begin = time.perf_counter()
+        start = time.perf_counter()
         write_page(results, rows, path)
-        written = time.perf_counter() - begin
+        written = time.perf_counter() - start
         loads = [load(path) for _ in range(rounds)]
         size = path.stat().st_size
-    middle = {name: median(entry[name] for entry in loads) for name in loads[0]}
-    return {**case._asdict(), "pairs": len(rows), "bytes": size, "write_seconds": written, **middle}
+    medians = {name: median(entry[name] for entry in loads) for name in loads[0]}
+    return {**case._asdict(), "pairs": len(rows), "bytes": size, "write_seconds": written, **medians}
 
 
 def main(cases: Sequence[Case] = (Case(),), rounds: int = 5) -> None:
-    """Measure and print; a missed target is said, not an error."""
-    printed = Table(
+    """Run and print the benchmark."""
+    table = Table(
         "page", "MB", f"target {BYTES / 1e6:g} MB", "usable, s", f"target {SECONDS:g} s", "sort, ms", "written, s"
     )
     for case in cases:
-        found = measure(case, rounds)
-        print(json.dumps(found), flush=True)
-        seconds = found["usable"] / 1000
-        printed.add_row(
-            f"{case.scorers} scorers, {found['pairs']} pairs",
-            f"{found['bytes'] / 1e6:.2f}",
-            "met" if found["bytes"] < BYTES else "MISSED",
+        result = measure(case, rounds)
+        print(json.dumps(result), flush=True)
+        seconds = result["usable"] / 1000
+        table.add_row(
+            f"{case.scorers} scorers, {result['pairs']} pairs",
+            f"{result['bytes'] / 1e6:.2f}",
+            "met" if result["bytes"] < BYTES else "MISSED",
             f"{seconds:.2f}",
             "met" if seconds < SECONDS else "MISSED",
-            f"{found['sort']:.0f}",
-            f"{found['write_seconds']:.1f}",
+            f"{result['sort']:.0f}",
+            f"{result['write_seconds']:.1f}",
         )
-    Console(width=110).print(printed)
+    Console(width=110).print(table)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Peak memory of `radreward score --model ratescore` in files of different lengths: it must not grow with the rows.
+"""Peak memory of `radreward score --model ratescore` for files of different lengths; it must not grow with the rows.
 
-Rules find the entities and a tiny encoder embeds them, so that the time goes into reading, matching and writing rows.
-The reports are different sentences of our grammar, more of them than are kept.
+Rules tag the entities and a tiny encoder embeds them, so that the time is spent on reading, matching and writing rows.
+The reports are distinct generated sentences, more of them than the caches hold.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from benchmarks.score_memory import SCHEMA, peak
+from benchmarks.score_memory import SCHEMA, peak_of_scoring
 from radreward.io.tables import write_table
 from radreward.synthesis.fact_sampling import sample_fact, sample_findings
 from radreward.synthesis.grammar import fact_sentence
@@ -24,7 +24,7 @@ from radreward.text.findings import FINDINGS
 
 
 def rows(number: int) -> Iterator[dict[str, str]]:
-    """Pairs of reports of one sentence each."""
+    """Yield pairs of reports of one sentence each."""
     rng = Random(0)
     keys = tuple(FINDINGS)
     for index in range(number):
@@ -33,7 +33,7 @@ def rows(number: int) -> Iterator[dict[str, str]]:
 
 
 def main(short: int = 10_000, long: int = 100_000) -> None:
-    """Measure and print."""
+    """Run and print the benchmark."""
     with tempfile.TemporaryDirectory() as folder:
         scorer = RaTEScore(
             RuleTagger(), EntityEncoder("tiny-bert", max_length=200), AffinityMatrix.from_preset("long"), 0.5
@@ -43,9 +43,9 @@ def main(short: int = 10_000, long: int = 100_000) -> None:
         for number in (short, long):
             source = Path(folder) / f"in-{number}.jsonl"
             write_table(source, SCHEMA, rows(number))
-            peaks.append(peak(Path(folder) / "model", source, Path(folder) / f"out-{number}.jsonl"))
+            peaks.append(peak_of_scoring(Path(folder) / "model", source, Path(folder) / f"out-{number}.jsonl"))
     mebibytes = " and ".join(f"{value / 2**20:.0f}" for value in peaks)
-    print(f"Peak of resident memory, {short:,} and {long:,} pairs: {mebibytes} MiB")
+    print(f"Peak resident memory, {short:,} and {long:,} pairs: {mebibytes} MiB")
     print(json.dumps({"rows": [short, long], "bytes": peaks, "ratio": peaks[1] / peaks[0]}), flush=True)
 
 

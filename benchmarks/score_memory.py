@@ -1,7 +1,7 @@
-"""Peak memory of `radreward score` in files of different lengths: it must not grow with the number of rows.
+"""Peak memory of `radreward score` for files of different lengths; it must not grow with the number of rows.
 
-Each file is scored by a process of its own, whose peak of resident memory Linux tells. The backbone is tiny and the
-texts are short but all different, so that the time goes into reading, scoring and writing rows, not into a model.
+Each file is scored in a separate process, whose peak resident memory Linux reports. The backbone is tiny and the texts
+are short and distinct, so that the time is spent on reading, scoring and writing rows, not in a model.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ CASES = (Case(".jsonl"), Case(".csv", 5_000, 30_000), Case(".parquet", 5_000, 30
 
 
 def rows(number: int) -> Iterator[dict[str, str]]:
-    """Pairs that differ, with the candidates of a reference side by side."""
+    """Yield distinct pairs, with the candidates of a reference next to each other."""
     for index in range(number):
         reference = f"effusion {index // PER_REFERENCE}"
         yield {"id": f"r{index}", "reference": reference, "candidate": f"clear {index}"}
 
 
 def write_model(folder: Path) -> Path:
-    """A tiny model with random weights."""
+    """Save a tiny model with random weights and return its folder."""
     torch.manual_seed(0)
     save_reward_model(
         RewardModelArtifact(RewardModel(Backbone("tiny-bert"), RadCliQCriteria()), PlainPairTemplate(), 256), folder
@@ -63,38 +63,38 @@ def write_model(folder: Path) -> Path:
     return folder
 
 
-def peak(model: Path, source: Path, output: Path) -> int:
-    """Score a file in a process of its own; its peak of resident memory in bytes."""
-    return peak_of(["score", f"--model={model}", f"--input={source}", f"--output={output}"])
+def peak_of_scoring(model: Path, source: Path, output: Path) -> int:
+    """Score a file in a separate process and return its peak resident memory in bytes."""
+    return peak_memory(["score", f"--model={model}", f"--input={source}", f"--output={output}"])
 
 
-def peak_of(arguments: Sequence[str]) -> int:
-    """Run a command of ours in a process of its own; its peak of resident memory in bytes."""
-    done = subprocess.run([sys.executable, "-c", CHILD, *arguments], check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own code and files
-    return 1024 * int(done.stdout.splitlines()[-1])
+def peak_memory(arguments: Sequence[str]) -> int:
+    """Run a radreward command in a separate process and return its peak resident memory in bytes."""
+    result = subprocess.run([sys.executable, "-c", CHILD, *arguments], check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own code and files
+    return 1024 * int(result.stdout.splitlines()[-1])
 
 
 def measure(case: Case, model: Path, folder: Path) -> dict[str, Any]:
-    """Score both files: what is printed as a line of JSON."""
+    """Score both files; return the results that are printed as JSON."""
     peaks = []
     for number in (case.short, case.long):
         source = folder / f"in-{number}{case.suffix}"
         write_table(source, SCHEMA, rows(number), number if case.suffix == ".parquet" else 1000)  # one row group
-        peaks.append(peak(model, source, folder / f"out-{number}{case.suffix}"))
+        peaks.append(peak_of_scoring(model, source, folder / f"out-{number}{case.suffix}"))
     return {"case": case._asdict(), "short_bytes": peaks[0], "long_bytes": peaks[1], "ratio": peaks[1] / peaks[0]}
 
 
 def main(cases: Sequence[Case] = CASES) -> None:
-    """Measure and print."""
-    printed = Table("format", "rows", "peak MiB", "rows", "peak MiB", "ratio", title="Peak memory of `radreward score`")
+    """Run and print the benchmark."""
+    table = Table("format", "rows", "peak MiB", "rows", "peak MiB", "ratio", title="Peak memory of `radreward score`")
     with tempfile.TemporaryDirectory() as folder:
         model = write_model(Path(folder) / "model")
         for case in cases:
             result = measure(case, model, Path(folder))
             short, long = (f"{result[name] / 2**20:.0f}" for name in ("short_bytes", "long_bytes"))
-            printed.add_row(case.suffix, f"{case.short:,}", short, f"{case.long:,}", long, f"{result['ratio']:.2f}")
+            table.add_row(case.suffix, f"{case.short:,}", short, f"{case.long:,}", long, f"{result['ratio']:.2f}")
             print(json.dumps(result), flush=True)
-    Console(width=100).print(printed)
+    Console(width=100).print(table)
 
 
 if __name__ == "__main__":

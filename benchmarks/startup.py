@@ -1,7 +1,6 @@
-"""CPU seconds until each command tells that its input is missing, or shows its help; 2 s is the target.
+"""CPU seconds until each command reports missing input or prints its help (target: 2 s), and those of small jobs.
 
-Then the whole of the smallest jobs, beside the part of it that is imports: what anybody waits for who scores one pair.
-A process each, several times, the least of them; CPU time, because others may use the machine.
+Minimum of several processes; CPU time, because other programs may use the machine.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ SECONDS = 2.0
 
 
 class Case(NamedTuple):
-    """A command line, and whether it does a job: the target is for what comes before one."""
+    """A command line; the target applies to commands that do no job."""
 
     arguments: tuple[str, ...]
     job: bool = False
@@ -42,7 +41,7 @@ CASES = (
 
 
 def write_inputs(folder: Path) -> None:
-    """One pair to score, and two groups with known errors of the embedded model's criteria."""
+    """Write one pair to score, and two groups with error counts of the shipped model's criteria."""
     from radreward.criteria import RadCliQSignificanceCriteria
     from radreward.data.records import write_groups
     from radreward.synthesis import synthesize
@@ -52,8 +51,8 @@ def write_inputs(folder: Path) -> None:
     write_groups(folder / "groups.jsonl", synthesize(RadCliQSignificanceCriteria(), 2))
 
 
-def seconds(arguments: Sequence[str], folder: Path) -> float:
-    """CPU seconds of a process that runs the command."""
+def cpu_seconds(arguments: Sequence[str], folder: Path) -> float:
+    """Return the CPU seconds of a process that runs a command."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "radreward", *arguments]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -63,16 +62,16 @@ def seconds(arguments: Sequence[str], folder: Path) -> float:
 
 
 def main(cases: Sequence[Case] = CASES, rounds: int = 3) -> None:
-    """Measure and print; a missed target is said, not an error."""
-    printed = Table("command", "CPU s", f"target {SECONDS:g} s", title="Start-up")
+    """Run and print the benchmark."""
+    table = Table("command", "CPU s", f"target {SECONDS:g} s", title="Start-up")
     with tempfile.TemporaryDirectory() as name:
         write_inputs(Path(name))
         for case in cases:
-            least = min(seconds(case.arguments, Path(name)) for _ in range(rounds))
-            verdict = "a whole job" if case.job else "met" if least < SECONDS else "MISSED"
-            printed.add_row(f"radreward {' '.join(case.arguments)}", f"{least:.2f}", verdict)
-            print(json.dumps({"arguments": case.arguments, "cpu_seconds": least}), flush=True)
-    Console(width=110).print(printed)
+            minimum = min(cpu_seconds(case.arguments, Path(name)) for _ in range(rounds))
+            verdict = "complete job" if case.job else "met" if minimum < SECONDS else "MISSED"
+            table.add_row(f"radreward {' '.join(case.arguments)}", f"{minimum:.2f}", verdict)
+            print(json.dumps({"arguments": case.arguments, "cpu_seconds": minimum}), flush=True)
+    Console(width=110).print(table)
 
 
 if __name__ == "__main__":

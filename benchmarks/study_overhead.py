@@ -1,7 +1,7 @@
-"""Seconds of a study's trial that are no training; under 1 s is the target.
+"""Seconds of a study's trial without training; the target is less than 1 s.
 
-Training is `Trainer.fit`, and what a run does with the trained model: judging the validation part, saving. The rest is
-counted: settings and modules, data, the folder of the run, the storage, memory given back.
+Training is `Trainer.fit` and the export of the trained model. Overhead is the rest: settings and modules, data, run
+folder, storage, release of memory.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from radreward.tuning import TrialRunner, load_study_config, run_study
 
 STUDY = Path("experiments/studies/margin.yaml")
 GROUPS, TRIALS, SECONDS = 300, 6, 1.0
-TRAINING = ("training", "finishing")
+TRAINING = ("training", "export")
 
 
 class Clock:
-    """Adds up the seconds of named parts, of the wall and of the processor."""
+    """Wall and CPU seconds of named parts."""
 
     def __init__(self) -> None:
         self.parts: dict[str, list[float]] = {}
 
     def timed(self, name: str, work: Callable[..., Any]) -> Callable[..., Any]:
-        """The same function, whose seconds are added to a part."""
+        """Return a function that adds its seconds to a part."""
         part = self.parts.setdefault(name, [0.0, 0.0])
 
         def run(*arguments: Any, **options: Any) -> Any:
@@ -47,26 +47,26 @@ class Clock:
 
 
 def observed(runner: TrialRunner, clock: Clock) -> TrialRunner:
-    """The runner, the parts of whose trials are timed."""
+    """Return a runner that times the parts of its trials."""
     build = clock.timed("settings and modules", runner.build)
 
     def observe(base: Path, settings: Sequence[str]) -> Any:
         training: Any = build(base, settings)
         training.data.setup = clock.timed("data", training.data.setup)
         training.trainer.fit = clock.timed("training", training.trainer.fit)
-        training.module.finish = clock.timed("finishing", training.module.finish)
+        training.module.export = clock.timed("export", training.module.export)
         return training
 
     return TrialRunner(observe, runner.dump_config)
 
 
 def main(trials: int = TRIALS, groups: int = GROUPS, extra: Sequence[str] = ()) -> None:
-    """Run a study of short trials on data of its own and print where the time went.
+    """Run a study of short trials on synthetic data and print the seconds of each part.
 
     Args:
-        trials: How many are timed, after one that is not.
-        groups: Of training data.
-        extra: Settings of every trial.
+        trials: Number of timed trials, after one that is not timed.
+        groups: Groups of training data.
+        extra: Overrides of every trial.
     """
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -83,18 +83,18 @@ def main(trials: int = TRIALS, groups: int = GROUPS, extra: Sequence[str] = ()) 
         study(1, fit_runner())
         clock = Clock()
         clock.timed("all", study)(trials + 1, observed(fit_runner(), clock))
-    each = {name: [seconds / trials for seconds in part] for name, part in clock.parts.items()}
-    whole = each.pop("all")
-    each["study, folder of the run, checks"] = [
-        whole[kind] - sum(part[kind] for part in each.values()) for kind in (0, 1)
+    seconds_per_trial = {name: [seconds / trials for seconds in part] for name, part in clock.parts.items()}
+    total = seconds_per_trial.pop("all")
+    seconds_per_trial["study, folder of the run, checks"] = [
+        total[kind] - sum(part[kind] for part in seconds_per_trial.values()) for kind in (0, 1)
     ]
-    overhead = [sum(part[kind] for name, part in each.items() if name not in TRAINING) for kind in (0, 1)]
-    for name, (wall, cpu) in each.items():
-        print(f"{name:<34} {wall:6.2f} s, of the processor {cpu:6.2f} s")
+    overhead = [sum(part[kind] for name, part in seconds_per_trial.items() if name not in TRAINING) for kind in (0, 1)]
+    for name, (wall, cpu) in seconds_per_trial.items():
+        print(f"{name:<34} {wall:6.2f} s, CPU {cpu:6.2f} s")
     met = "met" if overhead[0] < SECONDS else "MISSED"
-    print(f"{'a trial without its training':<34} {overhead[0]:6.2f} s, of the processor {overhead[1]:6.2f} s")
+    print(f"{'a trial without training':<34} {overhead[0]:6.2f} s, CPU {overhead[1]:6.2f} s")
     print(f"target {SECONDS:g} s: {met}")
-    print(json.dumps({"overhead_s": overhead[0], "overhead_cpu_s": overhead[1], "parts": each}))
+    print(json.dumps({"overhead_s": overhead[0], "overhead_cpu_s": overhead[1], "parts": seconds_per_trial}))
 
 
 if __name__ == "__main__":

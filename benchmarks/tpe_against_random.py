@@ -1,6 +1,6 @@
-"""TPE against random search: a study at equal budget over several seeds, best value and mean of the best so far.
+"""TPE against random search: studies of equal budget over several seeds, best value and mean of the best so far.
 
-Interrupted, it goes on where it was: its studies are kept in runs/tpe-against-random.
+The studies are stored in runs/tpe-against-random; an interrupted run resumes there.
 """
 
 from __future__ import annotations
@@ -24,26 +24,27 @@ FOLDER = Path("runs/tpe-against-random")
 SAMPLERS = ("tpe", "random")
 
 
-class Course(NamedTuple):
-    """What a study reached, and how soon: the mean over trials of the best value up to each."""
+class StudyResult(NamedTuple):
+    """Result of a study."""
 
     best: float
     mean_best: float
+    """Mean over trials of the best value so far."""
     minutes: float
     pruned: int
 
 
-def course(study: Study) -> Course:
-    """Of all trials in their order; one that failed or was pruned adds no value."""
+def study_result(study: Study) -> StudyResult:
+    """Return the result of a study; failed and pruned trials have no value."""
     best, so_far, seconds = float("-inf"), [], 0.0
     for trial in study.trials:
         if trial.state.name == "COMPLETE" and trial.value is not None:
             best = max(best, trial.value)
         so_far.append(best)
         seconds += trial.duration.total_seconds() if trial.duration else 0.0
-    # Until there is a value, the first one stands for it.
+    # The first value replaces those before it.
     first = next(value for value in so_far if value > float("-inf"))
-    return Course(
+    return StudyResult(
         best,
         fmean(max(value, first) for value in so_far),
         seconds / 60,
@@ -51,43 +52,43 @@ def course(study: Study) -> Course:
     )
 
 
-def run(study: Path, folder: Path, seeds: Sequence[int], runner: TrialRunner) -> dict[str, list[Course]]:
-    """The study by each sampler with each seed, one after the other."""
-    found: dict[str, list[Course]] = {sampler: [] for sampler in SAMPLERS}
+def run(study: Path, folder: Path, seeds: Sequence[int], runner: TrialRunner) -> dict[str, list[StudyResult]]:
+    """Run the study with each sampler and seed."""
+    results: dict[str, list[StudyResult]] = {sampler: [] for sampler in SAMPLERS}
     for seed in seeds:
         for sampler in SAMPLERS:
             name = f"{sampler}-{seed}"
-            own = folder / name / "study.yaml"
-            own.parent.mkdir(parents=True, exist_ok=True)
-            given = yaml.safe_load(study.read_text(encoding="utf-8"))
-            own.write_text(
-                yaml.safe_dump({**given, "study": name, "sampler": sampler, "seed": seed}, sort_keys=False),
+            path = folder / name / "study.yaml"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            config = yaml.safe_load(study.read_text(encoding="utf-8"))
+            path.write_text(
+                yaml.safe_dump({**config, "study": name, "sampler": sampler, "seed": seed}, sort_keys=False),
                 encoding="utf-8",
             )
-            result = course(run_study(load_study_config(own), runner, own.parent))
-            found[sampler].append(result)
+            result = study_result(run_study(load_study_config(path), runner, path.parent))
+            results[sampler].append(result)
             print(
                 f"{name}: best {result.best:.4f}, mean of the best so far {result.mean_best:.4f}, "
                 f"{result.minutes:.1f} min, {result.pruned} pruned",
                 flush=True,
             )
-    return found
+    return results
 
 
 def main(
     study: Path = STUDY, folder: Path = FOLDER, seeds: Sequence[int] = (0, 1, 2), runner: TrialRunner | None = None
 ) -> None:
-    """Run what is missing and print how the two compare; TPE not below random search is the target."""
+    """Run missing studies and print the comparison; the target is TPE not below random search."""
     data = Path("runs/statements-300")
     if runner is None and not (data / "groups.parquet").is_file():
         synthesize_files(data, load_criteria("radcliq-significance"), 300, 8, 0, None, None, "statement")
-    found = run(study, folder, seeds, runner or fit_runner())
-    means = {sampler: fmean(entry.best for entry in courses) for sampler, courses in found.items()}
-    for sampler, courses in found.items():
-        sooner = fmean(entry.mean_best for entry in courses)
-        print(f"{sampler:<7} best {means[sampler]:.4f}, mean of the best so far {sooner:.4f}, {len(courses)} seeds")
+    results = run(study, folder, seeds, runner or fit_runner())
+    means = {sampler: fmean(entry.best for entry in runs) for sampler, runs in results.items()}
+    for sampler, runs in results.items():
+        mean_best = fmean(entry.mean_best for entry in runs)
+        print(f"{sampler:<7} best {means[sampler]:.4f}, mean of the best so far {mean_best:.4f}, {len(runs)} seeds")
     print(f"target TPE not below random search: {'met' if means['tpe'] >= means['random'] else 'MISSED'}")
-    print(json.dumps({sampler: [entry._asdict() for entry in courses] for sampler, courses in found.items()}))
+    print(json.dumps({sampler: [entry._asdict() for entry in runs] for sampler, runs in results.items()}))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture
 def runner(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(ROOT)  # the benchmarks are run from the root of the repository, never installed
+    monkeypatch.syspath_prepend(ROOT)  # benchmarks run from the root of the repository and are not installed
     return import_module("benchmarks.__main__")
 
 
@@ -25,18 +25,18 @@ def speed(runner: ModuleType) -> ModuleType:
     return import_module("benchmarks.training_speed")
 
 
-def test_names_are_the_modules(runner: ModuleType) -> None:
-    assert runner.names() == sorted(p.stem for p in (ROOT / "benchmarks").glob("*.py") if not p.stem.startswith("_"))
+def test_benchmark_names_are_the_public_modules(runner: ModuleType) -> None:
+    assert runner.benchmark_names() == sorted(
+        p.stem for p in (ROOT / "benchmarks").glob("*.py") if not p.stem.startswith("_")
+    )
 
 
-def test_an_unknown_name_is_an_error_that_lists_the_names(
-    runner: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_unknown_name_lists_the_names(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     assert runner.run(["nothing"]) == 2
     assert "training_speed" in capsys.readouterr().err
 
 
-def test_runs_what_is_named(
+def test_run_runs_the_named_benchmarks(
     runner: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("benchmarks.training_speed.main", lambda: print("ran"))
@@ -44,9 +44,9 @@ def test_runs_what_is_named(
     assert capsys.readouterr().out == "== training_speed\nran\n" * 2
 
 
-def test_training_speed_at_a_tiny_size(speed: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_training_speed_prints_results_and_targets(speed: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     case = speed.Case(3, prefix=16, candidate=8, rounds=1, against_peer=1e9)
-    speed.main([case], speed.Size(width=32, layers=1, vocabulary=50))
+    speed.main([case], speed.ModelSize(width=32, layers=1, vocabulary=50))
     printed = capsys.readouterr().out
     assert "target 1e+09: MISSED" in printed
     result = json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
@@ -57,11 +57,11 @@ def test_training_speed_at_a_tiny_size(speed: ModuleType, capsys: pytest.Capture
     assert result["once"] * result["sharing"] == pytest.approx(tree["ratio"])
 
 
-def test_a_gradient_that_differs_is_noticed(speed: ModuleType, tmp_path: Path) -> None:
-    size, case = speed.Size(width=32, layers=1, vocabulary=50), speed.Case(2, prefix=8, candidate=4, rounds=1)
+def test_training_speed_different_gradient_raises(speed: ModuleType, tmp_path: Path) -> None:
+    size, case = speed.ModelSize(width=32, layers=1, vocabulary=50), speed.Case(2, prefix=8, candidate=4, rounds=1)
     sides = speed.build(str(tmp_path), size)
     with torch.no_grad():
-        sides.ours.head.out.weight.mul_(1.01)
+        sides.model.head.out.weight.mul_(1.01)
     with pytest.raises(AssertionError, match="differ"):
         speed.measure(case, sides, size.vocabulary)
 
@@ -72,13 +72,13 @@ def tiny() -> RewardModelArtifact:
     return RewardModelArtifact(RewardModel(Backbone("tiny-bert"), RadCliQCriteria()), PlainPairTemplate(), 2048)
 
 
-def test_scoring_speed_at_a_tiny_size(
+def test_scoring_speed_prints_results_and_targets(
     runner: ModuleType, tiny: RewardModelArtifact, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scoring = import_module("benchmarks.scoring_speed")
     monkeypatch.setattr(scoring, "BATCH", 4)
     case = scoring.Case(2, 6, spread=0.5, fp32=0, against_peer=1e9, rounds=1)
-    references, candidates = scoring.texts(case)
+    references, candidates = scoring.random_reports(case)
     assert references[::2] == references[1::2]
     assert len(set(references)) == 3
     assert len({len(report.split()) for report in candidates}) > 3
@@ -91,51 +91,51 @@ def test_scoring_speed_at_a_tiny_size(
     assert result["spearman"] > 0.5
 
 
-def test_a_total_that_differs_is_noticed(runner: ModuleType, tiny: RewardModelArtifact) -> None:
+def test_scoring_speed_different_total_raises(runner: ModuleType, tiny: RewardModelArtifact) -> None:
     scoring = import_module("benchmarks.scoring_speed")
-    every = scoring.variants(tiny)
-    good = every[scoring.FP32]
+    variants = scoring.build_variants(tiny)
+    correct = variants[scoring.FP32]
     with pytest.raises(AssertionError, match="not close"):
-        scoring.measure(scoring.Case(2, 4, rounds=1), {**every, scoring.FP32: lambda r, c: good(r, c) + 1e-2})
+        scoring.measure(scoring.Case(2, 4, rounds=1), {**variants, scoring.FP32: lambda r, c: correct(r, c) + 1e-2})
 
 
-def test_score_memory_at_a_tiny_size(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_score_memory_prints_peaks(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     memory = import_module("benchmarks.score_memory")
     memory.main([memory.Case(".parquet", 4, 9)])
     printed = capsys.readouterr().out
     result = json.loads(printed.splitlines()[0])
-    assert min(result["short_bytes"], result["long_bytes"]) > 50 * 2**20  # no process that imports torch has less
+    assert min(result["short_bytes"], result["long_bytes"]) > 50 * 2**20  # every process that imports torch has more
     assert result["ratio"] == result["long_bytes"] / result["short_bytes"]
     assert ".parquet" in printed.splitlines()[-2]
 
 
-def test_startup_of_one_command(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_startup_prints_cpu_seconds(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     startup = import_module("benchmarks.startup")
     startup.main([startup.Case(("--help",)), startup.Case(("score", "--help"), job=True)], rounds=1)
     printed = capsys.readouterr().out
     assert 0 < json.loads(printed.splitlines()[0])["cpu_seconds"] < 60
-    assert "a whole job" in printed
+    assert "complete job" in printed
 
 
-def test_llama_step_in_small_agrees_with_the_replica(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_llama_step_small_agrees_with_the_replica(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     import_module("benchmarks.llama_step").main(small=True)
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
-    plain, again = (json.loads(line) for line in lines)
-    assert (plain["job"]["checkpointing"], again["job"]["checkpointing"]) == (False, True)
+    plain, checkpointed = (json.loads(line) for line in lines)
+    assert (plain["job"]["checkpointing"], checkpointed["job"]["checkpointing"]) == (False, True)
     peer, rows, tree, batch = plain["variants"].values()
     assert max(row["error"] for row in (rows, tree, batch)) < 1e-4
     assert peer["tokens"] == 3 * rows["tokens"]  # each of four candidates is in three pairs
     assert peer["tokens"] > rows["tokens"] > tree["tokens"] > batch["tokens"]
-    assert tree["mfu"] is None  # of a CPU nobody states a peak
+    assert tree["mfu"] is None  # the peak of a CPU is unknown
     assert peer["ratio"] == 1
 
 
-def test_a_replica_with_another_gradient_is_noticed(runner: ModuleType) -> None:
+def test_llama_step_different_gradient_raises(runner: ModuleType) -> None:
     llama = import_module("benchmarks.llama_step")
     device = torch.device("cpu")
     model = llama.build(llama.SMALL_CONFIG, device, False)
-    paths, pairs = llama.draw(llama.SMALL[0].case, 500), llama.pairs_of(llama.SMALL[0].case)
-    every = {llama.PEER: llama.peer(model, paths, pairs[1:])}
-    every |= {name: llama.own(model, paths, pairs, way) for name, way in llama.PACKINGS.items()}
+    paths, pairs = llama.random_paths(llama.SMALL[0].case, 500), llama.all_pairs(llama.SMALL[0].case)
+    variants = {llama.PEER: llama.peer_variant(model, paths, pairs[1:])}
+    variants |= {name: llama.own_variant(model, paths, pairs, way) for name, way in llama.PACKINGS.items()}
     with pytest.raises(AssertionError, match="differs by"):
-        llama.check(model, every, device)
+        llama.check(model, variants, device)

@@ -1,4 +1,4 @@
-"""Loss and gradients of a policy's update are those of TRL's own trainer; the benchmark of both runs."""
+"""Loss and gradients of a policy update equal those of TRL's trainer; the benchmark of both runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from radreward.objectives.functional.policy import group_advantages
 from radreward.types import Rollouts
 
 ROOT = Path(__file__).resolve().parents[1]
-PUBLISHED = {"use_bias_correction_kl": False}  # the divergence as in the paper of GRPO, without a ratio before it
+PUBLISHED = {"use_bias_correction_kl": False}  # KL divergence as in the GRPO paper, without an importance ratio
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
 
 
@@ -31,22 +31,22 @@ def benchmark(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.mark.parametrize(("kl", "moved"), [(0.0, 0.0), (0.04, 0.3)], ids=["plain", "clipped, with divergence"])
 @pytest.mark.parametrize("packing", ["tree", "rows"])
-def test_loss_and_gradients_are_those_of_trl(
+def test_loss_and_gradients_equal_those_of_trl(
     benchmark: ModuleType, tmp_path: Path, kl: float, moved: float, packing: Any
 ) -> None:
     torch.manual_seed(0)
     size, case = (
-        benchmark.Size(width=32, layers=2, vocabulary=60),
+        benchmark.ModelSize(width=32, layers=2, vocabulary=60),
         benchmark.Case(4, prompt=20, completion=12, prompts=2),
     )
     sides = benchmark.build(str(tmp_path), size, case.completions, temperature=0.7, epsilon=0.2, beta=kl, **PUBLISHED)
-    batch = benchmark.draw(case, size.vocabulary)
+    batch = benchmark.random_batch(case, size.vocabulary)
     lengths = torch.tensor([[len(completion) for completion in group] for group in batch.completions])
     mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(-1)
 
     def logps() -> torch.Tensor:
         pairs = zip(batch.prompts, batch.completions, strict=True)
-        rows = [completion_log_probs(sides.ours, prompt, group, 0.7, packing).T for prompt, group in pairs]
+        rows = [completion_log_probs(sides.model, prompt, group, 0.7, packing).T for prompt, group in pairs]
         return pad_sequence(rows, batch_first=True).transpose(1, 2)
 
     now = logps().detach()
@@ -64,12 +64,12 @@ def test_loss_and_gradients_are_those_of_trl(
     expected = benchmark.loss_and_gradients(
         benchmark.Variant(sides.trainer.model, lambda: sides.trainer.compute_loss(sides.trainer.model, inputs), 0)
     )
-    found = benchmark.loss_and_gradients(benchmark.Variant(sides.ours, own, 0))
-    assert len(found[1]) > 15
-    assert benchmark.disagreement(found, expected) < 1e-5
+    actual = benchmark.loss_and_gradients(benchmark.Variant(sides.model, own, 0))
+    assert len(actual[1]) > 15
+    assert benchmark.disagreement(actual, expected) < 1e-5
 
 
-def test_advantages_are_those_of_trl(benchmark: ModuleType) -> None:
+def test_group_advantages_equal_those_of_trl(benchmark: ModuleType) -> None:
     from trl.trainer.utils import nanstd
 
     rewards = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
@@ -79,22 +79,25 @@ def test_advantages_are_those_of_trl(benchmark: ModuleType) -> None:
     )
 
 
-def test_the_benchmark_at_a_tiny_size(benchmark: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    case = benchmark.Case(3, prompt=20, completion=10, rounds=1, against_peer=1e9, draws=True)
-    benchmark.main([case], benchmark.Size(width=32, layers=1, vocabulary=50))
+def test_main_prints_results_and_targets(benchmark: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    case = benchmark.Case(3, prompt=20, completion=10, rounds=1, against_peer=1e9, with_sampling=True)
+    benchmark.main([case], benchmark.ModelSize(width=32, layers=1, vocabulary=50))
     printed = capsys.readouterr().out
     assert "target 1e+09: MISSED" in printed
-    assert "drawing to the first token" in printed
+    assert "first token: TRL" in printed
     result = json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
     peer, rows, masked, tree = result["variants"].values()
-    assert masked["tokens"] == tree["tokens"] == rows["tokens"] - 40  # the prompt of two of three completions
+    assert masked["tokens"] == tree["tokens"] == rows["tokens"] - 40  # the prompt, for two of three completions
     assert peer["tokens"] >= rows["tokens"]
 
 
-def test_a_gradient_that_differs_is_noticed(benchmark: ModuleType, tmp_path: Path) -> None:
-    size, case = benchmark.Size(width=32, layers=1, vocabulary=50), benchmark.Case(2, prompt=8, completion=4, rounds=1)
+def test_measure_different_gradient_raises(benchmark: ModuleType, tmp_path: Path) -> None:
+    size, case = (
+        benchmark.ModelSize(width=32, layers=1, vocabulary=50),
+        benchmark.Case(2, prompt=8, completion=4, rounds=1),
+    )
     sides = benchmark.build(str(tmp_path), size, 2)
     with torch.no_grad():
-        sides.ours.lm_head.weight.mul_(1.01)
+        sides.model.lm_head.weight.mul_(1.01)
     with pytest.raises(AssertionError, match="differ"):
         benchmark.measure(case, sides, size.vocabulary)

@@ -37,41 +37,43 @@ PACKAGE = [
     ("IAN BDI BAN IAN BDI O O O BDI", [(1, 1, "Disease"), (2, 3, "Anatomy"), (4, 4, "Disease")]),
     ("IAN IAN O BAB", []),
 ]
-"""Tags of random sentences, the places at both ends included, and what RaTEScore 0.6.0 makes of them."""
+"""Tags of random sentences, special tokens included, and the entities that RaTEScore 0.6.0 decodes."""
 
 
 @pytest.fixture
 def speed(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(ROOT)  # the benchmarks are run from the root of the repository, never installed
+    monkeypatch.syspath_prepend(ROOT)  # benchmarks run from the root of the repository and are not installed
     return import_module("benchmarks.ratescore_speed")
 
 
 @pytest.mark.parametrize(("tags", "spans"), PACKAGE)
-def test_entities_are_those_of_the_package(speed: ModuleType, tags: str, spans: list[tuple[int, int, str]]) -> None:
+def test_package_spans_equal_those_of_the_package(
+    speed: ModuleType, tags: str, spans: list[tuple[int, int, str]]
+) -> None:
     labels = [tag if tag == "O" else f"{tag[0]}-{KINDS[tag[1:]]}" for tag in tags.split()]
-    assert speed.package_spans(labels) == spans
+    assert import_module("benchmarks._ratescore_package").package_spans(labels) == spans
 
 
 def imitation(folder: Path, speed: ModuleType, change: float = 0.0) -> Callable[..., None]:
-    """In place of the package: our own scores."""
+    """Return a replacement of the package that writes our own scores."""
 
     def run(command: list[str], **kwargs: object) -> None:
         assert command[:2] == ["python", "-c"]
         pairs = json.loads((folder / "pairs.json").read_text())
-        scores = speed.ours(folder)[0].score(pairs["references"], pairs["candidates"]).total
+        scores = speed.package_scorer(folder)[0].score(pairs["references"], pairs["candidates"]).total
         texts = {*pairs["references"], *pairs["candidates"]}
-        found = {
+        result = {
             "seconds": 1e6,
             "scores": (scores + change).tolist(),
             "with_empty": [0.5, 0.5],
-            "sentences": {text: [text[begin:end] for begin, end in speed.sentences(text)] for text in texts},
+            "sentences": {text: [text[start:end] for start, end in speed.sentence_spans(text)] for text in texts},
         }
-        (folder / "peer.json").write_text(json.dumps(found))
+        (folder / "peer.json").write_text(json.dumps(result))
 
     return run
 
 
-def test_at_a_tiny_size(
+def test_main_prints_results_and_target(
     speed: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(speed.subprocess, "run", imitation(tmp_path, speed))
@@ -79,20 +81,20 @@ def test_at_a_tiny_size(
     printed = capsys.readouterr().out
     result = json.loads(printed.splitlines()[-1])
     assert result["pairs"] == 8
-    assert result["split_otherwise"] == 0
+    assert result["split_differently"] == 0
     assert result["compared"] + result["tied"] == 8
     assert result["distinct_sentences"] < result["all_sentences"]
     assert "target 10: met" in printed
 
 
-def test_scores_that_differ_are_noticed(speed: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_main_different_scores_raise(speed: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed.subprocess, "run", imitation(tmp_path, speed, 1e-3))
     with pytest.raises(AssertionError, match="scores differ"):
         speed.main(8, None, tmp_path, lambda folder: Path("python"), layers=1, width=16)
 
 
-def test_memory_at_a_tiny_size(speed: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ratescore_memory_prints_peaks(speed: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     import_module("benchmarks.ratescore_memory").main(3, 6)
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert result["rows"] == [3, 6]
-    assert min(result["bytes"]) > 50 * 2**20  # no process that imports torch has less
+    assert min(result["bytes"]) > 50 * 2**20  # every process that imports torch has more

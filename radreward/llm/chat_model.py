@@ -6,9 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from rich.console import Console
-from rich.progress import Progress
-
+from radreward.io.progress import ProgressReporter
 from radreward.io.tables import is_valid_utf8
 from radreward.llm.budget import Budget
 from radreward.llm.messages import ChatRequest, ChatResponse
@@ -29,7 +27,7 @@ class ChatModel(ABC):
     Args:
         cache: Cache of responses, which lets an interrupted job resume.
         budget: Maximum number of tokens, of requests and responses together; None sets no limit.
-        progress: Show a progress bar on standard error.
+        progress: Show progress on standard error.
 
     Raises:
         ValueError: If the budget is negative.
@@ -74,14 +72,14 @@ class ChatModel(ABC):
             else:
                 responses[key] = response
         missing_keys = list(missing)
-        with Progress(console=Console(stderr=True), disable=not self.progress) as bar:
-            task = bar.add_task("responses", total=len(responses) + len(missing), completed=len(responses))
+        with ProgressReporter(self.progress) as progress:
+            task = progress.add_task("Responses", len(responses) + len(missing), len(responses), unit="requests")
 
             def on_response(index: int, response: ChatResponse) -> None:
                 responses[missing_keys[index]] = response
                 if self.cache is not None and response.status == STATUS_OK:
                     self.cache.put(missing_keys[index], response)
-                bar.advance(task)
+                progress.advance(task)
 
             if missing:
                 self._generate(list(missing.values()), on_response)

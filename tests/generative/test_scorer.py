@@ -14,7 +14,8 @@ from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCri
 from radreward.data.chat_encoding import ChatPromptEncoder
 from radreward.errors import InputError
 from radreward.generative.evaluator import GeneratedAnswer, GenerativeEvaluator, load_generative_evaluator
-from radreward.generative.scorer import Explanation, GenerativeScorer
+from radreward.generative.explanation import Explanation
+from radreward.generative.scorer import GenerativeScorer
 from radreward.io.tables import read_rows
 from radreward.models import Backbone, LoRA
 from radreward.prompts.generative_template import GenerativeTemplate
@@ -153,10 +154,12 @@ def test_green_score_without_insignificant_errors_has_no_counts() -> None:
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.parquet"])
 def test_score_file_writes_explanations(tmp_path: Path, name: str) -> None:
-    rows = [{"id": 1, "reference": REFERENCE, "candidate": text, "note": "x"} for text in CANDIDATES]
-    rows = [{**row, "id": number} for number, row in enumerate([*rows, {**rows[0], "candidate": ""}])]
+    inputs = [
+        {"id": number, "reference": REFERENCE, "candidate": text, "note": "x"}
+        for number, text in enumerate([*CANDIDATES, ""])
+    ]
     source = tmp_path / "in.jsonl"
-    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    source.write_text("".join(json.dumps(row) + "\n" for row in inputs))
     scorer = RadReasonScorer(fact_evaluator(RadReasonTemplate(include_instruction=False), RadCliQCriteria()))
     score_file(scorer, source, tmp_path / name, chunk_size=2, progress=False)
     (rows,) = read_rows(tmp_path / name)
@@ -206,8 +209,8 @@ def test_generate_truncates_long_reports_on_request() -> None:
 @pytest.mark.parametrize("lora", [None, LoRA(r=2)], ids=["all weights", "adapters"])
 @pytest.mark.parametrize("kind", [GreenScorer, RadReasonScorer])
 def test_load_restores_an_equal_scorer(tmp_path: Path, kind: type[GenerativeScorer], lora: LoRA | None) -> None:
-    layout = kind.template_class
-    scorer = kind(make_evaluator(layout(instructed=False), RadCliQCriteria(), lora))  # type: ignore[call-arg]  # both take it
+    template_class = kind.template_class
+    scorer = kind(make_evaluator(template_class(include_instruction=False), RadCliQCriteria(), lora))  # type: ignore[call-arg]  # both take it
     scorer.save_pretrained(tmp_path / "run" / "model")
     again = load(tmp_path / "run")
     assert type(again) is kind
@@ -230,7 +233,9 @@ def test_save_does_not_write_frozen_weights(tmp_path: Path) -> None:
 def test_from_published_weights_uses_their_chat_template(tmp_path: Path) -> None:
     question = tmp_path / "question.txt"
     question.write_text("Judge {reference} and {candidate}.", encoding="utf-8")
-    scorer = GreenScorer.from_published_weights("tiny-llama", str(question), "float32", max_length=200, max_answer=4)
+    scorer = GreenScorer.from_published_weights(
+        "tiny-llama", str(question), "float32", max_length=200, max_answer_length=4
+    )
     pieces = scorer.evaluator.prompt_encoder.token_segments("Clear.", "Well.")
     tokens = [token for piece in pieces for token in piece]
     text = scorer.evaluator.prompt_encoder.tokenizer.decode(tokens)
@@ -245,7 +250,7 @@ def test_from_published_weights_uses_their_chat_template(tmp_path: Path) -> None
         ("format", 2, "`format` to be 1"),
         ("max_length", 0, "max_length"),
         ("chat_template", "loud", "chat"),
-        ("template", {"instructed": True, "code": "x"}, "a field has a wrong value"),
+        ("template", {"include_instruction": True, "code": "x"}, "a field has a wrong value"),
         ("criteria", {}, "name"),
         ("backbone", {"name": "tiny-owl", "quantization": None, "dtype": "float32", "attention": "auto"}, "tiny-owl"),
         ("surplus", 1, "'surplus' is unknown"),

@@ -47,7 +47,7 @@ def test_complete_keeps_order_and_sends_duplicates_once(texts: list[str]) -> Non
 
 def test_complete_shows_progress(capfd: pytest.CaptureFixture[str]) -> None:
     Echo(progress=True).complete([make_request("a"), make_request("b")])
-    assert "responses" in capfd.readouterr().err
+    assert "Responses" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
