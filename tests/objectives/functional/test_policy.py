@@ -25,9 +25,9 @@ ANSWERS = st.lists(
 def test_group_advantages_match_loop(rewards: list[float]) -> None:
     mean, deviation = statistics.mean(rewards), statistics.stdev(rewards)
     expected = [(reward - mean) / (deviation + 1e-4) for reward in rewards]
-    found = functional.group_advantages(torch.tensor([rewards], dtype=torch.float64))
-    assert found[0].tolist() == pytest.approx(expected, abs=1e-9)
-    assert found.sum().item() == pytest.approx(0, abs=1e-9)
+    result = functional.group_advantages(torch.tensor([rewards], dtype=torch.float64))
+    assert result[0].tolist() == pytest.approx(expected, abs=1e-9)
+    assert result.sum().item() == pytest.approx(0, abs=1e-9)
 
 
 def test_group_advantages_zero_for_equal_rewards() -> None:
@@ -47,8 +47,8 @@ def test_clipped_surrogate_matches_case_distinction(ratio: float, advantage: flo
         best = 1 + clip
     if advantage < 0 and ratio < 1 - clip:
         best = 1 - clip
-    found = functional.clipped_surrogate(torch.tensor(ratio).double(), torch.tensor(advantage).double(), clip)
-    assert found.item() == pytest.approx(-best * advantage)
+    result = functional.clipped_surrogate(torch.tensor(ratio).double(), torch.tensor(advantage).double(), clip)
+    assert result.item() == pytest.approx(-best * advantage)
 
 
 def test_clipped_surrogate_has_no_gradient_beyond_clip() -> None:
@@ -69,8 +69,8 @@ def test_k3_kl_expectation_equals_divergence() -> None:
 @pytest.mark.parametrize(("difference", "expected"), [(0.0, 1.0), (0.5, 0.60653), (1.0, 0.13534)])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_gaussian_accuracy_known_values(difference: float, expected: float, sign: int) -> None:
-    found = functional.gaussian_accuracy(torch.tensor(2.0 + sign * difference), torch.tensor(2.0), 0.5)
-    assert found.item() == pytest.approx(expected, abs=5e-6)
+    result = functional.gaussian_accuracy(torch.tensor(2.0 + sign * difference), torch.tensor(2.0), 0.5)
+    assert result.item() == pytest.approx(expected, abs=5e-6)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e30])
@@ -109,8 +109,8 @@ def test_majority_mask_tie_unaffected_by_rounding() -> None:
     # Three vectors at equal distance from their mean, in thirds: the lexicographically smallest wins.
     values = torch.tensor([[[0.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]]])
     for order in permutations(range(3)):
-        found = functional.majority_mask(values[:, list(order)])[0].tolist()
-        assert found == [place == 0 for place in order]
+        result = functional.majority_mask(values[:, list(order)])[0].tolist()
+        assert result == [index == 0 for index in order]
 
 
 @pytest.mark.parametrize("psi", [0.0, 0.3, 0.5, 1.0])
