@@ -152,7 +152,7 @@ def _count_metrics(values: Tensor, target: Tensor, exact: Tensor, group: Tensor)
     metrics = {
         "tau_b": kendall_tau_b(parsed_values, parsed_target),
         "spearman": spearman(parsed_values, parsed_target),
-        "pair_accuracy": concordant / comparable,
+        "pair_accuracy": concordant.sum() / comparable.sum(),
         "count_mae": (parsed_values - parsed_target).abs().mean(),
         "accuracy": exact.mean(),
         "parsed": parsed.float().mean(),

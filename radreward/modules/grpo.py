@@ -126,9 +126,7 @@ class GRPOModule(BaseModule):
         """
         super().on_fit_start()
         if self.rollouts.num_iterations > 1 and self.trainer.accumulate_grad_batches > 1:
-            raise InputError(
-                "trainer.accumulate_grad_batches: Expected 1 if model.rollouts.num_iterations exceeds 1."
-            )
+            raise InputError("trainer.accumulate_grad_batches: Expected 1 if model.rollouts.num_iterations exceeds 1.")
         self.num_truncated = 0
         self._setup_engine()
 
@@ -201,8 +199,8 @@ class GRPOModule(BaseModule):
         if self.engine is None:
             raise RuntimeError("Expected `on_fit_start` or `on_validation_start` to have built the engine.")
         stop = self.collator.template.stop_string(self.criteria)
-        params = params._replace(
-            max_new_tokens=self.collator.prompt_encoder.max_answer_length, stop=(stop,) if stop else ()
+        params = replace(
+            params, max_new_tokens=self.collator.prompt_encoder.max_answer_length, stop=(stop,) if stop else ()
         )
         return self.engine.sample(batch.prompts, params)
 

@@ -1,113 +1,163 @@
-"""Answers against those that were written, counted by hand."""
+"""Comparison of generated with written answers, against values computed by hand."""
 
 import logging
 
 import pytest
 import torch
+from torch import Tensor
 
-from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.data.chat_encoding import ChatPromptEncoder
+from radreward.data.collators.sft import SFTBatch
 from radreward.errors import InputError
-from radreward.modules import generation_metrics as answers
-from radreward.modules.count_metrics import PredictedCounts
+from radreward.models.rollout_engine import Completion
+from radreward.modules import generation_metrics
 from radreward.modules.generation_metrics import (
     SIMILARITY_METRICS,
     GenerationBatch,
+    TextSimilarities,
     TextSimilarity,
-    green_score_errors,
+    compare_generations,
     summarize_generations,
 )
+from radreward.modules.predictions import PredictedCounts
 from radreward.prompts.generative_template import ErrorAnalysis
 from radreward.scorers import load
-from radreward.systems.green.prompt import GreenTemplate
+from radreward.systems.green import GreenTemplate
+from radreward.types import PackedBatch
 
-WANTED = ["The effusion is left out.", "Nothing is wrong.", "The edema is not mild."]
-GIVEN = ["The effusion is left out.", "", "The edema is severe."]
-NONE = torch.full((2, 3), torch.nan)
+WRITTEN = ["The effusion is left out.", "Nothing is wrong.", "The edema is not mild."]
+GENERATED = ["The effusion is left out.", "", "The edema is severe."]
 
 
-def seen(values: torch.Tensor, errors: torch.Tensor, likeness: torch.Tensor = NONE) -> GenerationBatch:
-    rows = torch.ones(len(values), dtype=torch.bool)
+def generations(similarity: Tensor, statistic_errors: dict[str, Tensor] | None = None) -> GenerationBatch:
+    rows = torch.ones(len(similarity), dtype=torch.bool)
+    counts = torch.zeros(len(similarity), 6)
     return GenerationBatch(
-        PredictedCounts(values, errors, ("a",) * len(values)),
-        rows,
-        ~rows,
-        likeness,
-        rows,
-        torch.full((len(values), 2), torch.nan),
+        predicted=PredictedCounts(counts, counts, ("a",) * len(counts)),
+        well_formed=rows,
+        finished=~rows,
+        similarity=TextSimilarities(values=similarity, truncated=rows),
+        statistic_errors=statistic_errors or {},
     )
 
 
-def test_likeness_is_that_of_the_scorers_of_the_same_names() -> None:
-    found, cut = TextSimilarity(torch.device("cpu"))(WANTED, GIVEN, with_bertscore=True)
-    assert not cut.any()
-    assert found[1].tolist() == [0, 0, 0], "nothing was said"
-    kept = [0, 2]
-    for place, name in enumerate(("bleu-4", "rouge-l", "bertscore")):
-        expected = load(name).score([WANTED[row] for row in kept], [GIVEN[row] for row in kept]).total
-        torch.testing.assert_close(found[kept, place], expected)
-    assert found[0].tolist() == pytest.approx([1, 1, 1])
+def green_answer(counts: Tensor, matched: int, criteria: Criteria) -> str:
+    analysis = ErrorAnalysis(tuple(counts.tolist()), "Why.", ((),) * len(criteria), ("a finding",) * matched)
+    return GreenTemplate().render_answer(analysis, criteria)
 
 
-def test_bertscore_is_measured_where_it_is_asked_for_and_beginnings_are_counted() -> None:
-    likeness = TextSimilarity(torch.device("cpu"))
-    assert likeness(WANTED, GIVEN, with_bertscore=False)[0].isnan().all(0).tolist() == [False, False, True]
-    assert likeness(WANTED[:2], [WANTED[0] * 100, WANTED[1]], with_bertscore=True)[1].tolist() == [True, False]
+def compare(criteria: Criteria, written: list[str], generated: list[str], target: Tensor) -> GenerationBatch:
+    packed = PackedBatch(*(torch.zeros(1),) * len(PackedBatch._fields))
+    batch = SFTBatch(
+        packed=packed,
+        labels=torch.zeros(1),
+        error_counts=target,
+        prompts=([],) * len(written),
+        answers=tuple(written),
+        report_pairs=(("a", "b"),) * len(written),
+        ids=("first",),
+        group=torch.zeros(len(written), dtype=torch.int64),
+    )
+    encoder = ChatPromptEncoder("tiny-llama", criteria, GreenTemplate())
+    completions = [Completion((1,), (0.0,), text, "stop") for text in generated]
+    none = torch.full((len(written), 3), torch.nan)
+    similarity = TextSimilarities(values=none, truncated=torch.zeros(len(written), dtype=torch.bool))
+    return compare_generations(encoder, batch, completions, similarity)
 
 
-def test_what_is_not_installed_is_left_out_and_told_once(
+def test_text_similarity_equals_scorers_of_the_same_names() -> None:
+    similarity = TextSimilarity(torch.device("cpu"))(WRITTEN, GENERATED, with_bertscore=True)
+    assert not similarity.truncated.any()
+    assert similarity.values[1].tolist() == [0, 0, 0], "an empty answer"
+    rows = [0, 2]
+    for column, name in enumerate(("bleu-4", "rouge-l", "bertscore")):
+        expected = load(name).score([WRITTEN[row] for row in rows], [GENERATED[row] for row in rows]).total
+        torch.testing.assert_close(similarity.values[rows, column], expected)
+    assert similarity.values[0].tolist() == pytest.approx([1, 1, 1])
+
+
+def test_text_similarity_computes_bertscore_on_request_and_marks_truncated_texts() -> None:
+    similarity = TextSimilarity(torch.device("cpu"))
+    without = similarity(WRITTEN, GENERATED, with_bertscore=False).values
+    assert without.isnan().all(0).tolist() == [False, False, True]
+    long = similarity(WRITTEN[:2], [WRITTEN[0] * 100, WRITTEN[1]], with_bertscore=True)
+    assert long.truncated.tolist() == [True, False]
+
+
+def test_text_similarity_without_extras_is_skipped_with_one_warning_each(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def none(**_: object) -> None:
+    def no_encoder(**_: object) -> None:
         raise InputError("No encoder.")
 
-    monkeypatch.setattr(answers, "find_spec", lambda name: None)
-    monkeypatch.setattr(answers, "TextEncoder", none)
+    monkeypatch.setattr(generation_metrics, "find_spec", lambda name: None)
+    monkeypatch.setattr(generation_metrics, "TextEncoder", no_encoder)
     with caplog.at_level(logging.WARNING):
-        likeness = TextSimilarity(torch.device("cpu"))
+        text_similarity = TextSimilarity(torch.device("cpu"))
         for _ in range(2):
-            found, cut = likeness(WANTED, GIVEN, with_bertscore=True)
-    assert found.isnan().all()
-    assert not cut.any()
+            similarity = text_similarity(WRITTEN, GENERATED, with_bertscore=True)
+    assert similarity.values.isnan().all()
+    assert not similarity.truncated.any()
     assert [record.getMessage() for record in caplog.records] == [
-        "BLEU and ROUGE-L of answers need the extra `lexical`: they are left out.",
-        "BERTScore of answers is left out. No encoder.",
+        "BLEU and ROUGE-L of answers are skipped: they need the extra `lexical`.",
+        "BERTScore of answers is skipped. No encoder.",
     ]
-    zero = torch.zeros(3, 12)
-    figures = summarize_generations(seen(zero, zero, found), RadCliQSignificanceCriteria())
-    assert all(figures[name] is None and figures[f"{name}_sd"] is None for name in SIMILARITY_METRICS)
+    summary = summarize_generations(generations(similarity.values))
+    assert all(summary[name] is None and summary[f"{name}_std"] is None for name in SIMILARITY_METRICS)
 
 
-def test_errors_that_matter_and_those_that_do_not_are_counted_apart() -> None:
-    errors = torch.zeros(3, 12)
-    values = errors.clone()
-    values[0, [0, 5]], values[0, 6] = 2, 1  # 4 and 1 too many
-    values[1, 0], errors[1, 1] = 1, 1  # another category, the same sum
-    values[2, 0], values[2, 11] = torch.nan, 3
-    figures = summarize_generations(seen(values, errors, torch.full((3, 3), torch.nan)), RadCliQSignificanceCriteria())
-    assert (figures["significant_mae"], figures["significant_sd"]) == (2, 2)
-    assert figures["insignificant_mae"] == pytest.approx(4 / 3)
-    assert figures["insignificant_sd"] == pytest.approx(
+def test_significant_and_insignificant_errors_are_compared_separately() -> None:
+    criteria = RadCliQSignificanceCriteria()
+    target = torch.zeros(3, 12)
+    counts = target.clone()
+    counts[0, [0, 5]], counts[0, 6] = 2, 1  # 4 and 1 too many
+    counts[1, 0], target[1, 1] = 1, 1  # another category, the same sum
+    counts[2, 11] = 3
+    written = [green_answer(row, 0, criteria) for row in target]
+    generated = [green_answer(row, 0, criteria) for row in counts]
+    generated[2] = generated[2].replace(": 0.", ": two.", 1)
+    summary = summarize_generations(compare(criteria, written, generated, target))
+    assert (summary["significant_mae"], summary["significant_mae_std"]) == (2, 2)
+    assert summary["insignificant_mae"] == pytest.approx(4 / 3)
+    assert summary["insignificant_mae_std"] == pytest.approx(
         (((1 - 4 / 3) ** 2 + (4 / 3) ** 2 + (3 - 4 / 3) ** 2) / 3) ** 0.5
     )
-    assert (figures["candidates"], figures["valid"], figures["finished"], figures["bertscore_cut"]) == (3, 1, 0, 1)
+    assert (summary["candidates"], summary["finished"], summary["bertscore_truncated"]) == (3, 1, 0)
+    assert summary["well_formed"] == pytest.approx(2 / 3)
 
 
 def test_criteria_without_significance_have_no_such_sums() -> None:
-    figures = summarize_generations(
-        seen(torch.zeros(2, 6), torch.zeros(2, 6), torch.tensor([[0.5, 1, 0], [1, 1, 0.0]])), RadCliQCriteria()
-    )
-    assert figures["significant_mae"] is None
-    assert figures["insignificant_sd"] is None
-    assert (figures["bleu_4"], figures["bleu_4_sd"], figures["rouge_l_sd"]) == (0.75, 0.25, 0)
+    criteria = RadCliQCriteria()
+    answers = [green_answer(torch.zeros(6), 1, criteria)] * 2
+    batch = compare(criteria, answers, answers, torch.zeros(2, 6))
+    assert set(batch.statistic_errors) == {"matched", "score"}
 
 
-def test_green_differs_by_what_both_answers_say() -> None:
-    def answer(significant: int, matched: int) -> str:
-        values = (float(significant), *(0.0,) * 11)
-        analysis = ErrorAnalysis(values, "Why.", ((),) * 12, ("a finding",) * matched)
-        return GreenTemplate().render_answer(analysis, RadCliQSignificanceCriteria())
+def test_summary_has_means_and_deviations_of_similarity() -> None:
+    summary = summarize_generations(generations(torch.tensor([[0.5, 1, 0], [1, 1, 0.0]])))
+    assert (summary["bleu_4"], summary["bleu_4_std"], summary["rouge_l_std"]) == (0.75, 0.25, 0)
+    assert (summary["candidates"], summary["well_formed"], summary["finished"]) == (2, 1, 0)
+    assert summary["bertscore_truncated"] == 1
 
+
+def test_green_score_and_matched_findings_are_compared_with_the_written_answer() -> None:
+    criteria = RadCliQSignificanceCriteria()
+    counts = torch.zeros(12)
+    counts[0] = 1
+    written = green_answer(counts, 3, criteria)
+    batch = compare(criteria, [written] * 2, [green_answer(counts, 1, criteria), "I cannot."], counts.repeat(2, 1))
     # 1 / (1 + 1) against 3 / (3 + 1)
-    assert green_score_errors(answer(1, 1), answer(1, 3), RadCliQSignificanceCriteria()) == (2, 0.25)
-    unread = green_score_errors("I cannot.", answer(1, 3), RadCliQSignificanceCriteria())
-    assert torch.tensor(unread).isnan().all()
+    assert batch.statistic_errors["matched"][0] == 2
+    assert batch.statistic_errors["score"][0] == 0.25
+    assert batch.statistic_errors["matched"][1].isnan()
+    assert batch.statistic_errors["score"][1].isnan()
+
+
+def test_concatenate_keeps_order_of_all_parts() -> None:
+    first = generations(torch.zeros(1, 3), {"score": torch.tensor([1.0])})
+    second = generations(torch.ones(2, 3), {"score": torch.tensor([2.0, 3.0])})
+    batch = GenerationBatch.concatenate([first, second])
+    assert batch.statistic_errors["score"].tolist() == [1, 2, 3]
+    assert batch.similarity.values[:, 0].tolist() == [0, 1, 1]
+    assert batch.predicted.group_ids == ("a", "a", "a")

@@ -1,4 +1,4 @@
-"""A policy trained on its own judgements: what a step draws, learns and tells, and that nothing goes wrong silently."""
+"""GRPOModule: rollouts, losses, logged values, resume, and errors that must not be silent."""
 
 from __future__ import annotations
 
@@ -24,15 +24,18 @@ from radreward.errors import InputError
 from radreward.generative.evaluator import load_generative_evaluator
 from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt
 from radreward.modules.grpo import GRPOModule
-from radreward.modules.rollout_logging import RolloutConfig, format_error_kind
-from radreward.objectives import RewardFunction
+from radreward.modules.rollouts import RolloutConfig, format_error_kind, reward_inputs
 from radreward.prompts.generative_template import ErrorAnalysis
-from radreward.systems.green.prompt import GreenTemplate
-from radreward.systems.radreason.prompt import RadReasonTemplate, format_radreason, parse_radreason
+from radreward.systems.green import GreenTemplate
+from radreward.systems.radreason import RadReasonTemplate, format_radreason, parse_radreason
 from radreward.types import Candidate, ParsedCompletions, ReportGroup
 from tests.tiny_run import saved_state
 
-CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long."}])
+CRITERIA_YAML = {
+    "name": "two",
+    "criteria": [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long."}],
+}
+CRITERIA = Criteria(**CRITERIA_YAML)  # type: ignore[arg-type]  # of the two fields
 PLAIN = {"class_path": "Backbone", "init_args": {"name": "tiny-llama", "lora": None}}
 KILLER = """
 import os, signal
@@ -40,29 +43,29 @@ import torch
 from lightning.pytorch import Callback
 from radreward.objectives import RewardFunction
 
-torch.set_num_threads(1)  # as in the process that continues
+torch.set_num_threads(1)  # as in the resumed process
 
 class Killer(Callback):
-    '''Ends the process in so many-th call of a hook after so many steps.'''
+    '''Kills the process at the n-th call of a hook after a number of steps.'''
 
     def __init__(self, hook: str, step: int, call: int) -> None:
-        self.left = call
+        self.remaining = call
 
         def kill(trainer, *_):
-            self.left -= trainer.global_step == step
-            if self.left == 0:
+            self.remaining -= trainer.global_step == step
+            if self.remaining == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         setattr(self, hook, kill)
 
-class Letters(RewardFunction):
+class LetterReward(RewardFunction):
     def forward(self, completions):
         return torch.tensor([[sum(c.isalpha() for c in text) / 10 for text in group] for group in completions.texts])
 """
 
 
-def write_settings(folder: Path, **model: Any) -> Path:
-    """Of a run whose reward is the number of letters: a random model gets some."""
+def write_config(folder: Path, **model: Any) -> Path:
+    """Write the configuration of a run whose reward is the number of letters, which a random model gets too."""
     records = folder / "groups.jsonl"
     with records.open("w") as file:
         for number in range(12):
@@ -71,26 +74,25 @@ def write_settings(folder: Path, **model: Any) -> Path:
                 {"text": f"{reference}{' b' * k}", "errors": {"tone": k, "length": number % 2}} for k in range(2)
             ]
             file.write(json.dumps({"id": str(number), "reference": reference, "candidates": candidates}) + "\n")
-    (folder / "policy_parts.py").write_text(KILLER)
+    (folder / "killing.py").write_text(KILLER)
     objective = {
-        "rewards": [{"class_path": "policy_parts.Letters"}],
-        "clip": 0.001,
-        "weighting": {"class_path": "Dynamic", "init_args": {"every": 3}},
+        "rewards": [{"class_path": "killing.LetterReward"}],
+        "clip_epsilon": 0.001,
+        "weighting": {"class_path": "DynamicWeighting", "init_args": {"update_interval": 3}},
         "scaling": {"class_path": "MajorityGuidedScaling"},
     }
+    criteria = folder / "criteria.yaml"
+    criteria.write_text(yaml.safe_dump(CRITERIA_YAML))
     settings = {
         "run_dir": str(folder / "run"),
         "checkpoint_every": 2,
-        "criteria": {
-            "class_path": "radreward.criteria.Criteria",
-            "init_args": {"name": "two", "criteria": [entry._asdict() for entry in CRITERIA.criteria]},
-        },
+        "criteria": str(criteria),
         "model": {
             "class_path": "radreward.modules.GRPOModule",
             "init_args": {
                 "backbone": {"class_path": "Backbone", "init_args": {"name": "tiny-llama", "lora": {"r": 4}}},
                 "objective": {"class_path": "GRPO", "init_args": objective},
-                "rollouts": {"completions": 3, "updates": 2},
+                "rollouts": {"num_generations": 3, "num_iterations": 2},
                 "optimizer": {"lr": 0.01},
                 **model,
             },
@@ -99,14 +101,17 @@ def write_settings(folder: Path, **model: Any) -> Path:
             "class_path": "radreward.data.datamodule.PairedReportDataModule",
             "init_args": {
                 "records": str(records),
-                "validation": 0.3,
-                "groups_per_batch": 2,
+                "val_split": 0.3,
+                "batch_size": 2,
                 "collator": {
                     "class_path": "RolloutCollator",
                     "init_args": {
-                        "template": {"class_path": "RadReasonTemplate", "init_args": {"instructed": False}},
+                        "template": {
+                            "class_path": "radreward.systems.radreason.RadReasonTemplate",
+                            "init_args": {"include_instruction": False},
+                        },
                         "max_length": 64,
-                        "max_answer": 12,
+                        "max_answer_length": 12,
                     },
                 },
             },
@@ -125,12 +130,12 @@ def write_settings(folder: Path, **model: Any) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run that nothing disturbed."""
-    folder = tmp_path_factory.mktemp("whole")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an uninterrupted run."""
+    folder = tmp_path_factory.mktemp("uninterrupted")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
-        assert main(["fit", f"--config={write_settings(folder)}"]) == 0
+        assert main(["fit", f"--config={write_config(folder)}"]) == 0
     return folder
 
 
@@ -140,31 +145,31 @@ def scalars(run: Path) -> dict[str, list[float]]:
     return {tag: [entry.value for entry in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
 
 
-def test_a_run_learns_and_logs_all_that_is_asked_for(whole: Path) -> None:
-    logged = scalars(whole / "run")
+def test_fit_learns_and_logs_every_metric(uninterrupted: Path) -> None:
+    logged = scalars(uninterrupted / "run")
     for name in (
-        *("loss", "kl", "clipped", "reward/accuracy", "reward/accuracy/tone", "reward/Letters", "reward/total"),
+        *("loss", "kl", "clipped", "reward/accuracy", "reward/accuracy/tone", "reward/LetterReward", "reward/total"),
         *("reward/std", "advantage/max_abs", "advantage/scale", "groups/without_gradient", "weight/tone"),
         *("completions/length", "completions/unfinished", "completions/without_reward", "completions/well_formed"),
-        *("problem/think", "completions/engine_apart"),
+        *("format_error/think", "completions/engine_logp_gap"),
     ):
         assert len(logged[f"train/{name}"]) >= 3, name
-    assert max(logged["train/completions/engine_apart"]) < 1e-4
+    assert max(logged["train/completions/engine_logp_gap"]) < 1e-4
     assert max(logged["train/kl"]) > 0
     assert any(value > 0 for value in logged["train/clipped"])
-    weights = {name: value for name, value in saved_state(whole / "run")["weights"].items() if "lora_B" in name}
+    weights = {name: value for name, value in saved_state(uninterrupted / "run")["weights"].items() if "lora_B" in name}
     assert all(value.abs().max() > 0 for value in weights.values())
-    events = EventAccumulator(str(whole / "run" / "logs"), {"tensors": 0})
+    events = EventAccumulator(str(uninterrupted / "run" / "logs"), {"tensors": 0})
     events.Reload()
-    assert {"train/scales", "train/advantages"} <= set(events.Tags()["histograms"])
+    assert {"train/advantage_scales", "train/advantages"} <= set(events.Tags()["histograms"])
     assert "train/completions/text_summary" in events.Tags()["tensors"]
-    metrics = json.loads((whole / "run" / "metrics.json").read_text())
+    metrics = json.loads((uninterrupted / "run" / "metrics.json").read_text())
     assert set(metrics["agreement"]) == {"tone", "length", "total"}
-    assert metrics["agreement"]["total"]["read"] == 0
-    assert any((whole / "run" / "model").glob("*.safetensors"))
-    judged = read_run(whole / "run").validation
-    assert len(judged.group) == len(judged.rewards) > 2
-    assert np.isnan(judged.rewards).all(), "nothing can be read: no pair is ordered right, and nothing is made up"
+    assert metrics["agreement"]["total"]["parsed"] == 0
+    assert any((uninterrupted / "run" / "model").glob("*.safetensors"))
+    predictions = read_run(uninterrupted / "run").validation
+    assert len(predictions.group) == len(predictions.rewards) > 2
+    assert np.isnan(predictions.rewards).all(), "no answer is parsable, so that no pair is ordered correctly"
     assert metrics["agreement"]["total"]["pair_accuracy"] == 0
 
 
@@ -175,31 +180,31 @@ def test_a_run_learns_and_logs_all_that_is_asked_for(whole: Path) -> None:
         pytest.param("on_validation_start", 3, 1, 2, id="in a validation"),
     ],
 )
-def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str, step: int, call: int, last: int
+def test_resume_after_kill_equals_uninterrupted_run_bit_for_bit(
+    uninterrupted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str, step: int, call: int, last: int
 ) -> None:
     context = get_context("forkserver")
     context.set_forkserver_preload(["radreward.cli.training"])
-    command = ["fit", f"--config={whole / 'config.yaml'}", f"--run-dir={tmp_path / 'run'}"]
-    monkeypatch.chdir(whole)
-    entries = ("=policy_parts.Killer", f".hook={hook}", f".step={step}", f".call={call}")
+    command = ["fit", f"--config={uninterrupted / 'config.yaml'}", f"--run-dir={tmp_path / 'run'}"]
+    monkeypatch.chdir(uninterrupted)
+    entries = ("=killing.Killer", f".hook={hook}", f".step={step}", f".call={call}")
     run = context.Process(target=main, args=([*command, *(f"--trainer.callbacks{entry}" for entry in entries)],))
     run.start()
     run.join()
     assert run.exitcode == -signal.SIGKILL
-    kept = saved_state(tmp_path / "run")
-    assert kept["step"] == last
-    assert kept["weights"]["objective.weighting.counts"].sum() > 0, "it has counted outcomes that it has not yet used"
+    checkpoint = saved_state(tmp_path / "run")
+    assert checkpoint["step"] == last
+    assert checkpoint["weights"]["objective.weighting.counts"].sum() > 0, "counts not yet used for weights"
     assert main([*command, "--ckpt_path=last"]) == 0
     torch.testing.assert_close(
-        saved_state(tmp_path / "run"), saved_state(whole / "run"), rtol=0, atol=0, equal_nan=True
+        saved_state(tmp_path / "run"), saved_state(uninterrupted / "run"), rtol=0, atol=0, equal_nan=True
     )
-    models = [(run / "model" / "model.safetensors").read_bytes() for run in (tmp_path / "run", whole / "run")]
+    models = [(run / "model" / "model.safetensors").read_bytes() for run in (tmp_path / "run", uninterrupted / "run")]
     assert models[0] == models[1]
 
 
 class CannedRolloutEngine(RolloutEngine):
-    """Says what it is told to."""
+    """Returns given texts."""
 
     def __init__(self, texts: list[str], finish: Literal["stop", "length"] = "stop") -> None:
         self.texts, self.finish = texts, finish
@@ -215,20 +220,20 @@ class CannedRolloutEngine(RolloutEngine):
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Makes a training and its batch, ready for a step."""
+    """A factory of modules and their first batch, ready for a training step."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def make(*overrides: str, texts: list[str] | None = None, **model: Any) -> tuple[Any, Any]:
-        training = build(write_settings(tmp_path, **model), "trainer.logger=false", *overrides)
-        made: Any = training.module
-        made.trainer = training.trainer
+        training = build(write_config(tmp_path, **model), "trainer.logger=false", *overrides)
+        policy: Any = training.module
+        policy.trainer = training.trainer
         training.trainer.datamodule = training.data  # type: ignore[attr-defined]
         training.data.setup("fit")
-        made.log = made.log_dict = lambda *_, **__: None
+        policy.log = policy.log_dict = lambda *_, **__: None
         if texts is not None:
-            made.engine = CannedRolloutEngine(texts)
-        made.on_fit_start()
-        return made, next(iter(training.data.train_dataloader()))
+            policy.engine = CannedRolloutEngine(texts)
+        policy.on_fit_start()
+        return policy, next(iter(training.data.train_dataloader()))
 
     return make
 
@@ -239,55 +244,54 @@ def gradients(module: GRPOModule, loss: Tensor) -> dict[str, Tensor]:
     return {name: value.grad.clone() for name, value in module.named_parameters() if value.grad is not None}
 
 
-def test_one_row_for_a_prompt_gives_the_loss_and_gradients_of_separate_rows(module: Callable[..., Any]) -> None:
-    one, batch = module()
-    one._drawn = None
+def test_packed_loss_and_gradients_equal_separate_rows(module: Callable[..., Any]) -> None:
+    policy, batch = module()
     with torch.no_grad():
-        for name, value in one.model.named_parameters():
+        for name, value in policy.model.named_parameters():
             if "lora_B" in name:
                 value.normal_(std=0.1)
-    packed = one.training_step(batch, 0)
-    expected = gradients(one, packed)
-    one.packing, one._drawn = "rows", None
-    rows = one.training_step(batch, 0)
+    packed = policy.training_step(batch, 0)
+    expected = gradients(policy, packed)
+    policy.packing, policy.rollout_batch = "rows", None
+    rows = policy.training_step(batch, 0)
     torch.testing.assert_close(rows, packed, rtol=1e-5, atol=1e-6)
-    found = gradients(one, rows)
-    assert found.keys() == expected.keys()
+    separate = gradients(policy, rows)
+    assert separate.keys() == expected.keys()
     for name, value in expected.items():
-        torch.testing.assert_close(found[name], value, rtol=1e-3, atol=1e-4 * float(value.abs().max()) + 1e-9)
+        torch.testing.assert_close(separate[name], value, rtol=1e-3, atol=1e-4 * float(value.abs().max()) + 1e-9)
 
 
-def test_each_process_draws_its_own_and_the_same_again(
-    module: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, batch = module()
-    drawn = []
+def test_rollouts_depend_on_seed_and_rank_only(module: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    policy, batch = module()
+    samples = []
     with torch.random.fork_rng(devices=[]):
         for seed, rank in ((0, 0), (0, 1), (0, 0), (1, 0)):
             torch.manual_seed(seed)
             monkeypatch.setattr(GRPOModule, "global_rank", rank)
-            drawn.append([completion.tokens for group in one._draw(batch, 0).completions for completion in group])
-    assert drawn[0] == drawn[2]
-    assert not set(drawn[0]) & set(drawn[1])
-    assert not set(drawn[0]) & set(drawn[3]), "another seed draws others"
+            completions = policy._generate_rollouts(batch, 0).completions
+            samples.append([completion.tokens for group in completions for completion in group])
+    assert samples[0] == samples[2]
+    assert not set(samples[0]) & set(samples[1])
+    assert not set(samples[0]) & set(samples[3]), "another seed"
 
 
-def test_numbers_in_completions_become_rewards(module: Callable[..., Any]) -> None:
+def test_counts_in_completions_become_advantages(module: Callable[..., Any]) -> None:
     right = format_radreason([0, 1], "Tone is fine. Length is not.", CRITERIA)
     wrong = format_radreason([1, 1], "Tone.", CRITERIA)
-    one, batch = module(texts=[right, wrong, "<think>"])
-    drawn = one._draw(batch, 0)
-    read = one._read(batch, drawn.completions)
-    assert read.values[0].tolist()[:2] == [[0.0, 1.0], [1.0, 1.0]]
-    assert read.values[0, 2].isnan().all()
-    assert read.valid[0].tolist() == [True, True, False]
-    assert read.discussed[0].tolist() == [[True, True], [True, False], [False, False]]
-    assert read.target.tolist() == batch.target.tolist()
+    policy, batch = module(texts=[right, wrong, "<think>"])
+    rollout_batch = policy._generate_rollouts(batch, 0)
+    parsed = reward_inputs(batch, rollout_batch.completions, rollout_batch.parsed, CRITERIA)
+    assert parsed.error_counts[0].tolist()[:2] == [[0.0, 1.0], [1.0, 1.0]]
+    assert parsed.error_counts[0, 2].isnan().all()
+    assert parsed.well_formed[0].tolist() == [True, True, False]
+    assert parsed.mentioned[0].tolist() == [[True, True], [True, False], [False, False]]
+    assert parsed.target.tolist() == batch.target.tolist()
     exact = [row for row, target in enumerate(batch.target.tolist()) if target == [0.0, 1.0]]
-    assert all(drawn.judgement.advantages[row, 0] > drawn.judgement.advantages[row, 2] for row in exact)
+    advantages = rollout_batch.estimate.advantages
+    assert all(advantages[row, 0] > advantages[row, 2] for row in exact)
 
 
-UNREADABLE = [
+MALFORMED = [
     ("", "empty"),
     ("x" * 100_001, "too long"),
     ("<think>" * 20_000, "too long"),
@@ -301,38 +305,38 @@ UNREADABLE = [
     ("<think></think><tone><tone>1</tone></tone><length>0</length>", "numbers"),
     ("<think></think><tone>1<length>0</length>", "numbers"),
     ("<think></think><tone>1</tone>" * 3000, "think"),
-    ("<think>The report says </length>", "think"),  # where it ends: nothing is drawn behind the last tag
+    ("<think>The report says </length>", "think"),  # the stop string ends it
 ]
 
 
-def test_completions_that_cannot_be_read_get_nothing_for_it_and_are_counted(module: Callable[..., Any]) -> None:
-    one, batch = module()
+def test_malformed_completions_are_counted_by_kind(module: Callable[..., Any]) -> None:
+    policy, batch = module()
     logged: dict[str, Any] = {}
-    one.log_dict = lambda values, **_: logged.update(values)
-    for text, kind in UNREADABLE:
+    policy.log_dict = lambda values, **_: logged.update(values)
+    for text, kind in MALFORMED:
         assert format_error_kind(parse_radreason(text, CRITERIA)) == kind
-        one.engine, one._drawn = CannedRolloutEngine([text, format_radreason([0, 0], "", CRITERIA)]), None
-        assert one.training_step(batch, 0).isfinite()
-        assert float(logged[f"train/problem/{kind}"]) == pytest.approx(2 / 3)  # the first and the third of three
+        policy.engine, policy.rollout_batch = CannedRolloutEngine([text, format_radreason([0, 0], "", CRITERIA)]), None
+        assert policy.training_step(batch, 0).isfinite()
+        assert float(logged[f"train/format_error/{kind}"]) == pytest.approx(2 / 3)  # the first and the third of three
         assert float(logged["train/completions/well_formed"]) == pytest.approx(1 / 3)
 
 
-def test_completions_without_an_end_are_counted(module: Callable[..., Any]) -> None:
-    one, batch = module()
+def test_unfinished_completions_are_counted(module: Callable[..., Any]) -> None:
+    policy, batch = module()
     logged: dict[str, Any] = {}
-    one.log_dict = lambda values, **_: logged.update(values)
-    one.engine = CannedRolloutEngine(["and so on " * 9], "length")
-    assert one.training_step(batch, 0).isfinite()
+    policy.log_dict = lambda values, **_: logged.update(values)
+    policy.engine = CannedRolloutEngine(["and so on " * 9], "length")
+    assert policy.training_step(batch, 0).isfinite()
     assert float(logged["train/completions/unfinished"]) == 1
     assert float(logged["train/completions/length"]) == 40
 
 
-def test_completions_in_another_layout_are_read_and_counted_alike(module: Callable[..., Any]) -> None:
-    one, batch = module(
-        "data.collator.template=radreward.systems.green.prompt.GreenTemplate", "data.collator.max_length=1800"
+def test_malformed_green_completions_are_counted_by_kind(module: Callable[..., Any]) -> None:
+    policy, batch = module(
+        "data.collator.template=radreward.systems.green.GreenTemplate", "data.collator.max_length=1800"
     )
     logged: dict[str, Any] = {}
-    one.log_dict = lambda values, **_: logged.update(values)
+    policy.log_dict = lambda values, **_: logged.update(values)
     good = GreenTemplate().render_answer(ErrorAnalysis((1.0, 0.0), "Rude.", (("b",), ()), ()), CRITERIA)
     for text, kind in (
         ("", "empty"),
@@ -343,101 +347,99 @@ def test_completions_in_another_layout_are_read_and_counted_alike(module: Callab
         (f"{good}\n\n[Matched Findings]:\n9. X", "numbers"),
         ("[Clinically Significant Errors]:\n" * 400, "numbers"),
     ):
-        one.engine, one._drawn = CannedRolloutEngine([text, good]), None
-        assert one.training_step(batch, 0).isfinite()
-        assert float(logged[f"train/problem/{kind}"]) == pytest.approx(2 / 3), text[:40]
+        policy.engine, policy.rollout_batch = CannedRolloutEngine([text, good]), None
+        assert policy.training_step(batch, 0).isfinite()
+        assert float(logged[f"train/format_error/{kind}"]) == pytest.approx(2 / 3), text[:40]
         assert float(logged["train/completions/well_formed"]) == pytest.approx(1 / 3)
 
 
-def test_groups_with_equal_rewards_leave_the_weights_as_they_were(module: Callable[..., Any]) -> None:
-    one, batch = module("model.objective.kl_coef=0", texts=["lamp"])
+def test_groups_with_equal_rewards_have_no_gradient(module: Callable[..., Any]) -> None:
+    policy, batch = module("model.objective.kl_coef=0", texts=["lamp"])
     logged: dict[str, Any] = {}
-    one.log_dict = lambda values, **_: logged.update(values)
-    assert not any(value.any() for value in gradients(one, one.training_step(batch, 0)).values())
+    policy.log_dict = lambda values, **_: logged.update(values)
+    assert not any(value.any() for value in gradients(policy, policy.training_step(batch, 0)).values())
     assert logged["train/groups/without_gradient"] == 1
 
 
-def test_settings_that_do_not_go_together_are_refused_before_anything_is_written(
+def test_fit_with_incompatible_settings_reports_them_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    config = write_settings(tmp_path)
-    for given, told in (
+    config = write_config(tmp_path)
+    for override, message in (
         ("--data.collator.max_length=5000", "at most 4096"),
-        ("--data.collator=RewardCollator", "Expected RolloutCollator for a policy but got RewardCollator"),
+        ("--data.collator=RewardCollator", "Expected RolloutCollator for GRPO but got RewardCollator"),
         ("--data.collator.max_length=8", "at most 8 tokens but the prompt has"),
         ("--model.backbone.name=tiny-bert", "bert is an encoder"),
     ):
-        assert main(["fit", f"--config={config}", given]) == 2, given
-        assert told in capsys.readouterr().err, given
+        assert main(["fit", f"--config={config}", override]) == 2, override
+        assert message in capsys.readouterr().err, override
         assert not (tmp_path / "run").exists()
 
 
-def test_without_adapters_and_divergence_the_whole_model_is_trained(module: Callable[..., Any]) -> None:
-    one, batch = module("model.objective.kl_coef=0", backbone=PLAIN)
-    found = gradients(one, one.training_step(batch, 0))
-    assert len(found) == len(list(one.model.parameters()))
+def test_without_adapters_and_kl_all_weights_are_trained(module: Callable[..., Any]) -> None:
+    policy, batch = module("model.objective.kl_coef=0", backbone=PLAIN)
+    trained = gradients(policy, policy.training_step(batch, 0))
+    assert len(trained) == len(list(policy.model.parameters()))
 
 
-def test_a_run_goes_on_from_a_saved_model_and_stays_near_it(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_init_from_saved_policy_starts_with_its_weights(
+    uninterrupted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.syspath_prepend(whole)
-    explainer = load_generative_evaluator(whole / "run" / "model")
-    assert explainer.prompt_encoder.criteria.tags == CRITERIA.tags
-    assert len(explainer.generate(["lamp"], ["lamp b"])) == 1
-    training = build(write_settings(tmp_path), f"run_dir={tmp_path / 'on'}", f"init_from={whole / 'run' / 'model'}")
+    monkeypatch.syspath_prepend(uninterrupted)
+    evaluator = load_generative_evaluator(uninterrupted / "run" / "model")
+    assert evaluator.prompt_encoder.criteria.tags == CRITERIA.tags
+    assert len(evaluator.generate(["lamp"], ["lamp b"])) == 1
+    training = build(
+        write_config(tmp_path), f"run_dir={tmp_path / 'on'}", f"init_from={uninterrupted / 'run' / 'model'}"
+    )
     module: Any = training.module
-    module.start_from(training.start)
-    for name, value in explainer.trained_state().items():
+    module.load_initial_weights(training.init_from)
+    for name, value in evaluator.trained_state().items():
         torch.testing.assert_close(dict(module.model.named_parameters())[name].detach(), value)
 
 
-def test_the_policy_before_training_is_a_copy_where_there_are_no_adapters(module: Callable[..., Any]) -> None:
-    one, batch = module(backbone=PLAIN)
-    assert "reference.lm_head.weight" in one.checkpoint_names()
+def test_reference_policy_without_adapters_is_a_frozen_copy(module: Callable[..., Any]) -> None:
+    policy, batch = module(backbone=PLAIN)
+    assert "reference_model.lm_head.weight" in policy.checkpoint_keys()
     with torch.no_grad():
-        for value in one.model.parameters():
+        for value in policy.model.parameters():
             value.add_(0.01)
-    drawn = one._draw(batch, 0)
-    apart = one._logps(batch, drawn.completions).detach()
-    one.model.load_state_dict(one.reference.state_dict())
-    torch.testing.assert_close(drawn.ref_logps, one._logps(batch, drawn.completions).detach())
-    assert (apart - drawn.ref_logps).abs().max() > 1e-4
-    assert not any(value.requires_grad for value in one.reference.parameters())
+    rollout_batch = policy._generate_rollouts(batch, 0)
+    changed = policy._completion_logps(batch, rollout_batch.completions).detach()
+    policy.model.load_state_dict(policy.reference_model.state_dict())
+    original = policy._completion_logps(batch, rollout_batch.completions).detach()
+    torch.testing.assert_close(rollout_batch.ref_logps, original)
+    assert (changed - rollout_batch.ref_logps).abs().max() > 1e-4
+    assert not any(value.requires_grad for value in policy.reference_model.parameters())
 
 
-def test_training_raises_the_reward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_increases_the_reward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    config = write_settings(tmp_path, backbone=PLAIN, rollouts={"completions": 6, "updates": 3})
+    config = write_config(tmp_path, backbone=PLAIN, rollouts={"num_generations": 6, "num_iterations": 3})
     short = ("trainer.max_steps=12", "trainer.val_check_interval=1.0", "trainer.logger=false", "checkpoint_every=1000")
     training = build(config, *short, "model.objective.clip_epsilon=0.2", "model.optimizer.lr=0.02")
     module, rewards = training.module, []
     assert isinstance(module, GRPOModule)
-    judge = module.objective.compute_advantages
+    compute_advantages = module.objective.compute_advantages
 
-    def watched(completions: ParsedCompletions) -> Any:
-        judgement = judge(completions)
-        rewards.append(float(judgement.rewards.mean()))
-        return judgement
+    def recorded(completions: ParsedCompletions) -> Any:
+        estimate = compute_advantages(completions)
+        rewards.append(float(estimate.rewards.mean()))
+        return estimate
 
-    monkeypatch.setattr(module.objective, "judge", watched)
+    monkeypatch.setattr(module.objective, "compute_advantages", recorded)
     training.fit()
-    assert len(rewards) == 12  # one judgement a step, however many updates
+    assert len(rewards) == 12  # once per batch, whatever the number of updates
     assert sum(rewards[-3:]) > sum(rewards[:3]) + 0.3, rewards
 
 
-def test_updates_and_accumulation_exclude_each_other(module: Callable[..., Any]) -> None:
+def test_several_iterations_with_gradient_accumulation_raise(module: Callable[..., Any]) -> None:
     with pytest.raises(InputError, match="accumulate_grad_batches"):
         module("trainer.accumulate_grad_batches=2")
 
 
-class Fails(RewardFunction):
-    def forward(self, completions: ParsedCompletions) -> Tensor:
-        raise RuntimeError("no lamp")
-
-
-def test_a_reward_that_fails_ends_the_run_with_one_line(
+def test_failing_reward_function_ends_the_run_with_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -445,28 +447,28 @@ def test_a_reward_that_fails_ends_the_run_with_one_line(
         "from radreward.objectives import RewardFunction\n"
         "class Fails(RewardFunction):\n    def forward(self, completions):\n        raise RuntimeError('no lamp')\n"
     )
-    config = write_settings(tmp_path)
+    config = write_config(tmp_path)
     assert main(["fit", f"--config={config}", "--model.objective.accuracy_reward=failing.Fails"]) == 2
-    told = capsys.readouterr().err.strip().splitlines()
-    assert "The reward function Fails failed: RuntimeError: no lamp" in told[-1]
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert "The reward function Fails failed: RuntimeError: no lamp" in lines[-1]
 
 
-def test_prompts_are_those_of_questions_cut_where_it_is_wanted() -> None:
+def test_rollout_collator_raises_or_truncates_long_prompts() -> None:
     group = ReportGroup("7", "a lamp " * 20, (Candidate("a kettle", {"tone": 1, "length": 0}),))
     with pytest.raises(InputError, match="group '7', candidate 1: expected at most 40 tokens"):
         RolloutCollator(CRITERIA, template=RadReasonTemplate(False), max_length=40).collate([group])
-    cut = RolloutCollator(CRITERIA, template=RadReasonTemplate(False), max_length=40, on_too_long="truncate")
-    batch = cut.collate([group])
+    truncating = RolloutCollator(CRITERIA, template=RadReasonTemplate(False), max_length=40, on_too_long="truncate")
+    batch = truncating.collate([group])
     assert batch.num_truncated == 1
     assert sum(map(len, batch.prompts[0])) <= 40
-    whole: TokenizedPrompt = RolloutCollator(CRITERIA, template=RadReasonTemplate(False)).collate([group]).prompts[0]
-    assert "a kettle" in cut.prompt_encoder.tokenizer.decode([token for piece in whole for token in piece])
+    full: TokenizedPrompt = RolloutCollator(CRITERIA, template=RadReasonTemplate(False)).collate([group]).prompts[0]
+    assert "a kettle" in truncating.prompt_encoder.tokenizer.decode([token for segment in full for token in segment])
     assert batch.target.tolist() == [[1.0, 0.0]]
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"completions": 1}, {"updates": 0}, {"temperature": 0.0}, {"top_p": 0.0}, {"batch_size": 0}]
+    "invalid", [{"num_generations": 1}, {"num_iterations": 0}, {"temperature": 0.0}, {"top_p": 0.0}, {"batch_size": 0}]
 )
-def test_settings_of_rollouts_are_checked(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        RolloutConfig(**wrong)
+def test_rollout_config_value_out_of_range_raises(invalid: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(invalid))):
+        RolloutConfig(**invalid)

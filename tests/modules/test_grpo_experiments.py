@@ -1,4 +1,4 @@
-"""Every file of RadReason's second stage takes a step in small, and every variant of its studies builds."""
+"""RadReason's second-stage experiments: every run takes a small step, and every study variant builds."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "experiments" / "radreason"
 LOADED = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yaml"))}
 RUNS = [name for name, values in LOADED.items() if "GRPOModule" in str(values.get("model"))]
-STUDIES = {"parts": 5, "sigma": 3, "completions": 5, "hyperparameters": 1}
+STUDIES = {"grpo_components": 5, "sigma": 3, "num_generations": 5, "hyperparameters": 1}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def small(folder: Path, records: Path) -> list[str]:
-    """What makes a run small; the tokens of the tiny backbone are bytes."""
+    """Return overrides for a small run; the tokens of the tiny backbone are bytes."""
     return [
         f"run_dir={folder / 'run'}",
         "init_from=null",
@@ -50,13 +50,13 @@ def small(folder: Path, records: Path) -> list[str]:
     ]
 
 
-def test_the_files_are_found() -> None:
+def test_all_experiment_files_are_covered() -> None:
     assert len(RUNS) >= 6
     assert set(STUDIES) == {name for name, values in LOADED.items() if "study" in values}
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_settings_build_and_take_a_step(
+def test_run_config_builds_and_takes_a_step(
     name: str, tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -75,16 +75,14 @@ def test_settings_build_and_take_a_step(
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_variant_of_a_study_builds(
-    name: str, tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_study_variant_builds(name: str, tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     settings = load_study_config(FOLDER / f"{name}.yaml")
     assert settings.metric == GRPOModule.monitor
     samples = [labels for labels in settings.space.conditional_branches() if labels.get("seed_everything", 0) == 0]
-    in_small = [entry for entry in small(tmp_path, records) if "completions" not in entry]
+    overrides = [entry for entry in small(tmp_path, records) if "num_generations" not in entry]
     built: list[Any] = [
-        build(settings.base, *in_small, *settings.overrides_for(labels)).settings["model"] for labels in samples
+        build(settings.base, *overrides, *settings.overrides_for(labels)).settings["model"] for labels in samples
     ]
-    assert all(built.index(entry) == place for place, entry in enumerate(built))
+    assert all(built.index(entry) == index for index, entry in enumerate(built))
     assert len(built) >= STUDIES[name]

@@ -1,7 +1,8 @@
-"""SFTModule: it learns answers, the packed way as the separate way, and what it saves is what was measured."""
+"""SFTModule: packed losses and gradients, learning, resume, and a saved model equal to the measured one."""
 
 import json
 import signal
+from dataclasses import replace
 from itertools import cycle
 from multiprocessing import get_context
 from pathlib import Path
@@ -15,14 +16,14 @@ from radreward.cli import build, main
 from radreward.comparison import compare
 from radreward.comparison.runs import read_run
 from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.data.collators.sft import SFTCollator
 from radreward.data.records import write_groups
 from radreward.errors import InputError
 from radreward.models import Backbone
 from radreward.models.rollout_engine import Completion
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.modules import SFTModule
-from radreward.modules.generation_metrics import green_score_errors
-from radreward.modules.sft import require_sft_collator
+from radreward.modules.base import require_collator
 from radreward.scorers import load
 from radreward.synthesis.pipeline import synthesize
 from tests.tiny_run import saved_state
@@ -30,34 +31,36 @@ from tests.tiny_run import saved_state
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = [path for path in sorted(ROOT.glob("experiments/*/*.yaml")) if "SFTModule" in path.read_text("utf-8")]
 CONFIG = """
-run: {folder}/run
-criteria: RadCliQ
+run_dir: {folder}/run
+criteria: radcliq
 checkpoint_every: 1
 model:
-  class_path: AnalysisModule
+  class_path: SFTModule
   init_args:
     backbone: {{name: tiny-generator, lora: {lora}}}
-    decoded: 1
+    max_decoded: 1
     optimizer: {{lr: 1.0e-3}}
 data:
   init_args:
     records: {folder}/groups.parquet
-    validation: 0.3
-    groups_per_batch: 2
+    val_split: 0.3
+    batch_size: 2
     collator:
       class_path: radreward.data.collators.sft.SFTCollator
       init_args:
-        template: {{class_path: radreward.systems.radreason.prompt.RadReasonTemplate, init_args: {{instructed: false}}}}
-        writer: {{class_path: radreward.synthesis.fact_analysis_writer.FactAnalysisWriter, init_args: {{varied: false}}}}
+        template:
+          class_path: radreward.systems.radreason.RadReasonTemplate
+          init_args: {{include_instruction: false}}
+        analysis_writer:
+          class_path: radreward.synthesis.fact_analysis_writer.FactAnalysisWriter
+          init_args: {{vary_wording: false}}
         max_length: 200
-        max_answer: 90
+        max_answer_length: 90
 trainer: {{max_steps: 3, val_check_interval: 3, accelerator: cpu, enable_progress_bar: false}}
 """
 
-LONG = (
-    "data.collator.max_length=900",
-    "data.collator.max_answer_length=900",
-)  # in bytes, which most tiny backbones read
+# In bytes, the tokens of most tiny backbones.
+LONG = ("data.collator.max_length=900", "data.collator.max_answer_length=900")
 QUICK = (
     "model.backbone.name=tiny-llama",
     "data.collator.analysis_writer=radreward.data.collators.sft.CountsOnlyWriter",
@@ -69,7 +72,7 @@ import os, signal
 import torch
 from lightning.pytorch import Callback
 
-torch.set_num_threads(1)  # as in the process that continues
+torch.set_num_threads(1)  # as in the resumed process
 
 class Killer(Callback):
     def __init__(self, hook: str, step: int) -> None:
@@ -85,40 +88,37 @@ def config(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return path
 
 
-@pytest.mark.parametrize("config", ["null", "{r: 2}"], indirect=True, ids=["whole", "adapters"])
-def test_a_run_leaves_a_scorer_and_figures(config: Path) -> None:
+@pytest.mark.parametrize("config", ["null", "{r: 2}"], indirect=True, ids=["all weights", "adapters"])
+def test_fit_saves_scorer_and_metrics(config: Path) -> None:
     training = build(config)
-    figures = training.fit()
+    metrics = training.fit()
     saved = json.loads(training.run_folder.metrics.read_text())
-    assert saved["agreement"] == figures
-    assert set(figures) == {*RadCliQCriteria().tags, "total"}
-    spread = {f"{name}{sd}" for name in ("bleu_4", "rouge_l", "bertscore", "green_difference") for sd in ("", "_sd")}
-    spread |= {f"{name}_{part}" for name in ("significant", "insignificant", "matched") for part in ("mae", "sd")}
-    expected = {"loss", "valid", "finished", "exact", "candidates", "bertscore_cut", *spread}
-    assert set(saved["answers"]) == expected
-    measured = ("bleu_4", "rouge_l", "bertscore")
-    assert all(-1 <= saved["answers"][name] <= 1 for name in measured)
-    assert saved["answers"]["significant_mae"] is None, "the criteria are not by significance"
+    assert saved["agreement"] == metrics
+    assert set(metrics) == {*RadCliQCriteria().tags, "total"}
+    similarities = ("bleu_4", "rouge_l", "bertscore")
+    expected = {"loss", "well_formed", "finished", "exact", "candidates", "bertscore_truncated"}
+    assert set(saved["answers"]) == expected | {f"{name}{suffix}" for name in similarities for suffix in ("", "_std")}
+    assert all(-1 <= saved["answers"][name] <= 1 for name in similarities)
     events = EventAccumulator(str(training.run_folder.folder / "logs"))
     events.Reload()
-    logged = {name: [entry.value for entry in events.Scalars(f"val/{name}")] for name in measured}
+    logged = {name: [entry.value for entry in events.Scalars(f"val/{name}")] for name in similarities}
     assert len(logged["bleu_4"]) == len(logged["rouge_l"]) == 2
-    assert logged["bertscore"] == [pytest.approx(saved["answers"]["bertscore"])], "after training alone"
-    assert saved["answers"]["candidates"] > 2, "after training all are answered"
+    assert logged["bertscore"] == [pytest.approx(saved["answers"]["bertscore"])], "only after training"
+    assert saved["answers"]["candidates"] > 2, "after training all answers are generated"
     run = read_run(training.run_folder.folder)
     assert len(run.validation.group) == saved["answers"]["candidates"]
-    compared = compare([run, run._replace(folder=Path("other"), seed="1")])
-    assert compared.metrics["total"][0]["count_mae"].mean == figures["total"]["count_mae"]
+    compared = compare([run, replace(run, folder=Path("other"), seed="1")])
+    assert compared.metrics["total"][0]["count_mae"].mean == metrics["total"]["count_mae"]
     module = training.module
     assert isinstance(module, SFTModule)
     scorer = load(training.run_folder.folder)
     texts = ["Small left effusion."], ["Clear lungs."]
-    shown = scorer.score(*texts).evidence
-    assert shown is not None
-    assert shown[0].answer
-    again = {name: value for name, value in module.model.named_parameters() if value.requires_grad}
-    kept = scorer.explainer.trained_state()  # type: ignore[attr-defined]  # of one that explains
-    assert {name: value.tolist() for name, value in again.items()} == {n: v.tolist() for n, v in kept.items()}
+    evidence = scorer.score(*texts).evidence
+    assert evidence is not None
+    assert evidence[0].raw_answer
+    measured = {name: value for name, value in module.model.named_parameters() if value.requires_grad}
+    loaded = scorer.evaluator.trained_state()  # type: ignore[attr-defined]  # of a generative scorer
+    assert {name: value.tolist() for name, value in measured.items()} == {n: v.tolist() for n, v in loaded.items()}
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_run_leaves_a_scorer_and_figures(config: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("config", ["{r: 2}"], indirect=True, ids=[""])
-def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
+def test_resume_after_kill_equals_uninterrupted_run_bit_for_bit(
     config: Path, monkeypatch: pytest.MonkeyPatch, hook: str, step: int, last: int
 ) -> None:
     folder = config.parent
@@ -137,35 +137,35 @@ def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
     monkeypatch.chdir(folder)
     context = get_context("forkserver")
     context.set_forkserver_preload(["radreward.cli.training"])
-    # Six groups in batches of two: an epoch ends within.
+    # Six groups in batches of two: the run spans two epochs.
     settings = ("trainer.max_steps=5", "trainer.val_check_interval=4", "checkpoint_every=2", *QUICK)
     command = ["fit", f"--config={config}", *(f"--{entry}" for entry in settings)]
     killer = [f"--trainer.callbacks{entry}" for entry in ("=killing.Killer", f".hook={hook}", f".step={step}")]
     run = context.Process(target=main, args=([*command, f"--run-dir={folder / 'killed'}", *killer],))
     run.start()
-    assert main([*command, f"--run-dir={folder / 'whole'}"]) == 0
+    assert main([*command, f"--run-dir={folder / 'uninterrupted'}"]) == 0
     run.join()
     assert run.exitcode == -signal.SIGKILL
     assert saved_state(folder / "killed")["step"] == last
     assert main([*command, f"--run-dir={folder / 'killed'}", "--ckpt_path=last"]) == 0
-    torch.testing.assert_close(saved_state(folder / "killed"), saved_state(folder / "whole"), rtol=0, atol=0)
+    torch.testing.assert_close(saved_state(folder / "killed"), saved_state(folder / "uninterrupted"), rtol=0, atol=0)
     for file in ("metrics.json", "model/model.safetensors"):
-        assert (folder / "killed" / file).read_bytes() == (folder / "whole" / file).read_bytes(), file
+        assert (folder / "killed" / file).read_bytes() == (folder / "uninterrupted" / file).read_bytes(), file
 
 
-def test_a_run_begins_with_a_saved_model(config: Path) -> None:
+def test_init_from_loads_saved_weights(config: Path) -> None:
     training = build(config)
     training.fit()
-    begun = build(config, f"run_dir={config.parent}/next", f"init_from={training.run_folder.folder}")
-    assert begun.start is not None
-    begun.module.load_initial_weights(begun.start)
-    first, second = (dict(one.module.named_parameters()) for one in (training, begun))
+    second_run = build(config, f"run_dir={config.parent}/next", f"init_from={training.run_folder.folder}")
+    assert second_run.init_from is not None
+    second_run.module.load_initial_weights(second_run.init_from)
+    first, second = (dict(run.module.named_parameters()) for run in (training, second_run))
     assert all(torch.equal(value, second[name]) for name, value in first.items())
     with pytest.raises(InputError, match="backbone and adapters"):
-        SFTModule(Backbone("tiny-llama", lora=None)).load_initial_weights(begun.start)
+        SFTModule(Backbone("tiny-llama", lora=None)).load_initial_weights(second_run.init_from)
 
 
-def test_packed_and_separate_rows_have_the_same_loss_and_gradients(config: Path) -> None:
+def test_packed_loss_and_gradients_equal_separate_rows(config: Path) -> None:
     losses, gradients = [], []
     for packing in ("tree", "rows"):
         training = build(config, f"data.collator.packing={packing}", "model.backbone.name=tiny-mistral", *LONG)
@@ -182,7 +182,7 @@ def test_packed_and_separate_rows_have_the_same_loss_and_gradients(config: Path)
         torch.testing.assert_close(value, gradients[1][name], rtol=1e-3, atol=1e-5)
 
 
-def test_the_loss_is_the_mean_over_the_tokens_of_answers(config: Path) -> None:
+def test_loss_is_mean_over_answer_tokens(config: Path) -> None:
     training = build(config)
     training.data.setup("fit")
     module = training.module
@@ -192,20 +192,20 @@ def test_the_loss_is_the_mean_over_the_tokens_of_answers(config: Path) -> None:
     logps = []
     with torch.no_grad():
         for prompt, answer in zip(batch.prompts, batch.answers, strict=True):
-            tokens = [token for piece in prompt for token in piece]
-            wanted = collator.questions.answer(answer)
-            logits = module.model(torch.tensor([[*tokens, *wanted]]), use_cache=False).logits[0].log_softmax(-1)
-            logps += [float(logits[len(tokens) - 1 + place, token]) for place, token in enumerate(wanted)]
-        found = module._token_loss(batch.packed, batch.labels)
-    assert float(found) == pytest.approx(-sum(logps) / len(logps), rel=1e-5)
+            tokens = [token for segment in prompt for token in segment]
+            target = collator.prompt_encoder.encode_answer(answer)
+            logits = module.model(torch.tensor([[*tokens, *target]]), use_cache=False).logits[0].log_softmax(-1)
+            logps += [float(logits[len(tokens) - 1 + index, token]) for index, token in enumerate(target)]
+        loss = module._token_loss(batch.packed, batch.labels)
+    assert float(loss) == pytest.approx(-sum(logps) / len(logps), rel=1e-5)
 
 
-def test_a_model_learns_the_answers_of_a_batch(config: Path) -> None:
+def test_model_learns_the_answers_of_a_batch(config: Path) -> None:
     training = build(config)
     training.data.setup("fit")
     module = training.module
     assert isinstance(module, SFTModule)
-    collator = require_sft_collator(training.data)
+    collator = require_collator(training.data, SFTCollator, "SFT")
     group = next(synthesize(RadCliQCriteria(), 1, 2, seed=4, granularity="plain"))
     batch = collator.collate([group._replace(candidates=group.candidates[:1])])
     optimizer = torch.optim.AdamW(module.parameters(), 2e-3)
@@ -218,15 +218,19 @@ def test_a_model_learns_the_answers_of_a_batch(config: Path) -> None:
     module.trainer = training.trainer
     training.trainer.datamodule = training.data  # type: ignore[attr-defined]
     module.on_validation_start()
-    seen = module._generate_answers(batch, 1)
-    assert seen.well_formed.all()
-    assert seen.finished.all()
-    assert torch.equal(seen.predicted.counts, seen.predicted.target)
-    assert seen.similarity[0, :2].tolist() == pytest.approx([1.0, 1.0])
-    assert seen.similarity[:, 2].isnan().all()
+    with torch.no_grad():
+        example = module.validation_step(batch, 0)
+    assert example is not None
+    assert "".join(example.generated.split()) == "".join(example.target.split())
+    (generations,) = module.val_generations
+    assert generations.well_formed.all()
+    assert generations.finished.all()
+    assert torch.equal(generations.predicted.counts, generations.predicted.target)
+    assert generations.similarity.values[0, :2].tolist() == pytest.approx([1.0, 1.0])
+    assert generations.similarity.values[:, 2].isnan().all()
 
 
-def test_answers_that_cannot_be_read_count_as_wrong_and_end_nothing(
+def test_unparsable_answers_count_as_wrong_and_do_not_stop_the_run(
     config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = cycle(
@@ -239,23 +243,23 @@ def test_answers_that_cannot_be_read_count_as_wrong_and_end_nothing(
 
     monkeypatch.setattr(TransformersEngine, "greedy", greedy)
     training = build(config, *QUICK, "trainer.max_steps=1", "trainer.val_check_interval=1")
-    figures = training.fit()
-    assert all(row["read"] == row["accuracy"] == 0 for row in figures.values())
-    assert figures["total"]["count_mae"] is None
-    told = json.loads(training.run_folder.metrics.read_text())["answers"]
-    assert (told["valid"], told["finished"], told["exact"]) == (0, 0, 0)
+    metrics = training.fit()
+    assert all(row["parsed"] == row["accuracy"] == 0 for row in metrics.values())
+    assert metrics["total"]["count_mae"] is None
+    answers = json.loads(training.run_folder.metrics.read_text())["answers"]
+    assert (answers["well_formed"], answers["finished"], answers["exact"]) == (0, 0, 0)
 
 
-def test_packing_that_changes_the_loss_ends_the_run(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packing_that_changes_the_loss_raises(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     losses = iter((1.0, 1.1))
-    monkeypatch.setattr(SFTModule, "_loss", lambda *_: torch.tensor(next(losses), requires_grad=True))
+    monkeypatch.setattr(SFTModule, "_token_loss", lambda *_: torch.tensor(next(losses), requires_grad=True))
     with pytest.raises(InputError, match="Use `packing: rows`"):
         build(config).fit()
 
 
-def test_a_loss_that_is_not_finite_names_its_groups(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SFTModule, "_loss", lambda *_: torch.tensor(float("nan"), requires_grad=True))
-    monkeypatch.setattr(SFTModule, "_check_packing", lambda *_: None)
+def test_loss_not_finite_raises_with_groups(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SFTModule, "_token_loss", lambda *_: torch.tensor(float("nan"), requires_grad=True))
+    monkeypatch.setattr(SFTModule, "check_packing", lambda *_: None)
     with pytest.raises(FloatingPointError, match=r"The loss is nan in step 0, groups synthetic-1-"):
         build(config).fit()
 
@@ -263,14 +267,14 @@ def test_a_loss_that_is_not_finite_names_its_groups(config: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("data.collator=radreward.data.collators.reward.RewardCollator", "data.collator: Expected Responses"),
+        ("data.collator=radreward.data.collators.reward.RewardCollator", "data.collator: Expected SFTCollator for SFT"),
         ("data.collator.max_length=5000", "Expected `max_length` to be at most"),
-        ("data.collator.max_answer_length=9", "Set a larger max_answer"),
+        ("data.collator.max_answer_length=9", "Set a larger max_answer_length"),
         ("model.backbone.name=tiny-bert", "is an encoder"),
-        ("model.max_decoded=0", "`decoded`"),
+        ("model.max_decoded=0", "`max_decoded`"),
     ],
 )
-def test_settings_that_do_not_go_together_are_told(
+def test_fit_with_incompatible_settings_reports_them(
     config: Path, override: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["fit", f"--config={config}", f"--{override}"]) == 2
@@ -278,15 +282,13 @@ def test_settings_that_do_not_go_together_are_told(
     assert not (config.parent / "run" / "model").exists()
 
 
-def test_green_is_compared_with_the_written_answer(config: Path) -> None:
-    folder = config.parent
-    write_groups(
-        folder / "groups.parquet", synthesize(RadCliQSignificanceCriteria(), 8, 2, seed=1, granularity="plain")
-    )
+def test_validation_compares_green_score_with_written_answer(config: Path) -> None:
+    groups = synthesize(RadCliQSignificanceCriteria(), 8, 2, seed=1, granularity="plain")
+    write_groups(config.parent / "groups.parquet", groups)
     training = build(
         config,
         "criteria=radcliq-significance",
-        "data.collator.template=radreward.systems.green.prompt.GreenTemplate",
+        "data.collator.template=radreward.systems.green.GreenTemplate",
         "data.collator.max_length=1200",
         "data.collator.max_answer_length=500",
         "data.batch_size=1",
@@ -295,13 +297,16 @@ def test_green_is_compared_with_the_written_answer(config: Path) -> None:
     module = training.module
     assert isinstance(module, SFTModule)
     batch = next(iter(training.data.train_dataloader()))
-    collator = require_sft_collator(training.data)
-    assert green_score_errors(batch.answers[0], batch.answers[0], collator.criteria) == (0, 0)
-    assert torch.tensor(green_score_errors("I cannot.", batch.answers[0], collator.criteria)).isnan().all()
+    collator = require_collator(training.data, SFTCollator, "SFT")
+    statistics = collator.template.answer_statistics(batch.answers[0], collator.criteria)
+    assert set(statistics) == {"matched", "score", "significant", "insignificant"}
+    assert None not in statistics.values()
+    unparsable = collator.template.answer_statistics("I cannot.", collator.criteria)
+    assert dict.fromkeys(statistics) == unparsable
 
 
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
-def test_experiments_of_analyses_are_read(path: Path) -> None:
+def test_sft_experiments_build_with_a_small_backbone(path: Path) -> None:
     small = (
         "model.backbone.name=tiny-llama",
         "model.backbone.lora={r: 2}",
