@@ -18,7 +18,7 @@ from radreward.systems.sentence_eval.module import RelationModule, relation_metr
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = """
 run_dir: {folder}/run
-criteria: RadCliQ
+criteria: radcliq
 checkpoint_every: 2
 model:
   class_path: radreward.systems.sentence_eval.module.RelationModule

@@ -1,21 +1,32 @@
-"""What a model that explains says of whole report generators: figures, representative errors, a plot of all."""
+"""Summary of report generators: error statistics, representative errors and a plot of all errors."""
 
-from radreward.systems.green.summary.explanations import ReportExplanation, explanations_from_scores, read_explanations
-from radreward.systems.green.summary.summary import (
-    ErrorSummary,
-    summarize_explanations,
-    summarize_files,
-    summarize_scores,
-)
-from radreward.systems.green.summary.write_summary import write_summary
+from typing import TYPE_CHECKING
+
+from radreward._lazy_imports import lazy_exports
+
+if TYPE_CHECKING:
+    from radreward.systems.green.summary.explanations import (
+        ReportExplanation,
+        explanations_from_scores,
+        read_explanations,
+    )
+    from radreward.systems.green.summary.summary import (
+        ErrorSummary,
+        summarize_explanations,
+        summarize_files,
+        summarize_scores,
+    )
+    from radreward.systems.green.summary.write_summary import write_summary
 
 __all__ = [
-    "ReportExplanation",
     "ErrorSummary",
-    "read_explanations",
+    "ReportExplanation",
     "explanations_from_scores",
-    "summarize_scores",
-    "summarize_files",
+    "read_explanations",
     "summarize_explanations",
+    "summarize_files",
+    "summarize_scores",
     "write_summary",
 ]
+
+__getattr__ = lazy_exports(__name__)

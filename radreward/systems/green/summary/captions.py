@@ -1,27 +1,31 @@
-"""The words and rows of a summary, the same in Markdown and in HTML."""
+"""Captions and tables of a summary, shared by HTML, Markdown and the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from radreward.io.text_tables import format_number
+from radreward.io.text_tables import format_number, text_frame
+from radreward.systems.green.summary.category_statistics import CategorySummary, MeanOverReports
 from radreward.systems.green.summary.clusters import ErrorCluster
-from radreward.systems.green.summary.summary import CategorySummary, ErrorSummary, SystemSummary
+from radreward.systems.green.summary.summary import ErrorSummary, SystemSummary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_STATUS_REASONS = 5
-"""Most reasons that are listed of why reports have no score; all are in the JSON."""
+"""Listed reasons of missing scores; the JSON file has all."""
 
 METHOD_NOTE = (
-    "Accuracy is the share of reports without an error of the category, of the n reports whose number of such errors "
-    "could be read; ± is the sample standard deviation over reports. Errors in words are put together by k-means of "
-    "their embeddings, k by the silhouette; shown is the sentence nearest the centre of the largest cluster, with the "
-    "cluster's share of the category's errors in words and the first report of which it was said."
+    "Accuracy is the fraction of reports without an error of the category, among the n reports whose error count could "
+    "be parsed; ± is the sample standard deviation over reports. Error descriptions are clustered by k-means of their "
+    "embeddings, with k chosen by the silhouette. Each category shows the sentence closest to the center of its "
+    "largest cluster, the cluster's share of the descriptions, and the first report with this sentence."
 )
 
 
 class CategorySection(NamedTuple):
-    """Categories of one weight for the patient, with those of each system."""
+    """Categories of one clinical significance."""
 
     title: str
     rows: tuple[tuple[CategorySummary, ...], ...]
@@ -29,169 +33,159 @@ class CategorySection(NamedTuple):
 
 
 def page_title(summary: ErrorSummary) -> str:
-    """What the page is called."""
+    """Return the title of the page."""
     names = [system.system for system in summary.systems if system.system is not None]
-    return "Errors of " + (
-        " and ".join([", ".join(names[:-1]), names[-1]][len(names) < 2 :]) if names else "the reports"
-    )
+    if len(names) > 1:
+        names = [", ".join(names[:-1]), names[-1]]
+    return f"Errors of {' and '.join(names) or 'the reports'}"
 
 
 def system_label(system: SystemSummary) -> str:
-    """What a system is called in a table."""
+    """Return the name of a system in tables."""
     return "all reports" if system.system is None else system.system
 
 
-def category_label(category: CategorySummary) -> str:
-    """What a category is called."""
-    return category.tag.replace("_", " ")
+def category_label(tag: str) -> str:
+    """Return the name of a category in tables."""
+    return tag.replace("_", " ")
 
 
 def category_sections(summary: ErrorSummary) -> list[CategorySection]:
-    """The categories that matter, and those that do not where the model tells them apart."""
-    apart = any(not category.significant for category in summary.systems[0].categories)
-    parts = {True: "Clinically significant errors" if apart else "Errors", False: "Clinically insignificant errors"}
+    """Return the significant categories and, if the model separates them, the insignificant ones."""
     rows = list(zip(*(system.categories for system in summary.systems), strict=True))
-    found = [
-        CategorySection(name, tuple(row for row in rows if row[0].significant == kind)) for kind, name in parts.items()
+    is_separated = any(not row[0].significant for row in rows)
+    titles = {
+        True: "Clinically significant errors" if is_separated else "Errors",
+        False: "Clinically insignificant errors",
+    }
+    sections = [
+        CategorySection(title, tuple(row for row in rows if row[0].significant == significant))
+        for significant, title in titles.items()
     ]
-    return [section for section in found if section.rows]
+    return [section for section in sections if section.rows]
 
 
-def score_rows(summary: ErrorSummary) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows: the score of each system."""
-    rows = []
-    for system in summary.systems:
-        found = system.statistics
-        spread = (
-            "–" if found.score.mean is None else f"{format_number(found.score.mean)} ± {format_number(found.score.std)}"
-        )
-        without = found.num_reports - found.score.n
-        rows.append([system_label(system), spread, str(found.score.n), str(without)])
-    return ["", f"{summary.score_name} (mean ± SD)", "n", "without a score"], rows
-
-
-def category_rows(summary: ErrorSummary, section: CategorySection) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows: accuracy, mean and n of each category, system beside system."""
-    several = len(summary.systems) > 1
-    heads = [""]
-    for system in summary.systems:
-        before = f"{system_label(system)}: " if several else ""
-        heads += [f"{before}accuracy", f"{before}errors a report", f"{before}n"]
-    rows = []
-    for row in section.rows:
-        cells = [category_label(row[0])]
-        for category in row:
-            cells += [format_number(category.accuracy), mean_std_text(category), str(category.num_readable)]
-        rows.append(cells)
-    return heads, rows
-
-
-def accuracy_rows(summary: ErrorSummary, section: CategorySection) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows: the accuracy of each category, a column for each system, for narrow places."""
-    several = len(summary.systems) > 1
-    heads = ["accuracy", *(system_label(system) if several else "" for system in summary.systems)]
+def score_frame(summary: ErrorSummary) -> pd.DataFrame:
+    """Return the table of scores, one row per system."""
     rows = [
         [
-            category_label(row[0]),
+            system_label(system),
+            mean_std_text(system.statistics.score, digits=3),
+            system.statistics.score.n,
+            system.statistics.num_reports - system.statistics.score.n,
+        ]
+        for system in summary.systems
+    ]
+    return text_frame(["", f"{summary.score_name} (mean ± SD)", "n", "without a score"], rows)
+
+
+def category_frame(summary: ErrorSummary, section: CategorySection) -> pd.DataFrame:
+    """Return the table of a section: accuracy, errors per report and n of each system, one row per category."""
+    columns = [""]
+    for system in summary.systems:
+        prefix = f"{system_label(system)}: " if len(summary.systems) > 1 else ""
+        columns += [f"{prefix}accuracy", f"{prefix}errors per report", f"{prefix}n"]
+    rows = []
+    for row in section.rows:
+        cells: list[object] = [category_label(row[0].tag)]
+        for category in row:
+            cells += [format_number(category.accuracy), mean_std_text(category.errors_per_report)]
+            cells.append(category.num_readable)
+        rows.append(cells)
+    return text_frame(columns, rows)
+
+
+def accuracy_frame(summary: ErrorSummary, section: CategorySection) -> pd.DataFrame:
+    """Return the table of accuracies, one column per system, for narrow screens."""
+    names = [system_label(system) for system in summary.systems] if len(summary.systems) > 1 else [""]
+    rows = [
+        [
+            category_label(row[0].tag),
             *(f"{format_number(category.accuracy)} (n {category.num_readable})" for category in row),
         ]
         for row in section.rows
     ]
-    return heads, rows
+    return text_frame(["accuracy", *names], rows)
 
 
-def mean_std_text(category: CategorySummary) -> str:
-    """Mean and standard deviation of the errors of a report."""
-    return (
-        "–"
-        if category.errors_per_report.mean is None
-        else f"{format_number(category.errors_per_report.mean, 2)} ± {format_number(category.errors_per_report.std, 2)}"
-    )
+def mean_std_text(value: MeanOverReports, digits: int = 2) -> str:
+    """Return a mean with its standard deviation.
+
+    >>> mean_std_text(MeanOverReports(2, 0.5, 0.25)), mean_std_text(MeanOverReports(0, None, None))
+    ('0.50 ± 0.25', '–')
+    """
+    return "–" if value.mean is None else f"{format_number(value.mean, digits)} ± {format_number(value.std, digits)}"
 
 
 def cluster_share_text(cluster: ErrorCluster, category: CategorySummary) -> str:
-    """How many errors a cluster holds.
-
-    >>> from radreward.systems.green.summary.category_statistics import Mean
-    >>> category = Category("omission", True, 9, 0, 0.5, Mean(9, 1.0, 0.5), 9.0, 4, ())
-    >>> share(Cluster(3, 0.75, ()), category)
-    '3 of 4 errors in words (75 %)'
-    """
-    return f"{cluster.size} of {category.num_described} errors in words ({cluster.fraction:.0%})".replace("%", " %")
+    """Return the size of a cluster in words, such as "3 of 4 described errors (75 %)"."""
+    share = f"{cluster.fraction:.0%}".replace("%", " %")
+    return f"{cluster.size} of {category.num_described} described errors ({share})"
 
 
 def empty_category_text(category: CategorySummary) -> str:
-    """Why a category has no sentence to show.
-
-    >>> from radreward.systems.green.summary.category_statistics import Mean
-    >>> nothing(Category("omission", True, 9, 0, 1.0, Mean(9, 0.0, 0.0), 0.0, 0, ()))
-    'no error in 9 reports'
-    """
+    """Return the reason why a category has no sentence to show."""
     if not category.num_readable:
-        return "no report whose number of errors could be read"
+        return "no report whose error count could be parsed"
     if not category.total_errors:
         return f"no error in {report_count_text(category.num_readable)}"
-    return f"{category.total_errors:g} errors counted, none of them in words"
+    return f"{category.total_errors:g} errors counted, none described"
 
 
-def report_count_text(number: int) -> str:
-    """A number of reports.
+def report_count_text(count: int) -> str:
+    """Return a number of reports.
 
-    >>> reports(1), reports(0)
+    >>> report_count_text(1), report_count_text(0)
     ('1 report', '0 reports')
     """
-    return f"{number} report{'s' * (number != 1)}"
+    return f"{count} report{'s' * (count != 1)}"
 
 
 def footnotes(summary: ErrorSummary) -> list[str]:
-    """What was not read, system by system, and how the summary was made."""
-    several = len(summary.systems) > 1
-    told: list[str] = []
+    """Return notes about missing data of each system, and about the settings of the summary."""
+    notes: list[str] = []
     for system in summary.systems:
-        before, found = f"{system_label(system)}: " if several else "", system.statistics
-        reasons = list(found.unscored_reasons.items())
-        told += [
-            f"{before}{report_count_text(number)} without a score: {reason}"
-            for reason, number in reasons[:MAX_STATUS_REASONS]
+        prefix, statistics = f"{system_label(system)}: " if len(summary.systems) > 1 else "", system.statistics
+        reasons = list(statistics.unscored_reasons.items())
+        notes += [
+            f"{prefix}{report_count_text(count)} without a score: {reason}"
+            for reason, count in reasons[:MAX_STATUS_REASONS]
         ]
-        if len(reasons) > MAX_STATUS_REASONS:
-            rest = sum(number for _, number in reasons[MAX_STATUS_REASONS:])
-            told.append(
-                f"{before}{report_count_text(rest)} without a score for {len(reasons) - MAX_STATUS_REASONS} other reasons"
-            )
-        if found.num_truncated:
-            told.append(
-                f"{before}{report_count_text(found.num_truncated)} cut to the model's limit before they were judged"
-            )
-        if found.num_cut_off:
-            told.append(f"{before}{found.num_cut_off} answers reached their longest length before they ended")
-        told += [f"{before}{line}" for line in _missing_text_notes(system.categories)]
+        if others := reasons[MAX_STATUS_REASONS:]:
+            rest = sum(count for _, count in others)
+            notes.append(f"{prefix}{report_count_text(rest)} without a score for {len(others)} other reasons")
+        if statistics.num_truncated:
+            notes.append(f"{prefix}{report_count_text(statistics.num_truncated)} truncated to the model's limit")
+        if statistics.num_cut_off:
+            notes.append(f"{prefix}{statistics.num_cut_off} answers cut off at the maximum length")
+        notes += [f"{prefix}{note}" for note in _undescribed_error_notes(system.categories)]
     if summary.num_truncated:
-        told.append(f"{summary.num_truncated} different sentences are embedded by their first 256 tokens")
-    told.append(f"Embeddings: {summary.encoder}; seed {summary.seed}")
-    return told
+        notes.append(f"{summary.num_truncated} distinct descriptions truncated to the encoder's limit")
+    notes.append(f"Embeddings: {summary.encoder}; seed {summary.seed}")
+    notes += [f"{file}: SHA-256 {digest}" for file, digest in summary.files.items()]
+    return notes
 
 
-def plot_caption(summary: ErrorSummary) -> str:
-    """What the plot shows."""
-    plot = summary.layout
-    if plot.failure:
-        return f"No plot: {plot.failure}."
-    errors = "significant errors" if any(not kind.significant for kind in summary.systems[0].categories) else "errors"
-    count = f"{len(plot.positions)} different {errors} in words"
-    if len(plot.positions) < plot.num_sentences:
-        count = f"{len(plot.positions)} of {plot.num_sentences} different {errors} in words, drawn at random"
-    return (
-        f"t-SNE of the embeddings of {count}, perplexity {plot.perplexity:.3g}. The larger a point, the more often "
-        "the error was said. Near points mean alike; axes and distances between groups mean nothing."
-    )
-
-
-def _missing_text_notes(categories: Sequence[CategorySummary]) -> list[str]:
-    """Where the model counted more errors than it put in words."""
+def _undescribed_error_notes(categories: Sequence[CategorySummary]) -> list[str]:
     return [
-        f"{category_label(category)}{'' if category.significant else ' (insignificant)'}: {category.num_described} errors in "
-        f"words of {category.total_errors:g} counted"
+        f"{category_label(category.tag)}{'' if category.significant else ' (insignificant)'}: "
+        f"{category.num_described} of {category.total_errors:g} counted errors described"
         for category in categories
         if category.num_described < category.total_errors
     ]
+
+
+def plot_caption(summary: ErrorSummary) -> str:
+    """Return the caption of the plot, or the reason why there is none."""
+    layout = summary.layout
+    if layout.failure:
+        return f"No plot: {layout.failure}."
+    is_separated = any(not category.significant for category in summary.systems[0].categories)
+    errors = f"distinct descriptions of {'significant errors' if is_separated else 'errors'}"
+    count = f"{len(layout.positions)} {errors}"
+    if len(layout.positions) < layout.num_sentences:
+        count = f"a random sample of {len(layout.positions)} of {layout.num_sentences} {errors}"
+    return (
+        f"t-SNE of the embeddings of {count}, perplexity {layout.perplexity:.3g}. Larger points are more frequent "
+        "errors. Close points have similar meanings; the axes and the distances between groups have no meaning."
+    )

@@ -1,24 +1,27 @@
-"""How often a report is free of errors of a category, how many there are, and how high the score is."""
+"""Statistics of the error counts and scores of a report generator."""
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from radreward.prompts.generative_template import one_line
 from radreward.scorers.base import STATUS_TRUNCATED
 from radreward.systems.green.score import green_score
+from radreward.systems.green.summary.clusters import ErrorCluster
 from radreward.systems.green.summary.explanations import INSIGNIFICANT_PREFIX, ReportExplanation
 
 
 class MeanOverReports(NamedTuple):
-    """A mean over reports, and how many they are."""
+    """A mean over reports."""
 
     n: int
     mean: float | None
-    """None where there is no report."""
+    """None without reports."""
     std: float | None
     """Sample standard deviation, √(Σ (x − mean)² / (n − 1)); None for fewer than two reports."""
 
@@ -28,110 +31,126 @@ class ErrorCategory(NamedTuple):
 
     tag: str
     significant: bool
-    """False for errors that do not matter for the patient's care; True also where the model does not tell."""
+    """False for clinically insignificant errors; True also if the model does not separate them."""
 
     @property
     def error_key(self) -> str:
-        """Its key among the errors in words."""
+        """Key of the category in `Explanation.errors`."""
         return self.tag if self.significant else INSIGNIFICANT_PREFIX + self.tag
 
 
-class CategoryStatistics(NamedTuple):
-    """The errors of a category in the reports of a system."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategorySummary:
+    """Errors of one category in the reports of one system."""
 
+    tag: str
+    significant: bool
+    """See `ErrorCategory`."""
     num_readable: int
-    """Reports whose number of such errors could be read."""
+    """Number of reports whose error count was parsed."""
     num_unreadable: int
-    """Reports where it could not."""
+    """Number of other reports."""
     accuracy: float | None
-    """Share of the n reports without such an error; None where n is 0."""
+    """Fraction of the readable reports without such an error; None without readable reports."""
     errors_per_report: MeanOverReports
-    """Of a report."""
     total_errors: float
-    """Errors in all n reports."""
-    error_sentences: tuple[tuple[str, str], ...]
-    """Report and sentence of each error that the model put in words."""
+    """Errors in all readable reports."""
+    descriptions: tuple[tuple[str, str], ...]
+    """Report id and sentence of each error that the model described."""
+    clusters: tuple[ErrorCluster, ...] = ()
+    """Clusters of the descriptions, the largest first."""
+
+    @property
+    def num_described(self) -> int:
+        """Number of described errors; may be less than `total_errors`."""
+        return len(self.descriptions)
 
 
 class ScoreStatistics(NamedTuple):
-    """What became of the reports of a system."""
+    """Scores of the reports of one system."""
 
     num_reports: int
     score: MeanOverReports
     unscored_reasons: dict[str, int]
-    """Why reports have no score, and how many, the most frequent reason first."""
+    """Number of reports without a score by reason, the most frequent first."""
     num_truncated: int
-    """Reports that have a score and were cut before they were judged."""
+    """Number of reports that were truncated before they were scored."""
     num_cut_off: int
-    """Answers that reached their longest length before they ended."""
+    """Number of answers that reached the maximum length."""
 
 
 def mean_over_reports(values: Sequence[float]) -> MeanOverReports:
-    """Mean and sample standard deviation.
+    """Return the mean and the sample standard deviation.
 
-    >>> mean_of([1.0, 0.0]), mean_of([1.0]), mean_of([])
-    (Mean(n=2, mean=0.5, sd=0.7071067811865476), Mean(n=1, mean=1.0, sd=None), Mean(n=0, mean=None, sd=None))
+    >>> mean_over_reports([1.0, 0.0])
+    MeanOverReports(n=2, mean=0.5, std=0.7071067811865476)
+    >>> mean_over_reports([1.0]), mean_over_reports([])
+    (MeanOverReports(n=1, mean=1.0, std=None), MeanOverReports(n=0, mean=None, std=None))
     """
-    n = len(values)
-    if not n:
-        return MeanOverReports(0, None, None)
-    mean = math.fsum(values) / n
     return MeanOverReports(
-        n, mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1)) if n > 1 else None
+        len(values),
+        statistics.fmean(values) if values else None,
+        statistics.stdev(values) if len(values) > 1 else None,
     )
 
 
 def error_categories_of(explanations: Sequence[ReportExplanation]) -> list[ErrorCategory]:
-    """The categories that the answers count: those that matter, then those that do not."""
-    said = next((entry.explanation for entry in explanations if entry.explanation is not None), None)
-    if said is None:
+    """Return the categories that the answers count: significant, then insignificant errors."""
+    first = next((report.explanation for report in explanations if report.explanation is not None), None)
+    if first is None:
         return []
     return [
-        *(ErrorCategory(tag, True) for tag in said.significant),
-        *(ErrorCategory(tag, False) for tag in said.insignificant),
+        *(ErrorCategory(tag, True) for tag in first.significant),
+        *(ErrorCategory(tag, False) for tag in first.insignificant),
     ]
 
 
-def category_statistics(explanations: Sequence[ReportExplanation], category: ErrorCategory) -> CategoryStatistics:
-    """The figures of a category over reports. Words are taken where a number above 0 was read, and only there."""
+def category_statistics(explanations: Sequence[ReportExplanation], category: ErrorCategory) -> CategorySummary:
+    """Return the statistics of a category; descriptions count only if the error count was parsed and is positive."""
     counts: list[float] = []
-    words: list[tuple[str, str]] = []
-    for entry in explanations:
-        if entry.explanation is None:
+    descriptions: list[tuple[str, str]] = []
+    for report in explanations:
+        if report.explanation is None:
             continue
-        count = (entry.explanation.significant if category.significant else entry.explanation.insignificant)[
-            category.tag
-        ]
+        table = report.explanation.significant if category.significant else report.explanation.insignificant
+        count = table[category.tag]
         if count is None:
             continue
         counts.append(count)
         if count > 0:
-            sentences = map(one_line, entry.explanation.errors.get(category.error_key, ()))
-            words += [(entry.report_id, sentence) for sentence in sentences if sentence]
-    n = len(counts)
-    accuracy = sum(count == 0 for count in counts) / n if n else None
-    return CategoryStatistics(
-        n, len(explanations) - n, accuracy, mean_over_reports(counts), math.fsum(counts), tuple(words)
+            sentences = map(one_line, report.explanation.errors.get(category.error_key, ()))
+            descriptions += [(report.report_id, sentence) for sentence in sentences if sentence]
+    return CategorySummary(
+        tag=category.tag,
+        significant=category.significant,
+        num_readable=len(counts),
+        num_unreadable=len(explanations) - len(counts),
+        accuracy=sum(count == 0 for count in counts) / len(counts) if counts else None,
+        errors_per_report=mean_over_reports(counts),
+        total_errors=math.fsum(counts),
+        descriptions=tuple(descriptions),
     )
 
 
 def score_statistics(explanations: Sequence[ReportExplanation]) -> ScoreStatistics:
-    """The score over reports, and why some have none."""
-    scored = [entry for entry in explanations if entry.total is not None]
-    without = Counter(one_line(entry.status) for entry in explanations if entry.total is None)
+    """Return the statistics of the scores, and the reasons of missing scores."""
+    scored = [report for report in explanations if report.total is not None]
+    unscored = Counter(one_line(report.status) for report in explanations if report.total is None)
     return ScoreStatistics(
-        len(explanations),
-        mean_over_reports([entry.total for entry in scored if entry.total is not None]),
-        dict(without.most_common()),
-        sum(entry.status == STATUS_TRUNCATED for entry in scored),
-        sum(entry.explanation is not None and entry.explanation.finish_reason == "length" for entry in explanations),
+        num_reports=len(explanations),
+        score=mean_over_reports([report.total for report in scored if report.total is not None]),
+        unscored_reasons=dict(unscored.most_common()),
+        num_truncated=sum(report.status == STATUS_TRUNCATED for report in scored),
+        num_cut_off=sum(
+            report.explanation is not None and report.explanation.finish_reason == "length" for report in explanations
+        ),
     )
 
 
 def uses_green_formula(explanations: Sequence[ReportExplanation]) -> bool:
-    """Whether the score of every report is M / (M + Σ significant errors) of its counts (GREEN, Eq. 1)."""
-    scored = [entry for entry in explanations if entry.total is not None]
-    return bool(scored) and all(_report_uses_green_formula(entry) for entry in scored)
+    """Return True if every score is M / (M + Σ significant errors) of the report's counts (GREEN, Eq. 1)."""
+    scored = [report for report in explanations if report.total is not None]
+    return bool(scored) and all(_report_uses_green_formula(report) for report in scored)
 
 
 def _report_uses_green_formula(report: ReportExplanation) -> bool:

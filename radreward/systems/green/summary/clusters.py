@@ -1,4 +1,4 @@
-"""Errors in words, put together by their meaning, and the sentence that stands for many."""
+"""Clusters of error descriptions, and the sentences that represent them (GREEN, section 3.3)."""
 
 from __future__ import annotations
 
@@ -14,83 +14,75 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MAX_CLUSTERS = 10
-"""Most clusters of a category."""
 QUOTES_PER_CLUSTER = 3
-"""Sentences that are shown of a cluster."""
 
 
 class Quote(NamedTuple):
-    """A sentence of the answers, as it stands there."""
+    """A distinct sentence of the answers."""
 
     sentence: str
-    num_reports: int
-    """How often it stands there."""
+    frequency: int
     report_id: str
-    """The first report of which it was said."""
+    """First report with this sentence."""
 
 
 class ErrorCluster(NamedTuple):
-    """Errors that are alike."""
+    """Similar errors."""
 
     size: int
-    """How many errors in words; equal sentences count as often as they were said."""
+    """Number of described errors; equal sentences count separately."""
     fraction: float
-    """Of the errors in words of the category."""
+    """Fraction of the category's described errors."""
     quotes: tuple[Quote, ...]
-    """The sentences nearest the centre, at most `SHOWN`; the first stands for the cluster."""
+    """Sentences closest to the center, at most `QUOTES_PER_CLUSTER`; the first represents the cluster."""
 
 
 def cluster_errors(
-    error_sentences: Sequence[tuple[str, str]], embeddings: Mapping[str, Floats], seed: int = 0
+    descriptions: Sequence[tuple[str, str]], embeddings: Mapping[str, Floats], seed: int = 0
 ) -> list[ErrorCluster]:
-    """Errors in clusters by k-means, the largest first (GREEN, section 3.3).
+    """Return clusters of errors by k-means, the largest first.
 
-    k is that of 2 to min(10, n − 1), and of at most the number of different sentences, which has the highest mean
-    silhouette; of equal ones the lowest. Equal sentences are one point to the silhouette, for else to say a thing twice
-    would prove it a group, and each as often as it was said to the k-means. One cluster holds all where there is no
-    such k: fewer than three errors, or all alike. The order of the input does not matter but for which report is named
-    first.
+    k is chosen from 2 to min(10, n − 1), and at most the number of distinct sentences, by the highest mean silhouette;
+    of equal ones, the lowest. Distinct sentences are one point each for the silhouette, weighted by their counts in
+    k-means. All errors are one cluster if there is no such k. The order of the input affects only the quoted reports.
 
     Args:
-        said: (n,) report and sentence of each error.
-        vectors: The embedding of each sentence.
-        seed: Of the k-means.
+        descriptions: (n,) report id and sentence of each error.
+        embeddings: Embedding of each sentence.
+        seed: Seed of k-means.
 
     >>> near, far = np.array([1.0, 0.0]), np.array([0.0, 1.0])
-    >>> said = [("r1", "Effusion"), ("r2", "Effusion"), ("r3", "Rib fracture")]
-    >>> found = find_clusters(said, {"Effusion": near, "Rib fracture": far})
-    >>> found[0].size, found[0].quotes[0]
-    (2, Quote(sentence='Effusion', times=2, id='r1'))
+    >>> errors = [("r1", "Effusion"), ("r2", "Effusion"), ("r3", "Rib fracture")]
+    >>> clusters = cluster_errors(errors, {"Effusion": near, "Rib fracture": far})
+    >>> clusters[0].size, clusters[0].quotes[0]
+    (2, Quote(sentence='Effusion', frequency=2, report_id='r1'))
     """
-    if not error_sentences:
+    if not descriptions:
         return []
-    counts = Counter(sentence for _, sentence in error_sentences)
-    first: dict[str, str] = {}
-    for id_, sentence in error_sentences:
-        first.setdefault(sentence, id_)
-    sentences = sorted(counts)  # so that k-means draws the same whatever the order of the rows
+    counts = Counter(sentence for _, sentence in descriptions)
+    first_report = {sentence: report_id for report_id, sentence in reversed(descriptions)}
+    sentences = sorted(counts)  # the result of k-means depends on the order
     points = np.stack([embeddings[sentence] for sentence in sentences]).astype(np.float64).round(6)
     weights = np.array([counts[sentence] for sentence in sentences], dtype=np.float64)
     labels = best_cluster_labels(points, weights, seed)
-    found = []
-    for label in sorted(set(labels.tolist())):
+    clusters = []
+    for label in np.unique(labels):
         members = np.flatnonzero(labels == label)
         order = _order_by_distance(points[members], weights[members])
-        quotes = [
-            Quote(name := sentences[members[place]], counts[name], first[name]) for place in order[:QUOTES_PER_CLUSTER]
-        ]
+        closest = [sentences[members[index]] for index in order[:QUOTES_PER_CLUSTER]]
+        quotes = tuple(Quote(sentence, counts[sentence], first_report[sentence]) for sentence in closest)
         size = int(weights[members].sum())
-        found.append(ErrorCluster(size, size / len(error_sentences), tuple(quotes)))
-    return sorted(found, key=lambda cluster: (-cluster.size, cluster.quotes[0].sentence))
+        clusters.append(ErrorCluster(size, size / len(descriptions), quotes))
+    return sorted(clusters, key=lambda cluster: (-cluster.size, cluster.quotes[0].sentence))
 
 
 def best_cluster_labels(points: Floats, weights: Floats, seed: int = 0) -> Ints:
-    """The cluster of each of m different points, by the k with the highest silhouette: see `find_clusters`.
+    """Return the cluster of each of m distinct points, for the k with the highest silhouette, see `cluster_errors`.
 
     Args:
         points: (m, D).
-        weights: (m,) how often each is there; n = Σ weights.
-        seed: Of the k-means.
+        weights: (m,) count of each point; n = Σ weights.
+        seed: Seed of k-means.
     """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
@@ -99,13 +91,13 @@ def best_cluster_labels(points: Floats, weights: Floats, seed: int = 0) -> Ints:
 
     best, highest = np.zeros(len(points), dtype=np.int64), -np.inf
     for k in range(2, min(MAX_CLUSTERS, int(weights.sum()) - 1, len(points)) + 1):
-        with warnings.catch_warnings(), threadpool_limits(1):  # more threads wait for one another longer than they work
-            # Sentences may differ and their embeddings not: then there are fewer clusters, and this k is none.
+        with warnings.catch_warnings(), threadpool_limits(1):  # more threads are slower on so few points
+            # Distinct sentences may have equal embeddings: there are fewer clusters, and this k is skipped.
             warnings.simplefilter("ignore", ConvergenceWarning)
             labels = KMeans(k, n_init=10, random_state=seed).fit(points, sample_weight=weights).labels_
         if len(set(labels.tolist())) < k:
             continue
-        # Each sentence alone: all silhouettes are 0, which sklearn does not say.
+        # If every point is a cluster, all silhouettes are 0, which scikit-learn does not compute.
         score = round(float(silhouette_score(points, labels)), 6) if k < len(points) else 0.0
         if score > highest:
             best, highest = labels.astype(np.int64), score
@@ -113,7 +105,7 @@ def best_cluster_labels(points: Floats, weights: Floats, seed: int = 0) -> Ints:
 
 
 def _order_by_distance(points: Floats, weights: Floats) -> list[int]:
-    """Places of points by their distance to the centre; of equally near ones the more frequent comes first."""
-    centre = np.average(points, axis=0, weights=weights)
-    apart = np.linalg.norm(points - centre, axis=1).round(6)
-    return [int(place) for place in np.lexsort((np.arange(len(points)), -weights, apart))]
+    """Return the indices of points by their distance to the center; of equal ones, the most frequent first."""
+    center = np.average(points, axis=0, weights=weights)
+    distances = np.linalg.norm(points - center, axis=1).round(6)
+    return [int(index) for index in np.lexsort((np.arange(len(points)), -weights, distances))]

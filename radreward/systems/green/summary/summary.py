@@ -1,28 +1,28 @@
-"""What a model that explains says of whole report generators (GREEN, section 3.3)."""
+"""Summary of the errors of report generators, from explained scores (GREEN, section 3.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from torch.nn import functional as F
 
-from radreward.data.records import file_fingerprint
 from radreward.errors import InputError
+from radreward.io.artifacts import file_fingerprint
+from radreward.models.text_encoder import TextEncoder
 from radreward.systems.green.summary.category_statistics import (
-    CategoryStatistics,
-    ErrorCategory,
-    MeanOverReports,
+    CategorySummary,
     ScoreStatistics,
     category_statistics,
     error_categories_of,
     score_statistics,
     uses_green_formula,
 )
-from radreward.systems.green.summary.clusters import ErrorCluster, cluster_errors
+from radreward.systems.green.summary.clusters import cluster_errors
 from radreward.systems.green.summary.explanations import (
     ReportExplanation,
     check_categories,
@@ -35,96 +35,84 @@ from radreward.types import Scores
 ProgressCallback = Callable[[str], None]
 
 FORMAT = 1
-MAX_SENTENCE_TOKENS = 256
-"""Most tokens of a sentence that are embedded."""
 SENTENCES_PER_CHUNK = 256
-"""Sentences that are embedded between two words of progress."""
-
-
-class CategorySummary(NamedTuple):
-    """The errors of a category in the reports of a system."""
-
-    tag: str
-    significant: bool
-    """False for errors that do not matter for the patient's care."""
-    num_readable: int
-    """Reports whose number of such errors could be read."""
-    num_unreadable: int
-    """Reports where it could not."""
-    accuracy: float | None
-    """Share of the n reports without such an error."""
-    errors_per_report: MeanOverReports
-    """Errors of a report."""
-    total_errors: float
-    """Errors in all n reports."""
-    num_described: int
-    """How many the model put in words."""
-    clusters: tuple[ErrorCluster, ...]
-    """These, the largest cluster first."""
+"""Sentences that are embedded between two progress messages."""
 
 
 class SystemSummary(NamedTuple):
-    """The reports of one system."""
+    """Summary of the reports of one system."""
 
     system: str | None
-    """None where nobody told who wrote them."""
+    """Report generator; None if unknown."""
     statistics: ScoreStatistics
     categories: tuple[CategorySummary, ...]
 
 
-class ErrorPoint(NamedTuple):
-    """Equal errors of one category and system, in the plane."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorPoint:
+    """Equal error descriptions of one category and system, as a point of the plot."""
 
     x: float
     y: float
-    """Both in [0, 1]; y goes up."""
+    """Both in [0, 1]; y points up."""
     tag: str
     system: str | None
     sentence: str
-    num_reports: int
+    frequency: int
     report_id: str
-    """The first report of which it was said."""
+    """First report with this sentence."""
 
 
-class ErrorSummary(NamedTuple):
-    """What a model said of the reports of one system or of several."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorSummary:
+    """Errors of the reports of one or several systems."""
 
     score_name: str
-    """What the score is: "GREEN" where all scores are those of the counts by its formula, else "Total"."""
+    """"GREEN" if all scores follow its formula, else "Total"."""
     systems: tuple[SystemSummary, ...]
     points: tuple[ErrorPoint, ...]
-    """The significant errors in words."""
+    """Significant errors."""
     layout: Embedding2D
     encoder: str
     seed: int
     num_truncated: int
-    """Different sentences of which only the first 256 tokens were embedded."""
-    files: dict[str, str]
-    """sha256 of each file that was read."""
+    """Number of distinct sentences that were truncated for the encoder."""
+    files: dict[str, str] = field(default_factory=dict)
+    """SHA-256 of each input file."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        plot = self.layout
-        drawn = {"sentences": plot.num_sentences, "laid_out": len(plot.positions), "perplexity": plot.perplexity}
+        """Return the summary for JSON."""
         return {
             "format": FORMAT,
-            "score": self.score_name,
-            "systems": _to_json_value(self.systems),
-            "plot": {**drawn, "problem": plot.failure, "points": _to_json_value(self.points)},
+            "score_name": self.score_name,
+            "systems": [_system_to_dict(system) for system in self.systems],
+            "plot": {
+                "sentences": self.layout.num_sentences,
+                "plotted": len(self.layout.positions),
+                "perplexity": self.layout.perplexity,
+                "failure": self.layout.failure,
+                "points": [asdict(point) for point in self.points],
+            },
             "encoder": self.encoder,
             "seed": self.seed,
-            "sentences_cut": self.num_truncated,
+            "sentences_truncated": self.num_truncated,
             "files": self.files,
         }
 
 
-def _to_json_value(value: Any) -> Any:
-    """Named tuples as mappings, other tuples as lists."""
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, Mapping):
-        return {key: _to_json_value(entry) for key, entry in value.items()}
-    return [_to_json_value(entry) for entry in value] if isinstance(value, list | tuple) else value
+def _system_to_dict(system: SystemSummary) -> dict[str, Any]:
+    statistics = {**system.statistics._asdict(), "score": system.statistics.score._asdict()}
+    categories = []
+    for category in system.categories:
+        clusters = [
+            {**cluster._asdict(), "quotes": [quote._asdict() for quote in cluster.quotes]}
+            for cluster in category.clusters
+        ]
+        values = asdict(replace(category, clusters=()))
+        del values["descriptions"]
+        values |= {"errors_per_report": category.errors_per_report._asdict()}
+        categories.append({**values, "num_described": category.num_described, "clusters": clusters})
+    return {"system": system.system, "statistics": statistics, "categories": categories}
 
 
 def summarize_scores(
@@ -133,21 +121,21 @@ def summarize_scores(
     systems: Sequence[str | None] | None = None,
     encoder: str = "embedded",
     seed: int = 0,
-    on_progress: ProgressCallback = lambda what: None,
+    on_progress: ProgressCallback = lambda step: None,
 ) -> ErrorSummary:
-    """Summary of the scores of a scorer that explains, such as GREEN or RadReason.
+    """Summarize the scores of a scorer that returns explanations, such as GREEN or RadReason.
 
     Args:
-        scores: Of n candidates.
-        ids: (n,) what the reports are called.
-        systems: (n,) who or what wrote each; there is a summary for each system.
-        encoder: Which embeds the errors: `embedded` (MiniLM), a local folder or a hub name that is on this machine.
-        seed: Of the k-means and of the t-SNE.
-        tell: Called with what is being done.
+        scores: Scores of n candidates.
+        report_ids: n ids.
+        systems: Report generator of each candidate; every system is summarized separately.
+        encoder: Encoder of the error descriptions: `embedded` (MiniLM), a local folder or a downloaded Hub name.
+        seed: Seed of k-means and t-SNE.
+        on_progress: Called with each step.
 
     Raises:
-        ValueError: If ids, systems or evidence do not fit.
-        InputError: If no report was answered, answers count different categories, or there is no such encoder.
+        ValueError: If ids, systems or evidence do not match the scores.
+        InputError: If no report has an explanation, answers count different categories, or the encoder is missing.
     """
     return summarize_explanations(explanations_from_scores(scores, report_ids, systems), encoder, seed, on_progress)
 
@@ -156,119 +144,115 @@ def summarize_files(
     paths: Sequence[str | Path],
     encoder: str = "embedded",
     seed: int = 0,
-    on_progress: ProgressCallback = lambda what: None,
+    on_progress: ProgressCallback = lambda step: None,
 ) -> ErrorSummary:
-    """Summary of what `radreward score` wrote; see `read_reasons` and `summarize`.
+    """Summarize files written by `radreward score`, see `read_explanations` and `summarize_scores`.
 
     Args:
-        paths: Of several files, rows that do not say their system are of the one called like the file.
-        encoder: See `summarize`.
-        seed: See `summarize`.
-        tell: See `summarize`.
+        paths: Input files; with several files, rows without a system belong to the system named as their file.
+        encoder: See `summarize_scores`.
+        seed: See `summarize_scores`.
+        on_progress: See `summarize_scores`.
 
     Raises:
-        InputError: If a row cannot be used, two files are called alike, or as of `summarize`.
+        InputError: If a row is invalid, two files have the same name, or as in `summarize_scores`.
     """
     files = [Path(path) for path in paths]
     names = [file.stem for file in files]
-    if twice := [file for file, name in zip(files, names, strict=True) if names.count(name) > 1]:
-        raise InputError(f"{twice[-1]}: Expected files of different names but two are called {twice[-1].stem}.")
-    reasons: list[ReportExplanation] = []
+    if repeated := [file for file in files if names.count(file.stem) > 1]:
+        raise InputError(f"{repeated[-1]}: Expected files of different names but two are called {repeated[-1].stem}.")
+    explanations: list[ReportExplanation] = []
     sources: list[Path] = []
-    for file, name in zip(files, names, strict=True):
-        reasons += read_explanations(file, name if len(files) > 1 else None)
-        sources += [file] * (len(reasons) - len(sources))
-    check_categories(reasons, lambda place: str(sources[place]))
-    found = summarize_explanations(reasons, encoder, seed, on_progress)
-    return found._replace(files={str(file): file_fingerprint(file) for file in files})
+    for file in files:
+        explanations += read_explanations(file, file.stem if len(files) > 1 else None)
+        sources += [file] * (len(explanations) - len(sources))
+    check_categories(explanations, lambda index: str(sources[index]))
+    summary = summarize_explanations(explanations, encoder, seed, on_progress)
+    return replace(summary, files={str(file): file_fingerprint(file) for file in files})
 
 
 def summarize_explanations(
     explanations: Sequence[ReportExplanation],
     encoder: str = "embedded",
     seed: int = 0,
-    on_progress: ProgressCallback = lambda what: None,
+    on_progress: ProgressCallback = lambda step: None,
 ) -> ErrorSummary:
-    """Summary of what was said of reports; see `summarize`.
+    """Summarize explained scores, see `summarize_scores`.
 
     Raises:
-        InputError: If no report was answered, or there is no such encoder.
+        InputError: If no report has an explanation, or the encoder is missing.
     """
-    kinds = error_categories_of(explanations)
-    if not kinds:
-        why = score_statistics(explanations).unscored_reasons
-        first = f"; the first of {len(explanations)} reports: {next(iter(why))}" if why else ""
-        raise InputError(f"summary: Expected at least one report that a model answered but there is none{first}.")
+    categories = error_categories_of(explanations)
+    if not categories:
+        reasons = score_statistics(explanations).unscored_reasons
+        first = f"; the first of {len(explanations)} reports: {next(iter(reasons))}" if reasons else ""
+        raise InputError(f"summary: Expected at least one report with an answer but got none{first}.")
     by_system: dict[str | None, list[ReportExplanation]] = {}
-    for entry in explanations:
-        by_system.setdefault(entry.system, []).append(entry)
-    figures = {system: {kind: category_statistics(part, kind) for kind in kinds} for system, part in by_system.items()}
-    every = [sentence for each in figures.values() for found in each.values() for _, sentence in found.error_sentences]
-    vectors, cut = embed_sentences(every, encoder, on_progress)
-    made = []
-    for system, part in by_system.items():
-        categories = []
-        for kind, found in figures[system].items():
-            on_progress(f"errors that are alike: {kind.error_key.replace('_', ' ')}{f' ({system})' if system else ''}")
-            categories.append(_summarize_category(kind, found, vectors, seed))
-        made.append(SystemSummary(system, score_statistics(part), tuple(categories)))
-    on_progress("plot of the errors")
-    said = [
-        (system, kind.tag, *error)
-        for system, each in figures.items()
-        for kind, found in each.items()
-        for error in found.error_sentences
-        if kind.significant
+    for report in explanations:
+        by_system.setdefault(report.system, []).append(report)
+    statistics = {
+        system: [category_statistics(reports, category) for category in categories]
+        for system, reports in by_system.items()
+    }
+    sentences = [sentence for rows in statistics.values() for row in rows for _, sentence in row.descriptions]
+    embeddings, num_truncated = embed_sentences(sentences, encoder, on_progress)
+    systems = []
+    for system, reports in by_system.items():
+        clustered = []
+        for row in statistics[system]:
+            on_progress(f"clustering errors: {row.tag.replace('_', ' ')}{f' ({system})' if system else ''}")
+            clustered.append(replace(row, clusters=tuple(cluster_errors(row.descriptions, embeddings, seed))))
+        systems.append(SystemSummary(system, score_statistics(reports), tuple(clustered)))
+    on_progress("plotting errors")
+    significant = [
+        (system.system, row.tag, sentence, report_id)
+        for system in systems
+        for row in system.categories
+        if row.significant
+        for report_id, sentence in row.descriptions
     ]
-    plot = tsne_layout([sentence for *_, sentence in said], vectors, seed)
-    score = "GREEN" if uses_green_formula(explanations) else "Total"
-    return ErrorSummary(score, tuple(made), tuple(_error_points(said, plot)), plot, encoder, seed, cut, {})
+    layout = tsne_layout([sentence for _, _, sentence, _ in significant], embeddings, seed)
+    return ErrorSummary(
+        score_name="GREEN" if uses_green_formula(explanations) else "Total",
+        systems=tuple(systems),
+        points=tuple(_error_points(significant, layout)),
+        layout=layout,
+        encoder=encoder,
+        seed=seed,
+        num_truncated=num_truncated,
+    )
 
 
 def embed_sentences(
-    sentences: Sequence[str], encoder: str = "embedded", on_progress: ProgressCallback = lambda what: None
+    sentences: Sequence[str], encoder: str = "embedded", on_progress: ProgressCallback = lambda step: None
 ) -> tuple[dict[str, NDArray[np.float64]], int]:
-    """The embedding of each different sentence, and of how many only the beginning was read.
+    """Return the mean token embedding of each distinct sentence, of length 1, and the number of truncated sentences.
 
     Raises:
-        InputError: If there is no such encoder.
+        InputError: If the encoder is missing.
     """
-    different = sorted(set(sentences))
-    if not different:
+    distinct = sorted(set(sentences))
+    if not distinct:
         return {}, 0
-    from radreward.systems.ratescore.encoder import EntityEncoder
-
-    model = EntityEncoder(encoder, max_length=MAX_SENTENCE_TOKENS, cache_size=1)
-    found: dict[str, NDArray[np.float64]] = {}
-    cut, rest = 0, iter(different)
-    while chunk := list(islice(rest, SENTENCES_PER_CHUNK)):
-        on_progress(f"meaning of errors: {len(found)} of {len(different)} different ones")
-        embedded = model.embed(chunk)
-        found |= zip(chunk, embedded.vectors.double().numpy(), strict=True)
-        cut += sum(embedded.truncated)
-    return found, cut
-
-
-def _summarize_category(
-    kind: ErrorCategory, statistics: CategoryStatistics, embeddings: Mapping[str, NDArray[np.float64]], seed: int
-) -> CategorySummary:
-    clusters = cluster_errors(statistics.error_sentences, embeddings, seed)
-    figures = (
-        statistics.num_readable,
-        statistics.num_unreadable,
-        statistics.accuracy,
-        statistics.errors_per_report,
-        statistics.total_errors,
-    )
-    return CategorySummary(kind.tag, kind.significant, *figures, len(statistics.error_sentences), tuple(clusters))
+    model = TextEncoder(encoder)
+    embeddings: dict[str, NDArray[np.float64]] = {}
+    num_truncated = 0
+    for start in range(0, len(distinct), SENTENCES_PER_CHUNK):
+        on_progress(f"embedding errors: {start} of {len(distinct)} distinct descriptions")
+        for sentence, tokens in model.encode(distinct[start : start + SENTENCES_PER_CHUNK]).items():
+            embeddings[sentence] = F.normalize(tokens.vectors.double().mean(0), dim=0).numpy()
+            num_truncated += tokens.truncated
+    return embeddings, num_truncated
 
 
 def _error_points(errors: Sequence[tuple[str | None, str, str, str]], layout: Embedding2D) -> list[ErrorPoint]:
-    """Points of (system, tag, report, sentence), those that are laid out."""
+    """Return one point per system, category and plotted sentence, given (system, tag, sentence, report id)."""
+    plotted = [error for error in errors if error[2] in layout.positions]
     points: dict[tuple[str | None, str, str], ErrorPoint] = {}
-    for system, tag, id_, sentence in errors:
-        if sentence in layout.positions:
-            key = system, tag, sentence
-            before = points.get(key) or ErrorPoint(*layout.positions[sentence], tag, system, sentence, 0, id_)
-            points[key] = before._replace(num_reports=before.num_reports + 1)
+    for system, tag, sentence, report_id in plotted:
+        x, y = layout.positions[sentence]
+        point = points.get((system, tag, sentence)) or ErrorPoint(
+            x=x, y=y, tag=tag, system=system, sentence=sentence, frequency=0, report_id=report_id
+        )
+        points[system, tag, sentence] = replace(point, frequency=point.frequency + 1)
     return list(points.values())

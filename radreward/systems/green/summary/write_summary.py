@@ -1,4 +1,4 @@
-"""The files of a summary."""
+"""Files of a summary."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ FILE_NAMES = ("summary.html", "summary.md", "summary.json")
 
 
 def write_summary(summary: ErrorSummary, folder: str | Path) -> list[Path]:
-    """Write summary.html, summary.md and summary.json; the paths of what was written.
+    """Write summary.html, summary.md and summary.json, and return their paths.
 
     Raises:
-        InputError: If they cannot be written.
+        InputError: If a file cannot be written.
     """
-    figures = json.dumps(summary.to_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    data = json.dumps(summary.to_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     paths = [Path(folder) / name for name in FILE_NAMES]
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        for path, text in zip(paths, (summary_html(summary), summary_markdown(summary), figures), strict=True):
+        for path, text in zip(paths, (summary_html(summary), summary_markdown(summary), data), strict=True):
             path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}).") from error

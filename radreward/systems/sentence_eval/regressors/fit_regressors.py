@@ -66,7 +66,7 @@ def _export_knn(fitted: Any) -> Regressor:
 
 
 def _export_mlp(fitted: Any) -> Regressor:
-    arrays = {}
+    arrays: dict[str, Array] = {}
     for number, (weight, bias) in enumerate(zip(fitted.coefs_, fitted.intercepts_, strict=True)):
         arrays |= {f"weight{number}": weight, f"bias{number}": bias}
     return Regressor("mlp", arrays)

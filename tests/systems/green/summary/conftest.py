@@ -1,4 +1,4 @@
-"""Reports judged in known words: answers are rendered in a layout and read by the real parser."""
+"""Scorers whose answers are given as the candidates: rendered by a template, read by the real parser."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -15,30 +15,30 @@ from radreward.systems.green.prompt import GreenTemplate
 from radreward.systems.green.scorer import GreenScorer
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.systems.radreason.scorer import RadReasonScorer
-from tests.generative.test_scorer import explainer
+from tests.generative.test_scorer import fact_evaluator
 
-Words = Mapping[str, Sequence[str]]
-
-
-def analysis(criteria: Criteria, words: Words, matched: int) -> ErrorAnalysis:
-    """As many errors of each criterion as there are words for it."""
-    said = tuple(tuple(words.get(tag, ())) for tag in criteria.tags)
-    values = tuple(float(len(entry)) for entry in said)
-    return ErrorAnalysis(values, "Both were compared.", said, tuple(f"finding {n}" for n in range(matched)))
+Descriptions = Mapping[str, Sequence[str]]
 
 
-def green_answer(words: Words, matched: int = 3) -> str:
+def make_analysis(criteria: Criteria, descriptions: Descriptions, num_matched: int) -> ErrorAnalysis:
+    """Return an analysis with one error per description."""
+    texts = tuple(tuple(descriptions.get(tag, ())) for tag in criteria.tags)
+    counts = tuple(float(len(entry)) for entry in texts)
+    return ErrorAnalysis(counts, "Both were compared.", texts, tuple(f"finding {n}" for n in range(num_matched)))
+
+
+def green_answer(descriptions: Descriptions, num_matched: int = 3) -> str:
     criteria = RadCliQSignificanceCriteria()
-    return GreenTemplate().render_answer(analysis(criteria, words, matched), criteria)
+    return GreenTemplate().render_answer(make_analysis(criteria, descriptions, num_matched), criteria)
 
 
-def radreason_answer(words: Words) -> str:
+def radreason_answer(descriptions: Descriptions) -> str:
     criteria = RadCliQCriteria()
-    return RadReasonTemplate().render_answer(analysis(criteria, words, 0), criteria)
+    return RadReasonTemplate().render_answer(make_analysis(criteria, descriptions, 0), criteria)
 
 
-class Said(GenerativeEvaluator):
-    """Answers every candidate with the candidate itself."""
+class EchoEvaluator(GenerativeEvaluator):
+    """Evaluator whose answer is the candidate."""
 
     def generate(
         self, references: Sequence[str], candidates: Sequence[str], truncate: bool = False, batch_size: int = 64
@@ -46,37 +46,31 @@ class Said(GenerativeEvaluator):
         return [GeneratedAnswer(text, "stop", None, False) for text in candidates]
 
 
-def said(template: GenerativeTemplate, criteria: Criteria) -> Said:
-    made = explainer(template, criteria)
-    return Said(made.backbone, made.model, made.prompt_encoder)
+def echo_evaluator(template: GenerativeTemplate, criteria: Criteria) -> EchoEvaluator:
+    evaluator = fact_evaluator(template, criteria)
+    return EchoEvaluator(evaluator.backbone, evaluator.model, evaluator.prompt_encoder)
 
 
 @pytest.fixture(scope="session")
 def green() -> GenerativeScorer:
-    """Reads GREEN of an answer that is given as the candidate."""
-    return GreenScorer(said(GreenTemplate(), RadCliQSignificanceCriteria()))
+    return GreenScorer(echo_evaluator(GreenTemplate(), RadCliQSignificanceCriteria()))
 
 
 @pytest.fixture(scope="session")
 def radreason() -> GenerativeScorer:
-    """Likewise RadReason."""
-    return RadReasonScorer(said(RadReasonTemplate(), RadCliQCriteria()))
+    return RadReasonScorer(echo_evaluator(RadReasonTemplate(), RadCliQCriteria()))
 
 
 @pytest.fixture
 def scored(tmp_path: Path, green: GenerativeScorer) -> Callable[..., Path]:
-    """Writes what `radreward score` writes of answers."""
+    """Return a function that writes what `radreward score` writes for these answers."""
 
-    def write(answers: Sequence[str], name: str = "reasons.jsonl", systems: Sequence[str] | None = None) -> Path:
+    def write(answers: Sequence[str], name: str = "scores.jsonl", systems: Sequence[str] | None = None) -> Path:
         source = tmp_path / f"{name}.in.jsonl"
         rows = [
-            {
-                "id": f"r{place}",
-                "reference": "Clear.",
-                "candidate": answer,
-                **({"system": systems[place]} if systems else {}),
-            }
-            for place, answer in enumerate(answers)
+            {"id": f"r{index}", "reference": "Clear.", "candidate": answer}
+            | ({"system": systems[index]} if systems else {})
+            for index, answer in enumerate(answers)
         ]
         source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         score_file(green, source, tmp_path / name, progress=False)

@@ -1,4 +1,4 @@
-"""From what `radreward score` wrote to a summary in three files."""
+"""Files of a summary: HTML, Markdown and JSON, with untrusted texts; invalid input files."""
 
 import base64
 import hashlib
@@ -31,113 +31,111 @@ from radreward.systems.green.summary import (
     write_summary,
 )
 from radreward.systems.green.summary.html import summary_html
-from radreward.systems.green.summary.html_builder import element
 from radreward.systems.green.summary.markdown import escape_markdown_line, summary_markdown
+from radreward.systems.green.summary.scatter_plot import scatter_svg
+from radreward.systems.green.summary.summary import ErrorPoint
 from radreward.types import Scores
 from tests.systems.green.summary.conftest import green_answer
 
-Write = Callable[..., Path]
+WriteScores = Callable[..., Path]
 ATTACK = "</style></title><script>document.title = 'hurt'</script><img src=x onerror=alert(1)> [a](javascript:b) | `c`"
-WORDS = [
+DESCRIPTIONS = [
     "The nodule is left out",
     "A nodule is not said",
     "No word of the effusion",
     "Edema is lost",
     "No rib fracture",
 ]
-ANSWERS = [green_answer({"significant_omission": [word]}) for word in (*WORDS, ATTACK)]
+ANSWERS = [green_answer({"significant_omission": [text]}) for text in (*DESCRIPTIONS, ATTACK)]
 
 
 @pytest.fixture(scope="module")
-def made(green: GenerativeScorer) -> ErrorSummary:
-    """Two systems, one of them called something evil, and a report that nothing is known of."""
+def summary(green: GenerativeScorer) -> ErrorSummary:
+    """Two systems, one with markup as its name, and an unreadable answer."""
     answers = [*ANSWERS, green_answer({}), "No idea."]
-    systems = [ATTACK if place % 2 else "plain" for place in range(len(answers))]
+    systems = [ATTACK if index % 2 else "plain" for index in range(len(answers))]
     scores = green.score(["Clear."] * len(answers), answers)
-    return summarize_scores(scores, [f"case {place} {ATTACK}" for place in range(len(answers))], systems)
+    return summarize_scores(scores, [f"case {index} {ATTACK}" for index in range(len(answers))], systems)
 
 
-class Read(HTMLParser):
-    """The text of a page, and the elements that it has."""
+class PageContent(HTMLParser):
+    """Texts, tags and attribute names of a page."""
 
-    def __init__(self) -> None:
+    def __init__(self, page: str) -> None:
         super().__init__()
-        self.text: list[str] = []
-        self.tags: list[str] = []
+        self.text = ""
+        self.tags: set[str] = set()
         self.attributes: set[str] = set()
+        self.feed(page)
+        self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
+        self.tags.add(tag)
         self.attributes |= {name for name, _ in attrs}
 
     def handle_data(self, data: str) -> None:
-        self.text.append(data)
+        self.text += data
 
 
-def read(page: str) -> Read:
-    reader = Read()
-    reader.feed(page)
-    reader.close()
-    return reader
-
-
-def test_three_files_hold_one_summary(made: ErrorSummary, tmp_path: Path) -> None:
-    paths = write_summary(made, tmp_path / "out")
+def test_write_summary_three_files_have_the_same_content(summary: ErrorSummary, tmp_path: Path) -> None:
+    paths = write_summary(summary, tmp_path / "out")
     assert [path.name for path in paths] == ["summary.html", "summary.md", "summary.json"]
     data = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
-    assert data["score"] == "GREEN"
+    assert data["score_name"] == "GREEN"
     assert [system["system"] for system in data["systems"]] == ["plain", ATTACK]
     omission = data["systems"][0]["categories"][1]
-    assert (omission["tag"], omission["n"], omission["accuracy"]) == ("omission", 4, 0.25)
-    assert data["systems"][0]["readings"]["score"]["mean"] == 0.8125
-    assert data["systems"][1]["readings"]["unscored"] == {
+    assert (omission["tag"], omission["num_readable"], omission["accuracy"]) == ("omission", 4, 0.25)
+    assert data["systems"][0]["statistics"]["score"]["mean"] == 0.8125
+    assert data["systems"][1]["statistics"]["unscored_reasons"] == {
         "unparsable answer: section missing: clinically significant errors": 1
     }
-    assert len(data["plot"]["points"]) == data["plot"]["laid_out"] == 6
-    shown = paths[1].read_text(encoding="utf-8")
-    page = "".join(read(paths[0].read_text(encoding="utf-8")).text)
-    for text in ("0.812 ± 0.125", "0.250"):  # 3 / 4 three times and 1
-        assert text in shown
+    assert len(data["plot"]["points"]) == data["plot"]["plotted"] == 6
+    markdown = paths[1].read_text(encoding="utf-8")
+    page = PageContent(paths[0].read_text(encoding="utf-8")).text
+    for text in ("0.812 ± 0.125", "0.250"):  # three times 3 / 4, once 1
+        assert text in markdown
         assert text in page
     for category in data["systems"][0]["categories"]:
         for cluster in category["clusters"]:
             assert cluster["quotes"][0]["sentence"] in page
 
 
-def test_a_page_is_the_same_every_time(made: ErrorSummary) -> None:
-    assert summary_html(made) == summary_html(made)
-    assert summary_markdown(made) == summary_markdown(made)
+def test_summary_pages_are_reproducible(summary: ErrorSummary) -> None:
+    assert summary_html(summary) == summary_html(summary)
+    assert summary_markdown(summary) == summary_markdown(summary)
 
 
-def test_text_of_models_is_text_in_the_page(made: ErrorSummary) -> None:
-    page = summary_html(made)
-    found = read(page)
-    assert ATTACK in "".join(found.text)
-    assert not {"script", "img", "a", "iframe"} & set(found.tags)
-    assert not {name for name in found.attributes if name.startswith("on") or name in ("style", "src", "href")}
+def test_summary_html_texts_of_models_are_never_markup(summary: ErrorSummary) -> None:
+    page = summary_html(summary)
+    content = PageContent(page)
+    assert ATTACK in content.text
+    assert not {"script", "img", "a", "iframe"} & content.tags
+    assert not {name for name in content.attributes if name.startswith("on") or name in ("style", "src", "href")}
     [style] = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="(.*?)"', page)
-    assert f"style-src &#x27;sha256-{digest}&#x27;" in policy
-    assert policy.startswith("default-src &#x27;none&#x27;")
+    assert f"style-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
 
 
-@given(st.text())
-def test_text_and_attributes_are_escaped(text: str) -> None:
-    found = read(element("p", text, title=text))
-    assert found.tags == ["p"]
-    assert found.attributes == {"title"}
-    if "\r" not in text and "\0" not in text:
-        assert "".join(found.text) == text
+@given(st.text() | st.just(ATTACK))
+@settings(max_examples=30, deadline=None)
+def test_scatter_svg_any_text_is_text(text: str) -> None:
+    point = ErrorPoint(x=0.5, y=0.5, tag="omission", system=None, sentence=text, frequency=2, report_id=text)
+    content = PageContent(str(scatter_svg([point], ["omission"], text)))
+    assert content.tags <= {"svg", "g", "defs", "path", "use", "title", "clippath", "rect"}
+    assert not {name for name in content.attributes if name.startswith("on") or name in ("style", "src", "href")}
+    if text.isprintable():
+        assert f"omission: {text}, 2 times, first in report {text}" in content.text
 
 
 @given(st.text(st.sampled_from("ab <>&#;[]()!*_`~|\\$^=-+1.:/@\nwp\"'")) | st.text())
 @settings(max_examples=300)
-def test_markdown_shows_any_text_as_it_stands(text: str) -> None:
+def test_escape_markdown_line_any_text_is_shown_unchanged(text: str) -> None:
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(f"x {escape_markdown_line(text)}")
     assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
     children = tokens[1].children or []
-    text = text.replace("\0", "\ufffd")  # as Markdown has it
+    text = text.replace("\0", "\ufffd")  # as CommonMark requires
     assert {child.type for child in children} <= {"text", "text_special"}
     assert "".join(child.content for child in children) == f"x {' '.join(text.split())}".rstrip()
 
@@ -145,7 +143,7 @@ def test_markdown_shows_any_text_as_it_stands(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["1. One", "- two", "+ three", "# four", "> five", "---", "===", "0.5 mm", "www.x.org"]
 )
-def test_a_line_of_text_begins_nothing(text: str) -> None:
+def test_escape_markdown_line_start_is_no_markup(text: str) -> None:
     tokens = MarkdownIt("commonmark").parse(escape_markdown_line(text))
     assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
     assert "".join(child.content for child in tokens[1].children or []) == text
@@ -161,53 +159,57 @@ def browser() -> Iterator[Chrome]:
         pytest.fail(str(error), pytrace=False)
 
 
-def test_a_browser_shows_it_and_runs_nothing(made: ErrorSummary, tmp_path: Path, browser: Chrome) -> None:
-    page = write_summary(made, tmp_path)[0]
+def test_browser_shows_the_page_and_runs_nothing(summary: ErrorSummary, tmp_path: Path, browser: Chrome) -> None:
+    page = write_summary(summary, tmp_path)[0]
     browser.get(page.as_uri())
     assert browser.title.startswith("Errors of plain and </style>")
-    marks = browser.execute_script("return document.querySelectorAll('#plot svg[role=img] .dot').length")
-    assert marks == 6
+    points = browser.execute_script("return document.querySelectorAll('#plot svg[role=img] .point').length")
+    assert points == 6
     quotes = browser.execute_script("return [...document.querySelectorAll('blockquote')].map((q) => q.innerText)")
-    assert set(quotes) <= {*WORDS, ATTACK}
-    fill = browser.execute_script("return getComputedStyle(document.querySelector('.bar')).opacity")
-    assert fill == "0.35"  # the style is allowed
-    width = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
-    assert width <= 0
+    assert set(quotes) <= {*DESCRIPTIONS, ATTACK}
+    width = browser.execute_script("return getComputedStyle(document.querySelector('blockquote')).borderLeftWidth")
+    assert width == "3px"  # the policy allows the style
+    fill = browser.execute_script("return getComputedStyle(document.querySelector('.point use')).fill")
+    assert fill == "rgb(213, 94, 0)"
+    overflow = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
+    assert overflow <= 0
     assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
 
 
-@pytest.mark.parametrize("name", ["reasons.jsonl", "reasons.csv", "reasons.parquet"])
-def test_files_of_scores_say_the_same_as_scores(name: str, scored: Write, green: GenerativeScorer) -> None:
+@pytest.mark.parametrize("name", ["scores.jsonl", "scores.csv", "scores.parquet"])
+def test_read_explanations_equal_those_from_scores(name: str, scored: WriteScores, green: GenerativeScorer) -> None:
     answers = [*ANSWERS[:3], "", "No idea."]
     systems = ["a", "b", "a", "b", "a"]
-    found = read_explanations(scored(answers, name, systems))
-    ids = [f"r{place}" for place in range(len(answers))]
-    assert found == explanations_from_scores(green.score(["Clear."] * 5, answers), ids, systems)
+    explanations = read_explanations(scored(answers, name, systems))
+    ids = [f"r{index}" for index in range(len(answers))]
+    assert explanations == explanations_from_scores(green.score(["Clear."] * 5, answers), ids, systems)
 
 
-def test_systems_of_several_files_are_called_like_them(scored: Write) -> None:
+def test_summarize_files_names_systems_after_files(scored: WriteScores) -> None:
     files = [scored(ANSWERS[:1], "first.jsonl"), scored(ANSWERS[1:3], "second.csv", ["x", ""])]
-    found = summarize_files(files)
-    assert [system.system for system in found.systems] == ["first", "x", "second"]
-    assert list(found.files) == [str(file) for file in files]
+    summary = summarize_files(files)
+    assert [system.system for system in summary.systems] == ["first", "x", "second"]
+    assert list(summary.files) == [str(file) for file in files]
     with pytest.raises(InputError, match="two are called first"):
         summarize_files([files[0], files[0]])
 
 
-def test_the_command_writes_a_summary(scored: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_summarize_command_prints_tables_and_paths(
+    scored: WriteScores, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = scored([*ANSWERS, "No idea."])
     assert main(["summarize", f"--input={file}", f"--output={tmp_path / 'out'}"]) == 0
-    told = capsys.readouterr().out
-    assert "0.750 ± 0.000" in told
-    assert "0.000 (n 6)" in told
+    output = capsys.readouterr().out
+    assert "0.750 ± 0.000" in output
+    assert "0.000 (n 6)" in output
     for name in ("summary.html", "summary.md", "summary.json"):
-        assert str(tmp_path / "out" / name) in told.replace("\n", "")
+        assert str(tmp_path / "out" / name) in output.replace("\n", "")
 
 
-def row(**changed: Any) -> dict[str, Any]:
-    said = Explanation("", "stop", None, None, {"a": 1.0}, {"a": 0.0}, {"a": ("One",)}, 3.0, ("x",))._asdict()
-    said |= changed.pop("evidence", {})
-    return {"id": "r", "total": 0.75, "status": "ok", "evidence": json.dumps(said), **changed}
+def row(**changes: Any) -> dict[str, Any]:
+    evidence = Explanation("", "stop", None, None, {"a": 1.0}, {"a": 0.0}, {"a": ("One",)}, 3.0, ("x",))._asdict()
+    evidence |= changes.pop("evidence", {})
+    return {"id": "r", "total": 0.75, "status": "ok", "evidence": json.dumps(evidence), **changes}
 
 
 @pytest.mark.parametrize(
@@ -218,61 +220,66 @@ def row(**changed: Any) -> dict[str, Any]:
             [{"id": "r", "total": 1.0, "status": "ok"}],
             "row 1: field 'evidence': expected a column of this name, as `radreward score`",
         ),
-        ([row(), row(total="many")], "row 2: field 'total': expected a finite number but got 'many'"),
+        ([row(), row(total="many")], "row 2: field 'total': expected a number from -1e+09 to 1e+09 but got 'many'"),
         ([row(total=None)], "row 1: field 'total': expected a finite number, since the status is 'ok'"),
-        ([row(total=1e999)], "row 1: field 'total': expected a finite number but got inf"),
-        ([row(evidence={"matched": -1})], "field 'evidence.matched': expected a number from 0 to 1e9 but got -1"),
-        ([row(evidence={"matched": True})], "field 'evidence.matched'"),
+        ([row(total=1e999)], "row 1: field 'total': expected a number from -1e+09 to 1e+09 but got inf"),
+        (
+            [row(evidence={"num_matched": -1})],
+            "field 'evidence.num_matched': expected a number from 0 to 1e9 but got -1",
+        ),
+        ([row(evidence={"num_matched": True})], "field 'evidence.num_matched'"),
         ([row(evidence={"significant": {"a": 1e999}})], "field 'evidence.significant.a'"),
         ([row(evidence={"significant": [1]})], "field 'evidence.significant': expected counts by category"),
         ([row(evidence={"errors": {"z": ["One"]}})], "field 'evidence.errors'"),
         ([row(evidence={"errors": {"a": "One"}})], "field 'evidence.errors.a': expected a list of texts"),
         ([row(evidence={"errors": {"a": ["\ud800"]}})], "field 'evidence.errors.a': expected a text in UTF-8"),
-        ([row(evidence={"findings": None})], "field 'evidence.findings'"),
+        ([row(evidence={"matched_findings": None})], "field 'evidence.matched_findings'"),
         ([row(evidence={"explanation": 1})], "field 'evidence.explanation'"),
         ([row(evidence={"more": 1})], "field 'evidence': 'more' is missing or unknown"),
         ([{**row(), "evidence": "{"}], "field 'evidence': expected JSON"),
         ([{**row(), "evidence": "[" * 100_000}], "field 'evidence': expected JSON"),
         ([{**row(), "evidence": "[1]"}], "field 'evidence': expected an object but got list"),
-        ([{**row(), "evidence": None}], "field 'evidence': expected what the model said, since"),
+        ([{**row(), "evidence": None}], "field 'evidence': expected an explanation, since"),
         ([row(system=[1])], "field 'system': expected a text"),
         ([row(status=None)], "field 'status'"),
         ([row(id=None)], "field 'id'"),
         (
             [row(), row(evidence={"significant": {"b": 0}, "errors": {}})],
-            "row 2, field 'evidence': Expected errors of a",
+            "row 2: field 'evidence': Expected errors of a",
         ),
-        ([{**row(), "evidence": None, "total": None, "status": "empty candidate"}], "answered but there is none"),
+        ([{**row(), "evidence": None, "total": None, "status": "empty candidate"}], "with an answer but got none"),
     ],
 )
-def test_bad_rows_are_told_in_one_line(rows: list[dict[str, Any]], message: str, tmp_path: Path) -> None:
-    path = tmp_path / "reasons.jsonl"
+def test_summarize_files_invalid_row_is_named_in_one_line(
+    rows: list[dict[str, Any]], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "scores.jsonl"
     path.write_text("".join(json.dumps(entry) + "\n" for entry in rows), encoding="utf-8")
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as error:
         summarize_files([path])
-    assert message in str(told.value)
-    assert "\n" not in str(told.value)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
 
 
-def test_a_rejected_row_needs_no_id(tmp_path: Path) -> None:
-    path = tmp_path / "reasons.jsonl"
+def test_read_explanations_rejected_row_needs_no_id(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
     rejected = {"id": None, "total": None, "status": "missing id", "evidence": None}
     path.write_text("".join(json.dumps(entry) + "\n" for entry in (row(), rejected)), encoding="utf-8")
     assert summarize_files([path]).systems[0].statistics.unscored_reasons == {"missing id": 1}
 
 
-def test_the_command_tells_bad_input_and_leaves_files_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    taken = tmp_path / "file"
-    taken.write_text("mine")
-    assert main(["summarize", "--input=nowhere.jsonl", f"--output={taken}"]) == 2
+def test_summarize_command_invalid_input_leaves_files_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    existing = tmp_path / "file"
+    existing.write_text("content")
+    assert main(["summarize", "--input=missing.jsonl", f"--output={existing}"]) == 2
     assert "Expected a folder" in capsys.readouterr().err
-    assert taken.read_text() == "mine"
-    assert main(["summarize", "--input=nowhere.jsonl", f"--output={tmp_path / 'out'}"]) == 2
-    assert "nowhere.jsonl: cannot be read" in capsys.readouterr().err
+    assert existing.read_text() == "content"
+    assert main(["summarize", "--input=missing.jsonl", f"--output={tmp_path / 'out'}"]) == 2
+    assert "missing.jsonl: " in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
-def test_arguments_that_do_not_fit_are_refused(green: GenerativeScorer) -> None:
+def test_explanations_from_scores_unequal_lengths_raise(green: GenerativeScorer) -> None:
     scores: Scores = green.score(["Clear."], ANSWERS[:1])
     with pytest.raises(ValueError, match="`ids` of 1 reports but got 2"):
         explanations_from_scores(scores, ["a", "b"])
@@ -280,29 +287,30 @@ def test_arguments_that_do_not_fit_are_refused(green: GenerativeScorer) -> None:
         explanations_from_scores(scores, ["a"], [])
     with pytest.raises(ValueError, match="`evidence` of 1 reports but got 0"):
         explanations_from_scores(scores._replace(evidence=None), ["a"])
-    with pytest.raises(ValueError, match="explains but got str"):
+    with pytest.raises(ValueError, match="explanations but got str"):
         explanations_from_scores(scores._replace(evidence=("x",)), ["a"])
 
 
 @pytest.mark.parametrize(
-    ("errors", "shown"),
+    ("errors", "text"),
     [
         ({"a": 0.0}, "no error in 1 report"),
-        ({"a": None}, "no report whose number of errors could be read"),
-        ({"a": 2.0}, "2 errors counted, none of them in words"),
+        ({"a": None}, "no report whose error count could be parsed"),
+        ({"a": 2.0}, "2 errors counted, none described"),
     ],
 )
-def test_a_category_without_a_sentence_says_why(errors: dict[str, float | None], shown: str) -> None:
-    said = Explanation("", "stop", None, None, errors, {}, {}, None, ())
-    found = summarize_explanations([ReportExplanation("r", None, 1.0, "ok", said)])
-    for text in (summary_html(found), summary_markdown(found)):
-        assert shown in text
-        assert "No plot: a t-SNE plot needs at least 5" in text
-    assert found.score_name == "Total"
+def test_summary_category_without_a_sentence_states_the_reason(errors: dict[str, float | None], text: str) -> None:
+    explanation = Explanation("", "stop", None, None, errors, {}, {}, None, ())
+    summary = summarize_explanations([ReportExplanation("r", None, 1.0, "ok", explanation)])
+    for page in (summary_html(summary), summary_markdown(summary)):
+        assert text in page
+        assert "No plot: a t-SNE plot needs at least 5" in page
+    assert summary.score_name == "Total"
 
 
-def test_there_may_be_many_systems(green: GenerativeScorer) -> None:
+def test_summary_of_many_systems_has_a_panel_per_system(green: GenerativeScorer) -> None:
     answers: Sequence[str] = ANSWERS * 2
-    found = summarize_scores(green.score(["Clear."] * 12, answers), list("abcdefghijkl"), [f"s{n}" for n in range(12)])
-    assert "Errors of s0, s1, s2" in summary_markdown(found)
-    assert summary_html(found).count("<figcaption>") == 12
+    scores = green.score(["Clear."] * 12, answers)
+    summary = summarize_scores(scores, list("abcdefghijkl"), [f"s{n}" for n in range(12)])
+    assert "Errors of s0, s1, s2" in summary_markdown(summary)
+    assert summary_html(summary).count("<figcaption>") == 12
