@@ -18,10 +18,10 @@ def test_study_result_counts_pruned_and_failed_trials() -> None:
     for value in (None, 1.0, 0.5, None, 3.0):
         state = TrialState.FAIL if value is None else TrialState.COMPLETE
         study.add_trial(create_trial(state=state, value=value))
-    found = benchmark.study_result(study)
-    assert found.best == 3
-    assert found.mean_best == pytest.approx((1 + 1 + 1 + 1 + 3) / 5)
-    assert found.pruned == 0
+    result = benchmark.study_result(study)
+    assert result.best == 3
+    assert result.mean_best == pytest.approx((1 + 1 + 1 + 1 + 3) / 5)
+    assert result.pruned == 0
 
 
 def test_tpe_against_random_resumes(

@@ -38,9 +38,9 @@ def value(chosen: Mapping[str, Any], step: int) -> float:
 
 
 def test_write_study_results_writes_all_files(make_config: MakeConfig, tmp_path: Path, space: dict[str, Any]) -> None:
-    found, runner, folder = make_config(trials=12, space=space, seed=2), fake_runner(value), tmp_path / "run"
-    study = run_study(found, runner, folder, f"journal:{tmp_path / 'log'}")
-    written = write_study_results(study, found, runner, folder)
+    config, runner, folder = make_config(trials=12, space=space, seed=2), fake_runner(value), tmp_path / "run"
+    study = run_study(config, runner, folder, f"journal:{tmp_path / 'log'}")
+    written = write_study_results(study, config, runner, folder)
 
     rows = list(csv.DictReader(written.trials.read_text().splitlines()))
     assert [int(row["trial"]) for row in rows] == list(range(12))
@@ -71,18 +71,18 @@ def test_write_study_results_writes_all_files(make_config: MakeConfig, tmp_path:
     assert all(data.startswith(b"\x89PNG") and len(data) > 5000 for data in pictures.values())
 
     console = Console(width=200, record=True)
-    console.print(trial_table(study, found))
+    console.print(trial_table(study, config))
     lines = [line for line in console.export_text().splitlines() if "complete" in line or "failed" in line]
     assert f"{study.best_value:.4f}" in lines[0]
     assert "ValueError: too far" in lines[-1]
-    order = [trial.value for trial in sorted_trials(study, found) if trial.value is not None]
+    order = [trial.value for trial in sorted_trials(study, config) if trial.value is not None]
     assert order == sorted(order, reverse=True)
 
 
 def test_single_trial_has_only_a_history_plot(make_config: MakeConfig, tmp_path: Path) -> None:
-    found, runner = make_config(trials=1), fake_runner(parabola)
-    study = run_study(found, runner, tmp_path / "run", f"journal:{tmp_path / 'log'}")
-    written = write_study_results(study, found, runner, tmp_path / "run")
+    config, runner = make_config(trials=1), fake_runner(parabola)
+    study = run_study(config, runner, tmp_path / "run", f"journal:{tmp_path / 'log'}")
+    written = write_study_results(study, config, runner, tmp_path / "run")
     assert [path.name for path in written.plots.iterdir()] == ["history.png"]
     assert "Needs two complete trials" in written.page.read_text()
     assert json.loads(written.importances.read_text()) == {}
@@ -92,12 +92,12 @@ def test_study_of_failed_trials_raises_with_the_first_reason(make_config: MakeCo
     def broken(chosen: Mapping[str, Any], step: int) -> float:
         raise ValueError(f"no {step}")
 
-    found = make_config(trials=2)
-    study = run_study(found, fake_runner(broken), tmp_path / "run", f"journal:{tmp_path / 'log'}")
+    config = make_config(trials=2)
+    study = run_study(config, fake_runner(broken), tmp_path / "run", f"journal:{tmp_path / 'log'}")
     with pytest.raises(
         InputError, match="study toy: none of 2 trials is complete; the first failed: ValueError: no 10"
     ):
-        write_study_results(study, found, fake_runner(broken), tmp_path / "run")
+        write_study_results(study, config, fake_runner(broken), tmp_path / "run")
     assert (tmp_path / "run" / "trials.csv").read_text().count("ValueError: no 10") == 2
 
 

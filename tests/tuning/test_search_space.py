@@ -87,9 +87,9 @@ SPACE = SearchSpace(
 
 
 def test_overrides_include_variants_and_keys() -> None:
-    labels = {"loss": "bt", "model.pooling": "mean", "targets": '["query"]'}
+    values = {"loss": "bt", "model.pooling": "mean", "targets": '["query"]'}
     expected = {"model.objective": "BradleyTerry", "model.pooling": "mean", "targets": ["query"]}
-    assert SPACE.overrides(labels) == expected
+    assert SPACE.overrides(values) == expected
 
 
 def test_conditional_parameter_is_suggested_only_if_active() -> None:
@@ -108,26 +108,26 @@ def test_conditional_parameter_is_suggested_only_if_active() -> None:
 
 
 def test_conditional_branches_cover_choices_and_bounds() -> None:
-    found = SPACE.conditional_branches()
+    samples = SPACE.conditional_branches()
     for parameter in SPACE.parameters:
-        seen = [labels[parameter.name] for labels in found if parameter.name in labels]
+        seen = [values[parameter.name] for values in samples if parameter.name in values]
         assert seen
         if isinstance(parameter.distribution, CategoricalDistribution):
             assert set(seen) == set(parameter.distribution.choices)
         else:
             assert {min(seen), max(seen)} == {parameter.distribution.low, parameter.distribution.high}  # type: ignore[type-var]
-    for labels in found:
-        assert all(parameter.is_active(labels) == (parameter.name in labels) for parameter in SPACE.parameters)
+    for values in samples:
+        assert all(parameter.is_active(values) == (parameter.name in values) for parameter in SPACE.parameters)
 
 
 def test_grid_has_every_combination_once() -> None:
     space = SearchSpace(
         {"a": {"low": 0.0, "high": 0.3, "step": 0.1}, "b": {"choices": [1, 2]}, "c": {"low": 1, "high": 5, "step": 2}}
     )
-    found = space.grid()
-    assert len(found) == 4 * 2 * 3
-    assert len({tuple(labels.values()) for labels in found}) == len(found)
-    assert {round(float(labels["a"] or 0), 6) for labels in found} == {0.0, 0.1, 0.2, 0.3}
+    samples = space.grid()
+    assert len(samples) == 4 * 2 * 3
+    assert len({tuple(values.values()) for values in samples}) == len(samples)
+    assert {round(float(values["a"] or 0), 6) for values in samples} == {0.0, 0.1, 0.2, 0.3}
 
 
 @pytest.mark.parametrize("entry", [{"low": 0.0, "high": 1.0}, {"low": 1, "high": 8, "log": True}])
@@ -139,9 +139,9 @@ def test_grid_of_an_infinite_range_is_rejected(entry: dict[str, Any]) -> None:
 @given(st.integers(0, 2**31 - 1))
 def test_suggested_values_are_within_the_space(seed: int) -> None:
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
-    labels = SPACE.suggest(study.ask())
+    values = SPACE.suggest(study.ask())
     for parameter in SPACE.parameters:
-        assert (parameter.name in labels) == parameter.is_active(labels)
-        if parameter.name in labels:
+        assert (parameter.name in values) == parameter.is_active(values)
+        if parameter.name in values:
             among: BaseDistribution = parameter.distribution
-            assert among._contains(among.to_internal_repr(labels[parameter.name]))
+            assert among._contains(among.to_internal_repr(values[parameter.name]))

@@ -90,27 +90,27 @@ def test_metric_that_is_never_logged_stops_the_study(make_config: MakeConfig, fo
 
 
 def test_run_without_validation_stops_the_study(make_config: MakeConfig, folder: Path) -> None:
-    found = fake_runner(parabola)
+    runner = fake_runner(parabola)
 
     def build(base: Path, chosen: Any) -> Any:
-        training: Any = found.build(base, chosen)
+        training: Any = runner.build(base, chosen)
         training.fit = lambda: None
         return training
 
     with pytest.raises(StudyError, match="never logged, because there was no validation"):
-        run_study(make_config(), TrialRunner(build, found.dump_config), folder)
+        run_study(make_config(), TrialRunner(build, runner.dump_config), folder)
 
 
 def test_trial_of_several_processes_is_rejected(make_config: MakeConfig, folder: Path) -> None:
-    found = fake_runner(parabola)
+    runner = fake_runner(parabola)
 
     def build(base: Path, chosen: Any) -> Any:
-        training: Any = found.build(base, chosen)
+        training: Any = runner.build(base, chosen)
         training.trainer.world_size = 2
         return training
 
     with pytest.raises(StudyError, match="trainer: Expected one process per trial"):
-        run_study(make_config(), TrialRunner(build, found.dump_config), folder)
+        run_study(make_config(), TrialRunner(build, runner.dump_config), folder)
 
 
 def test_trial_below_the_median_is_pruned_except_at_the_last_step(make_config: MakeConfig, folder: Path) -> None:

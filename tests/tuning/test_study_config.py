@@ -11,13 +11,13 @@ MakeConfig = Callable[..., StudyConfig]
 
 
 def test_missing_keys_have_defaults(make_config: MakeConfig) -> None:
-    found = make_config()
-    assert (found.sampler, found.trials, found.seed, found.metric) == ("tpe", 6, 0, "val_tau")
-    assert (found.direction, found.prune, dict(found.overrides)) == ("maximize", False, {})
+    config = make_config()
+    assert (config.sampler, config.trials, config.seed, config.metric) == ("tpe", 6, 0, "val_tau")
+    assert (config.direction, config.prune, dict(config.overrides)) == ("maximize", False, {})
 
 
 def test_overrides_put_classes_first_and_sampled_values_win(make_config: MakeConfig) -> None:
-    found = make_config(
+    config = make_config(
         overrides={"model.objective.c": 0.1, "model.optimizer.lr": 1.0, "trainer.max_steps": 5},
         space={
             "model.optimizer.lr": {"low": 0.1, "high": 2.0},
@@ -25,14 +25,14 @@ def test_overrides_put_classes_first_and_sampled_values_win(make_config: MakeCon
             "targets": {"choices": [["query"], None]},
         },
     )
-    assert found.overrides_for({"model.optimizer.lr": 0.5, "loss": "bt", "targets": '["query"]'}) == [
+    assert config.overrides_for({"model.optimizer.lr": 0.5, "loss": "bt", "targets": '["query"]'}) == [
         'targets=["query"]',
         "trainer.max_steps=5",
         "model.objective=BradleyTerry",
         "model.objective.c=0.1",
         "model.optimizer.lr=0.5",
     ]
-    assert found.overrides_for({"targets": None})[0] == "targets=null"
+    assert config.overrides_for({"targets": None})[0] == "targets=null"
 
 
 def test_grid_has_one_trial_per_combination(make_config: MakeConfig) -> None:
@@ -45,9 +45,9 @@ def test_grid_has_one_trial_per_combination(make_config: MakeConfig) -> None:
 def test_command_line_replaces_the_file(study_file: Callable[..., Path], tmp_path: Path) -> None:
     other = tmp_path / "other.yaml"
     other.write_text("run: there\n")
-    found = load_study_config(study_file(), other, 9, ["a.b=3", "--c=x"])
-    assert (found.base, found.trials, dict(found.overrides)) == (other, 9, {"a.b": "3", "c": "x"})
-    assert found.search_definition != load_study_config(study_file()).search_definition
+    config = load_study_config(study_file(), other, 9, ["a.b=3", "--c=x"])
+    assert (config.base, config.trials, dict(config.overrides)) == (other, 9, {"a.b": "3", "c": "x"})
+    assert config.search_definition != load_study_config(study_file()).search_definition
     assert (
         load_study_config(study_file(), trials=9).search_definition == load_study_config(study_file()).search_definition
     )

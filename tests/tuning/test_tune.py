@@ -16,7 +16,7 @@ import yaml
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from radreward.cli import build, tune
-from radreward.cli.parser import parse
+from radreward.cli.parser import run_command
 from radreward.errors import InputError
 from radreward.tuning import load_study_config
 from radreward.tuning.study import validate_search_space
@@ -33,7 +33,7 @@ SPACE = {
 
 
 def run(arguments: Sequence[object]) -> int:
-    return tune.run(parse(["tune", *map(str, arguments)]))
+    return run_command(["tune", *map(str, arguments)])
 
 
 def write(path: Path, base: Path, **entries: Any) -> Path:
@@ -43,8 +43,8 @@ def write(path: Path, base: Path, **entries: Any) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a study that ran without a break."""
+def uninterrupted(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an uninterrupted study."""
     folder = tmp_path_factory.mktemp("whole")
     assert run(["--config", write(folder / "study.yaml", base), "--run-dir", folder / "run"]) == 0
     return folder / "run"
@@ -54,9 +54,9 @@ def trials(folder: Path) -> list[optuna.trial.FrozenTrial]:
     return optuna.load_study(study_name="toy", storage=f"sqlite:///{folder / 'study.db'}").trials
 
 
-def test_each_trial_is_a_run_with_hparams_in_tensorboard(whole: Path) -> None:
-    for trial in trials(whole):
-        folder = whole / "trials" / str(trial.number)
+def test_each_trial_is_a_run_with_hparams_in_tensorboard(uninterrupted: Path) -> None:
+    for trial in trials(uninterrupted):
+        folder = uninterrupted / "trials" / str(trial.number)
         assert {"config.yaml", "metrics.json", "data.json", "versions.json", "trial.json"} <= {
             path.name for path in folder.iterdir()
         }
@@ -72,18 +72,21 @@ def test_each_trial_is_a_run_with_hparams_in_tensorboard(whole: Path) -> None:
         assert json.loads((folder / "trial.json").read_text())["params"] == trial.params
 
 
-def test_best_settings_reproduce_the_best_result(whole: Path) -> None:
-    best = optuna.load_study(study_name="toy", storage=f"sqlite:///{whole / 'study.db'}").best_trial
-    training = build(whole / "best.yaml")
-    assert training.run_folder.folder == whole / "best"
+def test_best_settings_reproduce_the_best_result(uninterrupted: Path) -> None:
+    best = optuna.load_study(study_name="toy", storage=f"sqlite:///{uninterrupted / 'study.db'}").best_trial
+    training = build(uninterrupted / "best.yaml")
+    assert training.run_folder.folder == uninterrupted / "best"
     training.fit()
-    assert training.run_folder.metrics.read_text() == (whole / "trials" / str(best.number) / "metrics.json").read_text()
+    assert (
+        training.run_folder.metrics.read_text()
+        == (uninterrupted / "trials" / str(best.number) / "metrics.json").read_text()
+    )
 
 
-def test_killed_and_resumed_study_equals_uninterrupted_study(whole: Path, base: Path, tmp_path: Path) -> None:
+def test_killed_and_resumed_study_equals_uninterrupted_study(uninterrupted: Path, base: Path, tmp_path: Path) -> None:
     config, folder = write(tmp_path / "study.yaml", base), tmp_path / "run"
-    script = "import sys; from radreward.cli import tune; from radreward.cli.parser import parse; "
-    script += "tune.run(parse(['tune', *sys.argv[1:]]))"
+    script = "import sys; from radreward.cli.parser import run_command; "
+    script += "run_command(['tune', *sys.argv[1:]])"
     process = subprocess.Popen(
         [sys.executable, "-c", script, "--config", str(config), "--run-dir", str(folder)],
         cwd=ROOT,
@@ -100,16 +103,16 @@ def test_killed_and_resumed_study_equals_uninterrupted_study(whole: Path, base: 
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    left = trials(folder)
-    assert [trial.state.name for trial in left] == ["COMPLETE", "RUNNING"]
+    interrupted = trials(folder)
+    assert [trial.state.name for trial in interrupted] == ["COMPLETE", "RUNNING"]
     assert run(["--config", config, "--run-dir", folder]) == 0
-    found, expected = trials(folder), trials(whole)
-    assert [trial.number for trial in found] == [0, 1, 2, 3]
-    assert found[1].datetime_start == left[1].datetime_start  # the same trial, not another with its settings
-    for one, other in zip(found, expected, strict=True):
-        assert (one.state, one.params, one.value) == (other.state, other.params, other.value)
+    actual, expected = trials(folder), trials(uninterrupted)
+    assert [trial.number for trial in actual] == [0, 1, 2, 3]
+    assert actual[1].datetime_start == interrupted[1].datetime_start  # the same trial, not a copy
+    for trial, other in zip(actual, expected, strict=True):
+        assert (trial.state, trial.params, trial.value) == (other.state, other.params, other.value)
         same = pytest.approx(other.intermediate_values, rel=0, abs=0, nan_ok=True)
-        assert one.intermediate_values == same
+        assert trial.intermediate_values == same
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_cache_drops_the_least_recently_used() -> None:
     for text in ("a", "b", "a", "c", "a", "b"):
         caching.tag([text])
     assert counting.seen == ["a", "b", "c", "b"]
-    caching.tag(["d", "e", "f"])  # more at once than are kept
+    caching.tag(["d", "e", "f"])  # more than the cache holds
     assert caching.tag(["f", "e"]) == RuleTagger().tag(["f", "e"])
     assert counting.seen[4:] == ["d", "e", "f"]
 

@@ -21,7 +21,7 @@ def embedded() -> EntityEncoder:
 
 
 def padded(name: str, names: Sequence[str], pooling: str, max_length: int = 30) -> torch.Tensor:
-    """The usual way: one padded batch, a mask, the pooling written out."""
+    """Encode in one padded batch, with explicit pooling."""
     folder = resolve_backbone(name)
     inputs = AutoTokenizer.from_pretrained(folder)(
         list(names), padding=True, truncation=True, max_length=max_length, return_tensors="pt"
@@ -30,16 +30,16 @@ def padded(name: str, names: Sequence[str], pooling: str, max_length: int = 30) 
         states = AutoModel.from_pretrained(folder)(**inputs).last_hidden_state
     rows = []
     for state, mask in zip(states, inputs["attention_mask"], strict=True):
-        kept = state[: int(mask.sum())]
-        row = kept[0] if pooling == "first" else sum(kept) / len(kept)
+        states_of_name = state[: int(mask.sum())]
+        row = states_of_name[0] if pooling == "first" else sum(states_of_name) / len(states_of_name)
         rows.append(row / row.pow(2).sum().sqrt())
     return torch.stack(rows)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "first"])
 def test_encode_equals_a_padded_batch(pooling: Pooling) -> None:
-    found = EntityEncoder(pooling=pooling).encode(NAMES)
-    torch.testing.assert_close(found, padded("embedded", NAMES, pooling), rtol=0, atol=1e-5)
+    vectors = EntityEncoder(pooling=pooling).encode(NAMES)
+    torch.testing.assert_close(vectors, padded("embedded", NAMES, pooling), rtol=0, atol=1e-5)
 
 
 def test_synonyms_are_more_similar_than_others(embedded: EntityEncoder) -> None:
@@ -89,14 +89,14 @@ def test_name_over_the_limit_is_rejected_or_truncated(embedded: EntityEncoder) -
     long = "effusion " * 40
     with pytest.raises(InputError, match=r"at most 30 tokens but got 'effusion effusion"):
         embedded.encode(["heart", long])
-    told = embedded.embed(["heart", long])
-    assert told.truncated == (False, True)
-    torch.testing.assert_close(told.vectors, padded("embedded", ["heart", long], "mean"), rtol=0, atol=1e-5)
+    embeddings = embedded.embed(["heart", long])
+    assert embeddings.truncated == (False, True)
+    torch.testing.assert_close(embeddings.vectors, padded("embedded", ["heart", long], "mean"), rtol=0, atol=1e-5)
 
 
 def test_special_tokens_in_a_name_are_text(embedded: EntityEncoder) -> None:
-    said, plain = embedded.encode(["mass [SEP] left", "mass left"])
-    assert said @ plain < 0.999
+    with_token, plain = embedded.encode(["mass [SEP] left", "mass left"])
+    assert with_token @ plain < 0.999
     assert "[SEP]" in load_tokenizer("embedded").all_special_tokens
 
 
@@ -150,10 +150,10 @@ def test_type_context_adds_prefixes() -> None:
     assert plain.fingerprint != EntityEncoder("tiny-bert", context="type").fingerprint
     assert EntityEncoder(**typed.settings()).contextualize("heart", [heart]) == typed.contextualize("heart", [heart])
 
-    def alike(encoder: EntityEncoder) -> float:
+    def similarity(encoder: EntityEncoder) -> float:
         first, second = encoder.encode(encoder.contextualize("", (heart, silhouette)))
         return float(first @ second)
 
-    assert alike(EntityEncoder(context="type")) > alike(EntityEncoder())
+    assert similarity(EntityEncoder(context="type")) > similarity(EntityEncoder())
     with pytest.raises(ValueError, match="`context` to be name, type or phrase"):
         EntityEncoder("tiny-bert", context="all")  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ def phrases(text: str) -> list[str]:
         ("Left pleural effusion.", ["Left pleural effusion"]),
         ("The heart is enlarged.", ["heart is enlarged", "heart is enlarged"]),
         ("Collapse of the left upper lobe.", ["Collapse of the left upper lobe", "Collapse of the left upper lobe"]),
-        # What is denied, and what a denied thing is said of, stand alone.
+        # Negated findings, and body parts next to them, are separate.
         ("No effusion.", [TYPE_PREFIXES["Non-Abnormality"] + "effusion"]),
         ("Heart normal.", [TYPE_PREFIXES["Anatomy"] + "Heart", TYPE_PREFIXES["Non-Abnormality"] + "normal"]),
         # A clause ends between them.
@@ -28,7 +28,7 @@ def phrases(text: str) -> list[str]:
             "Enlarged heart, fracture of rib.",
             ["Enlarged heart", "Enlarged heart", "fracture of rib", "fracture of rib"],
         ),
-        # Too far apart.
+        # Too large a gap.
         ("Nodule that has grown since last year, heart.", ["Nodule", TYPE_PREFIXES["Anatomy"] + "heart"]),
     ],
 )
@@ -68,6 +68,8 @@ def test_phrase_contains_its_name_within_one_clause(words: list[str]) -> None:
     entities = RuleTagger().tag([text])[0]
     for entity, read in zip(entities, phrases(text), strict=True):
         assert entity.name in read
-        said = read.removeprefix(TYPE_PREFIXES.get(entity.type, ""))
-        assert said in text
-        assert said == entity.name or (len(said) <= MAX_PHRASE and entity.type in ("Anatomy", "Abnormality", "Disease"))
+        phrase = read.removeprefix(TYPE_PREFIXES.get(entity.type, ""))
+        assert phrase in text
+        assert phrase == entity.name or (
+            len(phrase) <= MAX_PHRASE and entity.type in ("Anatomy", "Abnormality", "Disease")
+        )

@@ -16,12 +16,12 @@ from radreward.systems.ratescore.target_similarity import (
 from radreward.types import Entity
 
 
-def wanted(one: str, other: str, base: float = 0.8) -> float:
-    return float(target_similarity(parse_names([one, other]), torch.full((2, 2), base))[0, 1])
+def target(first: str, second: str, base: float = 0.8) -> float:
+    return float(target_similarity(parse_names([first, second]), torch.full((2, 2), base))[0, 1])
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "value"),
+    ("first", "second", "value"),
     [
         ("pleural effusion", "pleural fluid", 1.0),
         ("left effusion", "right effusion", 0.1),
@@ -41,14 +41,14 @@ def wanted(one: str, other: str, base: float = 0.8) -> float:
         ("mildly enlarged", "markedly enlarged", 0.8 * 0.15),
     ],
 )
-def test_target_similarity_of_names(one: str, other: str, value: float) -> None:
-    assert wanted(one, other) == pytest.approx(value, abs=1e-6)
-    assert wanted(other, one) == pytest.approx(value, abs=1e-6)
+def test_target_similarity_of_names(first: str, second: str, value: float) -> None:
+    assert target(first, second) == pytest.approx(value, abs=1e-6)
+    assert target(second, first) == pytest.approx(value, abs=1e-6)
 
 
 def test_name_without_finding_has_no_attributes() -> None:
-    found = parse_names(["heart"])
-    assert found == NameAttributes(*(torch.tensor([value]) for value in (len(FINDING_KEYS), 0, 0, 0)))
+    attributes = parse_names(["heart"])
+    assert attributes == NameAttributes(*(torch.tensor([value]) for value in (len(FINDING_KEYS), 0, 0, 0)))
     assert parse_names([]).finding.shape == (0,)
 
 

@@ -139,17 +139,17 @@ class Recorder(AffinityOptimizer):
 def test_held_out_folds_are_not_fitted() -> None:
     rated, weights = planted(150)
     recorder = Recorder()
-    found = cross_validate_affinity(recorder, weights, rated, n_folds=5)
+    result = cross_validate_affinity(recorder, weights, rated, n_folds=5)
     held = [set(range(50)) - seen for seen in recorder.seen]
     assert sorted(itertools.chain(*held)) == list(range(50))
-    assert found.initial == found.fitted
-    assert all(value > 0.9 for value in found.initial)
+    assert result.initial == result.fitted
+    assert all(value > 0.9 for value in result.initial)
 
 
 def test_cross_validation_shows_the_improvement() -> None:
     rated, _ = planted(300)
-    found = cross_validate_affinity(GradientOptimizer(max_pairs=5000), START, rated, n_folds=3)
-    assert min(found.fitted) > max(found.initial) + 0.2
+    result = cross_validate_affinity(GradientOptimizer(max_pairs=5000), START, rated, n_folds=3)
+    assert min(result.fitted) > max(result.initial) + 0.2
 
 
 def test_intervals_contain_planted_weights_and_widen_with_noise() -> None:
@@ -160,8 +160,8 @@ def test_intervals_contain_planted_weights_and_widen_with_noise() -> None:
         GradientOptimizer(0.25, 0.0, max_steps=20, max_pairs=3000), START, planted(300, 0.2)[0], n_resamples=8
     )
 
-    def width(found: object) -> Tensor:
-        return (found.high.weight - found.low.weight).mean()  # type: ignore[attr-defined,no-any-return]
+    def width(result: object) -> Tensor:
+        return (result.high.weight - result.low.weight).mean()  # type: ignore[attr-defined,no-any-return]
 
     assert (narrow.low.weight <= narrow.high.weight).all()
     assert narrow.low.penalty <= narrow.high.penalty

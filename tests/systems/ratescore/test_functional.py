@@ -136,7 +136,7 @@ def matches_of(embeddings: Tensor, references: list[Side], candidates: list[Side
 def naive_direction(
     embeddings: np.ndarray, queries: Side, others: Side, weights: AffinityMatrix
 ) -> tuple[float, list[float]]:
-    """Score of one direction and its unnormalised terms w(1 - f·cos), entity by entity."""
+    """Score of one direction and its unnormalized terms w(1 - f·cos), entity by entity."""
     top = bottom = 0.0
     terms = []
     for name, kind in queries:
@@ -145,8 +145,8 @@ def naive_direction(
         for other_name, other_kind in others:
             y = embeddings[other_name]
             cosine = float(x @ y / math.sqrt(float(x @ x)) / math.sqrt(float(y @ y)))
-            found = (cosine, other_kind == kind, -other_kind)
-            best = found if best is None or _better(found, best) else best
+            match = (cosine, other_kind == kind, -other_kind)
+            best = match if best is None or _better(match, best) else best
         assert best is not None
         cosine = max(0.0, best[0]) if weights.clamp_cosines else best[0]
         other = -best[2]
@@ -159,8 +159,8 @@ def naive_direction(
     return (top / bottom if bottom else 0.0), terms
 
 
-def _better(found: tuple[float, bool, int], best: tuple[float, bool, int]) -> bool:
-    return found[0] > best[0] + 1e-12 or (abs(found[0] - best[0]) <= 1e-12 and found[1:] > best[1:])
+def _better(match: tuple[float, bool, int], best: tuple[float, bool, int]) -> bool:
+    return match[0] > best[0] + 1e-12 or (abs(match[0] - best[0]) <= 1e-12 and match[1:] > best[1:])
 
 
 def naive_score(embeddings: np.ndarray, reference: Side, candidate: Side, weights: AffinityMatrix) -> float:
@@ -223,7 +223,7 @@ def test_scores_are_in_range_and_symmetric(data: tuple[Tensor, list[Side], list[
     defined = torch.tensor([bool(x) and bool(y) for x, y in zip(references, candidates, strict=True)])
     assert torch.equal(~scores.isnan(), defined)
     assert ((scores[defined] >= 0) & (scores[defined] <= 1)).all()
-    # Both directions look W up by the entity that asks, so that the mean is the same the other way round.
+    # W is indexed by the query in both directions, so the harmonic mean is symmetric.
     swapped = weights(matches_of(embeddings, candidates, references))
     assert swapped.tolist() == pytest.approx(scores.tolist(), abs=1e-12, nan_ok=True)
 

@@ -62,7 +62,7 @@ def test_no_entity_score_has_no_sub_scores() -> None:
 def process(rank: int, port: int, folder: str) -> None:
     distributed.init_process_group("gloo", f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
     metric = RaTEScoreMetric(scorer())
-    own = slice(0, 3) if rank == 0 else slice(3, 5)  # not as many in the one as in the other
+    own = slice(0, 3) if rank == 0 else slice(3, 5)  # shares of unequal size
     metric.update(CANDIDATES[own], REFERENCES[own])
     torch.save({name: value.clone() for name, value in metric.compute().items()}, Path(folder) / f"{rank}.pt")
     distributed.destroy_process_group()
@@ -74,14 +74,14 @@ def test_two_processes_give_the_overall_mean(tmp_path: Path) -> None:
         port = free.getsockname()[1]
     context = multiprocessing.get_context("spawn")
     running = [context.Process(target=process, args=(rank, port, str(tmp_path))) for rank in range(2)]
-    for one in running:
-        one.start()
-    for one in running:
-        one.join()
-    assert [one.exitcode for one in running] == [0, 0]
+    for worker in running:
+        worker.start()
+    for worker in running:
+        worker.join()
+    assert [worker.exitcode for worker in running] == [0, 0]
     metric = RaTEScoreMetric(scorer())
     metric.update(CANDIDATES, REFERENCES)
     for rank in range(2):
-        found = torch.load(tmp_path / f"{rank}.pt", weights_only=True)
+        result = torch.load(tmp_path / f"{rank}.pt", weights_only=True)
         for name, value in metric.compute().items():
-            torch.testing.assert_close(found[name], value, rtol=0, atol=1e-6)
+            torch.testing.assert_close(result[name], value, rtol=0, atol=1e-6)

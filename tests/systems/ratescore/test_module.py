@@ -1,4 +1,4 @@
-"""W and p from a configuration: fitted, told, saved; stopped and continued; refused where the data do not fit."""
+"""W and p from a configuration: fitting, report, saving, resuming and validation."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(records: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainingRun, MetricTable]:
-    """A finished run, its training and its figures."""
+def finished(records: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainingRun, MetricTable]:
+    """A finished run, its training and its metrics."""
     run = tmp_path_factory.mktemp("whole") / "run"
     training = build(CONFIG, *small(records, run))
     return run, training, training.fit()
@@ -75,19 +75,21 @@ def command(records: Path, run: Path, *more: str) -> list[str]:
     return ["fit", f"--config={CONFIG}", *(f"--{entry}" for entry in small(records, run, *more))]
 
 
-def test_run_writes_fit_and_report(whole: tuple[Path, TrainingRun, MetricTable]) -> None:
-    run, training, result = whole
+def test_run_writes_fit_and_report(finished: tuple[Path, TrainingRun, MetricTable]) -> None:
+    run, training, result = finished
     assert isinstance(training.module, AffinityModule)
     assert isinstance(training.module.affinity_optimizer, GradientOptimizer)
     weights = AffinityMatrix.load(run / "model")
     assert weights.to_dict() == training.module.affinity.to_dict()
     assert not torch.equal(weights.weight, AffinityMatrix.from_preset("long").weight)
-    told = json.loads((run / "metrics.json").read_text())
-    assert told["agreement"] == result
+    results = json.loads((run / "metrics.json").read_text())
+    assert results["agreement"] == result
     assert set(result) == {"long", "short", "total"}
-    # At least as good as the start by the pairs it was fitted to and chosen by; these were not all of the references.
+    # Better than the initial weights on the training pairs.
     read = concat_rated(training.module.train_matches)
-    before, after = (rank_agreement(made, read)["tau_b"] for made in (AffinityMatrix.from_preset("long"), weights))
+    before, after = (
+        rank_agreement(affinity, read)["tau_b"] for affinity in (AffinityMatrix.from_preset("long"), weights)
+    )
     assert before is not None
     assert after is not None
     assert after > before
@@ -123,8 +125,8 @@ def test_tpe_run_logs_plot_and_steps(records: Path, tmp_path: Path) -> None:
     assert "fit/tau_b" in board.Tags()["scalars"]
 
 
-def test_saved_model_scores_as_fitted(whole: tuple[Path, TrainingRun, MetricTable], records: Path) -> None:
-    run, training, _ = whole
+def test_saved_model_scores_as_fitted(finished: tuple[Path, TrainingRun, MetricTable], records: Path) -> None:
+    run, training, _ = finished
     scorer = RaTEScore.from_pretrained(run / "model")
     assert isinstance(training.module, AffinityModule)
     group = next(iter(read_groups(records, training.module.criteria)))
@@ -154,7 +156,7 @@ def _killed(arguments: list[str], step: int | None) -> None:
 
 @pytest.mark.parametrize("step", [3, None], ids=["while reading", "in the bootstrap"])
 def test_killed_and_resumed_run_equals_uninterrupted_run(
-    step: int | None, whole: tuple[Path, TrainingRun, MetricTable], records: Path, tmp_path: Path
+    step: int | None, finished: tuple[Path, TrainingRun, MetricTable], records: Path, tmp_path: Path
 ) -> None:
     arguments = command(records, tmp_path / "run", "checkpoint_every=2")
     process = get_context("fork").Process(target=_killed, args=(arguments, step))
@@ -164,15 +166,15 @@ def test_killed_and_resumed_run_equals_uninterrupted_run(
     assert not (tmp_path / "run" / "metrics.json").exists()
     assert main([*arguments, "--ckpt_path=last"]) == 0
     for file in ("metrics.json", "affinity.json"):
-        expected, again = (json.loads((run / file).read_text()) for run in (whole[0], tmp_path / "run"))
-        for told in (expected, again):
-            told.pop("fit", None)  # seconds
-        # The encoder reads names in other batches, which may round otherwise.
+        expected, again = (json.loads((run / file).read_text()) for run in (finished[0], tmp_path / "run"))
+        for results in (expected, again):
+            results.pop("fit", None)  # seconds
+        # The encoder embeds names in other batches, which may round differently.
         assert dict(leaves(again)) == pytest.approx(dict(leaves(expected)), abs=1e-3)
 
 
 def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
-    """The values of nested JSON by their places."""
+    """Yield the values of nested JSON by their paths."""
     if isinstance(value, dict | list):
         for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
             yield from leaves(entry, f"{name}/{key}")
@@ -181,10 +183,10 @@ def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
 
 
 def test_finished_run_resumes_with_the_same_result(
-    whole: tuple[Path, TrainingRun, MetricTable], records: Path, tmp_path: Path
+    finished: tuple[Path, TrainingRun, MetricTable], records: Path, tmp_path: Path
 ) -> None:
-    copytree(whole[0], tmp_path / "run")
-    assert build(CONFIG, *small(records, tmp_path / "run"), "ckpt_path=last").fit() == whole[2]
+    copytree(finished[0], tmp_path / "run")
+    assert build(CONFIG, *small(records, tmp_path / "run"), "ckpt_path=last").fit() == finished[2]
 
 
 RATED: tuple[dict[str, Any], ...] = tuple(
@@ -301,9 +303,12 @@ def test_settings_out_of_range_are_rejected(arguments: dict[str, float], message
 
 def test_candidate_without_errors_is_rejected() -> None:
     collator = EntityMatchCollator(CRITERIA)
-    for errors, message in ((None, "group 'first', candidate 2: Expected error counts"), ({"tone": 1}, "candidate 2: ")):
-        known = Candidate("No effusion.", {"tone": 0, "length": 0})
-        group = ReportGroup("first", "Effusion.", (known, Candidate("Effusion.", errors)))
+    for errors, message in (
+        (None, "group 'first', candidate 2: Expected error counts"),
+        ({"tone": 1}, "candidate 2: "),
+    ):
+        complete = Candidate("No effusion.", {"tone": 0, "length": 0})
+        group = ReportGroup("first", "Effusion.", (complete, Candidate("Effusion.", errors)))
         with pytest.raises(InputError, match=message):
             collator.length(group)
 

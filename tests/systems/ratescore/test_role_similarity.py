@@ -8,17 +8,17 @@ from radreward.types import Entity
 HEART = frozenset({"cardiomegaly"})
 
 
-def wanted(one: tuple[str, str], other: tuple[str, str], base: float = 0.8, parts: bool = False) -> float:
-    entities = [Entity(*fields, 0, 0) for fields in (one, other)]
-    found = entity_attributes(entities, [HEART if parts else frozenset()] * 2)
-    table = role_target_similarity(found, torch.full((2, 2), base))
+def target(first: tuple[str, str], second: tuple[str, str], base: float = 0.8, parts: bool = False) -> float:
+    entities = [Entity(*fields, 0, 0) for fields in (first, second)]
+    attributes = entity_attributes(entities, [HEART if parts else frozenset()] * 2)
+    table = role_target_similarity(attributes, torch.full((2, 2), base))
     assert torch.equal(table, table.T)
     assert table.diagonal().tolist() == [1, 1]
     return float(table[0, 1])
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "value"),
+    ("first", "second", "value"),
     [
         (("heart", "Anatomy"), ("cardiac silhouette", "Anatomy"), 0.8),  # as the encoder has it
         (("left base", "Anatomy"), ("right base", "Anatomy"), 0.8 * 0.15),
@@ -33,16 +33,16 @@ def wanted(one: tuple[str, str], other: tuple[str, str], base: float = 0.8, part
         (("clear", "Non-Abnormality"), ("heart", "Anatomy"), 0.8),
     ],
 )
-def test_target_similarity_by_role(one: tuple[str, str], other: tuple[str, str], value: float) -> None:
-    assert wanted(one, other) == pytest.approx(value, abs=1e-6)
-    assert wanted(other, one) == pytest.approx(value, abs=1e-6)
+def test_target_similarity_by_role(first: tuple[str, str], second: tuple[str, str], value: float) -> None:
+    assert target(first, second) == pytest.approx(value, abs=1e-6)
+    assert target(second, first) == pytest.approx(value, abs=1e-6)
 
 
 def test_target_of_part_and_finding() -> None:
-    assert wanted(("enlarged", "Abnormality"), ("cardiomegaly", "Abnormality"), parts=True) == pytest.approx(0.75)
+    assert target(("enlarged", "Abnormality"), ("cardiomegaly", "Abnormality"), parts=True) == pytest.approx(0.75)
     mild = ("mildly enlarged", "Abnormality"), ("severe cardiomegaly", "Abnormality")
-    assert wanted(*mild, parts=True) == pytest.approx(0.75 * 0.2)
-    assert wanted(("heart", "Anatomy"), ("cardiomegaly", "Abnormality"), parts=True) == pytest.approx(0.6)
+    assert target(*mild, parts=True) == pytest.approx(0.75 * 0.2)
+    assert target(("heart", "Anatomy"), ("cardiomegaly", "Abnormality"), parts=True) == pytest.approx(0.6)
 
 
 def test_present_findings_use_name_similarity() -> None:

@@ -54,7 +54,9 @@ def naive(reference: Sequence[Entity], candidate: Sequence[Entity], encoder: Ent
 def test_total_equals_the_formula(scorer: RaTEScore, encoder: EntityEncoder) -> None:
     scores = scorer.score([REFERENCE] * 3, CANDIDATES)
     tagged = RuleTagger().tag_reports([REFERENCE, *CANDIDATES])
-    assert scores.total.tolist() == pytest.approx([naive(tagged[0], found, encoder) for found in tagged[1:]], abs=1e-5)
+    assert scores.total.tolist() == pytest.approx(
+        [naive(tagged[0], entities, encoder) for entities in tagged[1:]], abs=1e-5
+    )
     assert scores.total[2] == pytest.approx(1.0)
 
 
@@ -93,7 +95,7 @@ def test_no_entity_score_is_used_and_reported(encoder: EntityEncoder) -> None:
 
 
 class LongNames(RuleTagger):
-    """Takes whole sentences for entities."""
+    """Tags every sentence as one entity."""
 
     def tag(self, sentences: Sequence[str]) -> list[tuple[Entity, ...]]:
         return [(Entity(text, "Disease", 0, len(text)),) for text in sentences]
@@ -135,14 +137,16 @@ def test_sentences_are_tagged_once_and_names_embedded_once(monkeypatch: pytest.M
 
 def test_chunk_size_does_not_change_scores(scorer: RaTEScore, monkeypatch: pytest.MonkeyPatch) -> None:
     references, candidates = [REFERENCE, *CANDIDATES] * 2, [*CANDIDATES, REFERENCE] * 2
-    whole = scorer.score(references, candidates)
+    unchunked = scorer.score(references, candidates)
     monkeypatch.setattr("radreward.systems.ratescore.scorer.CHUNK_SIZE", 3)
-    parts = scorer.score(references, candidates)
-    torch.testing.assert_close(parts.total, whole.total)
-    assert parts.status == whole.status
-    assert parts.evidence is not None
-    assert whole.evidence is not None
-    assert [[m.entity for m in row] for row in parts.evidence] == [[m.entity for m in row] for row in whole.evidence]
+    chunked = scorer.score(references, candidates)
+    torch.testing.assert_close(chunked.total, unchunked.total)
+    assert chunked.status == unchunked.status
+    assert chunked.evidence is not None
+    assert unchunked.evidence is not None
+    assert [[m.entity for m in row] for row in chunked.evidence] == [
+        [m.entity for m in row] for row in unchunked.evidence
+    ]
 
 
 def test_score_of_no_pairs_is_empty(scorer: RaTEScore) -> None:
@@ -157,14 +161,14 @@ def test_saved_scorer_gives_the_same_scores(encoder: EntityEncoder, tmp_path: Pa
     weights = AffinityMatrix(torch.rand(5, 5), 0.25, "mismatch", clamp_cosines=False)
     first = RaTEScore(RuleTagger(), EntityEncoder("embedded", "first"), weights, no_entity_score=0.5)
     first.save_pretrained(tmp_path / "saved")
-    first.save_pretrained(tmp_path / "saved")  # in place of the older one
+    first.save_pretrained(tmp_path / "saved")  # replaces the older one
     again = RaTEScore.from_pretrained(tmp_path / "saved")
     assert again.fingerprint() == first.fingerprint()
     assert torch.equal(again.score([REFERENCE] * 3, CANDIDATES).total, first.score([REFERENCE] * 3, CANDIDATES).total)
     assert again.no_entity_score == 0.5
     assert {path.suffix for path in (tmp_path / "saved").rglob("*.*")} == {".json", ".safetensors"}
-    other = RaTEScore(RuleTagger(), encoder, weights, no_entity_score=0.5)
-    assert other.fingerprint() != first.fingerprint()
+    another = RaTEScore(RuleTagger(), encoder, weights, no_entity_score=0.5)
+    assert another.fingerprint() != first.fingerprint()
 
 
 def test_invalid_folder_is_rejected(scorer: RaTEScore, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_run_writes_tagger_and_metrics(config: Path) -> None:
 
 
 def test_stopped_and_resumed_run_equals_uninterrupted_run(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = build(config).fit()
+    uninterrupted = build(config).fit()
     step = TaggerModule.training_step
 
     def stopped(module: TaggerModule, batch: list[TaggedSentence], batch_index: int) -> Tensor:
@@ -71,7 +71,7 @@ def test_stopped_and_resumed_run_equals_uninterrupted_run(config: Path, monkeypa
         with pytest.raises(KeyboardInterrupt):
             build(config, "overwrite=true").fit()
     assert not (config.parent / "run" / "model").exists()
-    assert build(config, "ckpt_path=last").fit() == whole
+    assert build(config, "ckpt_path=last").fit() == uninterrupted
 
 
 @pytest.mark.parametrize("config", ["span"], indirect=True)
@@ -88,11 +88,11 @@ def test_too_long_entities_are_reported(config: Path, tmp_path: Path, caplog: py
 
 def test_other_data_are_rejected(config: Path, tmp_path: Path) -> None:
     text = config.read_text()
-    other = text[: text.index("data:")] + (
+    changed = text[: text.index("data:")] + (
         f"data: {{records: {tmp_path}/groups.parquet, collator: {{class_path: RewardCollator}}}}\n"
         "trainer: {max_steps: 1, accelerator: cpu, enable_progress_bar: false}\n"
     )
-    config.write_text(other)
+    config.write_text(changed)
     with pytest.raises(InputError, match="data: Expected EntityDataModule for a tagger but got PairedReportDataModule"):
         build(config).fit()
     assert not (tmp_path / "run").exists()

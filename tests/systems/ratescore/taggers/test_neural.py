@@ -17,7 +17,7 @@ from radreward.systems.ratescore.taggers.span_tagger import SPAN_CLASSES
 from radreward.types import Entity
 
 TEXTS = ["Lungs clear.", "No left effusion or edema", "", "Lungs clear.", "x"]
-LABELLED = [
+LABELED = [
     ("no edema", [Entity("edema", "Non-Disease", 3, 8)]),
     ("mild edema, clear lungs", [Entity("mild edema", "Disease", 0, 10), Entity("lungs", "Anatomy", 18, 23)]),
 ]
@@ -45,7 +45,7 @@ def test_tag_keeps_order_number_and_offsets(scheme: str, name: str) -> None:
     for text, entities in zip(TEXTS, found, strict=True):
         assert all(text[entity.start : entity.end] == entity.name for entity in entities)
         assert all(one.end <= other.start for one, other in zip(entities, entities[1:], strict=False))
-    assert [tagger.tag([text])[0] for text in TEXTS] == found, "a batch changes nothing"
+    assert [tagger.tag([text])[0] for text in TEXTS] == found, "batching changed the result"
 
 
 def test_loss_trains_the_tagger(scheme: str) -> None:
@@ -55,14 +55,14 @@ def test_loss_trains_the_tagger(scheme: str) -> None:
         IOBTagger(backbone) if scheme == "iob" else SpanTagger(backbone, hidden_size=32, width_embedding_dim=8)
     )
     tagger = NeuralTagger(model, load_tokenizer("tiny-bert"))
-    pieces = [piece for row, (text, _) in enumerate(LABELLED) for piece in tagger.sentence_tokenizer.chunks(row, text)]
+    chunks = [chunk for row, (text, _) in enumerate(LABELED) for chunk in tagger.sentence_tokenizer.chunks(row, text)]
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     for _ in range(60):
-        loss = model.loss(tagger.sentence_tokenizer.collate(pieces), pieces, [known for _, known in LABELLED])
+        loss = model.loss(tagger.sentence_tokenizer.collate(chunks), chunks, [gold for _, gold in LABELED])
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]  # torch has no types for it
         optimizer.step()
-    assert tagger.tag([text for text, _ in LABELLED]) == [tuple(known) for _, known in LABELLED]
+    assert tagger.tag([text for text, _ in LABELED]) == [tuple(gold) for _, gold in LABELED]
 
 
 def test_saved_tagger_gives_the_same_entities(scheme: str, tmp_path: Path) -> None:
@@ -118,17 +118,17 @@ def test_save_rejects_a_folder_with_other_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", [4, 7, 100])
 def test_long_sentence_is_split_without_loss(limit: int) -> None:
     text = "No left effusion, nor edema; thelongestwordhere XXXX."
-    pieces = SentenceTokenizer(load_tokenizer("tiny-bert"), limit).chunks(0, text)
-    assert all(len(piece.input_ids) <= limit for piece in pieces)
-    for piece in pieces:
-        assert text[piece.start : piece.start + len(piece.text)] == piece.text
-    covered = {piece.start + at for piece in pieces for start, end in piece.offsets for at in range(start, end)}
+    chunks = SentenceTokenizer(load_tokenizer("tiny-bert"), limit).chunks(0, text)
+    assert all(len(chunk.input_ids) <= limit for chunk in chunks)
+    for chunk in chunks:
+        assert text[chunk.start : chunk.start + len(chunk.text)] == chunk.text
+    covered = {chunk.start + at for chunk in chunks for start, end in chunk.offsets for at in range(start, end)}
     assert covered == {at for at, char in enumerate(text) if char != " "}
 
 
-def _piece(text: str) -> TokenizedChunk:
-    (piece,) = SentenceTokenizer(load_tokenizer("embedded"), 100).chunks(0, text)
-    return piece
+def _chunk(text: str) -> TokenizedChunk:
+    (chunk,) = SentenceTokenizer(load_tokenizer("embedded"), 100).chunks(0, text)
+    return chunk
 
 
 @pytest.mark.parametrize(
@@ -142,27 +142,27 @@ def _piece(text: str) -> TokenizedChunk:
     ],
 )
 def test_decode_iob_gives_expected_entities(tags: list[str], expected: list[str]) -> None:
-    piece = _piece("no edema")
-    words = piece.word_token_spans()
+    chunk = _chunk("no edema")
+    words = chunk.word_token_spans()
     assert len(words) == 2
-    row = ["O"] * len(piece.input_ids)
+    row = ["O"] * len(chunk.input_ids)
     for (first, last), tag in zip(words, tags, strict=True):
         row[first] = tag
         row[first + 1 : last + 1] = ["B-Anatomy"] * (last - first)  # what continues a word does not count
-    found = entities_from_spans(piece, decode_iob(piece, row))
+    found = entities_from_spans(chunk, decode_iob(chunk, row))
     assert [entity.name for entity in found] == expected
     if tags[0] == "B-Anatomy":
         assert found[0].type == "Anatomy"
 
 
 def test_labels_and_decoding_are_inverse() -> None:
-    piece = _piece("Mild pneumomediastinum, small hydropneumothorax XXXX")
-    known = [
+    chunk = _chunk("Mild pneumomediastinum, small hydropneumothorax XXXX")
+    gold = [
         Entity("Mild pneumomediastinum", "Abnormality", 0, 22),
         Entity("hydropneumothorax", "Non-Abnormality", 30, 47),
     ]
-    tags = [IOB_TAGS[max(number, 0)] for number in iob_labels(piece, known)]
-    assert entities_from_spans(piece, decode_iob(piece, tags)) == known
+    tags = [IOB_TAGS[max(number, 0)] for number in iob_labels(chunk, gold)]
+    assert entities_from_spans(chunk, decode_iob(chunk, tags)) == gold
 
 
 def test_overlapping_spans_go_to_the_most_likely() -> None:
@@ -172,14 +172,14 @@ def test_overlapping_spans_go_to_the_most_likely() -> None:
             logits[:, 0] = 1
             for row, (_, _, _, words) in enumerate(spans.tolist()):
                 if words <= 2:
-                    logits[row, 3] = 2 + words  # of two words likelier than of one
+                    logits[row, 3] = 2 + words  # two words are more likely than one
             return logits
 
-    piece = _piece("no edema here")
+    chunk = _chunk("no edema here")
     model = Certain(Backbone("tiny-bert", lora=LoRA(2)), hidden_size=4, width_embedding_dim=2)
     tagger = NeuralTagger(model, load_tokenizer("embedded"))
-    (found,) = model.decode(tagger.sentence_tokenizer.collate([piece]), [piece])
-    assert [entity.name for entity in entities_from_spans(piece, found)] == ["no edema", "here"]
+    (found,) = model.decode(tagger.sentence_tokenizer.collate([chunk]), [chunk])
+    assert [entity.name for entity in entities_from_spans(chunk, found)] == ["no edema", "here"]
 
 
 @pytest.mark.parametrize("field", ["hidden_size", "width_embedding_dim"])
