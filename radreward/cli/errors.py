@@ -149,6 +149,11 @@ def simplify_jsonargparse_error(text: str) -> str:
         text = re.sub(r'.*[Pp]arser key "[^"]+"', f'Parser key "{key}"', text, flags=re.DOTALL)
     if found := re.search(r"Expected a dot import path string: (\S+)", text):
         return _unknown_class(key, found[1], text)
+    if found := re.search(
+        r"class_path '([\w.]+)': (?:No module named '([\w.]+)'|module '[\w.]+' has no attribute)", text
+    ):
+        if not found[2] or found[1].startswith(f"{found[2]}."):
+            return f"{key}: there is no class {found[1]!r}. {_searched(found[1])}"
     if found := re.search(r"class_path '([\w.]+)':\s+Option '(\w+)' is not accepted", text):
         return _unknown_option(key, found[1], found[2])
     if found := re.search(r"unrecognized arguments: (.*)", text, re.DOTALL):
@@ -188,7 +193,7 @@ def _searched(path: str) -> str:
     file = f"{module.replace('.', '/')}.py"
     if Path(file).is_file():
         return f"{file} defines no {name}."
-    return f"There is no file {file} in {Path.cwd()}; give the import path relative to the folder you work in."
+    return f"There is no file {file} in {Path.cwd()}; give the import path from the folder you work in."
 
 
 def _concrete_subclasses(family: type) -> set[str]:

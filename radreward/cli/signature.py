@@ -27,11 +27,9 @@ class CommandHelpFormatter(DefaultHelpFormatter):
 
     def _get_help_string(self, action: Any) -> str:
         text: str = action.help or ""
-        if action.required or action.default in (None, False, (), "==SUPPRESS=="):
+        if action.required or action.default in (None, False, [], "==SUPPRESS=="):
             return f"{text} (required)" if action.required and action.option_strings else text
-        default = (
-            " ".join(map(str, action.default)) if isinstance(action.default, list | tuple) else str(action.default)
-        )
+        default = " ".join(map(str, action.default)) if isinstance(action.default, list) else str(action.default)
         return f"{text} (default: {default})".replace("%", "%%")
 
 
@@ -61,7 +59,7 @@ def add_signature(parser: ArgumentParser, function: Callable[..., Any]) -> None:
     for option in _signature_options(function):
         settings: dict[str, Any] = {"help": option.help}
         if option.default is not _REQUIRED:
-            settings["default"] = option.default
+            settings["default"] = list(option.default) if isinstance(option.default, tuple) else option.default
         elif not option.positional:
             settings["required"] = True
         if option.type is bool:

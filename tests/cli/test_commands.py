@@ -90,7 +90,9 @@ def test_existing_output_is_reported_before_it_is_replaced(tmp_path: Path, capsy
 def test_convert_of_a_missing_source_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     absent = tmp_path / "nothere"
     assert main(["convert", "--from=groups", str(absent), f"--output={tmp_path / 'a.jsonl'}"]) == 2
-    assert capsys.readouterr().err == f"radreward: {absent}: Expected a published file or folder but there is none.\n"
+    assert (
+        capsys.readouterr().err == f"radreward: {absent}: Expected a published file or folder but it does not exist.\n"
+    )
 
 
 def test_evaluate_names_skipped_candidates(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,7 @@ from radreward.modules import ProgressBar, RewardModule
 from tests.tiny_run import TAGS
 
 
-def test_a_run_leaves_everything_that_it_was_made_of(trained: Path) -> None:
+def test_run_folder_holds_settings_versions_checkpoints_and_model(trained: Path) -> None:
     versions = json.loads((trained / "versions.json").read_text())
     assert versions["packages"]["torch"].split("+")[0] == torch.__version__.split("+")[0]
     assert list(json.loads((trained / "data.json").read_text()).values())[0].isalnum()
@@ -47,7 +47,7 @@ def test_a_run_leaves_everything_that_it_was_made_of(trained: Path) -> None:
     }
 
 
-def test_tensorboard_shows_settings_terms_agreement_histograms_and_figures(trained: Path) -> None:
+def test_tensorboard_shows_settings_losses_agreement_histograms_and_plots(trained: Path) -> None:
     events = EventAccumulator(str(trained / "logs")).Reload()
     found = events.Tags()
     scalars = {
@@ -60,7 +60,7 @@ def test_tensorboard_shows_settings_terms_agreement_histograms_and_figures(train
     }
     scalars |= {f"train/individual/{tag}" for tag in TAGS} | {f"val/tau_{tag}" for tag in TAGS[:2]}
     assert scalars <= set(found["scalars"])
-    assert not {f"val/tau_{tag}" for tag in TAGS[2:]} & set(found["scalars"])  # nobody made such errors
+    assert not {f"val/tau_{tag}" for tag in TAGS[2:]} & set(found["scalars"])  # no such errors in the data
     assert {f"rewards/{tag}" for tag in TAGS} <= set(found["histograms"])
     assert set(found["images"]) == {*(f"calibration/{tag}" for tag in TAGS), "learning/tau"}
     assert [event.step for event in events.Scalars("train/loss")] == [0, 1, 2, 3, 4, 5]
@@ -72,18 +72,18 @@ def test_tensorboard_shows_settings_terms_agreement_histograms_and_figures(train
     assert b"trainer.max_steps" in content
 
 
-def test_ctrl_c_before_there_is_anything_to_continue_tells_what_to_do(
+def test_ctrl_c_without_a_checkpoint_says_what_to_do(
     trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def stopped(options: object) -> int:
+    def stopped(path: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("radreward.scoring.resume.check_output", stopped)
+    monkeypatch.setattr("radreward.cli.score.check_input", stopped)
     assert main(["score", f"--model={trained}", "--input=a.jsonl", "--output=b.jsonl"]) == 130
     assert capsys.readouterr().err == "radreward: interrupted. Run the same command again.\n"
 
 
-def test_every_validated_reward_is_kept(trained: Path) -> None:
+def test_validation_file_holds_every_reward(trained: Path) -> None:
     from radreward.cli import build
 
     kept = pq.read_table(trained / "validation.parquet")
@@ -106,7 +106,7 @@ def test_every_validated_reward_is_kept(trained: Path) -> None:
         assert {tag: row[f"errors/{tag}"] for tag in TAGS} == errors
 
 
-def test_the_written_configuration_builds_the_same_run(trained: Path, tmp_path: Path) -> None:
+def test_saved_configuration_builds_the_same_run(trained: Path, tmp_path: Path) -> None:
     from radreward.cli import build
 
     again = build(trained / "config.yaml", f"run_dir={tmp_path / 'again'}")
@@ -129,18 +129,18 @@ assert all(torch.equal(own[name], value) for name, value in saved.items())
 """
 
 
-def test_a_checkpoint_reloads_in_a_fresh_process_without_the_configuration(trained: Path) -> None:
+def test_checkpoint_reloads_in_a_new_process_without_the_configuration(trained: Path) -> None:
     subprocess.run([sys.executable, "-c", RELOAD, str(trained / "checkpoints" / "last.ckpt")], check=True)
 
 
-def test_an_earlier_run_is_not_overwritten_unasked(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_existing_run_is_overwritten_only_on_request(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (trained / "metrics.json").read_bytes()
     assert main(["fit", f"--config={trained.parent / 'config.yaml'}"]) == 2
     assert "holds a run" in capsys.readouterr().err
     assert (trained / "metrics.json").read_bytes() == before
 
 
-def test_the_other_processes_of_a_run_find_its_folder_begun(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_ranks_accept_the_folder_of_rank_zero(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from radreward.cli import build
 
     class Reached(Exception):
@@ -163,7 +163,7 @@ def step(checkpoint: Path) -> int:
     return int(torch.load(checkpoint, weights_only=True)["global_step"])
 
 
-def test_a_loss_that_is_not_finite_ends_in_one_line_and_leaves_the_last_checkpoint(
+def test_non_finite_loss_prints_one_line_and_keeps_the_last_checkpoint(
     config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -184,7 +184,7 @@ def test_a_loss_that_is_not_finite_ends_in_one_line_and_leaves_the_last_checkpoi
     assert not (tmp_path / "run" / "model").exists()
 
 
-def test_undefined_agreement_is_no_best_checkpoint_and_stops_a_run_that_does_not_improve(
+def test_undefined_agreement_is_never_best_and_counts_for_early_stopping(
     config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -198,55 +198,53 @@ def test_undefined_agreement_is_no_best_checkpoint_and_stops_a_run_that_does_not
     assert main(["fit", f"--config={config}", "--trainer.callbacks=silence.Silence", "--early_stop=2"]) == 0
     assert "Step 2: τ-b of the total is undefined" in caplog.text
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
-    assert metrics["steps"] == 4  # of 6: the second validation was the last
+    assert metrics["steps"] == 4  # of 6: stopped after the second validation
     assert metrics["weights"] == "last"
     assert metrics["validation_tau_b"] is None
     scalars = EventAccumulator(str(tmp_path / "run" / "logs")).Reload().Tags()["scalars"]
     assert "train/loss" in scalars
-    assert [name for name in scalars if "tau" in name] == ["final/tau_b_limit"]  # that of the errors alone
+    assert [name for name in scalars if "tau" in name] == ["final/max_tau_b"]  # it depends on the errors alone
 
 
 OTHER = {
     "backbone": (["--model.backbone.name=tiny-llama"], "is missing or unknown"),
     "rank": (["--model.backbone.lora.r=8"], "has the shape"),
     "head": (["--model.head_hidden_size=8"], "has the shape"),
-    "objective": (["--model.objective=BradleyTerry"], "another setting of objective"),
+    "objective": (["--model.objective=BradleyTerry"], "was trained with a different objective setting"),
     "setting of the objective": (["--model.objective=MarginRewardEnforcement", "--model.objective.c=0.5"], "objective"),
 }
 
 
-@pytest.mark.parametrize(("arguments", "told"), OTHER.values(), ids=OTHER.keys())
-def test_a_checkpoint_of_another_model_is_named_and_the_run_is_left_as_it_is(
-    arguments: list[str], told: str, trained: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("arguments", "message"), OTHER.values(), ids=OTHER.keys())
+def test_checkpoint_of_another_model_is_rejected_and_the_run_unchanged(
+    arguments: list[str], message: str, trained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = (trained / "config.yaml").read_bytes()
     assert main(["fit", f"--config={trained.parent / 'config.yaml'}", "--ckpt_path=last", *arguments]) == 2
     error = capsys.readouterr().err
     assert f"{trained / 'checkpoints' / 'last.ckpt'}: " in error
-    assert told in error
+    assert message in error
     assert error.count("\n") == 1
     assert (trained / "config.yaml").read_bytes() == before
 
 
-def test_a_checkpoint_that_is_not_there_is_named(
-    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_checkpoint_is_named(config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for given, path in (("best", tmp_path / "run" / "checkpoints" / "best.ckpt"), ("gone.ckpt", Path("gone.ckpt"))):
         assert main(["fit", f"--config={config}", f"--ckpt_path={given}"]) == 2
-        assert f"radreward: {path}: Expected a checkpoint to continue from" in capsys.readouterr().err
+        assert f"radreward: {path}: Expected a checkpoint to resume from" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("precision", ["bf16-true", "64-true"])
-def test_a_run_in_another_precision_ends_with_a_model(precision: str, config: Path, tmp_path: Path) -> None:
+def test_run_in_another_precision_saves_a_model(precision: str, config: Path, tmp_path: Path) -> None:
     assert main(["fit", f"--config={config}", f"--trainer.precision={precision}", "--trainer.max_steps=2"]) == 0
     assert load_reward_model(tmp_path / "run" / "model").calibration is not None
 
 
-# bitsandbytes reads a field of torch by a name that torch is dropping.
+# bitsandbytes uses a deprecated name of torch.
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore:MatMul8bitLt:UserWarning")
 @pytest.mark.parametrize("quantization", ["4bit", "8bit"])
-def test_a_quantised_backbone_is_trained_continued_and_used(
+def test_quantized_backbone_trains_resumes_and_scores(
     quantization: str, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("bitsandbytes")
@@ -267,13 +265,15 @@ def test_a_quantised_backbone_is_trained_continued_and_used(
     capsys.readouterr()
     held = tmp_path / "held.jsonl"
     write_groups(held, (g for g in read_groups(tmp_path / "groups.jsonl") if is_held_out(g.reference, 0.3)))
-    figures = tmp_path / "figures.json"
-    assert main(["evaluate", f"--model={tmp_path / 'run'}", f"--data={held}", f"--output={figures}"]) == 0
+    metrics = tmp_path / "metrics_held.json"
+    assert main(["evaluate", f"--model={tmp_path / 'run'}", f"--data={held}", f"--output={metrics}"]) == 0
     measured = json.loads((tmp_path / "run" / "metrics.json").read_text())["agreement"]["total"]["tau_b"]
-    assert json.loads(figures.read_text())["agreement"]["total"]["tau_b"] == pytest.approx(measured, abs=0.05)
+    assert json.loads(metrics.read_text())["agreement"]["total"]["tau_b"] == pytest.approx(measured, abs=0.05)
 
 
-def test_ctrl_c_tells_how_to_continue(config: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_prints_the_command_that_resumes(
+    config: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "stop.py").write_text(
         "from lightning.pytorch import Callback\n"
         "class Stop(Callback):\n"
@@ -286,21 +286,21 @@ def test_ctrl_c_tells_how_to_continue(config: Path, tmp_path: Path, capfd: pytes
             patch.chdir(tmp_path)
             assert main(["fit", f"--config={config}", "--trainer.callbacks=stop.Stop"]) == 130
     finally:
-        signal.signal(signal.SIGINT, handler)  # Lightning ignores it from then on
+        signal.signal(signal.SIGINT, handler)  # Lightning replaces the handler
     assert "--ckpt_path=last" in capfd.readouterr().err
 
 
-def test_where_there_is_no_terminal_lines_tell_how_far_a_run_is(
+def test_progress_outside_a_terminal_is_printed_as_lines(
     config: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["fit", f"--config={config}", "--trainer.enable_progress_bar=true"]) == 0
     shown = capfd.readouterr()
-    assert f"step 0 of 6: training, kept in {tmp_path / 'run'}" in shown.err
-    assert re.search(r"step 2 of 6: validation τ-b -?[\d.]+, loss [\d.]+, [\d.e-]+ s a step, \d+ min left", shown.err)
+    assert f"step 0 of 6: training, writing to {tmp_path / 'run'}" in shown.err
+    assert re.search(r"step 2 of 6: validation τ-b -?[\d.]+, loss [\d.]+, [\d.e-]+ s per step, \d+ min left", shown.err)
     assert "Epoch" not in shown.out  # no bar
 
 
-def test_on_a_terminal_there_is_a_bar(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_on_a_terminal_is_a_bar(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     from radreward.cli import build
 

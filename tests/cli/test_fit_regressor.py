@@ -74,15 +74,15 @@ def test_fit_regressor_saves_a_scorer_and_judges_once(
 def test_wrong_option_prints_one_line(
     options: list[str], message: str, groups: Path, judge: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["fit-regressor", f"--data={groups}", f"--judge={judge}", f"--output={tmp_path / 'out'}", *options]) == 2
+    assert (
+        main(["fit-regressor", f"--data={groups}", f"--judge={judge}", f"--output={tmp_path / 'out'}", *options]) == 2
+    )
     error = capsys.readouterr().err.strip()
     assert message in error
     assert "\n" not in error
 
 
-def test_too_few_references_print_one_line(
-    judge: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_too_few_references_print_one_line(judge: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "few.jsonl"
     rows = [
         {
@@ -95,4 +95,4 @@ def test_too_few_references_print_one_line(
     ]
     path.write_text("\n".join(json.dumps(row) for row in rows))
     assert main(["fit-regressor", f"--data={path}", f"--judge={judge}", f"--output={tmp_path / 'out'}"]) == 2
-    assert "few.jsonl: Expected 15 references at least, for 5 × 3 folds, but got 1." in capsys.readouterr().err
+    assert "few.jsonl: Expected at least 15 references, for 5 × 3 folds, but got 1." in capsys.readouterr().err

@@ -72,7 +72,7 @@ def test_killed_run_resumes_without_judging_a_finished_chunk_twice(
     monkeypatch.setattr(RelationJudge, "judge", counted)
     assert main([*arguments, str(output)]) == 1  # because of the empty row
     assert len(calls) == left * (2 if name == "refine" else 1)
-    assert f"judged {ROWS - left * CHUNK} of {ROWS} rows: into {output}" in capsys.readouterr().err
+    assert f"judged: {ROWS - left * CHUNK} of {ROWS} rows, into {output}" in capsys.readouterr().err
     assert not parts.exists()
     whole = tmp_path / "whole.jsonl"
     assert main([*arguments, str(whole)]) == 1
@@ -100,7 +100,10 @@ def test_changed_input_does_not_reuse_the_chunks_of_a_killed_run(
 def test_unusable_output_is_reported_before_judging(
     name: str, pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for output, message in ((pairs, "Expected an output that is not the input."), (tmp_path / "a.csv", "it is a folder")):
+    for output, message in (
+        (pairs, "Expected an output that is not the input."),
+        (tmp_path / "a.csv", "it is a folder"),
+    ):
         (tmp_path / "a.csv").mkdir(exist_ok=True)
         assert main([name, f"--input={pairs}", f"--output={output}"]) == 2
         error = capsys.readouterr().err

@@ -81,7 +81,7 @@ def test_chat_judge_scores_sentences_and_requests_nothing_twice(
         (lambda text: text.split("\n", 1)[1], "partial", {"missing row"}),
         (lambda text: text.replace("overall", "Original,z,No tube.,-,0\noverall"), "ok", {"unknown id"}),
         (lambda text: text.replace("Original,a,", "Original,q,"), "partial", {"unknown id", "missing row"}),
-        (lambda text: text.replace(",b,1", ",b,0.7"), "partial", {"outside the set", "missing row"}),
+        (lambda text: text.replace(",b,1", ",b,0.7"), "partial", {"invalid score", "missing row"}),
         (lambda text: f"Here it is:\n```csv\n{text}\n```", "ok", {"prose"}),
         (lambda text: "I cannot judge this.", "no judgement", {"missing row", "prose", "no overall"}),
     ],
@@ -97,7 +97,14 @@ def test_malformed_answers_are_counted(
     path.write_text(json.dumps({"id": "a", "reference": f"{GONE} {REST}", "candidate": f"{MADE_UP} {REST}"}))
     talk(lambda messages, number: spoil(reply(messages, number)))
     out = tmp_path / "judged.jsonl"
-    command = ["judge-sentences", f"--input={path}", "--judge=chat", f"--output={out}", "--repetitions=1", "--temperature=0"]
+    command = [
+        "judge-sentences",
+        f"--input={path}",
+        "--judge=chat",
+        f"--output={out}",
+        "--repetitions=1",
+        "--temperature=0",
+    ]
     assert main(command) == (0 if status == "ok" else 1)
     [row] = rows(out)
     assert row["status"].startswith(status)
@@ -127,7 +134,7 @@ def test_refine_corrects_reports_and_scores_them_again(
     assert all(GONE not in body["messages"][-1]["content"] for body in refining)  # the reference is not shown
     with (tmp_path / "refined.csv").open(newline="") as file:
         table = {row["scorer"]: row for row in csv.DictReader(file)}
-    assert {name: row["pairs"] for name, row in table.items()} == {"judge": "2", "ratescore": "2"}
+    assert {name: row["num_pairs"] for name, row in table.items()} == {"judge": "2", "ratescore": "2"}
     assert (tmp_path / "refined.tex").is_file()
     assert "| judge | 2 |" in (tmp_path / "refined.md").read_text()
 
@@ -142,7 +149,7 @@ def test_refine_corrects_reports_and_scores_them_again(
         (["--output=out.txt"], "out.txt"),
         (["--dry-run"], "Expected --judge chat"),
         (["--judge=chat", "--repetitions=0"], "`repetitions` to be >= 1"),
-        (["--judge=chat", "--shots=99"], "expected 99 examples"),
+        (["--judge=chat", "--shots=99"], "Expected at least 99 examples"),
     ],
 )
 def test_wrong_option_of_refine_prints_one_line(

@@ -96,7 +96,7 @@ def _without_counts(messages: list[dict[str, str]], number: int) -> str:
         (_prose, {"no section": 3}),
         (_without_counts, {"unknown criterion": 3}),
         (lambda messages, number: TALE, {"no section": 3}),
-        (lambda messages, number: writer.honest([{"content": "with 3 to"}], 0), {"not of its tier": 2, "alone": 1}),
+        (lambda messages, number: writer.honest([{"content": "with 3 to"}], 0), {"not of its tier": 2, "unpaired": 1}),
     ],
 )
 def test_what_is_wrong_is_kept_apart_with_its_reason(
@@ -109,7 +109,14 @@ def test_what_is_wrong_is_kept_apart_with_its_reason(
 ) -> None:
     talk(reply)
     out = tmp_path / "written"
-    command = ["synthesize-llm", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}", "--limit=1"]
+    command = [
+        "synthesize-llm",
+        "--task=tiers",
+        f"--reports={reports}",
+        "--criteria=radcliq",
+        f"--output={out}",
+        "--limit=1",
+    ]
     assert main(command) == 1
     assert rows(out / "written.jsonl") == []
     card = json.loads((out / "card.json").read_text())
@@ -125,7 +132,9 @@ def test_injection_text_in_a_report_is_only_text(talk: Callable[..., Any], tmp_p
     path = tmp_path / "reports.jsonl"
     path.write_text(json.dumps({"id": 7, "report": f'He said, "hm". {told}'}) + "\n")
     server = talk(lambda messages, number: told.split("\n", 2)[2])
-    assert main(["synthesize-llm", "--task=tiers", f"--reports={path}", "--criteria=radcliq", f"--output={tmp_path}"]) == 1
+    assert (
+        main(["synthesize-llm", "--task=tiers", f"--reports={path}", "--criteria=radcliq", f"--output={tmp_path}"]) == 1
+    )
     assert {row["reason"] for row in rows(tmp_path / "rejects.jsonl")} == {"missing count: false_prediction"}
     for body in server.asked:
         asked = body["messages"][-1]["content"]
@@ -147,7 +156,7 @@ def test_injection_asks_for_errors_that_are_drawn(talk: Callable[..., Any], repo
     kept, rejected = rows(out / "written.jsonl"), rows(out / "rejects.jsonl")
     assert len(kept) + len(rejected) == 12
     assert kept
-    assert {row["reason"].split(":")[0] for row in rejected} == {"other errors than asked for"}
+    assert {row["reason"].split(":")[0] for row in rejected} == {"other errors than requested"}
     assert all(row["check"] in ("exact", "entities") for row in kept)
 
 
@@ -173,7 +182,9 @@ def test_pairs_are_judged(talk: Callable[..., Any], pairs: Path, tmp_path: Path,
 
     server = talk(reply)
     out = tmp_path / "written"
-    assert main(["synthesize-llm", f"--task={task}", f"--reports={pairs}", "--criteria=radcliq", f"--output={out}"]) == 0
+    assert (
+        main(["synthesize-llm", f"--task={task}", f"--reports={pairs}", "--criteria=radcliq", f"--output={out}"]) == 0
+    )
     kept = rows(out / "written.jsonl")
     assert [row["group"] for row in kept] == ["known", "open"]
     assert [row["errors"]["omission"] for row in kept] == [2, 2]
@@ -184,9 +195,11 @@ def test_pairs_are_judged(talk: Callable[..., Any], pairs: Path, tmp_path: Path,
 def test_counts_that_are_known_must_be_said(talk: Callable[..., Any], pairs: Path, tmp_path: Path) -> None:
     talk(lambda messages, number: f"[Reasoning]\nAll well.\n[Errors]\n{writer.counted()}")
     out = tmp_path / "written"
-    assert main(["synthesize-llm", "--task=reasoning", f"--reports={pairs}", "--criteria=radcliq", f"--output={out}"]) == 1
+    assert (
+        main(["synthesize-llm", "--task=reasoning", f"--reports={pairs}", "--criteria=radcliq", f"--output={out}"]) == 1
+    )
     assert [row["reason"].split(":")[0] for row in rows(out / "rejects.jsonl")] == [
-        "other errors than asked for",
+        "other errors than requested",
         "not an error by the rules",
     ]
 
@@ -203,7 +216,16 @@ def test_the_sheet_is_read_back(
 ) -> None:
     talk(writer.honest)
     out = tmp_path / "written"
-    main(["synthesize-llm", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}", "--review-samples=2"])
+    main(
+        [
+            "synthesize-llm",
+            "--task=tiers",
+            f"--reports={reports}",
+            "--criteria=radcliq",
+            f"--output={out}",
+            "--review-samples=2",
+        ]
+    )
     sheet = out / "sheet.csv"
     with sheet.open(newline="") as file:
         entries = list(csv.DictReader(file))
@@ -226,8 +248,8 @@ def test_the_sheet_is_read_back(
         ({"OPENAI_BASE_URL": ""}, [], "OPENAI_BASE_URL"),
         ({"OPENAI_MODEL": ""}, [], "OPENAI_MODEL"),
         ({"OPENAI_API_KEY": "", "OPENAI_BASE_URL": "https://api.example.org/v1"}, ["--allow-remote"], "OPENAI_API_KEY"),
-        ({"OPENAI_BASE_URL": "https://api.example.org/v1"}, [], "expected `send_reports` to be true"),
-        ({}, ["--base-url=https://api.example.org/v1"], "expected `send_reports` to be true"),
+        ({"OPENAI_BASE_URL": "https://api.example.org/v1"}, [], "expected `allow_remote` to be true"),
+        ({}, ["--base-url=https://api.example.org/v1"], "expected `allow_remote` to be true"),
         ({}, ["--chat=local"], "--model: Expected the folder"),
         ({}, ["--chat=local", "--model=/nowhere"], "/nowhere"),
         ({}, ["--concurrency=0"], "`concurrency` to be >= 1"),
@@ -250,7 +272,13 @@ def test_what_cannot_be_asked_is_told_in_one_line(
     server = talk(writer.honest)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    command = ["synthesize-llm", "--task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={tmp_path / 'out'}"]
+    command = [
+        "synthesize-llm",
+        "--task=tiers",
+        f"--reports={reports}",
+        "--criteria=radcliq",
+        f"--output={tmp_path / 'out'}",
+    ]
     assert main([*command, *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error.replace("\n", " ")
@@ -327,7 +355,7 @@ def test_a_local_model_writes(local_model: Path, reports: Path, tmp_path: Path) 
     assert main([*command, "--chat=local", f"--model={local_model}", "--max-tokens=8", "--limit=1"]) == 1
     card = json.loads((out / "card.json").read_text())
     assert card["answered"] == 3
-    assert card["kept"] == 0  # its weights are random
+    assert card["accepted"] == 0  # its weights are random
     assert set(card["reasons"]) <= {"cut off", "no section"}
     assert card["tokens"]["answers"] > 0
 
@@ -360,7 +388,9 @@ def test_reports_of_any_kind_are_written_about(
     criteria.write_text("name: own\ncriteria:\n  - {name: tone, description: Rude.}\n")
     server = talk(reply)
     out = tmp_path / "written"
-    assert main(["synthesize-llm", "--task=tiers", f"--reports={path}", f"--criteria={criteria}", f"--output={out}"]) == 1
+    assert (
+        main(["synthesize-llm", "--task=tiers", f"--reports={path}", f"--criteria={criteria}", f"--output={out}"]) == 1
+    )
     kept = rows(out / "written.jsonl")
     assert [(row["tier"], row["check"], row["errors"]["tone"]) for row in kept] == [
         ("good", "quotes", 1),
