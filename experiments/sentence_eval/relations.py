@@ -1,4 +1,4 @@
-"""Write sentences whose relations are known, to train a judge of sentences on and to test it on.
+"""Write generated sentences with their relations, to train and test a relation judge.
 
 python experiments/sentence_eval/relations.py --output runs/relations
 """
@@ -13,12 +13,12 @@ from radreward.synthesis.relation_generator import generate_sentence_relations
 
 
 def main() -> None:
-    """Write train.jsonl and test.jsonl, whose wordings no sentence of train.jsonl has."""
+    """Write train.jsonl, and test.jsonl with other wordings."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, required=True, help="folder of the two files")
-    parser.add_argument("--train", type=int, default=6_000, help="records to train on, of eight sentences each")
-    parser.add_argument("--test", type=int, default=300, help="records to test on")
-    parser.add_argument("--seed", type=int, default=0, help="decides everything")
+    parser.add_argument("--train", type=int, default=6_000, help="training records, of eight sentences each")
+    parser.add_argument("--test", type=int, default=300, help="test records")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the generator")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     write_relations(options.output / "train.jsonl", generate_sentence_relations(options.train, options.seed, "train"))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from radreward.data.relation_io import RELATION_SCORES
 from radreward.systems.sentence_eval.judgement import (
     SCORES,
     SentenceJudgement,
@@ -44,6 +45,10 @@ def test_average_judgements_of_different_reports_raises() -> None:
     for judgements in ([], [judgement, judgement._replace(reference_scores=())]):
         with pytest.raises(ValueError, match="all of the same report pair"):
             average_judgements(judgements)
+
+
+def test_scores_equal_those_of_training_data() -> None:
+    assert SCORES == RELATION_SCORES
 
 
 @given(st.floats(-1, 1))
