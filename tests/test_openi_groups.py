@@ -14,7 +14,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, check=False)
 
 
-def test_writes_train_and_test_and_says_what_is_wrong(tmp_path: Path) -> None:
+def test_openi_groups_writes_train_and_test(tmp_path: Path) -> None:
     rows = [f"{n},{'Opacity/lung/left' if n % 2 else 'normal'},Film {n}.,\n" for n in range(100)]
     (tmp_path / "reports.csv").write_text("uid,MeSH,findings,impression\n" + "".join(rows))
     arguments = ("--csv", str(tmp_path / "reports.csv"), "--output", str(tmp_path / "out"), "--groups", "20")

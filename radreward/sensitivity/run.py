@@ -1,4 +1,4 @@
-"""Does a metric see errors, and does it mind what means nothing? Measured on reports that are edited on purpose."""
+"""Sensitivity tests: scores should fall on injected errors and stay constant under meaning-preserving edits."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from radreward.meta_evaluation.scorer_runner import score_pairs
+from radreward.io.text_tables import terminal_table, text_frame
+from radreward.meta_evaluation.scorer_runner import SCORES_FILE, score_pairs
 from radreward.scorers.base import Scorer
 from radreward.sensitivity.perturbations import (
     ERROR_PROBES,
@@ -25,9 +24,9 @@ from radreward.sensitivity.perturbations import (
 )
 
 TOLERANCE = 1e-6
-"""Scores that differ by less, relative to their size, are the same."""
-PerturbedReports = list[dict[str, PerturbedReport]]
-ProbeScores = list[float]
+"""Difference of scores that counts as none, relative to the larger of 1 and their size."""
+ProbeScores = dict[str, list[float]]
+"""Scores of one report per probe: s_0, then those of the perturbed reports; higher is better."""
 ProbeResult = dict[str, Any]
 
 
@@ -38,163 +37,154 @@ def run_sensitivity_tests(
     cache_folder: Path | None = None,
     on_scorer: Callable[[str], None] = lambda scorer: None,
 ) -> list[ProbeResult]:
-    """How scorers behave where a report differs from its reference in one kind of thing.
+    """Return how scorers react to errors and to meaning-preserving edits.
 
-    Generated reports are references. The candidates are the reference itself, s_0, the reference with one, two and
-    three errors of a kind, s_1, s_2, s_3, each with the errors of the one before, and the reference changed in what
-    means nothing. All scores are turned so that more is better.
+    Generated reports are the references. Candidates are the reference itself, with score s_0; the reference with one,
+    two and three errors of a kind, s_1, s_2, s_3, each with the errors of the one before; and the reference after a
+    meaning-preserving edit. Scores are oriented so that higher is better.
 
-    - "falls", of an error: the share of all steps from s_(k-1) to s_k, over reports and k, in which s_k < s_(k-1).
-    - "stays", of what means nothing: the share of reports for which s_0 - s < δ or s = s_0, where δ is the least that
-      one error of any kind takes off the score of this report, among those errors that take anything off.
+    - "falls", for errors: the fraction of steps from s_(k-1) to s_k, over reports and k, with s_k < s_(k-1).
+    - "stays", for meaning-preserving edits: the fraction of reports with s_0 - s < δ or s = s_0, where δ is the
+      smallest drop of this report's score by a single error of any kind that lowers it.
 
-    1 is best in both. "doses" has the mean of s_k - s_0 for each k (k = 1 for what means nothing) in standard
-    deviations of the scorer, over all candidates of all probes, s_0 among them. Scores are the same where they differ
-    by less than 1e-6, relative to the larger of 1 and their size.
+    The best value of both is 1. "doses" is the mean of s_k - s_0 for each k (k = 1 for a meaning-preserving edit), in
+    standard deviations of all scores of the scorer. Scores are equal if they differ by less than 1e-6, relative to the
+    larger of 1 and their size.
 
     Args:
-        scorers: What makes each scorer, by its name.
-        reports: How many reports are generated.
-        seed: Equal seeds make equal reports and edits.
-        folder: Where scores are remembered, as `score_pairs` does; nowhere where none is given.
-        tell: Called with the name of each scorer when its turn has come.
+        scorers: Factory of each scorer, by name.
+        reports: Number of generated reports.
+        seed: Seed of all sampling.
+        cache_folder: Folder of cached scores, as of a benchmark; scores are not cached if None.
+        on_scorer: Called with the name of each scorer before it runs.
 
     Returns:
-        For each scorer and probe: scorer, probe, kind, score, n (steps or reports), doses, note. A probe that could not
-        be measured has a score of None and a note that says why.
+        One entry per scorer and probe: scorer, probe, kind, score, n (steps or reports), doses, note. The score is
+        None, with a note, if the probe could not be measured.
 
     Raises:
         ValueError: If `reports` is not positive.
 
     >>> from radreward.scorers import load
-    >>> found = probe({"labels-14": lambda: load("labels-14")}, reports=4)
-    >>> [entry["score"] for entry in found if entry["probe"] in ("negation", "laterality", "whitespace")]
+    >>> results = run_sensitivity_tests({"chexpert-f1": lambda: load("chexpert-f1")}, reports=4)
+    >>> [entry["score"] for entry in results if entry["probe"] in ("negation", "laterality", "whitespace")]
     [0.0, 0.75, 1.0]
     """
     if reports < 1:
         raise ValueError(f"Expected `reports` to be >= 1 but got {reports}.")
     rng = Random(seed)
-    drawn = [sample_probe_report(rng) for _ in range(reports)]
-    families = [
-        {name: perturb_report(name, report, f"{seed} {number}") for name in (*ERROR_PROBES, *INVARIANCE_PROBES)}
-        for number, report in enumerate(drawn)
+    sampled = [sample_probe_report(rng) for _ in range(reports)]
+    perturbed = [
+        {probe: perturb_report(probe, report, f"{seed} {number}") for probe in (*ERROR_PROBES, *INVARIANCE_PROBES)}
+        for number, report in enumerate(sampled)
     ]
-    texts = list(dict.fromkeys(_pairs(families)))
-    entries: list[ProbeResult] = []
+    pairs = list(dict.fromkeys(_pairs(perturbed)))
+    results: list[ProbeResult] = []
     with tempfile.TemporaryDirectory() as scratch:
+        cache_path = (cache_folder or Path(scratch)) / SCORES_FILE
         for name, load in scorers.items():
             on_scorer(name)
-            scored = score_pairs(name, load, texts, cache_folder or Path(scratch))
-            known = dict(zip(texts, scored.higher_is_better_totals.tolist(), strict=True))
-            if scored.failure:
-                entries += [
-                    _probe_result(name, which, [], 0, [], scored.failure)
-                    for which in (*ERROR_PROBES, *INVARIANCE_PROBES)
-                ]
+            run = score_pairs(name, load, pairs, cache_path)
+            if run.failure:
+                probes = (*ERROR_PROBES, *INVARIANCE_PROBES)
+                results += [_probe_result(name, probe, [], 0, [], run.failure) for probe in probes]
             else:
-                entries += _probe_results(name, _probe_scores(families, known))
-    return entries
+                scores = dict(zip(pairs, run.higher_is_better_totals.tolist(), strict=True))
+                results += _probe_results(name, [_probe_scores(report, scores) for report in perturbed])
+    return results
 
 
-def _pairs(families: PerturbedReports) -> Iterator[tuple[str, str]]:
-    """Reference and candidate: of each report itself, then every edit in the order of the probes."""
-    for one in families:
-        reference = one[ERROR_PROBES[0]].reference
+def _pairs(perturbed: Iterable[Mapping[str, PerturbedReport]]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of reference and candidate: each report itself, then every edit in the order of the probes."""
+    for probes in perturbed:
+        reference = probes[ERROR_PROBES[0]].reference
         yield reference, reference
-        for made in one.values():
-            yield from ((reference, text) for text in made.perturbed)
+        for report in probes.values():
+            yield from ((reference, text) for text in report.perturbed)
 
 
-def _probe_scores(families: PerturbedReports, known: Mapping[tuple[str, str], float]) -> list[dict[str, ProbeScores]]:
-    """Of each report, by probe: s_0 and the scores of the edits, more is better."""
-    return [
-        {
-            name: [known[made.reference, text] for text in (made.reference, *made.perturbed)]
-            for name, made in one.items()
-        }
-        for one in families
-    ]
+def _probe_scores(probes: Mapping[str, PerturbedReport], scores: Mapping[tuple[str, str], float]) -> ProbeScores:
+    return {
+        probe: [scores[report.reference, text] for text in (report.reference, *report.perturbed)]
+        for probe, report in probes.items()
+    }
 
 
-def _probe_results(scorer: str, rows: Sequence[Mapping[str, ProbeScores]]) -> Iterator[ProbeResult]:
-    scores = np.array([value for row in rows for values in row.values() for value in values])
-    known = scores[np.isfinite(scores)]
-    deviation = float(known.std()) if known.size else math.nan
-    for name in ERROR_PROBES:
-        steps = [(before, after) for row in rows for before, after in zip(row[name], row[name][1:], strict=False)]
-        fell = [_is_lower(after, before) for before, after in steps if math.isfinite(before) and math.isfinite(after)]
-        yield _probe_result(scorer, name, fell, len(steps) - len(fell), _doses([row[name] for row in rows], deviation))
-    least = [_smallest_drop(row) for row in rows]
-    for name in INVARIANCE_PROBES:
-        pairs = [(row[name][0], row[name][1], limit) for row, limit in zip(rows, least, strict=True)]
-        stayed = [
+def _probe_results(scorer: str, reports: Sequence[ProbeScores]) -> Iterator[ProbeResult]:
+    scores = np.array([score for report in reports for values in report.values() for score in values])
+    finite = scores[np.isfinite(scores)]
+    std = float(finite.std()) if finite.size else math.nan
+    for probe in ERROR_PROBES:
+        rows = [report[probe] for report in reports]
+        steps = [(before, after) for row in rows for before, after in zip(row, row[1:], strict=False)]
+        passed = [_is_lower(after, before) for before, after in steps if math.isfinite(before + after)]
+        yield _probe_result(scorer, probe, passed, len(steps) - len(passed), _mean_changes(rows, std))
+    limits = [_smallest_drop(report) for report in reports]
+    for probe in INVARIANCE_PROBES:
+        rows = [report[probe] for report in reports]
+        passed = [
             not _is_lower(after, before) or before - after < limit
-            for before, after, limit in pairs
-            if math.isfinite(before) and math.isfinite(after)
+            for (before, after), limit in zip(rows, limits, strict=True)
+            if math.isfinite(before + after)
         ]
-        yield _probe_result(
-            scorer, name, stayed, len(pairs) - len(stayed), _doses([row[name] for row in rows], deviation)
-        )
+        yield _probe_result(scorer, probe, passed, len(rows) - len(passed), _mean_changes(rows, std))
 
 
-def _smallest_drop(row: Mapping[str, ProbeScores]) -> float:
-    """δ: what the smallest single error takes off that takes anything off; 0 where none does."""
-    falls = [
-        row[name][0] - row[name][1]
-        for name in ERROR_PROBES
-        if len(row[name]) > 1 and _is_lower(row[name][1], row[name][0])
-    ]
-    return min(falls, default=0.0)
+def _smallest_drop(scores: ProbeScores) -> float:
+    """Return δ: the smallest drop by a single error that lowers the score, or 0 if there is none."""
+    first = [scores[probe][:2] for probe in ERROR_PROBES if len(scores[probe]) > 1]
+    return min((before - after for before, after in first if _is_lower(after, before)), default=0.0)
 
 
 def _is_lower(score: float, baseline: float) -> bool:
     return score < baseline - TOLERANCE * max(1.0, abs(baseline))
 
 
-def _doses(rows: Iterable[ProbeScores], deviation: float) -> list[list[float]]:
-    """Of each dose, the mean change of the score in standard deviations, over the reports that have it."""
+def _mean_changes(rows: Iterable[list[float]], std: float) -> list[list[float]]:
+    """Return each number of errors with the mean change of the score in standard deviations."""
     changes: dict[int, list[float]] = {}
-    for first, *others in rows:
-        for dose, value in enumerate(others, 1):
-            if math.isfinite(value - first) and deviation > 0:
-                changes.setdefault(dose, []).append((value - first) / deviation)
-    return [[dose, float(np.mean(values))] for dose, values in sorted(changes.items())]
+    for baseline, *scores in rows:
+        for num_errors, score in enumerate(scores, 1):
+            if math.isfinite(score - baseline) and std > 0:
+                changes.setdefault(num_errors, []).append((score - baseline) / std)
+    return [[num_errors, float(np.mean(values))] for num_errors, values in sorted(changes.items())]
 
 
 def _probe_result(
     scorer: str,
-    name: str,
+    probe: str,
     passed: Sequence[bool],
-    unscored: int,
+    num_unscored: int,
     doses: list[list[float]],
     note: str | None = None,
 ) -> ProbeResult:
-    known: NDArray[np.bool_] = np.array(passed, dtype=bool)
-    if note is None and unscored:
-        note = f"{unscored} without a score"
+    if note is None and num_unscored:
+        note = f"{num_unscored} without a score"
     return {
         "scorer": scorer,
-        "probe": name,
-        "kind": "falls" if name in ERROR_PROBES else "stays",
-        "score": float(known.mean()) if known.size else None,
-        "n": int(known.size),
+        "probe": probe,
+        "kind": "falls" if probe in ERROR_PROBES else "stays",
+        "score": float(np.mean(passed)) if passed else None,
+        "n": len(passed),
         "doses": doses,
         "note": note,
     }
 
 
 def sensitivity_tables(results: Sequence[ProbeResult]) -> Iterator[Table]:
-    """Scorers by probes: shares in hundredths, - where there is none."""
-    shares = {(entry["scorer"], entry["probe"]): entry["score"] for entry in results}
-    for title, names in (
-        ("Falls with errors (%)", ERROR_PROBES),
-        ("Stays with what means nothing (%)", INVARIANCE_PROBES),
-    ):
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False)
-        table.add_column("")
-        for name in names:
-            table.add_column(name, justify="right", min_width=max(map(len, name.split())))
-        for scorer in dict.fromkeys(entry["scorer"] for entry in results):
-            cells = [shares.get((scorer, name)) for name in names]
-            table.add_row(scorer, *("-" if share is None else f"{100 * share:.0f}" for share in cells))
-        yield table
+    """Yield tables of scorers by probes, in percent."""
+    scores = {(result["scorer"], result["probe"]): result["score"] for result in results}
+    scorers = list(dict.fromkeys(result["scorer"] for result in results))
+    titles = ("Falls with errors (%)", "Stays under meaning-preserving edits (%)")
+    for title, probes in zip(titles, (ERROR_PROBES, INVARIANCE_PROBES), strict=True):
+        rows = [
+            [
+                scorer,
+                *(
+                    "-" if scores.get((scorer, probe)) is None else f"{100 * scores[scorer, probe]:.0f}"
+                    for probe in probes
+                ),
+            ]
+            for scorer in scorers
+        ]
+        yield terminal_table(title, text_frame(["", *probes], rows))

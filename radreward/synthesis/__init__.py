@@ -1,4 +1,4 @@
-"""Training data without a language model: a report grammar, error operators, pairings."""
+"""Training data without a language model: report grammar, perturbations, pairings and tasks; see `synthesis.llm`."""
 
 from radreward.synthesis.pipeline import synthesize, synthesize_files
 

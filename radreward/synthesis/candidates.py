@@ -1,34 +1,40 @@
-"""Candidates for a reference: edited to a tier of quality, written anew, or somebody else's report."""
+"""Candidates for a reference: edited to a tier of quality, rewritten, or a report of another patient."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
 from radreward.criteria import Criteria, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.errors import InputError
-from radreward.synthesis.candidate_pairing import drop_and_shuffle
 from radreward.synthesis.error_counting import FALSE_PREDICTION, OMISSION, count_errors, to_radcliq_counts
 from radreward.synthesis.fact_sampling import sample_facts
 from radreward.synthesis.grammar import render_report
-from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS, paraphrase
+from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
 from radreward.synthesis.perturbations.language_errors import (
     inject_grammar_errors,
     inject_terminology_errors,
     mrscore_errors,
     replace_history,
 )
-from radreward.synthesis.report_styles import ReportStyle
+from radreward.synthesis.perturbations.report_edits import drop_and_shuffle, paraphrase
+from radreward.synthesis.report_styles import StyleSampler
 from radreward.text.facts import AnnotatedReport, Fact
 from radreward.text.report_parser import is_fully_parsed
 
 TIER_ERRORS = ((0, 2), (3, 4), (5, 6))
-"""Errors of a good, a fair and a bad candidate (ER²Score, section 3.1); fewer where there is little to say."""
+"""Range of errors of a good, a fair and a bad candidate (ER²Score, section 3.1); short reports get fewer."""
 SHORT_REPORT_SENTENCES = 4
-"""Sentences of a report that says little."""
+"""Maximum number of sentences of a short report."""
 ALWAYS_APPLICABLE = (FALSE_PREDICTION, OMISSION)
-"""Errors that can nearly always be made: the others would be rare if all had one chance."""
+"""Errors that nearly every report allows; the others are tried first in half of the candidates."""
+SUPPORTED_TAGS = frozenset(
+    tag for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria(), MRScoreCriteria()) for tag in criteria.tags
+)
+ReportSource = Callable[[Random], AnnotatedReport]
+"""Sampler of reports of other patients."""
 
 
 class CandidateDraft(NamedTuple):
@@ -40,14 +46,8 @@ class CandidateDraft(NamedTuple):
     has_terminology_errors: bool = False
 
 
-ReportSource = Callable[[Random], AnnotatedReport]
-"""Where reports of other patients come from."""
-StyleSampler = Callable[[Random], ReportStyle]
-"""Draws the style of a report that is written anew."""
-
-
 def edit_candidate(reference: AnnotatedReport, num_errors: int, rng: Random) -> CandidateDraft:
-    """The reference with about so many errors made in it, a share of it said in other words."""
+    """Return the reference with about `num_errors` errors, partly paraphrased."""
     report = reference
     tags = rng.sample(list(ERROR_OPERATORS), k=len(ERROR_OPERATORS))
     if rng.random() < 0.5:
@@ -55,8 +55,8 @@ def edit_candidate(reference: AnnotatedReport, num_errors: int, rng: Random) -> 
     for number in range(num_errors):
         first = number % len(tags)
         for tag in tags[first:] + tags[:first]:
-            if (changed := ERROR_OPERATORS[tag](report, rng)) is not None:
-                report = changed
+            if (edited := ERROR_OPERATORS[tag](report, rng)) is not None:
+                report = edited
                 break
     return CandidateDraft(paraphrase(report, rng, rng.choice((0.0, 0.3, 1.0, 1.0))), "edited")
 
@@ -64,11 +64,11 @@ def edit_candidate(reference: AnnotatedReport, num_errors: int, rng: Random) -> 
 def rewrite_candidate(
     reference: AnnotatedReport, num_errors: int, sample_style: StyleSampler, rng: Random
 ) -> CandidateDraft:
-    """A report in a style of its own that states the facts of the reference, with about so many errors."""
+    """Return a new report in its own style with the facts of the reference, and about `num_errors` errors."""
     facts = edit_candidate(reference, num_errors, rng).report.facts
     style = sample_style(rng)
     if reference.has_headings:
-        style = style._replace(layout="both", has_headings=True)
+        style = replace(style, layout="both", has_headings=True)
     return CandidateDraft(render_report(facts, rng, style), "rewritten")
 
 
@@ -80,22 +80,23 @@ def draft_candidate(
     sample_style: StyleSampler,
     rng: Random,
 ) -> CandidateDraft:
-    """One candidate of a tier.
+    """Return one candidate of a tier.
 
-    A report that was not wholly read is only edited: beside another report, what was not read would go uncounted.
+    A reference that is not completely parsed is only edited: next to another report, its unparsed text would hide
+    errors.
 
     Args:
-        reference: What is to be judged against.
+        reference: The reference.
         tier: 0 for good, 1 for fair, 2 for bad.
-        others: Gives reports of any other patient.
-        neighbours: Gives reports of patients with like findings.
-        styles: Draws the style of a candidate that is written anew.
-        rng: Decides everything.
+        sample_other: Samples reports of any other patient.
+        sample_neighbor: Samples reports of patients with similar findings.
+        sample_style: Samples the style of a rewritten candidate.
+        rng: Source of randomness.
     """
-    errors = min(rng.randint(*TIER_ERRORS[tier]), len(reference.sentences) // 2 + 1)
+    num_errors = min(rng.randint(*TIER_ERRORS[tier]), len(reference.sentences) // 2 + 1)
     kind = rng.random()
     if not is_fully_parsed(reference):
-        return edit_candidate(reference, errors, rng)
+        return edit_candidate(reference, num_errors, rng)
     if tier == 2 and kind < 0.35:
         return CandidateDraft(sample_other(rng), "random")
     if tier == 1 and kind < 0.35:
@@ -104,44 +105,34 @@ def draft_candidate(
         return CandidateDraft(drop_and_shuffle(reference, rng), "removed and shuffled")
     if tier == 2 and kind < 0.45:
         return CandidateDraft(render_report((), rng, sample_style(rng)), "normal")
-    return (
-        rewrite_candidate(reference, errors, sample_style, rng)
-        if kind > 0.7
-        else edit_candidate(reference, errors, rng)
-    )
+    if kind > 0.7:
+        return rewrite_candidate(reference, num_errors, sample_style, rng)
+    return edit_candidate(reference, num_errors, rng)
 
 
 def add_language_errors(draft: CandidateDraft, rng: Random) -> CandidateDraft:
-    """With errors that MRScore counts and RadCliQ does not."""
-    if rng.random() < 0.3 and (changed := inject_grammar_errors(draft.report, rng)) is not None:
-        draft = draft._replace(report=changed, has_grammar_errors=True)
-    if rng.random() < 0.25 and (changed := inject_terminology_errors(draft.report, rng)) is not None:
-        draft = draft._replace(report=changed, has_terminology_errors=True)
-    if rng.random() < 0.3 and (changed := replace_history(draft.report, rng)) is not None:
-        draft = draft._replace(report=changed)
+    """Return a draft with errors that MRScore counts and RadCliQ does not."""
+    if rng.random() < 0.3 and (edited := inject_grammar_errors(draft.report, rng)) is not None:
+        draft = draft._replace(report=edited, has_grammar_errors=True)
+    if rng.random() < 0.25 and (edited := inject_terminology_errors(draft.report, rng)) is not None:
+        draft = draft._replace(report=edited, has_terminology_errors=True)
+    if rng.random() < 0.3 and (edited := replace_history(draft.report, rng)) is not None:
+        draft = draft._replace(report=edited)
     return draft
 
 
 def count_all_errors(reference: AnnotatedReport, draft: CandidateDraft) -> dict[str, int]:
-    """Errors of a candidate by every tag that synthesis knows."""
+    """Count the errors of a candidate by every supported tag."""
     counts = count_errors(reference.facts, draft.report.facts)
-    return {
-        **counts,
-        **to_radcliq_counts(counts),
-        **mrscore_errors(reference, draft.report, draft.has_grammar_errors, draft.has_terminology_errors),
-    }
-
-
-SUPPORTED_TAGS = frozenset(
-    tag for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria(), MRScoreCriteria()) for tag in criteria.tags
-)
+    language = mrscore_errors(reference, draft.report, draft.has_grammar_errors, draft.has_terminology_errors)
+    return {**counts, **to_radcliq_counts(counts), **language}
 
 
 def check_criteria(criteria: Criteria) -> None:
-    """Refuse criteria that no operator can make errors for.
+    """Check that errors can be made for all criteria.
 
     Raises:
-        InputError: If a tag is not one of RadCliQ, RadCliQSignificance and MRScore.
+        InputError: If a tag is not one of RadCliQ, RadCliQ with significance, and MRScore.
     """
     if unknown := [tag for tag in criteria.tags if tag not in SUPPORTED_TAGS]:
         raise InputError(
@@ -151,12 +142,12 @@ def check_criteria(criteria: Criteria) -> None:
 
 
 def select_errors(errors: Mapping[str, int], criteria: Criteria) -> dict[str, float]:
-    """Those errors that the criteria ask for."""
+    """Return the counts that the criteria define."""
     return {criterion.tag: float(errors[criterion.tag]) for criterion in criteria.criteria}
 
 
 def random_report_source(sample_style: StyleSampler) -> ReportSource:
-    """Reports of any patient, from the grammar."""
+    """Return a sampler of generated reports of any patient."""
 
     def source(rng: Random) -> AnnotatedReport:
         style = sample_style(rng)
@@ -166,25 +157,21 @@ def random_report_source(sample_style: StyleSampler) -> ReportSource:
 
 
 def similar_report_source(reference: AnnotatedReport, sample_style: StyleSampler) -> ReportSource:
-    """Reports of patients that share findings with the reference, from the grammar."""
+    """Return a sampler of generated reports of patients that share findings with the reference."""
 
     def source(rng: Random) -> AnnotatedReport:
-        kept: list[Fact] = [fact for fact in reference.facts if fact.positive and rng.random() < 0.6]
-        altered = [_vary_details(fact, rng) for fact in kept]
-        taken = {fact.finding for fact in altered}
+        shared = [fact for fact in reference.facts if fact.positive and rng.random() < 0.6]
+        facts = [_vary_details(fact, rng) for fact in shared]
+        stated = {fact.finding for fact in facts}
         style = sample_style(rng)
-        new = [
-            fact
-            for fact in sample_facts(rng, style.max_findings, style.common_findings_only)
-            if fact.finding not in taken
-        ]
-        return render_report([*altered, *rng.sample(new, k=min(len(new), rng.randint(0, 2)))], rng, style)
+        sampled = sample_facts(rng, style.max_findings, style.common_findings_only)
+        new = [fact for fact in sampled if fact.finding not in stated]
+        return render_report([*facts, *rng.sample(new, k=min(len(new), rng.randint(0, 2)))], rng, style)
 
     return source
 
 
 def _vary_details(fact: Fact, rng: Random) -> Fact:
-    """The finding as another patient may have it."""
-    return fact._replace(
-        severity=fact.severity if rng.random() < 0.6 else None, change=fact.change if rng.random() < 0.3 else None
-    )
+    """Return the finding as another patient may have it."""
+    severity = fact.severity if rng.random() < 0.6 else None
+    return fact._replace(severity=severity, change=fact.change if rng.random() < 0.3 else None)

@@ -1,20 +1,20 @@
-"""The data card: what was made, of what, and how much of it."""
+"""The data card of generated groups: settings, sources and counts."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from radreward.criteria import Criteria
+from radreward.io.artifacts import write_json
 from radreward.synthesis.report_reader import ReportTexts
 from radreward.types import ReportGroup
 
 
 class DataCard:
-    """Counts of what was made, and what it is."""
+    """Settings and counts of generated groups."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class DataCard:
         self.word_counts: Counter[str] = Counter()
 
     def count_groups(self, groups: Iterable[ReportGroup]) -> Iterator[ReportGroup]:
-        """The groups, counted on their way."""
+        """Yield groups and count them."""
         for group in groups:
             self.groups += 1
             self.word_counts["reference"] += len(group.reference.split())
@@ -46,10 +46,10 @@ class DataCard:
             yield group
 
     def to_dict(self) -> dict[str, Any]:
-        """The card as plain values."""
-        candidates = sum(self.system_counts.values())
+        """Return the card as plain values."""
+        candidates = self.system_counts.total()
         return {
-            "label": "SYNTHETIC: errors were made on purpose by rules; not for patient care",
+            "label": "SYNTHETIC: errors were injected by rules; not for patient care",
             "source": self.source or "report grammar of radreward",
             "reports": self.reports and {"used": len(self.reports.texts), "empty rows": len(self.reports.empty_rows)},
             "criteria": self.criteria.name,
@@ -70,14 +70,14 @@ class DataCard:
 
     def write(self, folder: Path) -> None:
         """Write card.json and card.md."""
-        values = self.to_dict()
-        (folder / "card.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-        lines = ["# Data card", "", f"**{values['label']}.**", ""]
-        lines += [f"- {key}: {values[key]}" for key in ("source", "criteria", "seed", "groups", "candidates")]
+        card = self.to_dict()
+        write_json(folder / "card.json", card)
+        lines = ["# Data card", "", f"**{card['label']}.**", ""]
+        lines += [f"- {key}: {card[key]}" for key in ("source", "criteria", "seed", "groups", "candidates")]
         if self.reports:
-            lines.append(f"- reports: {len(self.reports.texts)}; empty rows left out: {len(self.reports.empty_rows)}")
+            lines.append(f"- reports: {len(self.reports.texts)}; skipped empty rows: {len(self.reports.empty_rows)}")
         lines += ["", "| criterion | errors | candidates with it |", "| --- | ---: | ---: |"]
-        lines += [f"| {tag} | {row['count']} | {row['candidates']} |" for tag, row in values["errors"].items()]
-        lines += ["", "| made by | candidates |", "| --- | ---: |"]
-        lines += [f"| {name} | {count} |" for name, count in values["systems"].items()]
+        lines += [f"| {tag} | {row['count']} | {row['candidates']} |" for tag, row in card["errors"].items()]
+        lines += ["", "| system | candidates |", "| --- | ---: |"]
+        lines += [f"| {name} | {count} |" for name, count in card["systems"].items()]
         (folder / "card.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,8 +1,8 @@
-"""The errors of a candidate, by rule, from the facts of both reports."""
+"""Rule-based count of a candidate's errors, from the facts of both reports."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from radreward.criteria import RADCLIQ_ERROR_TYPES
@@ -13,19 +13,40 @@ from radreward.text.severity import SEVERITY_LEVELS
 ERROR_TAGS = tuple(criterion.tag for criterion in RADCLIQ_ERROR_TYPES)
 FALSE_PREDICTION, OMISSION, WRONG_LOCATION, WRONG_SEVERITY, FALSE_COMPARISON, OMITTED_COMPARISON = ERROR_TAGS
 REPORTABLE_CHANGES: frozenset[Change | None] = frozenset({"new", "worse", "better", "resolved"})
-"""Changes whose omission is an error; that something is unchanged may go unsaid."""
+"""Changes whose omission is an error; stability may go unmentioned."""
+FactPair = tuple[Fact | None, Fact | None]
+
+
+class FactError(NamedTuple):
+    """An error of a candidate, and the facts it concerns."""
+
+    tag: str
+    """One of `ERROR_TAGS`."""
+    significant: bool
+    reference: Fact | None
+    """Fact of the reference, if any."""
+    candidate: Fact | None
+    """Fact of the candidate, if any."""
+
+
+class FactComparison(NamedTuple):
+    """Errors of a candidate, and the findings that match."""
+
+    errors: tuple[FactError, ...]
+    matched: tuple[Fact, ...]
+    """Positive findings of both reports, as the reference states them."""
 
 
 def count_errors(reference: Iterable[Fact], candidate: Iterable[Fact]) -> dict[str, int]:
-    """Errors by the tags of `RadCliQSignificanceCriteria`.
+    """Count errors by the tags of `RadCliQSignificanceCriteria`.
 
-    Facts are matched one to one, the same finding before a more general or more special one, and the most alike
-    first. What stays alone in the candidate is a false prediction, in the reference an omission; a matched fact can
-    have a wrong place, a wrong degree, a comparison that the reference does not make, and lack a change that it
-    notes. What one side leaves unsaid about place or degree is no error, nor is a denial that goes unsaid.
+    Facts are matched one to one: the same finding before a more general or more specific one, and the most similar
+    first. An unmatched fact is a false prediction or an omission. A matched fact can have a wrong location, a wrong
+    severity, a comparison that the reference does not make, or lack a change that the reference reports. A location,
+    severity or negation that only one report states is no error.
 
-    An error is significant if the finding is urgent or actionable; a wrong degree only if it is urgent, or the
-    degrees are mild and severe; a wrong or missing comparison only if it hides or invents news, not stability.
+    An error is significant if the finding is urgent or actionable. A wrong severity is significant only if the finding
+    is urgent or the levels are mild and severe; a wrong or missing comparison only if it hides or invents a change.
 
     >>> effusion = Fact("effusion", location="left", severity="mild")
     >>> errors = count_errors([effusion], [effusion._replace(location="right"), Fact("scoliosis")])
@@ -33,137 +54,115 @@ def count_errors(reference: Iterable[Fact], candidate: Iterable[Fact]) -> dict[s
     {'significant_incorrect_location': 1, 'insignificant_false_prediction': 1}
     """
     counts = {f"{kind}_{tag}": 0 for kind in ("significant", "insignificant") for tag in ERROR_TAGS}
-    for entry in compare_facts(reference, candidate).errors:
-        counts[f"{'' if entry.significant else 'in'}significant_{entry.tag}"] += 1
+    for error in compare_facts(reference, candidate).errors:
+        counts[f"{'' if error.significant else 'in'}significant_{error.tag}"] += 1
     return counts
 
 
-class FactError(NamedTuple):
-    """An error of a candidate, and the facts it is about."""
-
-    tag: str
-    """One of `TYPES`."""
-    significant: bool
-    reference: Fact | None
-    """What the reference states of it."""
-    candidate: Fact | None
-    """What the candidate states of it."""
-
-
-class FactComparison(NamedTuple):
-    """How two reports differ."""
-
-    errors: tuple[FactError, ...]
-    matched: tuple[Fact, ...]
-    """Findings that both report as there, as the reference states them."""
-
-
 def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactComparison:
-    """The errors of a candidate one by one, by the rules of `count_errors`, and what both reports have.
+    """Return the errors of a candidate by the rules of `count_errors`, and the findings of both reports.
 
     >>> effusion = Fact("effusion", location="left")
-    >>> found = differences([effusion], [effusion, Fact("scoliosis")])
-    >>> [entry.tag for entry in found.errors], found.matched == (effusion,)
+    >>> comparison = compare_facts([effusion], [effusion, Fact("scoliosis")])
+    >>> [error.tag for error in comparison.errors], comparison.matched == (effusion,)
     (['false_prediction'], True)
     """
-    errors: list[FactError] = []
-    ours, theirs = _judgeable_facts(reference), _judgeable_facts(candidate)
-    pairs = _match_facts(ours, theirs)
-    for one, other in pairs:
-
-        def add(tag: str, significant: bool, one: Fact | None = one, other: Fact | None = other) -> None:
-            errors.append(FactError(tag, significant, one, other))
-
-        if one is None:
-            if other is not None and other.positive:
-                add(FALSE_PREDICTION, FINDINGS[other.finding].is_significant)
-            elif other is not None:
-                add(FALSE_COMPARISON, FINDINGS[other.finding].is_significant)
-        elif other is None:
-            add(OMISSION if one.positive else OMITTED_COMPARISON, FINDINGS[one.finding].is_significant)
-        else:
-            _compare_details(one, other, add)
-    matched = tuple(one for one, other in pairs if one and other and one.positive and other.positive)
+    pairs = _match_facts(_judgeable_facts(reference), _judgeable_facts(candidate))
+    errors = [
+        FactError(tag, significant, expected, stated)
+        for expected, stated in pairs
+        for tag, significant in _pair_errors(expected, stated)
+    ]
+    matched = tuple(
+        expected for expected, stated in pairs if expected and stated and expected.positive and stated.positive
+    )
     return FactComparison(tuple(errors), matched)
 
 
 def to_radcliq_counts(counts: Mapping[str, int]) -> dict[str, int]:
-    """Errors by the tags of `RadCliQ`: significant and insignificant ones together."""
+    """Return errors by the tags of `RadCliQCriteria`: significant plus insignificant ones."""
     return {tag: counts[f"significant_{tag}"] + counts[f"insignificant_{tag}"] for tag in ERROR_TAGS}
 
 
+def contains_location(first: str, second: str) -> bool:
+    """Return True if either location is the side of the other, so that both can be correct.
+
+    >>> contains_location("right", "right lower"), contains_location("right upper", "right lower")
+    (True, False)
+    """
+    return first.split(" ")[0] == second.split(" ")[0] and (" " not in first or " " not in second)
+
+
 def _judgeable_facts(facts: Iterable[Fact]) -> list[Fact]:
-    """What can be right or wrong: findings that are there, and those that are said to be gone."""
+    """Return facts that can be right or wrong: positive findings, and those that have resolved."""
     return [fact for fact in dict.fromkeys(facts) if fact.positive or fact.change == "resolved"]
 
 
-def _compare_details(one: Fact, other: Fact, add: Callable[[str, bool], None]) -> None:
-    matters = FINDINGS[one.finding].is_significant or FINDINGS[other.finding].is_significant
-    if one.positive != other.positive:
-        if one.positive:
-            add(OMISSION, matters)
-        else:
-            add(FALSE_PREDICTION, matters)
-            add(OMITTED_COMPARISON, matters)
+def _pair_errors(expected: Fact | None, stated: Fact | None) -> Iterator[tuple[str, bool]]:
+    """Yield the tag and significance of each error of a pair."""
+    if expected is None and stated is not None:
+        yield FALSE_PREDICTION if stated.positive else FALSE_COMPARISON, FINDINGS[stated.finding].is_significant
+    elif expected is not None and stated is None:
+        yield OMISSION if expected.positive else OMITTED_COMPARISON, FINDINGS[expected.finding].is_significant
+    elif expected is not None and stated is not None:
+        yield from _detail_errors(expected, stated)
+
+
+def _detail_errors(expected: Fact, stated: Fact) -> Iterator[tuple[str, bool]]:
+    significant = FINDINGS[expected.finding].is_significant or FINDINGS[stated.finding].is_significant
+    if expected.positive and not stated.positive:
+        yield OMISSION, significant
         return
-    if (
-        one.location
-        and other.location
-        and one.location != other.location
-        and not _contains_location(one.location, other.location)
-    ):
-        add(WRONG_LOCATION, matters)
-    if one.severity and other.severity and one.severity != other.severity:
-        far = abs(SEVERITY_LEVELS[one.severity] - SEVERITY_LEVELS[other.severity]) > 1
-        add(WRONG_SEVERITY, matters and (far or FINDINGS[one.finding].urgency == "urgent"))
-    if one.change != other.change:
-        if other.change:
-            add(FALSE_COMPARISON, matters and (other.change in REPORTABLE_CHANGES or one.change in REPORTABLE_CHANGES))
-        elif one.change in REPORTABLE_CHANGES:
-            add(OMITTED_COMPARISON, matters)
+    if stated.positive and not expected.positive:
+        yield FALSE_PREDICTION, significant
+        yield OMITTED_COMPARISON, significant
+        return
+    locations = (expected.location or "", stated.location or "")
+    if all(locations) and locations[0] != locations[1] and not contains_location(*locations):
+        yield WRONG_LOCATION, significant
+    if expected.severity and stated.severity and expected.severity != stated.severity:
+        is_far = abs(SEVERITY_LEVELS[expected.severity] - SEVERITY_LEVELS[stated.severity]) > 1
+        yield WRONG_SEVERITY, significant and (is_far or FINDINGS[expected.finding].urgency == "urgent")
+    if expected.change != stated.change:
+        if stated.change:
+            is_reportable = stated.change in REPORTABLE_CHANGES or expected.change in REPORTABLE_CHANGES
+            yield FALSE_COMPARISON, significant and is_reportable
+        elif expected.change in REPORTABLE_CHANGES:
+            yield OMITTED_COMPARISON, significant
 
 
-def _contains_location(one: str, other: str) -> bool:
-    """Whether one place is a part of the other: "right" and "right lower" do not contradict."""
-    return one.split(" ")[0] == other.split(" ")[0] and (" " not in one or " " not in other)
-
-
-def _match_facts(ours: list[Fact], theirs: list[Fact]) -> list[tuple[Fact | None, Fact | None]]:
-    """Facts of both sides in pairs, best first; None where a fact stays alone."""
-    scored = sorted(
-        ((_similarity(one, other), i, j) for i, one in enumerate(ours) for j, other in enumerate(theirs)),
+def _match_facts(reference: list[Fact], candidate: list[Fact]) -> list[FactPair]:
+    """Return facts in pairs, the most similar first; None for the partner of an unmatched fact."""
+    similarities = sorted(
+        ((_similarity(a, b), i, j) for i, a in enumerate(reference) for j, b in enumerate(candidate)),
         key=lambda entry: (-entry[0], entry[1], entry[2]),
     )
-    left, right = dict(enumerate(ours)), dict(enumerate(theirs))
-    pairs: list[tuple[Fact | None, Fact | None]] = []
-    for likeness, i, j in scored:
-        if likeness > 0 and i in left and j in right:
-            pairs.append((left.pop(i), right.pop(j)))
-    matched = [pair for pair in pairs if pair[0] and pair[1]]
-    alone = [(fact, None) for fact in left.values() if not _is_repetition(fact, matched, 0)]
-    alone_too = [(None, fact) for fact in right.values() if not _is_repetition(fact, matched, 1)]
-    return [*pairs, *alone, *alone_too]
+    left, right = dict(enumerate(reference)), dict(enumerate(candidate))
+    matched: list[tuple[Fact, Fact]] = []
+    for similarity, i, j in similarities:
+        if similarity > 0 and i in left and j in right:
+            matched.append((left.pop(i), right.pop(j)))
+    omitted = [fact for fact in left.values() if not _is_repetition(fact, [pair[0] for pair in matched])]
+    added = [fact for fact in right.values() if not _is_repetition(fact, [pair[1] for pair in matched])]
+    return [*matched, *((fact, None) for fact in omitted), *((None, fact) for fact in added)]
 
 
-def _is_repetition(fact: Fact, matched: list[tuple[Fact | None, Fact | None]], side: int) -> bool:
-    """Whether the same report says it a second time, more or less specially, without another place."""
-    said = [pair[side] for pair in matched]
+def _is_repetition(fact: Fact, matched: list[Fact]) -> bool:
+    """Return True if a fact repeats a matched one of its report, more or less specifically, at no other location."""
     return any(
-        other is not None
-        and other.positive == fact.positive
+        other.positive == fact.positive
         and is_related(other.finding, fact.finding)
-        and (not fact.location or not other.location or _contains_location(fact.location, other.location))
-        for other in said
+        and (not fact.location or not other.location or contains_location(fact.location, other.location))
+        for other in matched
     )
 
 
-def _similarity(one: Fact, other: Fact) -> float:
-    if one.finding == other.finding:
+def _similarity(first: Fact, second: Fact) -> float:
+    if first.finding == second.finding:
         base = 100.0
-    elif is_related(one.finding, other.finding):
-        chain = ancestors(one.finding) if other.finding in ancestors(one.finding) else ancestors(other.finding)
-        base = 50.0 - len(chain)
+    elif is_related(first.finding, second.finding):
+        base = 50.0 - max(len(ancestors(first.finding)), len(ancestors(second.finding)))
     else:
         return 0.0
-    same = (one.positive == other.positive) * 8 + (one.location == other.location) * 4
-    return base + same + (one.severity == other.severity) * 2 + (one.change == other.change)
+    shared = (first.positive == second.positive) * 8 + (first.location == second.location) * 4
+    return base + shared + (first.severity == second.severity) * 2 + (first.change == second.change)

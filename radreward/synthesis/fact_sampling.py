@@ -1,4 +1,4 @@
-"""Facts that go together: what a reference may say."""
+"""Sampling of facts that occur together, for generated reports."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 from radreward.text.facts import Change, Fact
-from radreward.text.findings import FINDINGS, ancestors, is_related
-from radreward.text.locations import LOCATIONS
+from radreward.text.findings import FINDINGS, is_related, remove_related
 from radreward.text.severity import SEVERITY_WORDS
 
 FINDING_CLUSTERS: tuple[tuple[float, tuple[tuple[str, float], ...]], ...] = (
@@ -25,55 +24,59 @@ FINDING_CLUSTERS: tuple[tuple[float, tuple[tuple[str, float], ...]], ...] = (
     (1.0, (("picc", 0.8), ("port", 0.3), ("effusion", 0.3), ("atelectasis", 0.3))),
     (1.0, (("interstitial", 0.8), ("fibrosis", 0.5), ("bronchiectasis", 0.4), ("peribronchial", 0.3))),
 )
-
+"""Weight of each cluster, and its findings with their probabilities."""
 
 COMMON_FINDINGS = frozenset(
     (
         *("effusion", "pneumothorax", "atelectasis", "opacity", "consolidation", "pneumonia", "nodule", "emphysema"),
-        *(
-            "hyperinflation",
-            "hypoinflation",
-            "interstitial",
-            "scar",
-            "granuloma",
-            "edema",
-            "congestion",
-            "cardiomegaly",
-        ),
-        *("widemed", "adenopathy", "tortuous", "hiatal", "degenerative", "ribfx"),
+        *("hyperinflation", "hypoinflation", "interstitial", "scar", "granuloma", "edema", "congestion"),
+        *("cardiomegaly", "widemed", "adenopathy", "tortuous", "hiatal", "degenerative", "ribfx"),
         *("ett", "ngt", "cvc", "picc", "chesttube", "pacemaker", "sternotomy"),
     )
 )
-"""What radiographs show every day; these come up four times as often as the others."""
+"""Everyday findings, sampled four times as often as others."""
 
 
 def sample_findings(rng: Random, keys: Sequence[str], count: int) -> list[str]:
-    """Findings drawn with repeats, the common ones more often."""
+    """Return sampled findings, with repeats, common ones more often."""
     return rng.choices(keys, [4 if key in COMMON_FINDINGS else 1 for key in keys], k=count)
 
 
+def sample_any_finding(rng: Random) -> str:
+    """Return one sampled finding of the vocabulary."""
+    return sample_findings(rng, tuple(FINDINGS), 1)[0]
+
+
 def sample_fact(key: str, rng: Random) -> Fact:
-    """A finding with place, degree, certainty and comparison, each stated or not."""
+    """Return a finding with location, severity, certainty and change, each stated or not."""
     finding = FINDINGS[key]
-    places = LOCATIONS[finding.location_group]
-    device = finding.region == "devices"
-    location = rng.choice(places) or None if places and rng.random() < (0.6 if device else 0.8) else None
+    location = None
+    if finding.locations and rng.random() < (0.6 if finding.is_device else 0.8):
+        location = rng.choice(finding.locations) or None
     severity = (
         rng.choices(tuple(SEVERITY_WORDS), (5, 3, 2))[0] if finding.has_severity and rng.random() < 0.55 else None
     )
     change: Change | None = None
     if finding.can_change and rng.random() < 0.4:
-        options: tuple[Change, ...] = ("stable", "new") if device else ("new", "worse", "better", "stable")
-        change = rng.choices(options, (4, 1) if device else (2, 2, 2, 4))[0]
-    sure = device or change is not None or finding.urgency == "benign"
-    unsure = not sure and rng.random() < (0.3 if key in ("pneumonia", "aspiration") else 0.1)
-    return Fact(key, "uncertain" if unsure else "present", location, severity, change)
+        changes: tuple[Change, ...] = ("stable", "new") if finding.is_device else ("new", "worse", "better", "stable")
+        change = rng.choices(changes, (4, 1) if finding.is_device else (2, 2, 2, 4))[0]
+    is_certain = finding.is_device or change is not None or finding.urgency == "benign"
+    is_uncertain = not is_certain and rng.random() < (0.3 if key in ("pneumonia", "aspiration") else 0.1)
+    return Fact(key, "uncertain" if is_uncertain else "present", location, severity, change)
+
+
+def sample_plain_fact(key: str, rng: Random) -> Fact:
+    """Return a certain finding without change, which a sentence can list with others."""
+    return sample_fact(key, rng)._replace(polarity="present", change=None)
 
 
 def sample_facts(rng: Random, max_findings: int | None = None, common_only: bool = False) -> tuple[Fact, ...]:
-    """What a report may find: nothing in a fifth of reports, else most often a cluster and some findings of any kind.
+    """Return the facts of a report: none in a fifth of reports, else mostly a cluster and some other findings.
 
-    At least one and at most `most` of these, where a number is given; only those of `COMMON`, if so wanted.
+    Args:
+        rng: Source of randomness.
+        max_findings: At least one and at most this many of the sampled findings; all if None.
+        common_only: Only `COMMON_FINDINGS`.
 
     >>> sample_facts(Random(3)) == sample_facts(Random(3))
     True
@@ -83,28 +86,19 @@ def sample_facts(rng: Random, max_findings: int | None = None, common_only: bool
     keys: list[str] = []
     if rng.random() < 0.75:
         cluster = rng.choices([entry for _, entry in FINDING_CLUSTERS], [weight for weight, _ in FINDING_CLUSTERS])[0]
-        keys += [key for key, share in cluster if rng.random() < share]
+        keys += [key for key, probability in cluster if rng.random() < probability]
     keys += sample_findings(rng, tuple(FINDINGS), rng.choices((0, 1, 2, 3), (4, 4, 2, 1))[0])
     if common_only:
         keys = [key for key in keys if key in COMMON_FINDINGS]
     if max_findings is not None:
         keys = rng.sample(keys, k=min(len(keys), rng.randint(1, max_findings)))
-    kept = remove_related(keys)
-    return tuple(sample_fact(key, rng) for key in kept) + tuple(_sample_resolved(rng, kept))
+    keys = remove_related(keys)
+    return tuple(sample_fact(key, rng) for key in keys) + tuple(_sample_resolved(rng, keys))
 
 
 def _sample_resolved(rng: Random, present: list[str]) -> list[Fact]:
-    """Now and then a finding that is gone since the last study, and nothing like it there."""
+    """Return, rarely, a finding that has resolved, unless a related one is present."""
     if rng.random() > 0.04:
         return []
     key = rng.choice(("pneumothorax", "effusion", "edema", "consolidation", "atelectasis"))
     return [] if any(is_related(key, other) for other in present) else [Fact(key, "absent", change="resolved")]
-
-
-def remove_related(keys: list[str]) -> list[str]:
-    """Findings without repeats, and without kinds of one another: "opacity, pneumonia" would be one finding twice."""
-    kept: list[str] = []
-    for key in keys:
-        if not any(key in ancestors(other) or other in ancestors(key) for other in kept):
-            kept.append(key)
-    return kept

@@ -1,4 +1,4 @@
-"""From facts to text: sentences, and reports in many styles."""
+"""The report grammar: from facts to sentences, and to reports in many styles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from radreward.synthesis.noun_phrases import NounPhrase, capitalize_first, fill_template, noun_phrase
+from radreward.synthesis.noun_phrases import NounPhrase, capitalize_first, fill_template, join_words, noun_phrase
 from radreward.synthesis.report_styles import ReportStyle, sample_style
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
 from radreward.text.findings import FINDINGS, URGENCIES, ancestors
@@ -25,200 +25,200 @@ from radreward.text.sentence_templates import (
     UNCHANGED_DEVICE_STATEMENTS,
 )
 
+MAX_CONCLUSIONS = 5
+"""Maximum number of findings that an impression repeats, the most urgent first."""
+_NEGATIVES = ("pneumothorax", "effusion", "consolidation", "edema", "fracture", "nodule", "pneumonia", "freeair")
+"""Findings of pertinent negatives."""
+
+
+def is_plain_negation(fact: Fact) -> bool:
+    """Return True for an absent finding without a change."""
+    return fact.polarity == "absent" and not fact.change
+
+
+def is_plain_presence(fact: Fact) -> bool:
+    """Return True for a certain finding without a change."""
+    return fact.polarity == "present" and not fact.change
+
+
+def templates_of(fact: Fact) -> tuple[str, ...]:
+    """Return the sentence templates that can state one fact."""
+    is_device = FINDINGS[fact.finding].is_device
+    if fact.change:
+        return (DEVICE_CHANGE_TEMPLATES if is_device else CHANGE_TEMPLATES)[fact.change]
+    if fact.polarity == "absent":
+        return ABSENT_TEMPLATES
+    if fact.polarity == "uncertain":
+        return UNCERTAIN_TEMPLATES
+    return DEVICE_TEMPLATES if is_device else PRESENT_TEMPLATES
+
 
 def fact_sentence(fact: Fact, rng: Random, section: Section = "findings") -> Sentence:
-    """A sentence that states one fact."""
+    """Return a sentence that states one fact."""
     phrase = noun_phrase(fact, rng)
-    device = FINDINGS[fact.finding].region == "devices"
-    if fact.change:
-        text = fill_template(rng.choice((DEVICE_CHANGE_TEMPLATES if device else CHANGE_TEMPLATES)[fact.change]), phrase)
-    elif fact.polarity == "absent":
-        text = fill_template(rng.choice(ABSENT_TEMPLATES), phrase)
-    elif fact.polarity == "uncertain":
-        text = fill_template(rng.choice(UNCERTAIN_TEMPLATES), phrase)
-    else:
-        text = fill_template(rng.choice(DEVICE_TEMPLATES if device else PRESENT_TEMPLATES), phrase)
-    return Sentence(text, (fact,), section)
+    return Sentence(fill_template(rng.choice(templates_of(fact)), phrase), (fact,), section)
 
 
 def joint_sentence(facts: Sequence[Fact], rng: Random, section: Section = "findings") -> Sentence:
-    """One sentence for several facts that are present and not compared, or for several that are absent."""
+    """Return one sentence for several facts, all of them plainly present or all plainly absent."""
     phrases = [noun_phrase(fact, rng) for fact in facts]
     if facts[0].polarity == "absent":
         names = [phrase.text for phrase in phrases]
-        last = " or " if len(names) < 3 else rng.choice((" or ", ", or "))
-        listed = ", ".join(names[:-1]) + (last if len(names) > 1 else "") + names[-1]
-        return Sentence(
-            fill_template(rng.choice(ABSENT_TEMPLATES), NounPhrase(listed, takes_article=False)), tuple(facts), section
-        )
-    full = [phrase.with_article for phrase in phrases]
-    link = rng.choice((" and ", " with ", " and ") if len(full) < 3 else (" and ", ", and "))
-    listed = ", ".join(full[:-1]) + (link if len(full) > 1 else "") + full[-1]
+        listed = join_words(names, " or " if len(names) < 3 else rng.choice((" or ", ", or ")))
+        phrase = NounPhrase(listed, takes_article=False)
+        return Sentence(fill_template(rng.choice(ABSENT_TEMPLATES), phrase), tuple(facts), section)
+    names = [phrase.with_article for phrase in phrases]
+    listed = join_words(names, rng.choice((" and ", " with ", " and ") if len(names) < 3 else (" and ", ", and ")))
     there = "There are {}." if phrases[0].is_plural else "There is {}."
     template = rng.choice((there, there, "{}.", "{} are seen.", "{} noted.", "Findings include {}.", "{} are present."))
-    return Sentence(
-        capitalize_first(template.format(listed if template[0] != "{" else capitalize_first(listed))),
-        tuple(facts),
-        section,
-    )
+    return Sentence(capitalize_first(template.format(fit_case(listed, template))), tuple(facts), section)
+
+
+def fit_case(phrase: str, template: str) -> str:
+    """Return a phrase with a capital if the template starts with it."""
+    return capitalize_first(phrase) if template.startswith("{") else phrase
+
+
+def normal_sentence(keys: tuple[str, ...], rng: Random, section: Section = "findings") -> Sentence:
+    """Return a normal statement, which negates findings without naming them."""
+    return Sentence(rng.choice(NORMAL_STATEMENTS[keys]), tuple(Fact(key, "absent") for key in keys), section)
 
 
 def restate_facts(facts: Sequence[Fact], rng: Random, section: Section) -> list[Sentence]:
-    """Other sentences for the facts of one: denials stay together, normal statements stay such."""
+    """Return new sentences for the facts of one sentence; negations stay together."""
     keys = tuple(fact.finding for fact in facts)
-    denials = all(fact.polarity == "absent" and not fact.change for fact in facts)
-    if denials and keys in NORMAL_STATEMENTS and rng.random() < 0.8:
+    all_negated = all(map(is_plain_negation, facts))
+    if all_negated and keys in NORMAL_STATEMENTS and rng.random() < 0.8:
         return [normal_sentence(keys, rng, section)]
-    if len(facts) > 1 and (denials or all(fact.polarity == "present" and not fact.change for fact in facts)):
+    if len(facts) > 1 and (all_negated or all(map(is_plain_presence, facts))):
         return [joint_sentence(facts, rng, section)]
     return [fact_sentence(fact, rng, section) for fact in facts]
 
 
-def normal_sentence(keys: tuple[str, ...], rng: Random, section: Section = "findings") -> Sentence:
-    """A normal statement, which denies findings without naming them."""
-    return Sentence(rng.choice(NORMAL_STATEMENTS[keys]), tuple(Fact(key, "absent") for key in keys), section)
-
-
 def render_facts(facts: Sequence[Fact], rng: Random, section: Section) -> list[Sentence]:
-    """Sentences for facts: some alone, some together."""
-    joined: list[Fact] = []
-    apart: list[Fact] = []
+    """Return sentences for facts, some of which share a sentence."""
+    joint: list[Fact] = []
+    single: list[Fact] = []
     for fact in facts:
-        simple = fact.polarity == "present" and fact.change is None
-        (joined if simple and rng.random() < 0.3 else apart).append(fact)
-    sentences = [fact_sentence(fact, rng, section) for fact in apart if fact.polarity != "absent" or fact.change]
-    denied = [fact for fact in apart if fact.polarity == "absent" and not fact.change]
-    while denied:
-        size = min(len(denied), rng.choice((1, 2, 2, 3, 3, 4)))
-        chunk, denied = denied[:size], denied[size:]
+        (joint if is_plain_presence(fact) and rng.random() < 0.3 else single).append(fact)
+    sentences = [fact_sentence(fact, rng, section) for fact in single if not is_plain_negation(fact)]
+    negated = [fact for fact in single if is_plain_negation(fact)]
+    while negated:
+        size = min(len(negated), rng.choice((1, 2, 2, 3, 3, 4)))
+        chunk, negated = negated[:size], negated[size:]
         sentences.append(joint_sentence(chunk, rng, section))
-    while joined:
-        size = min(len(joined), rng.choice((1, 2, 2, 3)))
-        chunk, joined = joined[:size], joined[size:]
-        sentences.append(
-            fact_sentence(chunk[0], rng, section) if len(chunk) == 1 else joint_sentence(chunk, rng, section)
-        )
+    while joint:
+        size = min(len(joint), rng.choice((1, 2, 2, 3)))
+        chunk, joint = joint[:size], joint[size:]
+        sentences.append(joint_sentence(chunk, rng, section) if size > 1 else fact_sentence(chunk[0], rng, section))
     rng.shuffle(sentences)
     return sentences
 
 
 def _normal_sentences(positive: set[str], rng: Random, section: Section, probability: float) -> list[Sentence]:
-    """Normal statements and pertinent negatives that contradict nothing that is said."""
-    taken = {key for finding in positive for key in ancestors(finding)}
-    free = [
-        keys
-        for keys in NORMAL_STATEMENTS
-        if not any(_is_affected(key, taken, positive) for key in keys) and not _is_implausible(keys, positive)
+    """Return normal statements and pertinent negatives that do not contradict the positive findings."""
+    negative = {key for finding in positive for key in ancestors(finding)}
+
+    def is_affected(key: str) -> bool:
+        return key in negative or bool(positive & set(ancestors(key)))
+
+    options = [
+        keys for keys in NORMAL_STATEMENTS if not any(map(is_affected, keys)) and not _is_implausible(keys, positive)
     ]
     chosen: list[tuple[str, ...]] = []
-    for keys in rng.sample(free, k=len(free)):
+    for keys in rng.sample(options, k=len(options)):
         if rng.random() < probability and not any(set(keys) & set(other) for other in chosen):
             chosen.append(keys)
     sentences = [normal_sentence(keys, rng, section) for keys in chosen]
-    candidates = ["pneumothorax", "effusion", "consolidation", "edema", "fracture", "nodule", "pneumonia", "freeair"]
-    denied = [
-        Fact(key, "absent")
-        for key in candidates
-        if not _is_affected(key, taken, positive) and rng.random() < probability
-    ]
-    return sentences + render_facts(denied, rng, section)
+    absent = [Fact(key, "absent") for key in _NEGATIVES if not is_affected(key) and rng.random() < probability]
+    return sentences + render_facts(absent, rng, section)
 
 
 def _is_implausible(keys: tuple[str, ...], positive: set[str]) -> bool:
-    """Whether a normal statement would sound wrong beside what is found in the same region."""
+    """Return True if a normal statement is about a region with a positive finding."""
     regions = {FINDINGS[key].region for key in keys}
     return any(_affected_region(finding) in regions for finding in positive)
 
 
 def _affected_region(key: str) -> str | None:
-    """The region that a finding keeps from being called normal; a big heart leaves the vessels free to be."""
+    """Return the region that a finding keeps from being normal; an enlarged heart leaves the vessels normal."""
     finding = FINDINGS[key]
     if finding.region == "heart":
         return {"edema": "lungs", "pericardial": "heart"}.get(ancestors(key)[-1])
     return None if finding.region == "lungs" and finding.urgency == "benign" else finding.region
 
 
-def _is_affected(key: str, taken: set[str], positive: set[str]) -> bool:
-    return key in taken or bool(positive & set(ancestors(key)))
-
-
 def render_report(facts: Sequence[Fact], rng: Random, style: ReportStyle | None = None) -> AnnotatedReport:
-    """A report that states the facts, with fitting negatives, in a style.
+    """Return a report that states facts, with fitting negatives.
 
     Args:
-        facts: What is to be said; absent facts without a change are left to the negatives.
-        rng: Decides all wording.
-        style: How; sampled where nothing is given.
+        facts: Facts to state; absent facts without a change are left to the negatives.
+        rng: Source of randomness for all wording.
+        style: Style of the report; sampled if None.
     """
     style = style or sample_style(rng)
-    said = [fact for fact in facts if fact.positive or fact.change]
-    positive = {fact.finding for fact in said}
+    stated = [fact for fact in facts if fact.positive or fact.change]
     sentences: list[Sentence] = []
     if style.has_history:
         sentences.append(Sentence(rng.choice(CLINICAL_HISTORIES), (), "indication"))
         if rng.random() < 0.5:
             sentences.append(Sentence(rng.choice(PRIOR_STUDIES), (), "comparison"))
-    devices = [fact for fact in said if FINDINGS[fact.finding].region == "devices"]
-    still = len(devices) > 1 and all(fact.change == "stable" for fact in devices)
     if style.layout != "impression":
-        found = render_facts(said, rng, "findings") + _normal_sentences(
-            positive, rng, "findings", style.negative_probability
-        )
-        if still and rng.random() < 0.5:
-            found.append(Sentence(rng.choice(UNCHANGED_DEVICE_STATEMENTS), ()))
-        rng.shuffle(found)
-        sentences += _with_filler(
-            found or [Sentence(rng.choice(ALL_CLEAR_STATEMENTS), ())], style.filler_probability, rng
-        )
+        sentences += _render_findings(stated, rng, style)
     if style.layout != "findings":
-        matters = [fact for fact in said if FINDINGS[fact.finding].urgency != "benign"]
-        restated = said if style.layout == "impression" else sorted(matters, key=_urgency_rank)[:MAX_CONCLUSIONS]
-        found = sorted(
-            render_facts(restated, rng, "impression"), key=lambda entry: min(map(_urgency_rank, entry.facts))
-        )
-        if not matters or (not found):
-            found.insert(0, Sentence(rng.choice(ALL_CLEAR_STATEMENTS), (), "impression"))
-        elif style.layout == "impression" and rng.random() < 0.4:
-            found += _normal_sentences(positive, rng, "impression", style.negative_probability)
-        sentences += _with_filler(found, style.filler_probability / 2, rng)
+        sentences += _render_impression(stated, rng, style)
     return apply_style(AnnotatedReport(tuple(sentences), style.has_headings), style)
 
 
-MAX_CONCLUSIONS = 5
-"""An impression that follows findings keeps to the most urgent."""
+def _render_findings(stated: list[Fact], rng: Random, style: ReportStyle) -> list[Sentence]:
+    positive = {fact.finding for fact in stated}
+    devices = [fact for fact in stated if FINDINGS[fact.finding].is_device]
+    all_unchanged = len(devices) > 1 and all(fact.change == "stable" for fact in devices)
+    sentences = render_facts(stated, rng, "findings")
+    sentences += _normal_sentences(positive, rng, "findings", style.negative_probability)
+    if all_unchanged and rng.random() < 0.5:
+        sentences.append(Sentence(rng.choice(UNCHANGED_DEVICE_STATEMENTS), ()))
+    rng.shuffle(sentences)
+    return _with_filler(sentences or [Sentence(rng.choice(ALL_CLEAR_STATEMENTS), ())], style.filler_probability, rng)
+
+
+def _render_impression(stated: list[Fact], rng: Random, style: ReportStyle) -> list[Sentence]:
+    relevant = [fact for fact in stated if FINDINGS[fact.finding].urgency != "benign"]
+    is_only_section = style.layout == "impression"
+    concluded = stated if is_only_section else sorted(relevant, key=_urgency_rank)[:MAX_CONCLUSIONS]
+    sentences = render_facts(concluded, rng, "impression")
+    sentences.sort(key=lambda sentence: min(map(_urgency_rank, sentence.facts)))
+    if not relevant or not sentences:
+        sentences.insert(0, Sentence(rng.choice(ALL_CLEAR_STATEMENTS), (), "impression"))
+    elif is_only_section and rng.random() < 0.4:
+        positive = {fact.finding for fact in stated}
+        sentences += _normal_sentences(positive, rng, "impression", style.negative_probability)
+    return _with_filler(sentences, style.filler_probability / 2, rng)
 
 
 def _urgency_rank(fact: Fact) -> int:
-    """Rank in an impression: what matters most first, devices last."""
+    """Return the rank in an impression: the most urgent first, devices last."""
     finding = FINDINGS[fact.finding]
-    return (
-        len(URGENCIES)
-        if finding.region == "devices" and not finding.is_significant
-        else URGENCIES.index(finding.urgency)
-    )
+    return len(URGENCIES) if finding.is_device and not finding.is_significant else URGENCIES.index(finding.urgency)
 
 
-def _with_filler(sentences: list[Sentence], share: float, rng: Random) -> list[Sentence]:
-    if sentences and rng.random() < share:
-        place = rng.randrange(len(sentences) + 1)
-        sentences = [
-            *sentences[:place],
-            Sentence(rng.choice(FILLER_SENTENCES), (), sentences[0].section),
-            *sentences[place:],
-        ]
+def _with_filler(sentences: list[Sentence], probability: float, rng: Random) -> list[Sentence]:
+    if sentences and rng.random() < probability:
+        index = rng.randrange(len(sentences) + 1)
+        sentences.insert(index, Sentence(rng.choice(FILLER_SENTENCES), (), sentences[0].section))
     return sentences
 
 
 def apply_style(report: AnnotatedReport, style: ReportStyle) -> AnnotatedReport:
-    """Put on what belongs to the whole text: numbers of an impression, lower case."""
+    """Return a report with item numbers in the impression and lowercase text, as its style asks for."""
     number = 0
-    written = []
-    for entry in report.sentences:
-        text = entry.text
-        if style.number_items and entry.section == "impression":
+    sentences = []
+    for sentence in report.sentences:
+        text = sentence.text
+        if style.number_items and sentence.section == "impression":
             number += 1
             text = f"{number}. {text}"
         if style.lowercase:
             text = re.sub(r"([.,])(?=\s|$)", r" \1", text.lower())
-        written.append(entry._replace(text=text))
-    return report._replace(sentences=tuple(written))
+        sentences.append(sentence._replace(text=text))
+    return report._replace(sentences=tuple(sentences))

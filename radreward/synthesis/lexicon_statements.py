@@ -1,6 +1,6 @@
-"""Statements about what the report grammar has no facts for: findings of the lexicon, and the state of organs.
+"""Statements about findings of the lexicon and states of organs, for which the vocabulary has no facts.
 
-Their facts have names that no finding of the vocabulary has: the words themselves.
+The finding of such a `Fact` is the phrase itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from radreward.text.facts import Fact
 from radreward.text.lexicon import load_lexicon
 from radreward.text.locations import LOCATION_PREFIXES, LOCATION_SUFFIXES
 from radreward.text.sentence_parser import parse_sentence
-from radreward.text.severity import SEVERITY_ADVERBS, SEVERITY_WORDS
+from radreward.text.severity import SEVERITY_WORDS
 
 NORMAL_STATES = ("normal", "unremarkable", "within normal limits", "intact")
 ORGAN_TEMPLATES = (
@@ -24,22 +24,22 @@ ORGAN_TEMPLATES = (
     "The {organ} again {verb} {state}.",
     "The {organ} {verb} seen to be {state}.",
 )
-"""Sentences of the state of an organ."""
 ORGAN_PREFIX = "organ: "
+"""Start of the finding of a fact about an organ."""
 LATERALITIES = ("left", "right", "bilateral")
-_SMALL = frozenset(("a", "an", "and", "at", "in", "of", "on", "or", "the", "to", "with"))
+_FUNCTION_WORDS = frozenset(("a", "an", "and", "at", "in", "of", "on", "or", "the", "to", "with"))
 
 
 @lru_cache(1)
 def lexicon_terms() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Findings and organs of the lexicon that the vocabulary does not know."""
-    known = load_lexicon()
-    findings = (*known["finding"], *known["disease"])
-    return tuple(word for word in findings if not parse_sentence(f"There is {word}.").facts), tuple(known["organ"])
+    """Return findings and organs of the lexicon that are not in the vocabulary."""
+    lexicon = load_lexicon()
+    findings = (*lexicon["finding"], *lexicon["disease"])
+    return tuple(name for name in findings if not parse_sentence(f"There is {name}.").facts), tuple(lexicon["organ"])
 
 
 def sample_statement(rng: Random) -> Fact:
-    """A statement about a finding of the lexicon, or about an organ."""
+    """Return a statement about a finding of the lexicon, or about an organ."""
     findings, organs = lexicon_terms()
     if rng.random() < 0.35:
         return vary_statement(Fact(ORGAN_PREFIX + rng.choice(organs)), rng)
@@ -47,26 +47,27 @@ def sample_statement(rng: Random) -> Fact:
 
 
 def vary_statement(fact: Fact, rng: Random) -> Fact:
-    """The same finding or organ, there or not, somewhere, to some degree."""
-    denied = rng.random() < 0.4
+    """Return the same finding or organ with sampled polarity, location and severity or state."""
+    is_negated = rng.random() < 0.4
+    location = severity = None
     if fact.finding.startswith(ORGAN_PREFIX):
-        state = rng.choice(load_lexicon()["abnormal"])
-        return Fact(fact.finding, "absent") if denied else Fact(fact.finding, "present", None, state)
-    place = rng.choice(LATERALITIES) if rng.random() < 0.5 else None
-    degree = rng.choice(tuple(SEVERITY_WORDS)) if rng.random() < 0.4 else None
-    return Fact(fact.finding, "absent") if denied else Fact(fact.finding, "present", place, degree)
+        severity = rng.choice(load_lexicon()["abnormal"])
+    else:
+        location = rng.choice(LATERALITIES) if rng.random() < 0.5 else None
+        severity = rng.choice(tuple(SEVERITY_WORDS)) if rng.random() < 0.4 else None
+    return Fact(fact.finding, "absent") if is_negated else Fact(fact.finding, "present", location, severity)
 
 
 def negate_statement(fact: Fact, rng: Random) -> Fact:
-    """The contrary."""
-    while fact.positive == (other := vary_statement(fact, rng)).positive:
+    """Return a statement of the opposite polarity."""
+    while fact.positive == (opposite := vary_statement(fact, rng)).positive:
         pass
-    return other
+    return opposite
 
 
 def have_common_word(first: str, second: str) -> bool:
-    """Whether two names have a word in common, so that they might be related."""
-    return bool((_words(first) & _words(second)) - _SMALL)
+    """Return True if two names share a word, so that they may be related."""
+    return bool((_words(first) & _words(second)) - _FUNCTION_WORDS)
 
 
 def _words(name: str) -> set[str]:
@@ -74,7 +75,7 @@ def _words(name: str) -> set[str]:
 
 
 def organ_sentence(fact: Fact, template: str, rng: Random) -> str:
-    """A sentence of `STATED` for the state of an organ."""
+    """Return a sentence of `ORGAN_TEMPLATES` for the state of an organ."""
     organ = fact.finding.removeprefix(ORGAN_PREFIX)
     state = rng.choice(NORMAL_STATES) if fact.severity is None else fact.severity
     verb = "are" if organ.endswith("s") and not organ.endswith(("us", "is", "ss", "ax")) else "is"
@@ -82,12 +83,12 @@ def organ_sentence(fact: Fact, template: str, rng: Random) -> str:
 
 
 def statement_phrase(fact: Fact, rng: Random) -> NounPhrase:
-    """The name of a finding of the lexicon, with words for degree and place."""
-    name = fact.finding
-    degree = rng.choice(SEVERITY_WORDS[fact.severity][:4]) if fact.severity else ""
-    place = fact.location or ""
-    before = rng.random() < 0.5
-    said = [degree, rng.choice(LOCATION_PREFIXES[place]) if place and before else "", name]
-    after = f" {rng.choice(LOCATION_SUFFIXES[place])}" if place and not before else ""
-    plural = name.endswith("s") or name in SEVERITY_ADVERBS
-    return NounPhrase(" ".join(filter(None, said)) + after, takes_article=not plural and rng.random() < 0.5)
+    """Return the name of a finding of the lexicon, with words for severity and location."""
+    severity = rng.choice(SEVERITY_WORDS[fact.severity][:4]) if fact.severity else ""
+    is_prefix = rng.random() < 0.5
+    prefix = suffix = ""
+    if fact.location:
+        phrase = rng.choice((LOCATION_PREFIXES if is_prefix else LOCATION_SUFFIXES)[fact.location])
+        prefix, suffix = (phrase, "") if is_prefix else ("", phrase)
+    text = " ".join(filter(None, (severity, prefix, fact.finding, suffix)))
+    return NounPhrase(text, takes_article=not fact.finding.endswith("s") and rng.random() < 0.5)

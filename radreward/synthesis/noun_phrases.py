@@ -1,8 +1,9 @@
-"""Phrases that name a finding with its degree and place, and sentences that agree with them in number."""
+"""Noun phrases of findings with severity and location, and templates filled with number agreement."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -15,78 +16,81 @@ _PARTICIPLE_NAME = re.compile(
     "enlarged|dilated|elevated|raised|prominent|increased|hyper(?:expanded|inflated) |tortuous|unfolded|ectatic|"
     "widened|distended|calcified|atherosclerotic|diminished|blunted|displaced|exaggerated"
 )
-"""Names that begin with such a word take an adverb: "mildly enlarged heart"."""
+"""Start of names that take an adverb, such as "mildly enlarged heart"."""
 SIZE_BY_SEVERITY = {"mild": "6 mm", "moderate": "14 mm", "severe": "3.2 cm"}
-"""A size follows from the degree, so that other words for a fact never give another size."""
+"""Size stated for a severity; fixed, so that paraphrases of a fact never differ in size."""
 ASYMMETRY = {
     "effusion": "left greater than right",
     "atelectasis": "right greater than left",
     "opacity": "right greater than left",
     "consolidation": "left greater than right",
 }
-"""Which side is worse follows from the finding, so that other words for a fact never say the contrary."""
+"""Asymmetry stated for a bilateral finding; fixed, so that paraphrases of a fact never differ."""
 FINDINGS_WITH_SIZE = frozenset(
     {"nodule", "mass", "cavity", "bulla", "pericardial", "hiatal", "opacity", "consolidation", "subq"}
 )
 _VERBS = {"is": " are ", "has": " have ", "persists": " persist ", "remains": " remain "}
 _SINGULAR = re.compile(r"(?<!There) (is|has|persists|remains) ")
 _PLURAL = re.compile(r"(?:(?<![isu])s|bullae|bronchi) ?$")
-"""A name in the plural; "fibrosis", "mass" and "thrombus" are not."""
+"""End of a plural name; "fibrosis", "mass" and "thrombus" are singular."""
 _MODIFIER = re.compile(r",? (?:in|at|on|of|with|under|adjacent|bilaterally|measuring|left greater|right greater) ")
 
 
 class NounPhrase(NamedTuple):
-    """The name of a finding with its degree and place.
+    """The name of a finding with severity and location.
 
-    >>> Phrase("LLL opacity").full, Phrase("bibasilar opacities", article=False).plural
+    >>> NounPhrase("LLL opacity").with_article, NounPhrase("bibasilar opacities", takes_article=False).is_plural
     ('an LLL opacity', True)
     """
 
     text: str
     takes_article: bool = True
-    """Whether it takes one."""
 
     @property
     def with_article(self) -> str:
-        """With its article."""
+        """The phrase with its indefinite article, if it takes one."""
         if not self.takes_article:
             return self.text
-        spelt = self.text.split()[0].isupper()  # "an LLL opacity", "an NG tube"
-        return f"{'an' if self.text[0].lower() in ('aefhilmnorsx' if spelt else 'aeiou') else 'a'} {self.text}"
+        is_spelled = self.text.split()[0].isupper()  # "an LLL opacity", "an NG tube"
+        vowels = "aefhilmnorsx" if is_spelled else "aeiou"
+        return f"{'an' if self.text[0].lower() in vowels else 'a'} {self.text}"
 
     @property
     def is_plural(self) -> bool:
-        """Whether it takes a verb in the plural."""
+        """True if the phrase takes a verb in the plural."""
         return not self.takes_article and bool(_PLURAL.search(_MODIFIER.split(self.text + " ")[0]))
 
 
 def noun_phrase(fact: Fact, rng: Random) -> NounPhrase:
-    """One of the names of a finding, with words for its degree and place."""
-    nouns = FINDINGS[fact.finding].names
-    noun = rng.choices(nouns, [1 / (1 + rank / 3) for rank in range(len(nouns))])[0]  # the usual names stand first
-    article = not noun.startswith("*")
-    words = [noun.removeprefix("*")]
-    after = ""
+    """Return a name of a finding with words for its severity and location."""
+    names = FINDINGS[fact.finding].names
+    name = rng.choices(names, [1 / (1 + rank / 3) for rank in range(len(names))])[0]  # common names come first
+    takes_article = not name.startswith("*")
+    words = [name.removeprefix("*")]
+    suffix = ""
     if fact.location:
-        where = rng.choice([where for where in (LOCATION_PREFIXES, LOCATION_SUFFIXES) if fact.location in where])
+        table = rng.choice([t for t in (LOCATION_PREFIXES, LOCATION_SUFFIXES) if fact.location in t])
         if fact.severity and _PARTICIPLE_NAME.match(words[0]):
-            where = LOCATION_SUFFIXES
-        phrase = rng.choice(where[fact.location])
-        if where is LOCATION_SUFFIXES or " of the " in noun or " in the " in noun or " under " in noun:
-            after = " " + (phrase if where is LOCATION_SUFFIXES else rng.choice(LOCATION_SUFFIXES[fact.location]))
+            table = LOCATION_SUFFIXES
+        phrase = rng.choice(table[fact.location])
+        if table is LOCATION_SUFFIXES:
+            suffix = f" {phrase}"
+        elif any(preposition in name for preposition in (" of the ", " in the ", " under ")):
+            suffix = f" {rng.choice(LOCATION_SUFFIXES[fact.location])}"
         else:
-            words.insert(0, phrase.removesuffix(" lung") if noun.startswith("lung ") else phrase)
-            if fact.location.startswith("bilateral") and article:
-                words[-1], article = _plural(words[-1]), False
+            words.insert(0, phrase.removesuffix(" lung") if name.startswith("lung ") else phrase)
+            if fact.location.startswith("bilateral") and takes_article:
+                words[-1], takes_article = _plural(words[-1]), False
     if fact.severity:
-        fitting = [word for word in SEVERITY_WORDS[fact.severity] if _fits(word, fact.finding)]
-        words.insert(0, rng.choice(SEVERITY_ADVERBS[fact.severity] if _PARTICIPLE_NAME.match(words[0]) else fitting))
+        adjectives = [word for word in SEVERITY_WORDS[fact.severity] if _fits(word, fact.finding)]
+        adverbs = SEVERITY_ADVERBS[fact.severity]
+        words.insert(0, rng.choice(adverbs if _PARTICIPLE_NAME.match(words[0]) else adjectives))
     detail = _detail(fact, rng) if fact.polarity == "present" else ""
-    return NounPhrase(" ".join(words) + after + detail, article)
+    return NounPhrase(" ".join(words) + suffix + detail, takes_article)
 
 
 def _detail(fact: Fact, rng: Random) -> str:
-    """What only fits some findings and follows from the fact: a size, or which side is worse."""
+    """Return, sometimes, a size or an asymmetry that follows from the fact."""
     if fact.severity and fact.finding in ("nodule", "mass", "cavity") and rng.random() < 0.3:
         return f" measuring {SIZE_BY_SEVERITY[fact.severity]}"
     if fact.location in ("bilateral", "bilateral lower") and fact.finding in ASYMMETRY and rng.random() < 0.25:
@@ -94,33 +98,46 @@ def _detail(fact: Fact, rng: Random) -> str:
     return ""
 
 
-def _fits(word: str, key: str) -> bool:
-    """Sizes belong to what has a size; "trace cardiomegaly" is not said."""
-    return word not in SIZE_WORDS or key in FINDINGS_WITH_SIZE or FINDINGS[key].region == "pleura"
+def _fits(word: str, finding: str) -> bool:
+    """Return True if an adjective fits a finding: words of size fit only findings that have one."""
+    return word not in SIZE_WORDS or finding in FINDINGS_WITH_SIZE or FINDINGS[finding].region == "pleura"
 
 
-def _plural(noun: str) -> str:
-    if noun.endswith("y"):
-        return noun[:-1] + "ies"
-    return noun + ("es" if noun.endswith(("s", "x", "h")) else "s")
+def _plural(name: str) -> str:
+    if name.endswith("y"):
+        return name[:-1] + "ies"
+    return name + ("es" if name.endswith(("s", "x", "h")) else "s")
 
 
 def fill_template(template: str, phrase: NounPhrase) -> str:
-    """A sentence of a template, its verb agreeing with the phrase.
+    """Return the sentence of a template, its verb in agreement with the phrase.
 
-    >>> fill("{A} is seen.", Phrase("bibasilar opacities", article=False)), fill("There is {a}.", Phrase("scar"))
-    ('Bibasilar opacities are seen.', 'There is a scar.')
+    >>> fill_template("{A} is seen.", NounPhrase("bibasilar opacities", takes_article=False))
+    'Bibasilar opacities are seen.'
+    >>> fill_template("There is {a}.", NounPhrase("scar"))
+    'There is a scar.'
     """
-    words, full = phrase.text, phrase.with_article
-    text = template.format(n=words, N=capitalize_first(words), a=full, A=capitalize_first(full))
+    text, full = phrase.text, phrase.with_article
+    sentence = template.format(n=text, N=capitalize_first(text), a=full, A=capitalize_first(full))
     if not phrase.takes_article:
-        text = text.replace("There is a new ", "There is new ")
+        sentence = sentence.replace("There is a new ", "There is new ")
     if phrase.is_plural:
-        text = re.sub(rf"^There is (?=((no|new|no definite|no convincing) )?{re.escape(full)})", "There are ", text)
-        text = _SINGULAR.sub(lambda verb: _VERBS[verb[1]], text)
-    return text
+        sentence = re.sub(
+            rf"^There is (?=((no|new|no definite|no convincing) )?{re.escape(full)})", "There are ", sentence
+        )
+        sentence = _SINGULAR.sub(lambda verb: _VERBS[verb[1]], sentence)
+    return sentence
+
+
+def join_words(words: Sequence[str], last_joiner: str) -> str:
+    """Return an enumeration.
+
+    >>> join_words(["edema", "scar", "mass"], " or ")
+    'edema, scar or mass'
+    """
+    return ", ".join(words[:-1]) + (last_joiner if len(words) > 1 else "") + words[-1]
 
 
 def capitalize_first(text: str) -> str:
-    """The text with its first letter in upper case."""
+    """Return a text with its first letter in upper case."""
     return text[:1].upper() + text[1:]

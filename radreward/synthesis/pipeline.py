@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from rich.progress import track
 
@@ -18,7 +19,6 @@ from radreward.synthesis.candidate_pairing import ReportPool
 from radreward.synthesis.candidates import (
     SHORT_REPORT_SENTENCES,
     CandidateDraft,
-    StyleSampler,
     add_language_errors,
     check_criteria,
     count_all_errors,
@@ -31,6 +31,7 @@ from radreward.synthesis.data_card import DataCard
 from radreward.synthesis.report_reader import parse_editable_report, read_reports
 from radreward.synthesis.report_styles import (
     FrequentChoiceRandom,
+    StyleSampler,
     brief_style,
     full_style,
     plain_style,
@@ -43,8 +44,11 @@ from radreward.types import Candidate, ReportGroup
 logger = logging.getLogger(__name__)
 Granularity = Literal["statement", "plain", "report"]
 LANGUAGE_CRITERIA = frozenset({"grammar", "medical_terminology", "clinical_history"})
-MAX_CANDIDATE_TRIES, MAX_REFERENCE_TRIES = 20, 100
-"""How often candidates are drawn for a reference until their totals differ, and references until there are any."""
+MAX_CANDIDATE_TRIES = 20
+"""Number of candidate sets drafted for a reference until their totals differ."""
+MAX_REFERENCE_TRIES = 100
+"""Number of references sampled until such candidates exist; a normal chest, say, has no location to be wrong about."""
+_DEFAULT_MAX_FINDINGS = 4
 
 
 def synthesize(
@@ -56,152 +60,137 @@ def synthesize(
     granularity: Granularity = "report",
     max_findings: int | None = None,
 ) -> Iterator[ReportGroup]:
-    """Groups of one reference and its candidates, from the grammar or from given reports.
+    """Return groups of one reference and its candidates, from the grammar or from given reports.
 
-    Every group has a random generator of its own, from the seed and its number: any part can be made again alone.
-    Of given reports the references are taken in turn; what the lexicon does not know in them stays as it is.
+    Each group has its own random generator, seeded with the seed and the number of the group. Given reports are used
+    as references in turn; text that the parser does not understand stays unchanged.
 
     Args:
-        criteria: By what errors are stated; any of the tags of RadCliQ, RadCliQSignificance and MRScore.
-        groups: How many.
-        per_reference: Candidates of each reference; tiers of quality take turns.
-        seed: Decides everything.
-        reports: Real reports to begin from, at least two.
-        length: Of what the grammar writes: whole reports, half of them brief, or single statements. A model learns
-            from statements what words mean, many to a batch, before it learns to read reports; and from a few
-            findings in plain words to read at all, where it begins from nothing.
-        most: Most findings of a plain report, 4 where nothing is given. A model that begins from nothing learns many
-            times sooner from one finding first, then two, then all.
+        criteria: Criteria of the error counts; any tags of RadCliQ, RadCliQ with significance and MRScore.
+        groups: Number of groups.
+        per_reference: Number of candidates per reference, of alternating tiers of quality.
+        seed: Seed of all sampling.
+        reports: Real reports to use as references, at least two.
+        granularity: Generated texts are complete reports, half of them brief; single statements, from which a model
+            learns wording faster; or a few findings in plain words, for a model trained from scratch.
+        max_findings: Maximum number of findings of a plain report, 4 by default. A model trained from scratch learns
+            faster from one finding first, then two, then all.
 
     Returns:
-        Groups with at least two different totals, made one by one.
+        Groups with at least two different totals, generated lazily.
 
     Raises:
-        ValueError: If `groups` or `most` is less than 1, or `per_reference` less than 2.
-        InputError: If the criteria have a tag that synthesis does not know or need whole reports, in no report can
-            errors be made by them, or a given report is too long or has neither findings nor impression.
+        ValueError: If `groups` or `max_findings` is less than 1, or `per_reference` less than 2.
+        InputError: If synthesis does not support the criteria, the options contradict each other, or no error can be
+            made in a report.
 
-    >>> from radreward.criteria import RadCliQ
-    >>> group = next(synthesize(RadCliQ(), 1, seed=1))
-    >>> len(group.candidates), set(group.candidates[0].errors) == set(RadCliQ().tags)
+    >>> from radreward.criteria import RadCliQCriteria
+    >>> group = next(synthesize(RadCliQCriteria(), 1, seed=1))
+    >>> len(group.candidates), set(group.candidates[0].errors) == set(RadCliQCriteria().tags)
     (3, True)
     """
-    for name, value, least in (
+    limit = _DEFAULT_MAX_FINDINGS if max_findings is None else max_findings
+    for name, value, minimum in (
         ("groups", groups, 1),
         ("per_reference", per_reference, 2),
-        ("most", max_findings or 4, 1),
+        ("max_findings", limit, 1),
     ):
-        if value < least:
-            raise ValueError(f"Expected `{name}` to be >= {least} but got {value}.")
+        if value < minimum:
+            raise ValueError(f"Expected `{name}` to be >= {minimum} but got {value}.")
     check_criteria(criteria)
-    language = bool(LANGUAGE_CRITERIA & set(criteria.tags))
-    if granularity != "report" and (language or reports is not None):
-        raise InputError("length: Expected `report` for given reports and for criteria that judge sections.")
+    judges_language = bool(LANGUAGE_CRITERIA & set(criteria.tags))
+    if granularity != "report" and (judges_language or reports is not None):
+        raise InputError("granularity: Expected `report` for given reports and for criteria that judge sections.")
     if max_findings is not None and granularity != "plain":
-        raise InputError("most: Expected `length` to be plain, whose findings are counted.")
-    pool = ReportPool(_parse_reports(reports)) if reports is not None else None
-    return _generate_groups(
-        criteria, groups, per_reference, seed, GenerationSettings(language, granularity, max_findings), pool
+        raise InputError("max_findings: Expected `granularity` to be `plain`, which limits the number of findings.")
+    generator = _GroupGenerator(
+        criteria=criteria,
+        per_reference=per_reference,
+        seed=seed,
+        granularity=granularity,
+        max_findings=limit,
+        judges_language=judges_language,
+        pool=ReportPool(_parse_reports(reports)) if reports is not None else None,
     )
+    return map(generator.generate, range(groups))
 
 
-class GenerationSettings(NamedTuple):
-    """What candidates and the grammar's references are to be like."""
+def _parse_reports(reports: Sequence[str]) -> list[AnnotatedReport]:
+    parsed = []
+    for number, text in enumerate(reports):
+        try:
+            parsed.append(parse_editable_report(text))
+        except ValueError as error:
+            raise InputError(f"reports[{number}]: {error}") from error
+    return parsed
 
-    judges_language: bool
-    """Whether history and impression are judged, and have to be there."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _GroupGenerator:
+    """Generator of single groups from their numbers."""
+
+    criteria: Criteria
+    per_reference: int
+    seed: int
     granularity: Granularity
-    max_findings: int | None
+    max_findings: int
+    judges_language: bool
+    """True if history and impression are judged and must exist."""
+    pool: ReportPool | None
 
-    def style_sampler(self, rng: Random) -> StyleSampler:
-        """How a reference and its candidates are written."""
+    def generate(self, number: int) -> ReportGroup:
+        kind = FrequentChoiceRandom if self.granularity == "plain" else Random
+        rng = kind(f"{self.seed}:{number}")
+        index = number % len(self.pool.reports) if self.pool else 0
+        for _ in range(MAX_REFERENCE_TRIES):
+            reference, style_sampler = self._sample_reference(index, rng)
+            for _ in range(MAX_CANDIDATE_TRIES):
+                drafts = self._draft_candidates(reference, index, style_sampler, rng)
+                candidates = tuple(self._to_candidate(reference, draft) for draft in drafts)
+                # Rounded, because training compares totals in float32.
+                totals = {round(self.criteria.weighted_errors(entry.errors or {}), 6) for entry in candidates}
+                if len(totals) > 1:
+                    return ReportGroup(f"synthetic-{self.seed}-{number}", reference.text, candidates)
+        raise InputError(
+            f"criteria {self.criteria.name}: no candidates with different totals could be generated for the report "
+            f"{reference.text[:80]!r}."
+        )
+
+    def _style_sampler(self, rng: Random) -> StyleSampler:
         if self.judges_language:
             return full_style
         if self.granularity == "statement":
             return statement_style
         if self.granularity == "plain":
-            return partial(plain_style, max_findings=self.max_findings or 4)
+            return partial(plain_style, max_findings=self.max_findings)
         return rng.choice((brief_style, sample_style))
 
+    def _sample_reference(self, index: int, rng: Random) -> tuple[AnnotatedReport, StyleSampler]:
+        """Return a reference and the styles of its candidates, brief ones for a brief reference."""
+        if self.pool:
+            reference = self.pool.reports[index]
+            is_short = len(reference.sentences) <= SHORT_REPORT_SENTENCES
+            return reference, brief_style if is_short else sample_style
+        style_sampler = self._style_sampler(rng)
+        report = random_report_source(style_sampler)(rng)
+        while self.granularity == "plain" and not any(fact.positive for fact in report.facts):
+            report = random_report_source(style_sampler)(rng)
+        return report, style_sampler
 
-def _generate_groups(
-    criteria: Criteria, groups: int, per_reference: int, seed: int, writing: GenerationSettings, pool: ReportPool | None
-) -> Iterator[ReportGroup]:
-    for number in range(groups):
-        rng = FrequentChoiceRandom(f"{seed}:{number}") if writing.granularity == "plain" else Random(f"{seed}:{number}")
-        index = number % len(pool.reports) if pool else 0
-        yield _generate_group(f"synthetic-{seed}-{number}", criteria, per_reference, writing, pool, index, rng)
+    def _draft_candidates(
+        self, reference: AnnotatedReport, index: int, style_sampler: StyleSampler, rng: Random
+    ) -> list[CandidateDraft]:
+        other, neighbor = random_report_source(style_sampler), similar_report_source(reference, style_sampler)
+        if self.pool and self.pool.can_pair:
+            other, neighbor = partial(self.pool.sample_other, index), partial(self.pool.sample_neighbor, index)
+        tiers = [(number + rng.randrange(3)) % 3 if number > 2 else number for number in range(self.per_reference)]
+        drafts = [draft_candidate(reference, tier, other, neighbor, style_sampler, rng) for tier in tiers]
+        rng.shuffle(drafts)
+        return [add_language_errors(draft, rng) for draft in drafts] if self.judges_language else drafts
 
-
-def _parse_reports(reports: Sequence[str]) -> list[AnnotatedReport]:
-    annotated = []
-    for number, text in enumerate(reports):
-        try:
-            annotated.append(parse_editable_report(text))
-        except ValueError as error:
-            raise InputError(f"reports[{number}]: {error}") from error
-    return annotated
-
-
-def _generate_group(
-    name: str,
-    criteria: Criteria,
-    per_reference: int,
-    writing: GenerationSettings,
-    pool: ReportPool | None,
-    index: int,
-    rng: Random,
-) -> ReportGroup:
-    for _ in range(MAX_REFERENCE_TRIES):  # a normal chest, say, has no place to be wrong about
-        reference, styles = _sample_reference(writing, pool, index, rng)
-        for _ in range(MAX_CANDIDATE_TRIES):
-            drafts = _draft_candidates(reference, per_reference, pool, index, styles, rng)
-            if writing.judges_language:
-                drafts = [add_language_errors(entry, rng) for entry in drafts]
-            candidates = tuple(_to_candidate(reference, entry, criteria) for entry in drafts)
-            # Equal to six digits is equal: pairs are made of totals in float32.
-            totals = {round(criteria.weighted_errors(c.errors or {}), 6) for c in candidates}
-            if len(totals) > 1:
-                return ReportGroup(name, reference.text, candidates)
-    raise InputError(
-        f"criteria {criteria.name}: no candidates with different totals could be made for the report "
-        f"{reference.text[:80]!r}."
-    )
-
-
-def _sample_reference(
-    writing: GenerationSettings, pool: ReportPool | None, index: int, rng: Random
-) -> tuple[AnnotatedReport, StyleSampler]:
-    """A report to judge against, and in which styles others are written: for a brief one brief ones."""
-    if pool:
-        reference = pool.reports[index]
-        return reference, brief_style if len(reference.sentences) <= SHORT_REPORT_SENTENCES else sample_style
-    styles = writing.style_sampler(rng)
-    report = random_report_source(styles)(rng)
-    while writing.granularity == "plain" and not any(fact.positive for fact in report.facts):
-        report = random_report_source(styles)(rng)
-    return report, styles
-
-
-def _draft_candidates(
-    reference: AnnotatedReport,
-    per_reference: int,
-    pool: ReportPool | None,
-    index: int,
-    styles: StyleSampler,
-    rng: Random,
-) -> list[CandidateDraft]:
-    pool = pool if pool and pool.can_pair else None
-    others = (lambda rng: pool.sample_other(index, rng)) if pool else random_report_source(styles)
-    neighbours = (lambda rng: pool.sample_neighbor(index, rng)) if pool else similar_report_source(reference, styles)
-    tiers = [(number + rng.randrange(3)) % 3 if number > 2 else number for number in range(per_reference)]
-    drafts = [draft_candidate(reference, tier, others, neighbours, styles, rng) for tier in tiers]
-    rng.shuffle(drafts)
-    return drafts
-
-
-def _to_candidate(reference: AnnotatedReport, entry: CandidateDraft, criteria: Criteria) -> Candidate:
-    return Candidate(entry.report.text, select_errors(count_all_errors(reference, entry), criteria), entry.system)
+    def _to_candidate(self, reference: AnnotatedReport, draft: CandidateDraft) -> Candidate:
+        errors = select_errors(count_all_errors(reference, draft), self.criteria)
+        return Candidate(draft.report.text, errors, draft.system)
 
 
 def synthesize_files(
@@ -219,32 +208,31 @@ def synthesize_files(
 
     Args:
         output: The folder.
-        criteria: By what errors are stated.
-        groups: How many groups.
-        per_reference: Candidates of each reference.
-        seed: Decides everything.
-        reports: CSV, JSONL or Parquet of real reports; the grammar writes references where none are given.
-        length: Of what the grammar writes.
-        most: Most findings of a plain report.
-        column: Where the text stands; otherwise `report`, `reference`, `text`, or `findings` and `impression`.
+        criteria: Criteria of the error counts.
+        groups: Number of groups.
+        per_reference: Number of candidates per reference.
+        seed: Seed of all sampling.
+        reports: CSV, JSONL or Parquet file of real reports; by default, references are generated.
+        text_column: Column of the text; by default `report`, `reference`, `text`, or `findings` and `impression`.
+        granularity: Kind of generated texts, see `synthesize`.
+        max_findings: Maximum number of findings of a plain report.
 
     Returns:
         The Parquet file.
 
     Raises:
-        InputError: For reports that cannot be used, or criteria that synthesis cannot serve.
+        InputError: If the reports cannot be used, or synthesis does not support the criteria.
     """
     real = read_reports(reports, text_column) if reports else None
     if real and real.empty_rows:
         logger.warning(
-            "%s: %d rows without text are left out, first row %d.", reports, len(real.empty_rows), real.empty_rows[0]
+            "%s: skipped %d rows without text, first row %d.", reports, len(real.empty_rows), real.empty_rows[0]
         )
     card = DataCard(criteria, seed, per_reference, reports.name if reports else None, real)
-    stream = card.count_groups(
-        synthesize(criteria, groups, per_reference, seed, real and real.texts, granularity, max_findings)
-    )
+    texts = real.texts if real else None
+    stream = synthesize(criteria, groups, per_reference, seed, texts, granularity, max_findings)
     output.mkdir(parents=True, exist_ok=True)
     path = output / "groups.parquet"
-    write_groups(path, track(stream, "Writing groups", total=groups))
+    write_groups(path, track(card.count_groups(stream), "Writing groups", total=groups))
     card.write(output)
     return path

@@ -1,4 +1,4 @@
-"""Real reports from a file, refused before anything is made of them if one cannot be used."""
+"""Real reports from a file, checked before anything is generated."""
 
 from __future__ import annotations
 
@@ -11,80 +11,79 @@ from radreward.errors import InputError
 from radreward.io.tables import TableRow, is_valid_utf8, read_rows
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
 from radreward.text.facts import AnnotatedReport
-from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence, parse_report
+from radreward.text.report_parser import BODY_SECTIONS, is_heading, parse_report
 
 TEXT_COLUMNS = ("report", "reference", "text")
 SECTION_COLUMNS = ("findings", "impression")
 
 
 class ReportTexts(NamedTuple):
-    """What a file holds."""
+    """Reports of a file."""
 
     texts: list[str]
-    """Reports with white space made single, in the order of the rows."""
+    """Reports with single spaces, in the order of the rows."""
     empty_rows: list[int]
-    """Numbers of the rows without any text."""
+    """Numbers of the rows without text."""
 
 
 def read_reports(path: Path, text_column: str | None = None) -> ReportTexts:
-    """Real reports of a CSV, JSONL or Parquet file.
+    """Read real reports from a CSV, JSONL or Parquet file.
 
     Args:
         path: The file.
-        column: Where the text stands; otherwise `report`, `reference`, `text`, or `findings` and `impression`.
+        text_column: Column of the text; by default `report`, `reference`, `text`, or `findings` and `impression`.
 
     Raises:
-        InputError: If the file cannot be read, has no column of text, holds a report in which no error can be made,
+        InputError: If the file cannot be read, has no text column, contains a report in which no error can be made,
             or fewer than two reports; names file, row and field.
     """
     texts: list[str] = []
-    empty: list[int] = []
-    for row, text, where in report_rows(path, text_column):
+    empty_rows: list[int] = []
+    for row, text, source in report_rows(path, text_column):
         if not text:
-            empty.append(row.number)
+            empty_rows.append(row.number)
             continue
         try:
             parse_editable_report(text)
         except ValueError as error:
-            raise InputError(f"{where}: {error}") from error
+            raise InputError(f"{source}: {error}") from error
         texts.append(text)
     if len(texts) < 2:
         raise InputError(f"{path}: Expected at least two reports but got {len(texts)}.")
-    return ReportTexts(texts, empty)
+    return ReportTexts(texts, empty_rows)
 
 
 def report_rows(path: Path, text_column: str | None = None) -> Iterator[tuple[TableRow, str, str]]:
-    """Rows of reports with their texts, white space made single, and where these stand, for messages.
+    """Yield the rows of a file, the report of each with single spaces, and its source for error messages.
 
     Raises:
-        InputError: If the file cannot be read or has no column of text; names file, row and field.
+        InputError: If the file cannot be read or has no text column; names file, row and field.
     """
     for rows in read_rows(path):
         for row in rows:
             if row.error:
                 raise InputError(f"{path}, row {row.number}: {row.error}.")
             names = _columns(path, row.values, text_column)
-            where = f"{path}, row {row.number}, field {' and '.join(map(repr, names))}"
+            source = f"{path}, row {row.number}, field {' and '.join(map(repr, names))}"
             text = " ".join(" ".join(_text(path, row.number, name, row.values[name]) for name in names).split())
-            yield row, text, where
+            yield row, text, source
 
 
 def parse_editable_report(text: str) -> AnnotatedReport:
-    """A report, annotated, in which errors can be made.
+    """Parse a report and check that errors can be made in it.
 
     Raises:
-        ValueError: If it is too long, has neither findings nor impression, or takes none of the errors.
+        ValueError: If it is too long, has neither findings nor impression, or allows none of the errors.
 
-    >>> editable("Comparison: None.")
+    >>> parse_editable_report("Comparison: None.")
     Traceback (most recent call last):
     ValueError: Expected a report with findings or an impression but it has neither.
     """
     report = parse_report(text)
-    body = [entry for entry in report.sentences if entry.section in BODY_SECTIONS]
-    if all(isinstance(entry, PartiallyParsedSentence) and entry.is_heading for entry in body):
+    if all(is_heading(sentence) for sentence in report.sentences if sentence.section in BODY_SECTIONS):
         raise ValueError("Expected a report with findings or an impression but it has neither.")
     if all(operator(report, Random(0)) is None for operator in ERROR_OPERATORS.values()):
-        raise ValueError("Expected a report in sentences but there is no place in it for another one.")
+        raise ValueError("Expected a report in sentences but no sentence can be edited or added.")
     return report
 
 

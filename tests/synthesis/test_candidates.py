@@ -34,7 +34,7 @@ def _errors(reference: AnnotatedReport, tier: int, seed: int) -> dict[str, int]:
     )
 
 
-def test_tiers_are_ordered() -> None:
+def test_draft_candidate_tiers_are_ordered() -> None:
     totals = {
         tier: [
             sum(_errors(random_report(Random(seed)), tier, seed)[tag] for tag in RadCliQCriteria().tags)
@@ -47,7 +47,7 @@ def test_tiers_are_ordered() -> None:
     assert max(totals[0]) <= TIER_ERRORS[0][1]
 
 
-def test_no_errors_asked_for_none_made() -> None:
+def test_parse_generated_without_errors() -> None:
     for seed in range(200):
         reference = random_report(Random(seed))
         for entry in (
@@ -59,7 +59,7 @@ def test_no_errors_asked_for_none_made() -> None:
             assert not any(errors[tag] for tag in RadCliQCriteria().tags)
 
 
-def test_every_kind_of_candidate_is_made() -> None:
+def test_draft_candidate_makes_every_kind() -> None:
     seen = set()
     for seed in range(300):
         reference = random_report(Random(seed))
@@ -76,7 +76,7 @@ def test_every_kind_of_candidate_is_made() -> None:
     assert seen == {"edited", "rewritten", "random", "neighbour", "removed and shuffled", "normal"}
 
 
-def test_a_report_that_was_not_wholly_read_is_only_edited() -> None:
+def test_draft_candidate_only_edits_partially_parsed_reference() -> None:
     reference = parse_report("Small left pleural effusion near the shrapnel. Scoliosis. No edema.")
     for seed in range(60):
         entry = draft_candidate(reference, seed % 3, random_report, random_report, sample_style, Random(seed))
@@ -84,7 +84,7 @@ def test_a_report_that_was_not_wholly_read_is_only_edited() -> None:
         assert "effusion near the shrapnel." in entry.report.text
 
 
-def test_two_reports_of_the_same_facts_rarely_share_sentences() -> None:
+def test_render_report_varies_wording() -> None:
     shared = total = 0
     for seed in range(400):
         facts = sample_facts(Random(seed))
@@ -100,7 +100,7 @@ def test_two_reports_of_the_same_facts_rarely_share_sentences() -> None:
     assert shared < 0.02 * total
 
 
-def test_criteria_that_cannot_be_served() -> None:
+def test_check_criteria_unsupported_raises() -> None:
     for criteria in (
         RadCliQCriteria(),
         RadCliQSignificanceCriteria(),
@@ -112,7 +112,7 @@ def test_criteria_that_cannot_be_served() -> None:
         check_criteria(Criteria("own", [Criterion("tone", "Rude.")]))
 
 
-def test_errors_of_all_criteria_agree() -> None:
+def test_count_all_errors_is_consistent() -> None:
     for seed in range(60):
         errors = _errors(random_report(Random(seed)), seed % 3, seed)
         for tag in RadCliQCriteria().tags:

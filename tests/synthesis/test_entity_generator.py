@@ -7,7 +7,7 @@ from radreward.text.lexicon import find_phrases
 from radreward.types import ENTITY_TYPES
 
 
-def test_entities_stand_where_they_say() -> None:
+def test_generate_annotated_sentences_offsets_are_correct() -> None:
     types = set()
     for text, entities in generate_annotated_sentences(400, seed=1):
         for entity in entities:
@@ -17,14 +17,14 @@ def test_entities_stand_where_they_say() -> None:
     assert types == set(ENTITY_TYPES)
 
 
-def test_the_seed_decides() -> None:
+def test_generate_annotated_sentences_is_reproducible() -> None:
     assert list(generate_annotated_sentences(20, seed=1)) == list(generate_annotated_sentences(20, seed=1))
     assert list(generate_annotated_sentences(20, seed=1)) != list(generate_annotated_sentences(20, seed=2))
     assert list(generate_annotated_sentences(10, seed=1)) == list(generate_annotated_sentences(20, seed=1))[:10]
 
 
 def heads(part: str) -> set[str]:
-    named = ("name", "off")
+    named = ("finding", "abnormal")
     return {
         phrase.head
         for text, _ in generate_annotated_sentences(300, seed=1, split="test" if part == "test" else "train")
@@ -33,7 +33,7 @@ def heads(part: str) -> set[str]:
     }
 
 
-def test_what_is_tested_on_was_not_trained_on() -> None:
+def test_generate_annotated_sentences_holds_out_names() -> None:
     train = {text for text, _ in generate_annotated_sentences(300, seed=1)}
     test = {text for text, _ in generate_annotated_sentences(300, seed=1, split="test")}
     assert not train & test
@@ -41,6 +41,6 @@ def test_what_is_tested_on_was_not_trained_on() -> None:
     assert len(only) > 40
 
 
-def test_count_is_positive() -> None:
+def test_generate_annotated_sentences_zero_count_raises() -> None:
     with pytest.raises(ValueError, match="Expected `count` to be >= 1 but got 0"):
         next(generate_annotated_sentences(0))

@@ -41,7 +41,7 @@ def counted(reference: list[Fact], candidate: list[Fact]) -> dict[str, int]:
         }),
     ],
 )  # fmt: skip
-def test_one_finding(candidate: list[Fact], errors: dict[str, int]) -> None:
+def test_count_errors_of_one_finding(candidate: list[Fact], errors: dict[str, int]) -> None:
     assert counted([EFFUSION], candidate) == errors
 
 
@@ -54,11 +54,11 @@ def test_one_finding(candidate: list[Fact], errors: dict[str, int]) -> None:
         ("better", "worse", {"significant_incorrect_comparison": 1}),
     ],
 )
-def test_comparisons(before: Change, after: Change | None, errors: dict[str, int]) -> None:
+def test_count_errors_of_comparisons(before: Change, after: Change | None, errors: dict[str, int]) -> None:
     assert counted([EFFUSION._replace(change=before)], [EFFUSION._replace(change=after)]) == errors
 
 
-def test_what_is_gone() -> None:
+def test_count_errors_of_resolved_findings() -> None:
     gone = Fact("edema", "absent", change="resolved")
     assert counted([gone], []) == {"significant_omission_of_comparison": 1}
     assert counted([], [gone]) == {"significant_incorrect_comparison": 1}
@@ -68,7 +68,7 @@ def test_what_is_gone() -> None:
     }
 
 
-def test_order_and_repeats_do_not_matter() -> None:
+def test_count_errors_ignores_order_and_repeats() -> None:
     reference = [EFFUSION, EFFUSION._replace(location="right"), Fact("scar"), Fact("nodule", "absent")]
     candidate = [Fact("pneumonia"), EFFUSION._replace(location="right", severity="severe"), Fact("scar")]
     expected = count_errors(reference, candidate)
@@ -76,13 +76,13 @@ def test_order_and_repeats_do_not_matter() -> None:
         assert count_errors(order, [*candidate, *candidate]) == expected
 
 
-def test_a_report_has_no_errors_against_itself() -> None:
+def test_count_errors_of_identical_reports_is_zero() -> None:
     for seed in range(300):
         facts = sample_facts(Random(seed))
         assert not any(count_errors(facts, facts).values())
 
 
-def test_tags_are_those_of_the_criteria() -> None:
+def test_count_errors_tags_are_those_of_criteria() -> None:
     counts = count_errors([], [EFFUSION])
     assert tuple(counts) == RadCliQSignificanceCriteria().tags
     assert tuple(to_radcliq_counts(counts)) == RadCliQCriteria().tags

@@ -17,7 +17,7 @@ PAIR = ("Increasing small left effusion. There is a nodule.", "Large right effus
 COUNTS = (1.0, 1.0, 1.0, 1.0, 0.0, 1.0)
 
 
-def test_plain_words_name_the_finding() -> None:
+def test_fact_analysis_writer_fixed_wording() -> None:
     found = FactAnalysisWriter(vary_wording=False).write(*PAIR, COUNTS, RadCliQCriteria(), Random(0))
     assert found.error_counts == COUNTS
     assert found.explanation == (
@@ -34,7 +34,7 @@ def test_plain_words_name_the_finding() -> None:
     assert found.matched_findings == ("mild left pleural effusion, worse",)
 
 
-def test_varied_words_say_what_is_wrong() -> None:
+def test_fact_analysis_writer_varied_wording() -> None:
     found = FactAnalysisWriter().write(*PAIR, COUNTS, RadCliQCriteria(), Random(0))
     assert "left" in found.error_texts[2][0]
     assert "right" in found.error_texts[2][0]
@@ -44,7 +44,7 @@ def test_varied_words_say_what_is_wrong() -> None:
     assert found == FactAnalysisWriter().write(*PAIR, COUNTS, RadCliQCriteria(), Random(0))
 
 
-def test_significance_parts_the_errors() -> None:
+def test_fact_analysis_writer_separates_significance() -> None:
     criteria = RadCliQSignificanceCriteria()
     counts = count_errors(*(parse_report(text).facts for text in PAIR))
     values = tuple(float(counts[tag]) for tag in criteria.tags)
@@ -53,7 +53,7 @@ def test_significance_parts_the_errors() -> None:
     assert "scoliosis" in found.error_texts[criteria.tags.index("insignificant_false_prediction")]
 
 
-def test_what_is_not_known_so_is_counted_without_words() -> None:
+def test_fact_analysis_writer_unexplained_counts_have_no_text() -> None:
     found = FactAnalysisWriter().write(*PAIR, (3.0, *COUNTS[1:]), RadCliQCriteria(), Random(0))
     assert found.error_texts[0] == ()
     assert found.error_counts[0] == 3.0
@@ -63,7 +63,7 @@ def test_what_is_not_known_so_is_counted_without_words() -> None:
 
 
 @pytest.mark.parametrize("length", ["plain", "report"])
-def test_every_generated_error_is_put_in_words(length: str) -> None:
+def test_fact_analysis_writer_describes_every_generated_error(length: str) -> None:
     criteria, writer = RadCliQSignificanceCriteria(), FactAnalysisWriter()
     for group in synthesize(criteria, 20, seed=5, granularity=length):  # type: ignore[arg-type]
         for candidate in group.candidates:
@@ -75,7 +75,7 @@ def test_every_generated_error_is_put_in_words(length: str) -> None:
                 assert (read.values, read.format_error) == (values, None)
 
 
-def test_differences_are_what_is_counted() -> None:
+def test_compare_facts_agrees_with_counts() -> None:
     facts = [parse_report(text).facts for text in PAIR]
     counts = count_errors(*facts)
     found = compare_facts(*facts).errors
@@ -84,13 +84,13 @@ def test_differences_are_what_is_counted() -> None:
         assert counts[f"{'' if entry.significant else 'in'}significant_{entry.tag}"] > 0
 
 
-def test_plain_reports_have_one_to_four_findings() -> None:
+def test_plain_style_findings() -> None:
     for group in synthesize(RadCliQCriteria(), 40, seed=2, granularity="plain"):
         found = [fact for fact in parse_report(group.reference).facts if fact.positive]
         assert 1 <= len(found) <= 4
 
 
-def test_plain_words_are_the_first_and_the_likely() -> None:
+def test_frequent_choice_random_excludes_rare_options() -> None:
     rng = FrequentChoiceRandom(0)
     assert {rng.choice("abcdef") for _ in range(100)} == {"a", "b", "c"}
     assert set(rng.choices("abc", (6, 2, 1), k=200)) == {"a", "b"}

@@ -20,14 +20,14 @@ from radreward.text.severity import SEVERITY_WORDS
 SAMPLES = [sample_facts(Random(seed)) for seed in range(2000)]
 
 
-def test_clusters_and_common_findings_are_known() -> None:
+def test_clusters_and_common_findings_are_in_vocabulary() -> None:
     assert {key for _, cluster in FINDING_CLUSTERS for key, _ in cluster} | COMMON_FINDINGS <= FINDINGS.keys()
     for _, cluster in FINDING_CLUSTERS:
         assert len({key for key, _ in cluster}) == len(cluster)
         assert all(0 < share <= 1 for _, share in cluster)
 
 
-def test_a_brief_report_has_at_most_three_findings() -> None:
+def test_brief_style_limits_findings() -> None:
     counts = Counter(
         len([fact for fact in sample_facts(Random(seed), max_findings=3) if fact.positive]) for seed in range(1000)
     )
@@ -35,7 +35,7 @@ def test_a_brief_report_has_at_most_three_findings() -> None:
     assert max(len([fact for fact in facts if fact.positive]) for facts in SAMPLES) > 3
 
 
-def test_common_findings_come_up_four_times_as_often() -> None:
+def test_sample_findings_weights_common_findings() -> None:
     keys = tuple(FINDINGS)
     drawn = Counter(sample_findings(Random(0), keys, 40_000))
     mean = {
@@ -47,24 +47,24 @@ def test_common_findings_come_up_four_times_as_often() -> None:
     assert set(drawn) == set(keys)
 
 
-def test_common_findings_are_most_of_what_reports_find() -> None:
+def test_sample_facts_prefers_common_findings() -> None:
     found = Counter(fact.finding for facts in SAMPLES for fact in facts)
     assert sum(found[key] for key in COMMON_FINDINGS) > 0.6 * found.total()
     assert found.keys() == FINDINGS.keys()
 
 
-def test_nothing_is_found_in_a_fifth_of_reports() -> None:
+def test_sample_facts_normal_report_frequency() -> None:
     assert 0.2 < sum(not any(fact.positive for fact in facts) for facts in SAMPLES) / len(SAMPLES) < 0.3
 
 
-def test_no_finding_is_a_kind_of_another() -> None:
+def test_remove_related_leaves_unrelated_findings() -> None:
     for facts in SAMPLES:
         assert not [pair for pair in permutations(facts, 2) if is_related(pair[0].finding, pair[1].finding)]
     assert remove_related(["pneumonia", "opacity", "effusion", "effusion"]) == ["pneumonia", "effusion"]
 
 
 @pytest.mark.parametrize("key", FINDINGS)
-def test_a_fact_is_one_that_its_finding_can_have(key: str) -> None:
+def test_sample_fact_fits_finding(key: str) -> None:
     finding = FINDINGS[key]
     facts = [sample_fact(key, Random(seed)) for seed in range(200)]
     assert {fact.location for fact in facts} <= {*LOCATIONS[finding.location_group], None} - {""}
@@ -77,7 +77,7 @@ def test_a_fact_is_one_that_its_finding_can_have(key: str) -> None:
     assert not [fact for fact in facts if fact.polarity == "uncertain" and fact.change]
 
 
-def test_what_has_resolved_is_not_there() -> None:
+def test_sample_facts_resolved_finding_is_absent() -> None:
     gone = [(fact, facts) for facts in SAMPLES for fact in facts if fact.change == "resolved"]
     assert gone
     for fact, facts in gone:

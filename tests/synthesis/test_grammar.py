@@ -54,7 +54,7 @@ FILLED = [
 
 
 @pytest.mark.parametrize(("template", "fact"), FILLED, ids=lambda value: value if isinstance(value, str) else "")
-def test_a_template_is_read_as_what_it_was_filled_with(template: str, fact: Fact) -> None:
+def test_fact_sentence_parses_back(template: str, fact: Fact) -> None:
     for seed in range(20):
         text = fill_template(template, noun_phrase(fact, Random(seed)))
         assert sentence_facts(text) == (fact,), text
@@ -66,11 +66,11 @@ def test_a_template_is_read_as_what_it_was_filled_with(template: str, fact: Fact
     "text",
     [*ALL_CLEAR_STATEMENTS, *UNCHANGED_DEVICE_STATEMENTS, *FILLER_SENTENCES, *CLINICAL_HISTORIES, *PRIOR_STUDIES],
 )
-def test_what_states_no_finding_is_read_as_none(text: str) -> None:
+def test_filler_parses_to_no_facts(text: str) -> None:
     assert sentence_facts(text) == ()
 
 
-def test_no_wording_is_there_twice() -> None:
+def test_templates_are_distinct() -> None:
     tables = (
         PRESENT_TEMPLATES,
         DEVICE_TEMPLATES,
@@ -93,7 +93,7 @@ def _sections(report_facts: tuple[Fact, ...], style: ReportStyle, seed: int) -> 
     return sections
 
 
-def test_layouts() -> None:
+def test_render_report_layouts() -> None:
     for seed in range(100):
         facts = sample_facts(Random(seed))
         assert list(_sections(facts, ReportStyle("findings"), seed)) == ["findings"]
@@ -102,7 +102,7 @@ def test_layouts() -> None:
         assert list(_sections(facts, ReportStyle("both", has_history=True), seed))[0] == "indication"
 
 
-def test_headings_numbers_and_lower_case() -> None:
+def test_apply_style_headings_numbers_and_lowercase() -> None:
     for seed in range(50):
         facts = sample_facts(Random(seed))
         headed = render_report(facts, Random(seed), ReportStyle("both", has_headings=True)).text
@@ -115,7 +115,7 @@ def test_headings_numbers_and_lower_case() -> None:
         assert lower.endswith(" .")
 
 
-def test_every_fact_is_stated() -> None:
+def test_render_report_states_every_fact() -> None:
     for seed in range(200):
         rng = Random(seed)
         facts = sample_facts(rng)
@@ -129,7 +129,7 @@ def _rank(fact: Fact) -> int:
     return len(URGENCIES) if tube_in_place else URGENCIES.index(finding.urgency)
 
 
-def test_a_conclusion_holds_what_is_most_urgent_first() -> None:
+def test_impression_starts_with_most_urgent() -> None:
     for seed in range(100):
         rng = Random(seed)
         facts = sample_facts(rng)
@@ -141,7 +141,7 @@ def test_a_conclusion_holds_what_is_most_urgent_first() -> None:
         assert ranks == sorted(ranks)
 
 
-def test_nothing_that_is_found_is_denied() -> None:
+def test_render_report_negates_no_stated_finding() -> None:
     for seed in range(300):
         rng = Random(seed)
         facts = render_report(sample_facts(rng), rng).facts
@@ -151,7 +151,7 @@ def test_nothing_that_is_found_is_denied() -> None:
         assert not found & {key for finding in denied for key in ancestors(finding)}
 
 
-def test_facts_together() -> None:
+def test_joint_sentence_parses_back() -> None:
     here, gone = ("effusion", "edema", "scar"), ("pneumothorax", "mass", "fracture")
     for seed in range(50):
         rng = Random(seed)
@@ -163,7 +163,7 @@ def test_facts_together() -> None:
         assert sorted(map(str, stated)) == sorted(map(str, mixed))
 
 
-def test_restated_facts_are_the_same() -> None:
+def test_restate_facts_parses_back() -> None:
     for seed in range(100):
         rng = Random(seed)
         report = render_report(sample_facts(rng), rng)
@@ -174,5 +174,5 @@ def test_restated_facts_are_the_same() -> None:
 
 
 @pytest.mark.parametrize("keys", NORMAL_STATEMENTS)
-def test_a_normal_statement_says_what_it_denies(keys: tuple[str, ...]) -> None:
+def test_normal_sentence_parses_back(keys: tuple[str, ...]) -> None:
     assert normal_sentence(keys, Random(0)).facts == tuple(Fact(key, "absent") for key in keys)

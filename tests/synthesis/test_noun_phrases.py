@@ -22,7 +22,7 @@ from radreward.text.severity import SEVERITY_WORDS, SIZE_WORDS
         (NounPhrase("cardiomegaly", takes_article=False), "cardiomegaly"),
     ],
 )
-def test_articles(phrase: NounPhrase, full: str) -> None:
+def test_noun_phrase_articles(phrase: NounPhrase, full: str) -> None:
     assert phrase.with_article == full
 
 
@@ -37,7 +37,7 @@ def test_articles(phrase: NounPhrase, full: str) -> None:
         ("atelectasis at the lung bases", False),
     ],
 )
-def test_number(words: str, plural: bool) -> None:
+def test_noun_phrase_number(words: str, plural: bool) -> None:
     assert NounPhrase(words, takes_article=False).is_plural is plural
     assert not NounPhrase(words).is_plural  # "a mass", "an abscess"
 
@@ -53,12 +53,12 @@ def test_number(words: str, plural: bool) -> None:
         ("{A} persists without significant change.", "Small effusions persist without significant change."),
     ],
 )
-def test_verbs_agree(template: str, text: str) -> None:
+def test_fill_template_verbs_agree(template: str, text: str) -> None:
     assert fill_template(template, NounPhrase("small effusions", takes_article=False)) == text
 
 
 @pytest.mark.parametrize("key", [key for key, finding in FINDINGS.items() if finding.has_severity])
-def test_only_what_has_a_size_is_given_one(key: str) -> None:
+def test_noun_phrase_size_words_fit_finding(key: str) -> None:
     rng = Random(key)
     sized = key in FINDINGS_WITH_SIZE or FINDINGS[key].region == "pleura"
     for degree in SEVERITY_WORDS:
@@ -66,7 +66,7 @@ def test_only_what_has_a_size_is_given_one(key: str) -> None:
         assert bool(first & SIZE_WORDS) <= sized, first & SIZE_WORDS
 
 
-def test_a_phrase_holds_a_name_of_the_finding() -> None:
+def test_noun_phrase_includes_a_name() -> None:
     for key, finding in FINDINGS.items():
         rng = Random(key)
         for place in LOCATIONS[finding.location_group] or (None,):

@@ -20,9 +20,9 @@ from radreward.text.report_parser import MAX_REPORT_CHARS, parse_report
 ALL = [RadCliQCriteria(), RadCliQSignificanceCriteria(), MRScoreCriteria()]
 DIGEST = """
 import hashlib
-from radreward.criteria import MRScore
+from radreward.criteria import MRScoreCriteria
 from radreward.synthesis import synthesize
-print(hashlib.sha256(repr(list(synthesize(MRScore(), 30, seed=4))).encode()).hexdigest())
+print(hashlib.sha256(repr(list(synthesize(MRScoreCriteria(), 30, seed=4))).encode()).hexdigest())
 """
 REPORTS = [
     "FINDINGS: Small left pleural effusion near the shrapnel. No edema. IMPRESSION: Small left effusion.",
@@ -32,7 +32,7 @@ REPORTS = [
 
 
 @pytest.mark.parametrize("criteria", ALL, ids=lambda criteria: criteria.name)
-def test_groups_have_different_totals_and_all_tags(criteria: Criteria) -> None:
+def test_synthesize_groups_have_different_totals(criteria: Criteria) -> None:
     for group in synthesize(criteria, 60, 4, seed=2):
         assert len(group.candidates) == 4
         errors = [candidate.errors or {} for candidate in group.candidates]
@@ -40,7 +40,7 @@ def test_groups_have_different_totals_and_all_tags(criteria: Criteria) -> None:
         assert len({float(criteria.total_quality(criteria.quality(criteria.to_tensor(entry)))) for entry in errors}) > 1
 
 
-def test_counts_are_what_the_texts_say() -> None:
+def test_synthesize_counts_agree_with_parsed_texts() -> None:
     for group in synthesize(RadCliQCriteria(), 300, seed=3):
         reference = parse_report(group.reference).facts
         for candidate in group.candidates:
@@ -48,14 +48,14 @@ def test_counts_are_what_the_texts_say() -> None:
             assert counts == candidate.errors, (group.reference, candidate.text)
 
 
-def test_a_group_depends_on_seed_and_number_only() -> None:
+def test_synthesize_group_depends_on_seed_and_number() -> None:
     many, few = list(synthesize(RadCliQCriteria(), 20, seed=5)), list(synthesize(RadCliQCriteria(), 10, seed=5))
     assert many[:10] == few
     assert [group.id for group in few] == [f"synthetic-5-{number}" for number in range(10)]
     assert few != list(synthesize(RadCliQCriteria(), 10, seed=6))
 
 
-def test_other_processes_give_the_same() -> None:
+def test_synthesize_is_independent_of_hash_seed() -> None:
     expected = hashlib.sha256(repr(list(synthesize(MRScoreCriteria(), 30, seed=4))).encode()).hexdigest()
     for hash_seed in ("1", "2"):
         environment = os.environ | {"PYTHONHASHSEED": hash_seed}
@@ -64,7 +64,7 @@ def test_other_processes_give_the_same() -> None:
         assert done.stdout.strip() == expected
 
 
-def test_real_reports_keep_their_text_and_take_turns() -> None:
+def test_synthesize_real_reports_take_turns() -> None:
     groups = list(synthesize(MRScoreCriteria(), 12, seed=1, reports=REPORTS))
     assert [group.reference for group in groups] == REPORTS * 4
     for group in groups[::3]:
@@ -73,13 +73,13 @@ def test_real_reports_keep_their_text_and_take_turns() -> None:
 
 
 @pytest.mark.parametrize(("groups", "per_reference", "name"), [(0, 3, "groups"), (3, 1, "per_reference")])
-def test_numbers_too_small(groups: int, per_reference: int, name: str) -> None:
+def test_synthesize_too_small_numbers_raise(groups: int, per_reference: int, name: str) -> None:
     with pytest.raises(ValueError, match=rf"`{name}` to be >="):
         synthesize(RadCliQCriteria(), groups, per_reference)
 
 
 @pytest.mark.parametrize("criteria", ALL, ids=lambda criteria: criteria.name)
-def test_files_and_card_add_up(tmp_path: Path, criteria: Criteria) -> None:
+def test_synthesize_files_card_agrees_with_groups(tmp_path: Path, criteria: Criteria) -> None:
     path = synthesize_files(tmp_path / "out", criteria, 25, 3, seed=1)
     groups = list(read_groups(path, criteria))
     assert groups == list(synthesize(criteria, 25, 3, seed=1))
@@ -104,28 +104,28 @@ def test_files_and_card_add_up(tmp_path: Path, criteria: Criteria) -> None:
         ("report", 3, "041bd2d3621419de5ec309811ce752fa18addeeb02b5c177f9f2b138ccccd8fe"),
     ],
 )
-def test_the_data_of_the_shipped_model(length: Granularity, per_reference: int, digest: str) -> None:
+def test_synthesize_reproduces_data_of_shipped_model(length: Granularity, per_reference: int, digest: str) -> None:
     """What a model was trained on can be made again: change these figures together with the model only."""
     groups = list(synthesize(RadCliQSignificanceCriteria(), 50, per_reference, seed=0, granularity=length))
     assert hashlib.sha256(repr(groups).encode()).hexdigest() == digest
 
 
-def test_statements_are_short_and_only_for_criteria_that_need_no_sections() -> None:
+def test_synthesize_statement_granularity() -> None:
     groups = list(synthesize(RadCliQCriteria(), 40, 6, seed=0, granularity="statement"))
     assert sum(len(group.reference.split()) for group in groups) / 40 < 20
     for criteria, reports in ((MRScoreCriteria(), None), (RadCliQCriteria(), REPORTS)):
-        with pytest.raises(InputError, match="length: Expected `report`"):
+        with pytest.raises(InputError, match="granularity: Expected `report`"):
             next(synthesize(criteria, 1, reports=reports, granularity="statement"))
 
 
 @pytest.mark.parametrize("criterion", RadCliQSignificanceCriteria().criteria, ids=lambda criterion: criterion.tag)
-def test_criteria_of_one_tag_get_references_that_can_be_wrong_about_it(criterion: Criterion) -> None:
+def test_synthesize_single_criterion_gives_different_counts(criterion: Criterion) -> None:
     criteria = Criteria("one", [criterion])
     for group in synthesize(criteria, 3, seed=0):
         assert len({(candidate.errors or {})[criterion.tag] for candidate in group.candidates}) > 1
 
 
-def test_criteria_that_a_given_report_cannot_serve() -> None:
+def test_synthesize_report_without_possible_error_raises() -> None:
     criteria = Criteria("one", [RadCliQCriteria().criteria[RadCliQCriteria().tags.index("incorrect_severity")]])
     with pytest.raises(InputError, match=r"criteria one: no candidates .* for the report 'Shrapnel\.'"):
         list(synthesize(criteria, 1, reports=["Shrapnel.", "Lungs are clear."]))
@@ -133,9 +133,13 @@ def test_criteria_that_a_given_report_cannot_serve() -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("Comparison: None.", "but it has neither"), ("however", "no place"), ("a " * MAX_REPORT_CHARS, "at most 20000")],
+    [
+        ("Comparison: None.", "but it has neither"),
+        ("however", "no sentence can"),
+        ("a " * MAX_REPORT_CHARS, "at most 20000"),
+    ],
 )
-def test_a_given_report_that_cannot_be_used(text: str, message: str) -> None:
+def test_synthesize_unusable_report_raises(text: str, message: str) -> None:
     with pytest.raises(InputError, match=rf"reports\[2\]: Expected .*{message}"):
         next(synthesize(RadCliQCriteria(), 1, reports=[*REPORTS[:2], text]))
 
@@ -148,7 +152,7 @@ def test_a_given_report_that_cannot_be_used(text: str, message: str) -> None:
         ("No edema.\nhowever\n", ["row 2, field 'report'", "in sentences"]),
     ],
 )
-def test_reports_without_a_body_are_found_before_anything_is_made(tmp_path: Path, rows: str, parts: list[str]) -> None:
+def test_synthesize_files_unusable_report_writes_nothing(tmp_path: Path, rows: str, parts: list[str]) -> None:
     path = tmp_path / "my.csv"
     path.write_text("report\n" + rows, encoding="utf-8")
     with pytest.raises(InputError) as error:
@@ -157,18 +161,18 @@ def test_reports_without_a_body_are_found_before_anything_is_made(tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
-def test_rows_without_text_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_synthesize_files_warns_about_empty_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "my.csv"
     path.write_text('report,id\nNo edema.,1\n,2\nSmall left effusion.,3\n" ",4\n', encoding="utf-8")
     with caplog.at_level(logging.WARNING):
         synthesize_files(tmp_path / "out", RadCliQCriteria(), 2, reports=path)
-    assert caplog.messages == [f"{path}: 2 rows without text are left out, first row 2."]
+    assert caplog.messages == [f"{path}: skipped 2 rows without text, first row 2."]
     card = json.loads((tmp_path / "out" / "card.json").read_text(encoding="utf-8"))
     assert (card["source"], card["reports"]) == ("my.csv", {"used": 2, "empty rows": 2})
-    assert "- reports: 2; empty rows left out: 2\n" in (tmp_path / "out" / "card.md").read_text(encoding="utf-8")
+    assert "- reports: 2; skipped empty rows: 2\n" in (tmp_path / "out" / "card.md").read_text(encoding="utf-8")
 
 
-def test_plain_reports_have_no_more_findings_than_wanted() -> None:
+def test_synthesize_plain_reports_respect_max_findings() -> None:
     def findings(most: int) -> set[int]:
         groups = synthesize(RadCliQCriteria(), 60, seed=3, granularity="plain", max_findings=most)
         return {sum(fact.positive for fact in parse_report(group.reference).facts) for group in groups}
@@ -177,8 +181,8 @@ def test_plain_reports_have_no_more_findings_than_wanted() -> None:
     assert findings(3) == {1, 2, 3}
 
 
-def test_findings_are_counted_in_plain_reports_only() -> None:
-    with pytest.raises(InputError, match="most: Expected `length` to be plain"):
+def test_synthesize_max_findings_needs_plain_granularity() -> None:
+    with pytest.raises(InputError, match="max_findings: Expected `granularity` to be `plain`"):
         synthesize(RadCliQCriteria(), 1, max_findings=1)
-    with pytest.raises(ValueError, match="Expected `most` to be >= 1 but got -1"):
+    with pytest.raises(ValueError, match="Expected `max_findings` to be >= 1 but got -1"):
         synthesize(RadCliQCriteria(), 1, granularity="plain", max_findings=-1)

@@ -47,12 +47,12 @@ EFFUSION = Fact("effusion", location="left", severity="mild")
         ([Fact("heart disease")], [Fact("organ: heart", "absent")], None),
     ],
 )
-def test_facts_decide(ours: list[Fact], theirs: list[Fact], score: float | None) -> None:
+def test_relation_score_of_facts(ours: list[Fact], theirs: list[Fact], score: float | None) -> None:
     assert relation_score(ours, theirs) == score
     assert relation_score(theirs, ours) == score
 
 
-def test_relations_have_no_order_and_one_self() -> None:
+def test_relation_score_is_symmetric() -> None:
     rng = Random(0)
     facts = [sample_fact(key, rng) for key in sample_findings(rng, tuple(FINDINGS), 60)]
     for one, other in product(facts, facts):
@@ -60,7 +60,7 @@ def test_relations_have_no_order_and_one_self() -> None:
     assert all(relation_score([fact], [fact]) == 1 for fact in facts)
 
 
-def test_sentences_say_what_their_scores_say() -> None:
+def test_generate_sentence_relations_scores_agree_with_parsed_facts() -> None:
     """Facts that are read back from sentences that say nothing else give the same scores again."""
     checked = 0
     for record in generate_sentence_relations(40, seed=5):
@@ -72,7 +72,7 @@ def test_sentences_say_what_their_scores_say() -> None:
     assert checked > 300
 
 
-def test_all_scores_come_up_and_equal_seeds_are_equal() -> None:
+def test_generate_sentence_relations_covers_scores_and_is_reproducible() -> None:
     records = list(generate_sentence_relations(30, seed=1))
     assert {score for record in records for *_, score in record.pairs} == {1.0, 0.5, 0.0, -1.0}
     assert records == list(generate_sentence_relations(30, seed=1))
@@ -80,7 +80,7 @@ def test_all_scores_come_up_and_equal_seeds_are_equal() -> None:
     assert all(0 <= one < other < len(record.sentences) for record in records for one, other, _ in record.pairs)
 
 
-def test_held_out_wordings_and_names_are_for_tests_alone() -> None:
+def test_generate_sentence_relations_holds_out_wordings() -> None:
     texts = {
         part: " ".join(t.lower() for r in generate_sentence_relations(150, 0, part) for t in r.sentences)
         for part in ("train", "test")
@@ -92,6 +92,6 @@ def test_held_out_wordings_and_names_are_for_tests_alone() -> None:
     assert uses_held_out_name("opacity", "parenchymal opacity")
 
 
-def test_no_record_is_refused() -> None:
+def test_generate_sentence_relations_zero_count_raises() -> None:
     with pytest.raises(ValueError, match="Expected `count` to be >= 1"):
         generate_sentence_relations(0).__next__()

@@ -34,7 +34,7 @@ def _csv(tmp_path: Path, content: str | bytes) -> Path:
         ),
     ],
 )
-def test_reports_that_cannot_be_used(tmp_path: Path, content: str | bytes, parts: list[str]) -> None:
+def test_read_reports_unusable_reports_raise(tmp_path: Path, content: str | bytes, parts: list[str]) -> None:
     path = _csv(tmp_path, content)
     with pytest.raises(InputError) as error:
         synthesize_files(tmp_path / "out", RadCliQCriteria(), 2, reports=path)
@@ -45,7 +45,7 @@ def test_reports_that_cannot_be_used(tmp_path: Path, content: str | bytes, parts
 
 
 @pytest.mark.parametrize("value", [float("nan"), 3.0])
-def test_a_number_is_no_report(tmp_path: Path, value: float) -> None:
+def test_read_reports_number_raises(tmp_path: Path, value: float) -> None:
     path = tmp_path / "my.parquet"
     pq.write_table(pa.table({"report": [1.0, value]}), path)
     with pytest.raises(InputError, match=r"my\.parquet, row 1, field 'report': Expected text but got 1\.0"):
@@ -57,24 +57,24 @@ def test_a_number_is_no_report(tmp_path: Path, value: float) -> None:
         read_reports(path)
 
 
-def test_half_a_character_is_no_text(tmp_path: Path) -> None:
+def test_read_reports_invalid_utf8_raises(tmp_path: Path) -> None:
     path = tmp_path / "my.jsonl"
     path.write_text('{"report": "No edema."}\n{"report": "Scar \\ud800."}\n', encoding="utf-8")
     with pytest.raises(InputError, match=r"my\.jsonl, row 2, field 'report': Expected UTF-8 text"):
         read_reports(path)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_read_reports_missing_file_raises(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.csv"):
         read_reports(tmp_path / "none.csv")
 
 
-def test_empty_reports_are_left_out_and_sections_joined(tmp_path: Path) -> None:
+def test_read_reports_skips_empty_rows_and_joins_sections(tmp_path: Path) -> None:
     path = _csv(tmp_path, 'findings,impression\n"No  edema.\nScar.",\n,\n,Scoliosis.\nNo mass.,Scar.\n')
     assert read_reports(path) == ReportTexts(["No edema. Scar.", "Scoliosis.", "No mass. Scar."], [2])
 
 
-def test_a_column_of_ones_choice(tmp_path: Path) -> None:
+def test_read_reports_uses_given_column(tmp_path: Path) -> None:
     path = _csv(tmp_path, "report,other\nScar.,No edema.\nScar.,No mass.\n")
     assert read_reports(path, "other").texts == ["No edema.", "No mass."]
     with pytest.raises(InputError, match=r"Expected a column none but got report, other"):

@@ -4,7 +4,7 @@ from radreward.synthesis.triads import TRIAD_OPERATORS, generate_triads, triads_
 from radreward.text.sentence_parser import parse_sentence
 
 
-def test_the_rewrite_states_the_same_and_the_opposite_does_not() -> None:
+def test_generate_triads_rewrite_and_opposite_parse_back() -> None:
     made = list(generate_triads(120, seed=3))
     assert {triad.operator for triad in made} == set(TRIAD_OPERATORS)
     for triad in made:
@@ -22,7 +22,7 @@ def test_the_rewrite_states_the_same_and_the_opposite_does_not() -> None:
             assert opposite._replace(**{field: getattr(original, field)}) == original
 
 
-def test_equal_seeds_make_equal_triads() -> None:
+def test_generate_triads_is_reproducible() -> None:
     assert list(generate_triads(12, 5)) == list(generate_triads(12, 5)) != list(generate_triads(12, 6))
     with pytest.raises(ValueError, match="Expected `count` to be >= 1 but got 0"):
         generate_triads(0)
@@ -36,7 +36,7 @@ REAL = [
 ]
 
 
-def test_real_sentences_keep_all_but_the_exchanged_words() -> None:
+def test_triads_from_sentences_keep_other_words() -> None:
     made = list(triads_from_sentences(REAL, seed=2))
     assert {triad.original for triad in made} == set(REAL[:3])
     for triad in made:

@@ -1,4 +1,4 @@
-"""Training data that a language model writes, and what is checked of it before it is kept."""
+"""Training data written by a language model, with rule-based checks of every answer."""
 
 from radreward.synthesis.llm.generation_job import GenerationJob, JobResult, run_job
 from radreward.synthesis.llm.inputs import read_pair_groups, read_references

@@ -1,16 +1,16 @@
-"""A job of writing: ask, read, check, and write down what is kept, what is not and why."""
+"""Generation jobs: request, parse and check answers; write accepted and rejected ones with the reason."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from radreward.errors import InputError
+from radreward.io.artifacts import write_json
 from radreward.io.tables import AtomicTableWriter
 from radreward.llm import ChatModel
 from radreward.llm.messages import ChatRequest, ChatResponse
@@ -22,14 +22,14 @@ from radreward.types import ReportGroup
 
 ACCEPTED_COLUMNS = (
     *("id", "group", "reference", "candidate", "errors", "system", "tier"),
-    *("stated", "words", "matched", "check", "written_by"),
+    *("stated", "explanation", "matched", "check", "written_by"),
 )
-"""Columns of what is kept; `read_groups` takes them as flat rows of groups."""
+"""Columns of accepted samples; `read_groups` reads them as flat rows of groups."""
 REJECTED_COLUMNS = ("id", "group", "tier", "reason", "reference", "candidate", "answer")
 
 
 class GenerationJob(NamedTuple):
-    """What is to be asked, before anything is."""
+    """Requests of a task, before any is sent."""
 
     task: GenerationTask
     generation_requests: list[GenerationRequest]
@@ -44,17 +44,17 @@ class GenerationJob(NamedTuple):
         temperature: float = 1.0,
         seed: int = 0,
     ) -> GenerationJob:
-        """The requests of a task about groups."""
-        asks = task.build_requests(groups)
-        requests = [
-            ChatRequest(ask.messages, temperature=temperature, max_tokens=max_tokens, seed=seed + ask.seed)
-            for ask in asks
+        """Return the requests of a task about groups."""
+        requests = task.build_requests(groups)
+        chat_requests = [
+            ChatRequest(request.messages, temperature=temperature, max_tokens=max_tokens, seed=seed + request.seed)
+            for request in requests
         ]
-        return cls(task, asks, requests)
+        return cls(task, requests, chat_requests)
 
 
 class AcceptedSample(NamedTuple):
-    """An answer that is kept."""
+    """An accepted answer."""
 
     request: GenerationRequest
     generated: GeneratedReport
@@ -62,22 +62,51 @@ class AcceptedSample(NamedTuple):
 
     @property
     def candidate(self) -> str:
-        """The report that was written or judged."""
+        """The generated or judged report."""
         return self.generated.candidate if self.request.candidate is None else self.request.candidate
+
+    def to_row(self, task: GenerationTask, written_by: str) -> dict[str, Any]:
+        """Return a row of `ACCEPTED_COLUMNS`."""
+        return {
+            "id": self.request.id,
+            "group": self.request.group,
+            "reference": self.request.reference,
+            "candidate": self.candidate,
+            "errors": self.generated.counts,
+            "system": f"language model: {task.name}",
+            "tier": self.request.tier,
+            "stated": [error._asdict() for error in self.generated.errors],
+            "explanation": self.generated.explanation,
+            "matched": list(self.generated.matched),
+            "check": self.check_level,
+            "written_by": written_by,
+        }
 
 
 class RejectedAnswer(NamedTuple):
-    """An answer that is not kept."""
+    """A rejected answer."""
 
     request: GenerationRequest
     reason: str
-    """The kind, a colon and what it is about."""
+    """Kind and detail, separated by a colon."""
     answer: str
     candidate: str
 
+    def to_row(self) -> dict[str, Any]:
+        """Return a row of `REJECTED_COLUMNS`."""
+        return {
+            "id": self.request.id,
+            "group": self.request.group,
+            "tier": self.request.tier,
+            "reason": self.reason,
+            "reference": self.request.reference,
+            "candidate": self.candidate,
+            "answer": self.answer,
+        }
+
 
 class JobResult(NamedTuple):
-    """What a job came to."""
+    """Result of a job."""
 
     samples: list[AcceptedSample]
     rejected: list[RejectedAnswer]
@@ -94,87 +123,87 @@ def run_job(
     review_samples: int = 50,
     seed: int = 0,
 ) -> JobResult:
-    """Ask all of a job, check the answers, and write what was kept and what was not.
+    """Send the requests of a job, check the answers, and write accepted and rejected ones.
 
-    The folder gets written.jsonl (what was kept: flat rows that `read_groups` reads), rejects.jsonl (with reasons),
-    card.json (what it is, acceptance rates) and sheet.csv (samples for a person to check).
+    The folder gets written.jsonl (accepted answers as rows that `read_groups` reads), rejects.jsonl (with reasons),
+    card.json (settings and acceptance rates) and sheet.csv (samples for a reviewer).
 
     Args:
-        job: What is asked.
-        model: Who is asked; its cache lets a job that was interrupted go on.
-        folder: Where files go.
-        writer: Who is asked, in words, for the data card.
-        source: Of what reports, likewise.
-        sheet: How many samples a person is to check; all where there are fewer.
-        seed: Of their choice.
+        job: The requests.
+        model: The chat model; its cache allows an interrupted job to resume.
+        folder: Output folder.
+        writer_description: Name of the model, for the data card.
+        source_description: Name of the reports, for the data card.
+        review_samples: Maximum number of samples on the review sheet.
+        seed: Seed of the choice of review samples.
 
     Raises:
-        InputError: If the files cannot be written, or requests cannot be sent at all.
+        InputError: If the files cannot be written, or no request can be sent.
     """
-    answers = model.complete(job.chat_requests)
+    responses = model.complete(job.chat_requests)
     samples: list[AcceptedSample] = []
-    rejects: list[RejectedAnswer] = []
-    for ask, answer in zip(job.generation_requests, answers, strict=True):
-        kept = validate_answer(job.task, ask, answer)
-        if isinstance(kept, AcceptedSample):
-            samples.append(kept)
+    rejected: list[RejectedAnswer] = []
+    for request, response in zip(job.generation_requests, responses, strict=True):
+        outcome = validate_answer(job.task, request, response)
+        if isinstance(outcome, AcceptedSample):
+            samples.append(outcome)
         else:
-            rejects.append(kept)
+            rejected.append(outcome)
     if job.task.name == "tiers":
-        samples, alone = _drop_unpaired(job.task, samples)
-        rejects += alone
-    outcome = JobResult(samples, rejects, job_statistics(job, samples, rejects, answers), folder)
+        samples, unpaired = _drop_unpaired(job.task, samples)
+        rejected += unpaired
+    result = JobResult(samples, rejected, job_statistics(job, samples, rejected, responses), folder)
     try:
-        _write_files(job, outcome, writer_description, source_description, review_samples, seed)
+        _write_files(job, result, writer_description, source_description, review_samples, seed)
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written ({error.strerror}).") from error
-    return outcome
+    return result
 
 
 def validate_answer(
     task: GenerationTask, request: GenerationRequest, response: ChatResponse
 ) -> AcceptedSample | RejectedAnswer:
-    """Read and check one answer."""
+    """Parse and check one answer."""
     if response.status != "ok":
         return RejectedAnswer(request, f"no answer: {response.status}", response.text, "")
-    written = parse_generated(response.text, task.sections, task.criteria)
-    problem = written.error
-    if problem and response.finish_reason == "length":
-        problem = f"cut off: after {response.completion_tokens} tokens ({problem})"
-    candidate = written.candidate if request.candidate is None else request.candidate
+    generated = parse_generated(response.text, task.sections, task.criteria)
+    reason = generated.error
+    if reason and response.finish_reason == "length":
+        reason = f"cut off: after {response.completion_tokens} tokens ({reason})"
+    candidate = generated.candidate if request.candidate is None else request.candidate
     level = ""
-    if problem is None:
-        problem = task.find_mismatch(request, written)
-    if problem is None:
-        level, problem = check_reported_errors(
-            task.criteria, request.reference, candidate, written.counts, written.errors
+    if reason is None:
+        reason = task.find_mismatch(request, generated)
+    if reason is None:
+        level, reason = check_reported_errors(
+            task.criteria, request.reference, candidate, generated.counts, generated.errors
         )
-    if problem is not None:
-        return RejectedAnswer(request, problem, response.text, candidate)
-    return AcceptedSample(request, written, level)
+    if reason is not None:
+        return RejectedAnswer(request, reason, response.text, candidate)
+    return AcceptedSample(request, generated, level)
 
 
 def _drop_unpaired(
     task: GenerationTask, samples: list[AcceptedSample]
 ) -> tuple[list[AcceptedSample], list[RejectedAnswer]]:
-    """Samples of references with two different candidates at least that are not as good; the others apart."""
+    """Separate samples of references with at least two candidates of different quality from the others."""
     groups: dict[str, list[AcceptedSample]] = {}
-    rejects = []
+    rejected = []
     for sample in samples:
-        own = groups.setdefault(sample.request.group, [])
-        if any(sample.candidate == other.candidate for other in own):
-            rejects.append(RejectedAnswer(sample.request, "a copy: of another candidate", "", sample.candidate))
+        group = groups.setdefault(sample.request.group, [])
+        if any(sample.candidate == other.candidate for other in group):
+            rejected.append(RejectedAnswer(sample.request, "a copy: of another candidate", "", sample.candidate))
         else:
-            own.append(sample)
-    kept = []
-    for own in groups.values():
-        totals = {round(task.criteria.weighted_errors(sample.generated.counts), 6) for sample in own}
+            group.append(sample)
+    paired = []
+    for group in groups.values():
+        totals = {round(task.criteria.weighted_errors(sample.generated.counts), 6) for sample in group}
         if len(totals) > 1:
-            kept += own
+            paired += group
         else:
-            reason = "alone: no other candidate of its reference was kept that is better or worse"
-            rejects += [RejectedAnswer(sample.request, reason, "", sample.candidate) for sample in own]
-    return kept, rejects
+            reason = "unpaired: no accepted candidate of its reference is better or worse"
+            rejected += [RejectedAnswer(sample.request, reason, "", sample.candidate) for sample in group]
+    return paired, rejected
 
 
 def job_statistics(
@@ -183,57 +212,43 @@ def job_statistics(
     rejected: Sequence[RejectedAnswer],
     responses: Sequence[ChatResponse],
 ) -> dict[str, Any]:
-    """Acceptance rates, reasons, how far samples were checked, tokens."""
-    asked = Counter(ask.tier for ask in job.generation_requests)
-    kept = Counter(sample.request.tier for sample in samples)
+    """Return acceptance rates, reasons of rejection, levels of checks, and tokens."""
+    num_requests = len(job.generation_requests)
+    requested = Counter(request.tier for request in job.generation_requests)
+    accepted = Counter(sample.request.tier for sample in samples)
     levels = Counter(sample.check_level for sample in samples)
-    reasons = Counter(reject.reason.split(":")[0] for reject in rejected)
+    reasons = Counter(answer.reason.split(":")[0] for answer in rejected)
     return {
-        "asked": len(job.generation_requests),
-        "answered": sum(answer.status == "ok" for answer in responses),
-        "kept": len(samples),
-        "acceptance": len(samples) / len(job.generation_requests) if job.generation_requests else None,
+        "requested": num_requests,
+        "answered": sum(response.status == "ok" for response in responses),
+        "accepted": len(samples),
+        "acceptance": len(samples) / num_requests if num_requests else None,
         "tiers": {
-            tier: {"asked": count, "kept": kept[tier], "acceptance": kept[tier] / count}
-            for tier, count in asked.items()
+            tier: {"requested": count, "accepted": accepted[tier], "acceptance": accepted[tier] / count}
+            for tier, count in requested.items()
             if tier
         },
         "checks": {level: levels[level] for level in CHECK_LEVELS},
         "reasons": dict(reasons.most_common()),
         "errors": {tag: sum(sample.generated.counts[tag] for sample in samples) for tag in job.task.criteria.tags},
         "tokens": {
-            "prompts": sum(answer.prompt_tokens or 0 for answer in responses),
-            "answers": sum(answer.completion_tokens or 0 for answer in responses),
+            "prompts": sum(response.prompt_tokens or 0 for response in responses),
+            "answers": sum(response.completion_tokens or 0 for response in responses),
         },
     }
 
 
-def _write_files(job: GenerationJob, outcome: JobResult, writer: str, source: str, sheet: int, seed: int) -> None:
-    task, folder = job.task, outcome.folder
+def _write_files(
+    job: GenerationJob, result: JobResult, written_by: str, source: str, review_samples: int, seed: int
+) -> None:
+    task, folder = job.task, result.folder
     folder.mkdir(parents=True, exist_ok=True)
-    schema = pa.schema({name: pa.string() for name in ACCEPTED_COLUMNS})
-    with AtomicTableWriter(folder / "written.jsonl", schema) as file:
-        file.write(list(_rows(task, outcome.samples, writer)))
-    with AtomicTableWriter(
-        folder / "rejects.jsonl", pa.schema({name: pa.string() for name in REJECTED_COLUMNS})
-    ) as file:
-        file.write(
-            [
-                {
-                    "id": reject.request.id,
-                    "group": reject.request.group,
-                    "tier": reject.request.tier,
-                    "reason": reject.reason,
-                    "reference": reject.request.reference,
-                    "candidate": reject.candidate,
-                    "answer": reject.answer,
-                }
-                for reject in outcome.rejected
-            ]
-        )
+    rows = [sample.to_row(task, written_by) for sample in result.samples]
+    _write_rows(folder / "written.jsonl", ACCEPTED_COLUMNS, rows)
+    _write_rows(folder / "rejects.jsonl", REJECTED_COLUMNS, [answer.to_row() for answer in result.rejected])
     card = {
         "label": "SYNTHETIC: written by a language model, checked by rules only; not for patient care",
-        "written_by": writer,
+        "written_by": written_by,
         "source": source,
         "settings": {
             name: sorted({getattr(request, name) for request in job.chat_requests})
@@ -241,25 +256,12 @@ def _write_files(job: GenerationJob, outcome: JobResult, writer: str, source: st
         },
         "task": task.name,
         "criteria": task.criteria.to_dict(),
-        **outcome.statistics,
+        **result.statistics,
     }
-    (folder / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    write_review_sheet(folder / "sheet.csv", task.criteria, list(_rows(task, outcome.samples, writer)), sheet, seed)
+    write_json(folder / "card.json", card)
+    write_review_sheet(folder / "sheet.csv", task.criteria, rows, review_samples, seed)
 
 
-def _rows(task: GenerationTask, samples: Sequence[AcceptedSample], writer: str) -> Iterator[Mapping[str, Any]]:
-    for ask, written, level in samples:
-        yield {
-            "id": ask.id,
-            "group": ask.group,
-            "reference": ask.reference,
-            "candidate": written.candidate if ask.candidate is None else ask.candidate,
-            "errors": written.counts,
-            "system": f"language model: {task.name}",
-            "tier": ask.tier,
-            "stated": [error._asdict() for error in written.errors],
-            "words": written.explanation,
-            "matched": list(written.matched),
-            "check": level,
-            "written_by": writer,
-        }
+def _write_rows(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    with AtomicTableWriter(path, pa.schema({name: pa.string() for name in columns})) as file:
+        file.write(rows)

@@ -1,4 +1,4 @@
-"""What is written about: reports of a file, or pairs with or without known errors."""
+"""Input of generation jobs: reports of a file, or pairs with or without known errors."""
 
 from __future__ import annotations
 
@@ -14,41 +14,44 @@ from radreward.types import ReportGroup
 def read_references(
     path: Path, text_column: str | None = None, limit: int | None = None
 ) -> tuple[list[ReportGroup], int]:
-    """The different reports of a file as groups without candidates, and how many rows had none or one seen before.
+    """Read the distinct reports of a file.
 
     Args:
-        path: CSV, JSONL or Parquet with `report`, `reference`, `text`, or `findings` and `impression`; a row that has
-            an `id` gives its name, others are named by their numbers.
-        column: Where the text stands instead.
-        limit: The most that are read.
+        path: CSV, JSONL or Parquet file with `report`, `reference`, `text`, or `findings` and `impression`, and
+            optionally `id`; rows without an id are named by their number.
+        text_column: Column of the text instead.
+        limit: Maximum number of reports.
+
+    Returns:
+        Groups without candidates, and the number of skipped rows, which are empty or repeat a report.
 
     Raises:
         InputError: If the file cannot be read, has no report, or two with the same id; names file, row and field.
     """
-    found: dict[str, ReportGroup] = {}
-    seen: set[str] = set()
-    left_out = 0
-    for row, text, where in report_rows(path, text_column):
-        if len(found) == limit:
+    groups: dict[str, ReportGroup] = {}
+    texts: set[str] = set()
+    num_skipped = 0
+    for row, text, source in report_rows(path, text_column):
+        if len(groups) == limit:
             break
-        if not text or text in seen:
-            left_out += 1
+        if not text or text in texts:
+            num_skipped += 1
             continue
         name = str(row.values.get("id") or f"report-{row.number}")
-        if name in found:
-            raise InputError(f"{where}: Expected an id of its own but {name!r} was there before.")
-        seen.add(text)
-        found[name] = ReportGroup(name, text, ())
-    if not found:
+        if name in groups:
+            raise InputError(f"{source}: Expected a unique id but {name!r} is repeated.")
+        texts.add(text)
+        groups[name] = ReportGroup(name, text, ())
+    if not groups:
         raise InputError(f"{path}: Expected at least one report but got none.")
-    return list(found.values()), left_out
+    return list(groups.values()), num_skipped
 
 
 def read_pair_groups(path: Path, limit: int | None = None) -> list[ReportGroup]:
-    """Groups of references and candidates, as `read_groups` reads them.
+    """Read groups of references and candidates, see `read_groups`.
 
     Raises:
-        InputError: If a row cannot be used, or there is none.
+        InputError: If a row cannot be used, or the file is empty.
     """
     groups = list(islice(read_groups(path), limit))
     if not groups:

@@ -1,14 +1,15 @@
-"""Answers of a writer, read: sections, errors with the words they are about, counts. Nothing is guessed."""
+"""Strict parser of generated answers: sections, errors with quotes, and counts."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from radreward.criteria import Criteria
 
 MAX_CHARACTERS = 100_000
-"""Characters of an answer that are read; a longer one is none that was asked for."""
+"""Maximum length of an answer; longer ones are rejected."""
 _HEADING = re.compile(
     r"^[^\S\n]{0,8}[*#>]{0,8}[^\S\n]{0,8}\[(candidate|explanation|reasoning|errors|counts|matched)\][*:]{0,4}",
     re.I | re.M,
@@ -21,77 +22,74 @@ _QUOTES = str.maketrans({**dict.fromkeys("\u201c\u201d\u201e\u201f", '"'), "\u20
 
 
 class ReportedError(NamedTuple):
-    """An error as the writer states it."""
+    """An error as the language model reports it."""
 
     tag: str
     reference: str | None
-    """Words of the reference, or None where it says nothing of it."""
+    """Quote of the reference, or None."""
     candidate: str | None
-    """Words of the candidate."""
+    """Quote of the candidate, or None."""
     description: str
-    """What is wrong, in words; may be empty."""
+    """Explanation, may be empty."""
 
 
-class GeneratedReport(NamedTuple):
-    """An answer, read."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratedReport:
+    """A parsed answer."""
 
-    candidate: str
-    """The report; empty where none was asked for."""
-    explanation: str
-    """The explanation or the reasoning; empty where none was asked for."""
-    counts: dict[str, int]
-    """Errors by tag, one for each criterion; those that could be read where the status is not "ok"."""
-    errors: tuple[ReportedError, ...]
-    matched: tuple[str, ...]
-    error: str | None
-    """Why the answer cannot be used: the kind, a colon and what it is about; None where it can."""
+    candidate: str = ""
+    """The report, if requested."""
+    explanation: str = ""
+    """The explanation or reasoning, if requested."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """Number of errors of every criterion; of those before the first error of format if there is one."""
+    errors: tuple[ReportedError, ...] = ()
+    matched: tuple[str, ...] = ()
+    error: str | None = None
+    """Why the answer cannot be used (kind and detail), or None."""
 
 
 def parse_generated(answer: str, sections: tuple[str, ...], criteria: Criteria) -> GeneratedReport:
-    r"""What an answer says, whatever stands before its first heading; never raises, in linear time.
+    r"""Parse an answer in linear time; never raises. Text before the first heading is ignored.
 
     Args:
-        answer: What the model said.
-        sections: What was asked for, of candidate, explanation, reasoning, errors and matched; counts always.
-        criteria: By what errors are named.
+        answer: Answer of the model.
+        sections: Requested sections, of candidate, explanation, reasoning, errors and matched; counts always.
+        criteria: Criteria of the errors.
 
     >>> from radreward.criteria import Criterion
-    >>> one = Criteria("one", [Criterion("omission", "Missing.")])
+    >>> criteria = Criteria("one", [Criterion("omission", "Missing.")])
     >>> answer = 'Sure!\n[Candidate]\nClear lungs.\n[Errors]\nomission | "No edema." | none | left out\n'
     >>> answer += "[Counts]\nomission: 1"
-    >>> found = read_written(answer, ("candidate", "errors"), one)
-    >>> found.candidate, found.counts, found.errors[0].reference, found.problem
+    >>> parsed = parse_generated(answer, ("candidate", "errors"), criteria)
+    >>> parsed.candidate, parsed.counts, parsed.errors[0].reference, parsed.error
     ('Clear lungs.', {'omission': 1}, 'No edema.', None)
-    >>> read_written("I cannot do that.", ("candidate", "errors"), one).problem
+    >>> parse_generated("I cannot do that.", ("candidate", "errors"), criteria).error
     'no section: candidate'
     """
     if len(answer) > MAX_CHARACTERS:
-        return _rejected(f"too long: {len(answer)} characters")
+        return GeneratedReport(error=f"too long: {len(answer)} characters")
     text = _CODE_FENCE.sub("", answer.replace("\r\n", "\n").replace("\r", "\n"))
-    starts = list(_HEADING.finditer(text))
-    found: dict[str, str] = {}
-    for start, end in zip(starts, [*(entry.start() for entry in starts[1:]), len(text)], strict=False):
-        name = start[1].lower()
-        if name in found:
-            return _rejected(f"section twice: {name}")
-        found[name] = text[start.end() : end].strip()
+    headings = list(_HEADING.finditer(text))
+    parts: dict[str, str] = {}
+    for heading, end in zip(headings, [*(entry.start() for entry in headings[1:]), len(text)], strict=False):
+        name = heading[1].lower()
+        if name in parts:
+            return GeneratedReport(error=f"section twice: {name}")
+        parts[name] = text[heading.end() : end].strip()
     for name in (*sections, "counts"):
-        if name not in found or (name not in ("errors", "matched") and not found[name]):
-            return _rejected(f"no section: {name}")
-    counts, problem = _parse_counts(found["counts"], criteria)
-    errors, broken = _parse_errors(found.get("errors", ""), criteria)
+        if name not in parts or (name not in ("errors", "matched") and not parts[name]):
+            return GeneratedReport(error=f"no section: {name}")
+    counts, count_error = _parse_counts(parts["counts"], criteria)
+    errors, line_error = _parse_errors(parts.get("errors", ""), criteria)
     return GeneratedReport(
-        " ".join(found["candidate"].split()) if "candidate" in sections else "",
-        found.get("explanation", "") or found.get("reasoning", ""),
-        counts,
-        errors,
-        _parse_matched(found.get("matched", "")),
-        problem or broken or _find_disagreement(counts, errors, criteria),
+        candidate=" ".join(parts["candidate"].split()) if "candidate" in sections else "",
+        explanation=parts.get("explanation", "") or parts.get("reasoning", ""),
+        counts=counts,
+        errors=errors,
+        matched=_parse_matched(parts.get("matched", "")),
+        error=count_error or line_error or _find_disagreement(counts, errors, criteria),
     )
-
-
-def _rejected(error: str) -> GeneratedReport:
-    return GeneratedReport("", "", {}, (), (), error)
 
 
 def _to_tag(name: str) -> str:
@@ -147,7 +145,7 @@ def _parse_matched(text: str) -> tuple[str, ...]:
 
 
 def _find_disagreement(counts: dict[str, int], errors: tuple[ReportedError, ...], criteria: Criteria) -> str | None:
-    """Whether there are not as many errors as are counted; of a yes or no there may be several."""
+    """Return a criterion whose errors and count differ; a binary criterion may have several errors."""
     for criterion in criteria.criteria:
         stated = sum(error.tag == criterion.tag for error in errors)
         count = counts[criterion.tag]
@@ -157,9 +155,9 @@ def _find_disagreement(counts: dict[str, int], errors: tuple[ReportedError, ...]
 
 
 def normalize_for_comparison(text: str) -> str:
-    """A text by which words are compared: without case, white space, kinds of quotes, and stops at its ends.
+    """Return a text without case, extra white space, kinds of quotes and outer punctuation.
 
-    >>> same_words(" No  Edema. ")
+    >>> normalize_for_comparison(" No  Edema. ")
     'no edema'
     """
     return " ".join(text.translate(_QUOTES).casefold().split()).strip(" .,;:")

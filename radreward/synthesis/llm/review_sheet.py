@@ -1,4 +1,4 @@
-"""A sheet on which a person checks samples, and what it says of the writer (ER²Score, section 3.1)."""
+"""Review sheets, on which a radiologist checks samples, and the agreement with the generated counts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from radreward.errors import InputError
 from radreward.io.tables import AtomicTableWriter, read_rows
 
 WRITTEN_PREFIX, CHECKED_PREFIX = "written: ", "checked: "
+"""Prefixes of the columns of generated counts and of the reviewer's counts."""
 MAX_COUNT = 1000
-"""The highest count that a cell may hold."""
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""How cells begin that a spreadsheet would compute."""
+"""First characters of cells that a spreadsheet would evaluate."""
 
 
 class ReviewerAgreement(NamedTuple):
-    """How often a person counts as the writer did."""
+    """Agreement of a reviewer with the generated counts of one criterion."""
 
     tag: str
     num_checked: int
@@ -30,93 +30,76 @@ class ReviewerAgreement(NamedTuple):
 
     @property
     def accuracy(self) -> float | None:
-        """Equal / checked; None where nothing was checked."""
+        """Fraction of equal counts, or None if none was checked."""
         return self.num_equal / self.num_checked if self.num_checked else None
 
 
 def write_review_sheet(
     path: Path, criteria: Criteria, rows: Sequence[Mapping[str, Any]], num_samples: int, seed: int = 0
 ) -> None:
-    """Write random samples as CSV: both reports, what the writer states, and empty cells for a person's counts.
+    """Write random samples as CSV: both reports, the generated errors, and empty cells for the reviewer's counts.
 
     Args:
         path: The file.
-        criteria: By what errors are counted.
-        rows: Samples with id, reference, candidate, errors, stated and words.
-        count: How many are drawn.
-        seed: Decides which.
+        criteria: Criteria of the error counts.
+        rows: Samples with id, reference, candidate, errors, stated and explanation.
+        num_samples: Number of samples; all if there are fewer.
+        seed: Seed of the choice.
 
     Raises:
-        ValueError: If `count` is negative.
+        ValueError: If `num_samples` is negative.
     """
     if num_samples < 0:
-        raise ValueError(f"Expected `count` to be >= 0 but got {num_samples}.")
-    chosen = sorted(Random(seed).sample(range(len(rows)), min(num_samples, len(rows))))
-    names = [f"{WRITTEN_PREFIX}{tag}" for tag in criteria.tags] + [f"{CHECKED_PREFIX}{tag}" for tag in criteria.tags]
-    header = ["id", "reference", "candidate", "stated errors", "words", *names, "remarks"]
+        raise ValueError(f"Expected `num_samples` to be >= 0 but got {num_samples}.")
+    indices = sorted(Random(seed).sample(range(len(rows)), min(num_samples, len(rows))))
+    counts = [f"{prefix}{tag}" for prefix in (WRITTEN_PREFIX, CHECKED_PREFIX) for tag in criteria.tags]
+    header = ["id", "reference", "candidate", "stated errors", "explanation", *counts, "remarks"]
     with AtomicTableWriter(path, pa.schema({name: pa.string() for name in header})) as writer:
-        writer.write(
-            [
-                {
-                    **{
-                        name: _escape_formula(str(rows[index][name]))
-                        for name in ("id", "reference", "candidate", "words")
-                    },
-                    "stated errors": _escape_formula(_format_errors(rows[index]["stated"])),
-                    **{f"{WRITTEN_PREFIX}{tag}": rows[index]["errors"][tag] for tag in criteria.tags},
-                }
-                for index in chosen
-            ]
-        )
+        writer.write([_sheet_row(rows[index], criteria) for index in indices])
 
 
-def _format_errors(stated: Sequence[Mapping[str, Any]]) -> str:
-    return "\n".join(
-        f"{error['tag']}: {error['reference'] or '(nothing)'} -> {error['candidate'] or '(nothing)'}. {error['what']}"
-        for error in stated
+def _sheet_row(sample: Mapping[str, Any], criteria: Criteria) -> dict[str, Any]:
+    texts = {name: str(sample[name]) for name in ("id", "reference", "candidate", "explanation")}
+    texts["stated errors"] = "\n".join(
+        f"{error['tag']}: {error['reference'] or '(nothing)'} -> {error['candidate'] or '(nothing)'}. "
+        f"{error['description']}"
+        for error in sample["stated"]
     )
+    counts = {f"{WRITTEN_PREFIX}{tag}": sample["errors"][tag] for tag in criteria.tags}
+    return {name: _escape_formula(text) for name, text in texts.items()} | counts
 
 
 def _escape_formula(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
+    """Return a cell that no spreadsheet evaluates."""
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
 def read_review_sheet(path: Path) -> list[ReviewerAgreement]:
-    """Accuracies by criterion, in the order of the columns: counts that a person and the writer have alike.
+    """Read the agreement per criterion, in the order of the columns.
 
-    A cell that was left empty is not checked. A number may be written as 1 or 1.0.
+    Empty cells are not checked. Counts may be written as 1 or 1.0.
 
     Raises:
-        InputError: If the file is no such sheet, nothing in it was checked, or a cell is no count; names row and
-            column.
+        InputError: If the file is no review sheet, no cell is filled, or a cell is no count; names row and column.
     """
     rows = [row for batch in read_rows(path) for row in batch]
-    if broken := [row for row in rows if row.error]:
-        raise InputError(f"{path}, row {broken[0].number}: {broken[0].error}.")
-    tags = [
-        str(name).removeprefix(CHECKED_PREFIX)
-        for name in (rows[0].values if rows else ())
-        if name.startswith(CHECKED_PREFIX)
-    ]
-    if not tags or any(f"{WRITTEN_PREFIX}{tag}" not in rows[0].values for tag in tags):
+    if invalid := [row for row in rows if row.error]:
+        raise InputError(f"{path}, row {invalid[0].number}: {invalid[0].error}.")
+    columns = [str(name) for name in (rows[0].values if rows else ())]
+    tags = [name.removeprefix(CHECKED_PREFIX) for name in columns if name.startswith(CHECKED_PREFIX)]
+    if not tags or any(f"{WRITTEN_PREFIX}{tag}" not in columns for tag in tags):
         raise InputError(
             f"{path}: Expected a sheet with columns {WRITTEN_PREFIX!r} and {CHECKED_PREFIX!r} for every criterion."
         )
-    found = []
+    agreements = []
     for tag in tags:
-        pairs = [
-            tuple(
-                _parse_count(path, row.number, f"{kind}{tag}", row.values[f"{kind}{tag}"])
-                for kind in (WRITTEN_PREFIX, CHECKED_PREFIX)
-            )
-            for row in rows
-        ]
-        given = [(written, checked) for written, checked in pairs if checked is not None]
-        found.append(ReviewerAgreement(tag, len(given), sum(written == checked for written, checked in given)))
-    if not any(entry.num_checked for entry in found):
+        names = (f"{WRITTEN_PREFIX}{tag}", f"{CHECKED_PREFIX}{tag}")
+        pairs = [tuple(_parse_count(path, row.number, name, row.values[name]) for name in names) for row in rows]
+        checked = [pair for pair in pairs if pair[1] is not None]
+        agreements.append(ReviewerAgreement(tag, len(checked), sum(written == count for written, count in checked)))
+    if not any(agreement.num_checked for agreement in agreements):
         raise InputError(f"{path}: Expected counts in the columns {CHECKED_PREFIX!r} but all are empty.")
-    return found
+    return agreements
 
 
 def _parse_count(path: Path, number: int, name: str, value: Any) -> int | None:
@@ -133,7 +116,7 @@ def _parse_count(path: Path, number: int, name: str, value: Any) -> int | None:
 
 
 def write_agreements(path: Path, agreements: Sequence[ReviewerAgreement]) -> None:
-    """Write accuracies as CSV."""
+    """Write the agreement per criterion as CSV."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["criterion", "checked", "equal", "accuracy"])

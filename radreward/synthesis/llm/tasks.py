@@ -1,11 +1,11 @@
-"""What is written: candidates of tiers, candidates with chosen errors, analyses of pairs, reasons for counts."""
+"""Generation tasks: candidates of tiers, candidates with given errors, analyses of pairs, reasons for counts."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from random import Random
-from typing import NamedTuple
 
 from radreward.criteria import Criteria
 from radreward.llm.messages import Message
@@ -22,53 +22,53 @@ from radreward.synthesis.llm.prompts import (
 from radreward.types import ReportGroup
 
 MAX_INJECTED_ERRORS = 4
-"""Errors of a candidate whose errors are chosen for the writer."""
+"""Maximum number of errors of a candidate with given errors."""
 
 
-class GenerationRequest(NamedTuple):
-    """One thing that is asked for."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationRequest:
+    """One request for a report or an analysis."""
 
     id: str
     group: str
-    """Of the reference: what is written for one reference is a group."""
+    """Id of the reference; all candidates of a reference are one group."""
     reference: str
-    candidate: str | None
-    """The report to be judged, or None where it is to be written."""
-    required_errors: dict[str, float] | None
-    """The errors that it is to have, or is known to have."""
-    tier: str
-    """The tier that was asked for; empty where none was."""
-    messages: tuple[Message, ...]
+    candidate: str | None = None
+    """The report to judge, or None if one is requested."""
+    required_errors: dict[str, float] | None = None
+    """The errors that the candidate must have, or is known to have."""
+    tier: str = ""
+    """The requested tier, if any."""
+    messages: tuple[Message, ...] = ()
     seed: int = 0
 
 
 class GenerationTask(ABC):
-    """What to ask about groups of reports, and what an answer must be.
+    """A kind of request about groups of reports, and the conditions on its answers.
 
     Args:
-        criteria: By what errors are stated.
+        criteria: Criteria of the error counts.
     """
 
     name: str
     sections: tuple[str, ...]
-    """What an answer must have beside counts."""
+    """Sections that an answer must have beside counts."""
 
     def __init__(self, criteria: Criteria) -> None:
         self.criteria = criteria
 
     @abstractmethod
     def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
-        """What is asked about groups, those of a group one after the other."""
+        """Return the requests about groups, in the order of the groups."""
 
     def find_mismatch(self, request: GenerationRequest, generated: GeneratedReport) -> str | None:
-        """Why an answer that could be read is not what was asked for: a kind, a colon and what it is about."""
+        """Return why a parsed answer does not match its request (kind and detail), or None."""
         if request.required_errors is None:
             return None
         for tag in self.criteria.tags:
-            if generated.counts[tag] != request.required_errors[tag]:
-                return (
-                    f"other errors than asked for: {tag}: {generated.counts[tag]}, not {request.required_errors[tag]:g}"
-                )
+            required = request.required_errors[tag]
+            if generated.counts[tag] != required:
+                return f"other errors than requested: {tag}: {generated.counts[tag]}, not {required:g}"
         return None
 
 
@@ -82,13 +82,13 @@ class _CandidateTask(GenerationTask):
 
 
 class TieredCandidates(_CandidateTask):
-    """A good, a fair and a bad candidate for each reference, with the errors that the writer chose (ER²Score, 3.1).
+    """A good, a fair and a bad candidate per reference, with errors of the model's choice (ER²Score, section 3.1).
 
     Args:
-        criteria: By what errors are stated.
+        criteria: Criteria of the error counts.
 
     Raises:
-        InputError: If the criteria do not tell tiers apart.
+        InputError: If the criteria cannot separate tiers.
     """
 
     name = "tiers"
@@ -98,36 +98,34 @@ class TieredCandidates(_CandidateTask):
         self.tiers: Mapping[str, Tier] = {tier.name: tier for tier in severity_tiers(criteria)}
 
     def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
-        """See `Task.asks`."""
+        """See `GenerationTask.build_requests`."""
         return [
             GenerationRequest(
-                f"{group.id}-{tier.name}",
-                group.id,
-                group.reference,
-                None,
-                None,
-                tier.name,
-                tier_messages(self.criteria, group.reference, tier),
+                id=f"{group.id}-{tier.name}",
+                group=group.id,
+                reference=group.reference,
+                tier=tier.name,
+                messages=tier_messages(self.criteria, group.reference, tier),
             )
             for group in groups
             for tier in self.tiers.values()
         ]
 
     def find_mismatch(self, request: GenerationRequest, generated: GeneratedReport) -> str | None:
-        """See `Task.problem`: of its tier too."""
-        found = error_severity(self.criteria, generated.counts)
-        if not self.tiers[request.tier].contains(found):
-            return f"not of its tier: {found:g} where {self.tiers[request.tier].description} were asked for"
+        """See `GenerationTask.find_mismatch`; the errors must also belong to the requested tier."""
+        severity, tier = error_severity(self.criteria, generated.counts), self.tiers[request.tier]
+        if not tier.contains(severity):
+            return f"not of its tier: {severity:g}, not {tier.description}"
         return super().find_mismatch(request, generated)
 
 
 class ErrorInjection(_CandidateTask):
-    """Candidates with errors that were drawn, or none, half of them subtle (GREEN, A.4).
+    """Candidates with sampled errors, or none, half of them subtle (GREEN, A.4).
 
     Args:
-        criteria: By what errors are stated.
-        per_reference: Candidates for each reference.
-        seed: Decides which errors.
+        criteria: Criteria of the error counts.
+        per_reference: Number of candidates per reference.
+        seed: Seed of the sampled errors.
 
     Raises:
         ValueError: If `per_reference` is less than 1.
@@ -142,45 +140,48 @@ class ErrorInjection(_CandidateTask):
         self.per_reference, self.seed = per_reference, seed
 
     def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
-        """See `Task.asks`."""
-        asks = []
+        """See `GenerationTask.build_requests`."""
+        requests = []
         for group in groups:
             for number in range(self.per_reference):
                 rng = Random(f"{self.seed}:{group.id}:{number}")
-                wanted = self._sample_errors(rng)
-                messages = injection_messages(self.criteria, group.reference, wanted, rng.random() < 0.5)
-                # Two that ask for the same are two requests.
-                asks.append(
-                    GenerationRequest(
-                        f"{group.id}-{number}", group.id, group.reference, None, wanted, "", messages, number
-                    )
+                errors = self._sample_errors(rng)
+                messages = injection_messages(self.criteria, group.reference, errors, rng.random() < 0.5)
+                request = GenerationRequest(
+                    id=f"{group.id}-{number}",
+                    group=group.id,
+                    reference=group.reference,
+                    required_errors=errors,
+                    messages=messages,
+                    seed=number,  # equal messages with different seeds are different requests
                 )
-        return asks
+                requests.append(request)
+        return requests
 
     def _sample_errors(self, rng: Random) -> dict[str, float]:
-        wanted = dict.fromkeys(self.criteria.tags, 0.0)
+        errors = dict.fromkeys(self.criteria.tags, 0.0)
         for _ in range(rng.randint(0, MAX_INJECTED_ERRORS)):
             criterion = rng.choice(self.criteria.criteria)
-            if criterion.kind == "count" or not wanted[criterion.tag]:
-                wanted[criterion.tag] += 1
-        return wanted
+            if criterion.kind == "count" or not errors[criterion.tag]:
+                errors[criterion.tag] += 1
+        return errors
 
 
 class ErrorAnalysisTask(GenerationTask):
-    """The errors of given candidates, an explanation and the findings that match (GREEN, A.1)."""
+    """Errors of given candidates, an explanation, and the findings that match (GREEN, A.1)."""
 
     name = "analysis"
     sections = ("explanation", "errors", "matched")
 
     def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
-        """See `Task.asks`."""
+        """See `GenerationTask.build_requests`."""
         return [
-            ask._replace(messages=analysis_messages(self.criteria, ask.reference, ask.candidate or ""))
-            for ask in _pair_requests(groups, self.criteria)
+            replace(request, messages=analysis_messages(self.criteria, request.reference, request.candidate or ""))
+            for request in _pair_requests(groups, self.criteria)
         ]
 
     def find_mismatch(self, request: GenerationRequest, generated: GeneratedReport) -> str | None:
-        """See `Task.problem`: what matches must stand in the reference too."""
+        """See `GenerationTask.find_mismatch`; matched findings must also be quotes of the reference."""
         for finding in generated.matched:
             if normalize_for_comparison(finding) not in normalize_for_comparison(request.reference):
                 return f"matched finding not in the reference: {finding[:80]}"
@@ -188,33 +189,34 @@ class ErrorAnalysisTask(GenerationTask):
 
 
 class ReasoningTask(GenerationTask):
-    """The way from given candidates to the number of every criterion, or to numbers that are known (RadReason)."""
+    """Reasoning from given candidates to the count of every criterion, or to known counts (RadReason)."""
 
     name = "reasoning"
     sections = ("reasoning", "errors")
 
     def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
-        """See `Task.asks`."""
+        """See `GenerationTask.build_requests`."""
         return [
-            ask._replace(
-                messages=reasoning_messages(self.criteria, ask.reference, ask.candidate or "", ask.required_errors)
+            replace(
+                request,
+                messages=reasoning_messages(
+                    self.criteria, request.reference, request.candidate or "", request.required_errors
+                ),
             )
-            for ask in _pair_requests(groups, self.criteria)
+            for request in _pair_requests(groups, self.criteria)
         ]
 
 
 def _pair_requests(groups: Sequence[ReportGroup], criteria: Criteria) -> list[GenerationRequest]:
-    """The pairs of groups, with their errors where these are known by the same criteria."""
+    """Return requests for the pairs of groups, with their errors if they are known by the same criteria."""
     tags = set(criteria.tags)
     return [
         GenerationRequest(
-            f"{group.id}-{number}",
-            group.id,
-            group.reference,
-            entry.text,
-            dict(entry.errors) if entry.errors is not None and set(entry.errors) == tags else None,
-            "",
-            (),
+            id=f"{group.id}-{number}",
+            group=group.id,
+            reference=group.reference,
+            candidate=entry.text,
+            required_errors=dict(entry.errors) if entry.errors is not None and set(entry.errors) == tags else None,
         )
         for group in groups
         for number, entry in enumerate(group.candidates)
@@ -224,4 +226,4 @@ def _pair_requests(groups: Sequence[ReportGroup], criteria: Criteria) -> list[Ge
 TASKS: dict[str, type[GenerationTask]] = {
     task.name: task for task in (TieredCandidates, ErrorInjection, ErrorAnalysisTask, ReasoningTask)
 }
-"""By name."""
+"""Tasks by name."""

@@ -1,4 +1,4 @@
-"""Whether the errors that a writer states are there, as far as rules can tell."""
+"""Rule-based checks of the errors that a language model reports."""
 
 from __future__ import annotations
 
@@ -7,116 +7,122 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from radreward.criteria import RADCLIQ_ERROR_TYPES, Criteria
-from radreward.synthesis.error_counting import ERROR_TAGS, FALSE_PREDICTION, OMISSION, count_errors, to_radcliq_counts
+from radreward.synthesis.error_counting import (
+    ERROR_TAGS,
+    FALSE_PREDICTION,
+    OMISSION,
+    count_errors,
+    to_radcliq_counts,
+)
 from radreward.synthesis.llm.parser import ReportedError, normalize_for_comparison
-from radreward.systems.ratescore.taggers import RuleTagger
-from radreward.text.report_parser import MAX_REPORT_CHARS, is_fully_parsed, parse_report
+from radreward.text.entities import rule_entities
+from radreward.text.facts import AnnotatedReport
+from radreward.text.report_parser import BODY_SECTIONS, MAX_REPORT_CHARS, is_fully_parsed, parse_report
+from radreward.text.sentence_splitter import split_sentences
 
 CHECK_LEVELS = {
-    "exact": "both reports were read wholly, and have as many errors of every type",
-    "entities": "an error that adds or leaves out a finding has an entity that the other report does not have",
-    "quotes": "the quoted words stand where they are said to, and nothing more could be told",
+    "exact": "both reports were parsed completely, and every type has the reported number of errors",
+    "entities": "a false prediction or omission has an entity that the other report does not have",
+    "quotes": "the quotes are in their reports; nothing more could be checked",
 }
-"""How far a sample was checked, the farthest first."""
-_SIGNIFICANCE = ("significant_", "insignificant_")
+"""Levels of checks, the strictest first."""
 
 
 class CheckResult(NamedTuple):
-    """What a check found."""
+    """Result of a check."""
 
     level: str
-    """One of `LEVELS`; empty where there is a problem."""
+    """One of `CHECK_LEVELS`, or empty if there is an error."""
     error: str | None
 
 
 def check_reported_errors(
     criteria: Criteria, reference: str, candidate: str, counts: Mapping[str, int], errors: Sequence[ReportedError]
 ) -> CheckResult:
-    """Check the errors that are stated of a candidate.
+    """Check the errors that are reported for a candidate.
 
-    Quoted words must stand in the report they are said to be of; words of one report alone must not stand in the
-    other, and words of both must differ. Where rules read both reports wholly, which they do with known wordings only,
-    the errors of each of the six types must be as many as they count; whether one is significant is the writer's to
-    say. Elsewhere, of a false prediction or an omission whose words hold entities, the other report must lack one.
+    Quotes must be in the report they are attributed to; a quote of one report only must not be in the other, and
+    quotes of both must differ. If rules can parse both reports completely, every error type must have as many errors
+    as they count, whatever the significance. Otherwise, a false prediction or omission that quotes entities must quote
+    one that the other report lacks.
 
-    >>> from radreward.criteria import RadCliQ
-    >>> counts = dict.fromkeys(RadCliQ().tags, 0) | {"omission": 1}
-    >>> error = StatedError("omission", "Small left effusion.", None, "")
-    >>> check(RadCliQ(), "Small left effusion. No edema.", "There is no edema.", counts, [error])
-    Report(level='exact', problem=None)
-    >>> check(RadCliQ(), "Small left effusion.", "Left effusion.", counts, [error]).problem
+    >>> from radreward.criteria import RadCliQCriteria
+    >>> criteria = RadCliQCriteria()
+    >>> counts = dict.fromkeys(criteria.tags, 0) | {"omission": 1}
+    >>> error = ReportedError("omission", "Small left effusion.", None, "")
+    >>> check_reported_errors(criteria, "Small left effusion. No edema.", "There is no edema.", counts, [error])
+    CheckResult(level='exact', error=None)
+    >>> check_reported_errors(criteria, "Small left effusion.", "Left effusion.", counts, [error]).error
     'not an error by the rules: omission: 1 stated, 0 found'
     """
     for error in errors:
         if problem := _find_misquote(reference, candidate, error):
             return CheckResult("", problem)
-    if problem := _count_mismatch(criteria, reference, candidate, counts):
-        return CheckResult("", problem)
-    if _is_countable(criteria, reference, candidate):
-        return CheckResult("exact", None)
-    told = [_mentions_entity(reference, candidate, error) for error in errors]
-    if False in told:
-        error = errors[told.index(False)]
-        words = error.candidate or error.reference or ""
-        return CheckResult("", f"not an error by its entities: {error.tag}: {words[:80]} is in both reports")
-    return CheckResult("entities" if True in told else "quotes", None)
+    reports = (_fully_parsed(reference), _fully_parsed(candidate))
+    if {_error_type(tag) for tag in criteria.tags} == set(ERROR_TAGS) and reports[0] and reports[1]:
+        mismatch = _count_mismatch(reports[0], reports[1], counts)
+        return CheckResult("", mismatch) if mismatch else CheckResult("exact", None)
+    has_entity = [_has_missing_entity(reference, candidate, error) for error in errors]
+    if False in has_entity:
+        error = errors[has_entity.index(False)]
+        quote = error.candidate or error.reference or ""
+        return CheckResult("", f"not an error by its entities: {error.tag}: {quote[:80]} is in both reports")
+    return CheckResult("entities" if True in has_entity else "quotes", None)
 
 
 def _find_misquote(reference: str, candidate: str, error: ReportedError) -> str | None:
-    ours, theirs = normalize_for_comparison(reference), normalize_for_comparison(candidate)
-    one, other = normalize_for_comparison(error.reference or ""), normalize_for_comparison(error.candidate or "")
-    if not one and not other:
+    reference, candidate = normalize_for_comparison(reference), normalize_for_comparison(candidate)
+    expected, stated = (normalize_for_comparison(quote or "") for quote in (error.reference, error.candidate))
+    if not expected and not stated:
         return f"nothing quoted: {error.tag}"
-    if one not in ours:
-        return f"quote not in the reference: {error.tag}: {one[:80]}"
-    if other not in theirs:
-        return f"quote not in the candidate: {error.tag}: {other[:80]}"
-    if one == other or (not other and one in theirs) or (not one and other in ours):
-        return f"quote in both reports: {error.tag}: {(one or other)[:80]}"
+    if expected not in reference:
+        return f"quote not in the reference: {error.tag}: {expected[:80]}"
+    if stated not in candidate:
+        return f"quote not in the candidate: {error.tag}: {stated[:80]}"
+    if expected == stated or (not stated and expected in candidate) or (not expected and stated in reference):
+        return f"quote in both reports: {error.tag}: {(expected or stated)[:80]}"
     return None
 
 
 def _error_type(tag: str) -> str | None:
-    """Which of the six types of error a tag is, of whatever significance."""
-    for prefix in _SIGNIFICANCE:
-        tag = tag.removeprefix(prefix)
+    """Return the error type of a tag, without significance, or None for other criteria."""
+    tag = tag.removeprefix("significant_").removeprefix("insignificant_")
     return tag if tag in ERROR_TAGS else None
 
 
-def _is_countable(criteria: Criteria, reference: str, candidate: str) -> bool:
-    known = {_error_type(tag) for tag in criteria.tags}
-    return known == set(ERROR_TAGS) and _fully_parsed_facts(reference) and _fully_parsed_facts(candidate)
-
-
-def _fully_parsed_facts(report: str) -> bool:
+def _fully_parsed(report: str) -> AnnotatedReport | None:
+    """Return the parsed report, or None if it may state more than its facts."""
     if len(report) > MAX_REPORT_CHARS:
-        return False
-    read = parse_report(report)
-    return is_fully_parsed(read) and any(entry.section in ("findings", "impression") for entry in read.sentences)
-
-
-def _count_mismatch(criteria: Criteria, reference: str, candidate: str, counts: Mapping[str, int]) -> str | None:
-    if not _is_countable(criteria, reference, candidate):
         return None
-    found = to_radcliq_counts(count_errors(parse_report(reference).facts, parse_report(candidate).facts))
-    for entry in RADCLIQ_ERROR_TYPES:
-        stated = sum(count for tag, count in counts.items() if _error_type(tag) == entry.tag)
-        if stated != found[entry.tag]:
-            return f"not an error by the rules: {entry.tag}: {stated} stated, {found[entry.tag]} found"
+    parsed = parse_report(report)
+    has_body = any(sentence.section in BODY_SECTIONS for sentence in parsed.sentences)
+    return parsed if has_body and is_fully_parsed(parsed) else None
+
+
+def _count_mismatch(reference: AnnotatedReport, candidate: AnnotatedReport, counts: Mapping[str, int]) -> str | None:
+    expected = to_radcliq_counts(count_errors(reference.facts, candidate.facts))
+    for criterion in RADCLIQ_ERROR_TYPES:
+        stated = sum(count for tag, count in counts.items() if _error_type(tag) == criterion.tag)
+        if stated != expected[criterion.tag]:
+            return f"not an error by the rules: {criterion.tag}: {stated} stated, {expected[criterion.tag]} found"
     return None
 
 
-def _mentions_entity(reference: str, candidate: str, error: ReportedError) -> bool | None:
-    """Whether a finding that is added or left out is not in the other report; None where rules cannot tell."""
-    words, other = {FALSE_PREDICTION: (error.candidate, reference), OMISSION: (error.reference, candidate)}.get(
-        _error_type(error.tag) or "", (None, "")
-    )
-    if words is None:
+def _has_missing_entity(reference: str, candidate: str, error: ReportedError) -> bool | None:
+    """Return True if a quote has an entity that the other report lacks; None if rules cannot decide."""
+    error_type = _error_type(error.tag)
+    if error_type == FALSE_PREDICTION:
+        quote, other = error.candidate, reference
+    elif error_type == OMISSION:
+        quote, other = error.reference, candidate
+    else:
         return None
-    said = {entity for entity in _entities(words) if entity[1] != "Anatomy"}
-    return not said <= _entities(other) if said else None
+    entities = {(name, kind) for name, kind in _entities(quote or "") if kind != "Anatomy"}
+    return not entities <= _entities(other) if entities else None
 
 
 @lru_cache(1_000)
 def _entities(text: str) -> frozenset[tuple[str, str]]:
-    return frozenset((entity.name.lower(), entity.type) for entity in RuleTagger().tag_reports([text])[0])
+    return frozenset(
+        (entity.name.lower(), entity.type) for sentence in split_sentences(text) for entity in rule_entities(sentence)
+    )

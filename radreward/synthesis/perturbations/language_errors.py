@@ -1,4 +1,4 @@
-"""Errors of language and of frame: what MRScore judges beside the facts."""
+"""Errors of grammar, terminology and clinical history, which MRScore judges beside the facts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from radreward.synthesis.error_counting import (
     count_errors,
     to_radcliq_counts,
 )
-from radreward.text.facts import AnnotatedReport, Section, Sentence
+from radreward.text.facts import AnnotatedReport, Section
 from radreward.text.findings import FINDINGS
-from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence
+from radreward.text.report_parser import BODY_SECTIONS, is_heading
 from radreward.text.sentence_templates import CLINICAL_HISTORIES
 
 MEDICAL_TERMS = frozenset(
-    word.lower() for entry in FINDINGS.values() for noun in entry.names for word in re.findall(r"[A-Za-z]{6,}", noun)
+    word.lower()
+    for finding in FINDINGS.values()
+    for name in finding.names
+    for word in re.findall(r"[A-Za-z]{6,}", name)
 )
 LAY_TERMS = {
     "pneumothorax": "popped lung",
@@ -40,81 +43,77 @@ NEIGHBORING_KEYS = {"a": "s", "e": "r", "i": "o", "o": "p", "n": "m", "t": "y", 
 
 
 def inject_grammar_errors(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
-    """Break the grammar or spelling of words that are not medical, in up to three sentences."""
+    """Break grammar or spelling of common words in up to three sentences; return None if no sentence changes."""
     return _edit_some_sentences(report, rng, _break_grammar)
 
 
 def inject_terminology_errors(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
-    """Misspell medical terms or put lay words for them, in up to three sentences."""
+    """Misspell medical terms or use lay terms in up to three sentences; return None if no sentence changes."""
     return _edit_some_sentences(report, rng, _break_term)
 
 
 def replace_history(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
-    """State another clinical history."""
+    """State another clinical history; return None if the report has none."""
     sentences = list(report.sentences)
-    places = [i for i, entry in enumerate(sentences) if entry.section == "indication" and not _heads(entry)]
-    if not places:
-        return None
-    entry = sentences[places[0]]
-    sentences[places[0]] = entry._replace(text=rng.choice([text for text in CLINICAL_HISTORIES if text != entry.text]))
-    return report._replace(sentences=tuple(sentences))
+    for index, sentence in enumerate(sentences):
+        if sentence.section == "indication" and not is_heading(sentence):
+            text = rng.choice([text for text in CLINICAL_HISTORIES if text != sentence.text])
+            sentences[index] = sentence._replace(text=text)
+            return report._replace(sentences=tuple(sentences))
+    return None
 
 
 def mrscore_errors(
-    reference: AnnotatedReport, candidate: AnnotatedReport, grammar: bool, terminology: bool
+    reference: AnnotatedReport, candidate: AnnotatedReport, has_grammar_errors: bool, has_terminology_errors: bool
 ) -> dict[str, int]:
-    """The seven yes/no errors of `MRScoreCriteria`.
+    """Return the seven binary errors of `MRScoreCriteria`.
 
-    Impression, organs, lesions and completeness follow from the facts of both reports; whether grammar and
-    terminology were broken is known to whoever broke them.
+    Impression, organs, lesions and completeness follow from the facts of both reports; errors of grammar and
+    terminology are known to the caller who injected them.
     """
     errors = to_radcliq_counts(count_errors(reference.facts, candidate.facts))
-    ours, theirs = _impression(reference), _impression(candidate)
-    conclusion = to_radcliq_counts(count_errors(ours.facts, theirs.facts))
+    expected, stated = _impression(reference), _impression(candidate)
+    impression_errors = to_radcliq_counts(count_errors(expected.facts, stated.facts))
     return {
-        "impression_consistency": int(any(conclusion[tag] for tag in ERROR_TAGS)),
-        "impression_organs": int(_organs(ours) != _organs(theirs)),
+        "impression_consistency": int(any(impression_errors[tag] for tag in ERROR_TAGS)),
+        "impression_organs": int(_organs(expected) != _organs(stated)),
         "description_of_lesions": int(errors[WRONG_LOCATION] + errors[WRONG_SEVERITY] > 0),
-        "clinical_history": int(_words(reference, "indication") != _words(candidate, "indication")),
+        "clinical_history": int(_section_text(reference, "indication") != _section_text(candidate, "indication")),
         "completeness": int(errors[OMISSION] > 0),
-        "grammar": int(grammar),
-        "medical_terminology": int(terminology),
+        "grammar": int(has_grammar_errors),
+        "medical_terminology": int(has_terminology_errors),
     }
 
 
 def _impression(report: AnnotatedReport) -> AnnotatedReport:
-    """The impression, or the whole report where it has none."""
-    own = tuple(entry for entry in report.sentences if entry.section == "impression")
-    return AnnotatedReport(own or report.sentences)
+    """Return the impression, or the full report if it has none."""
+    impression = tuple(sentence for sentence in report.sentences if sentence.section == "impression")
+    return AnnotatedReport(impression or report.sentences)
 
 
 def _organs(report: AnnotatedReport) -> set[str]:
     return {FINDINGS[fact.finding].region for fact in report.facts if fact.positive}
 
 
-def _words(report: AnnotatedReport, section: Section) -> str:
-    return " ".join(entry.text for entry in report.sentences if entry.section == section and not _heads(entry))
-
-
-def _heads(entry: Sentence) -> bool:
-    return isinstance(entry, PartiallyParsedSentence) and entry.is_heading
+def _section_text(report: AnnotatedReport, section: Section) -> str:
+    return " ".join(entry.text for entry in report.sentences if entry.section == section and not is_heading(entry))
 
 
 def _edit_some_sentences(
     report: AnnotatedReport, rng: Random, edit: Callable[[str, Random], str]
 ) -> AnnotatedReport | None:
     sentences = list(report.sentences)
-    order = [i for i, entry in enumerate(sentences) if entry.section in BODY_SECTIONS and not _heads(entry)]
-    rng.shuffle(order)
-    done, wanted = 0, rng.choice((1, 2, 2, 3))
-    for i in order:
+    indices = [i for i, entry in enumerate(sentences) if entry.section in BODY_SECTIONS and not is_heading(entry)]
+    rng.shuffle(indices)
+    num_edited, limit = 0, rng.choice((1, 2, 2, 3))
+    for i in indices:
         text = edit(sentences[i].text, rng)
         if text != sentences[i].text:
             sentences[i] = sentences[i]._replace(text=text)
-            done += 1
-        if done == wanted:
+            num_edited += 1
+        if num_edited == limit:
             break
-    return report._replace(sentences=tuple(sentences)) if done else None
+    return report._replace(sentences=tuple(sentences)) if num_edited else None
 
 
 def _break_grammar(text: str, rng: Random) -> str:
@@ -142,12 +141,12 @@ def _misspell(text: str, rng: Random, medical: bool) -> str:
         return text
     match = rng.choice(words)
     word = match[0]
-    place = rng.randrange(1, len(word) - 1)
+    at = rng.randrange(1, len(word) - 1)
     kind = rng.randrange(3)
     if kind == 0:
-        word = word[:place] + word[place + 1 :]
+        word = word[:at] + word[at + 1 :]
     elif kind == 1:
-        word = word[: place - 1] + word[place] + word[place - 1] + word[place + 1 :]
+        word = word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :]
     else:
-        word = word[:place] + NEIGHBORING_KEYS.get(word[place].lower(), word[place] * 2) + word[place + 1 :]
+        word = word[:at] + NEIGHBORING_KEYS.get(word[at].lower(), word[at] * 2) + word[at + 1 :]
     return text[: match.start()] + word + text[match.end() :]

@@ -28,7 +28,7 @@ def problem(answer: str, sections: tuple[str, ...] = SECTIONS) -> str | None:
     return parse_generated(answer, sections, TWO).error
 
 
-def test_what_was_asked_for() -> None:
+def test_find_mismatch() -> None:
     found = parse_generated(GOOD, SECTIONS, TWO)
     assert found.error is None
     assert found.candidate == "Clear lungs."
@@ -50,7 +50,7 @@ def test_what_was_asked_for() -> None:
         lambda text: text.replace("bad grammar |", "bad grammar | ", 1).replace("| verb", "| verb | and more"),
     ],
 )
-def test_other_ways_to_say_it(change: object) -> None:
+def test_parse_generated_accepts_format_variants(change: object) -> None:
     assert callable(change)
     found = parse_generated(change(GOOD), SECTIONS, TWO)
     assert found.error is None
@@ -85,29 +85,29 @@ def test_other_ways_to_say_it(change: object) -> None:
         ('omission | "No edema." | none | left out', "No edema was left out.", "broken error: No edema was left out."),
     ],
 )
-def test_what_is_wrong_is_said(old: str, new: str, expected: str) -> None:
+def test_parse_generated_rejects_with_reason(old: str, new: str, expected: str) -> None:
     assert old in GOOD
     assert problem(GOOD.replace(old, new, 1)) == expected
 
 
-def test_several_errors_of_a_yes_or_no() -> None:
+def test_parse_generated_binary_criterion_with_several_errors() -> None:
     more = GOOD.replace("[Counts]", 'bad grammar | none | "is are" | verb\n[Counts]')
     assert problem(more) is None
 
 
-def test_no_errors() -> None:
+def test_fact_analysis_writer_without_errors() -> None:
     for nothing in ("", "none\n", "No errors.\n", "-\n"):
         assert problem(f"[Candidate]\nClear.\n[Errors]\n{nothing}[Counts]\nomission: 0\nbad grammar: 0") is None
 
 
-def test_what_matches() -> None:
+def test_fact_analysis_writer_matched_findings() -> None:
     answer = '[Explanation]\nAll well.\n[Errors]\n[Matched]\n- "No edema."\n2. Clear lungs\nnone\n[Counts]\n'
     answer += "omission: 0\nbad grammar: 0"
     found = parse_generated(answer, ("explanation", "errors", "matched"), TWO)
     assert (found.explanation, found.matched, found.error) == ("All well.", ("No edema.", "Clear lungs"), None)
 
 
-def test_an_answer_without_end() -> None:
+def test_parse_generated_endless_answer_is_rejected() -> None:
     assert problem("a" * (MAX_CHARACTERS + 1)) == f"too long: {MAX_CHARACTERS + 1} characters"
 
 
@@ -115,7 +115,7 @@ def test_an_answer_without_end() -> None:
     "piece",
     ["[", "[Errors]", "* > # ", "|", '"', "\n", " ", "omission: 1\n", "omission | ", "```", "- ", "1) ", "\u2028"],
 )
-def test_stuffed_answers_take_linear_time(piece: str) -> None:
+def test_parse_generated_time_is_linear(piece: str) -> None:
     stuffed = (piece * (MAX_CHARACTERS // len(piece)))[:MAX_CHARACTERS]
     for answer in (
         stuffed,
@@ -125,7 +125,7 @@ def test_stuffed_answers_take_linear_time(piece: str) -> None:
         assert isinstance(parse_generated(answer, SECTIONS, TWO), GeneratedReport)
 
 
-def test_ten_thousand_answers_of_any_kind() -> None:
+def test_parse_generated_never_raises() -> None:
     rng = Random(0)
     pieces = [*GOOD.splitlines(keepends=True), *GOOD, "[Matched]", "\x00", "\ud800", "é", "１", "٣", "999", "|||", "\r"]
     seen = set()
@@ -155,7 +155,7 @@ def _consistent(found: GeneratedReport, criteria: Criteria) -> None:
 
 @given(st.text(max_size=400), st.sampled_from([RadCliQCriteria(), MRScoreCriteria(), TWO]))
 @settings(max_examples=300)
-def test_any_text(answer: str, criteria: Criteria) -> None:
+def test_parse_generated_accepts_any_text(answer: str, criteria: Criteria) -> None:
     _consistent(parse_generated(answer, SECTIONS, criteria), criteria)
 
 
@@ -164,7 +164,7 @@ def test_any_text(answer: str, criteria: Criteria) -> None:
     st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters='|"[]`~'), min_size=1, max_size=30),
 )
 @settings(max_examples=200)
-def test_what_is_written_is_read(counts: dict[str, int], words: str) -> None:
+def test_parse_generated_reads_sections(counts: dict[str, int], words: str) -> None:
     full = dict.fromkeys(RadCliQCriteria().tags, 0) | counts
     errors = [f'{tag} | "w{words}" | none | {words}' for tag, count in full.items() for _ in range(count)]
     answer = "\n".join(["[Candidate]", f"r {words}", "[Errors]", *errors, "[Counts]"])
@@ -178,5 +178,5 @@ def test_what_is_written_is_read(counts: dict[str, int], words: str) -> None:
     ]
 
 
-def test_words_are_compared_without_case_and_space() -> None:
+def test_normalize_for_comparison() -> None:
     assert normalize_for_comparison(" \u201cNo\n EDEMA\u201d ") == '"no edema"'

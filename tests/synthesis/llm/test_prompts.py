@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.errors import InputError
+from radreward.prompts.tags import wrap_in_tags
 from radreward.synthesis.llm.prompts import (
     analysis_messages,
     error_severity,
@@ -15,7 +16,6 @@ from radreward.synthesis.llm.prompts import (
     reasoning_messages,
     severity_tiers,
     tier_messages,
-    wrap_in_tags,
 )
 
 ALL = [
@@ -27,7 +27,7 @@ ALL = [
 
 
 @pytest.mark.parametrize("criteria", ALL, ids=lambda criteria: str(criteria.name))
-def test_every_criterion_is_told_with_its_tag(criteria: Criteria) -> None:
+def test_prompts_list_every_criterion(criteria: Criteria) -> None:
     none = dict.fromkeys(criteria.tags, 0.0)
     for messages in (
         tier_messages(criteria, "Clear lungs.", severity_tiers(criteria)[0]),
@@ -43,7 +43,7 @@ def test_every_criterion_is_told_with_its_tag(criteria: Criteria) -> None:
         assert "<reference>\nClear lungs.\n</reference>" in messages[1].content
 
 
-def test_what_is_wanted_is_told() -> None:
+def test_prompts_state_required_errors() -> None:
     wanted = dict.fromkeys(RadCliQCriteria().tags, 0.0) | {"omission": 2.0}
     assert "exactly these errors: omission: 2." in injection_messages(RadCliQCriteria(), "A.", wanted)[1].content
     assert "omission: 2" in reasoning_messages(RadCliQCriteria(), "A.", "B.", wanted)[1].content
@@ -53,7 +53,7 @@ def test_what_is_wanted_is_told() -> None:
     )
 
 
-def test_tiers_of_counts_and_of_points() -> None:
+def test_severity_tiers_of_counts_and_points() -> None:
     counts = {tier.name: tier for tier in severity_tiers(RadCliQSignificanceCriteria())}
     assert [[name for name, tier in counts.items() if tier.contains(errors)] for errors in range(8)] == [
         *[["good"]] * 3,
@@ -69,19 +69,19 @@ def test_tiers_of_counts_and_of_points() -> None:
         assert [name for name, tier in points.items() if tier.contains(lost)] == [expected]
 
 
-def test_a_tier_that_cannot_be_is_left_out() -> None:
+def test_severity_tiers_excludes_unreachable_tier() -> None:
     one = Criteria("one", [Criterion("grammar", "Bad.", "binary", 5)])
     assert [tier.name for tier in severity_tiers(one)] == ["good", "bad"]
-    with pytest.raises(InputError, match="weights that tell"):
+    with pytest.raises(InputError, match="weights that separate"):
         severity_tiers(Criteria("none", [Criterion("grammar", "Bad.", "binary", 0)]))
 
 
-def test_many_criteria_have_all_tiers() -> None:
+def test_severity_tiers_of_many_criteria() -> None:
     many = Criteria("many", [Criterion(f"c{place}", "Bad.", "binary", 1 + place / 7) for place in range(40)])
     assert [tier.name for tier in severity_tiers(many)] == ["good", "fair", "bad"]
 
 
-def test_damage() -> None:
+def test_error_severity() -> None:
     none = dict.fromkeys(RadCliQSignificanceCriteria().tags, 0.0)
     assert (
         error_severity(RadCliQSignificanceCriteria(), none | {"insignificant_omission": 2, "significant_omission": 1})
@@ -94,7 +94,7 @@ def test_damage() -> None:
 
 
 @given(st.text(st.sampled_from("<>/reference-2 \n"), max_size=60))
-def test_nothing_in_a_report_ends_it(text: str) -> None:
+def test_wrap_in_tags_is_not_closed_by_text(text: str) -> None:
     shown = wrap_in_tags("reference", text)
     first, last = shown.split("\n", 1)[0], shown.rsplit("\n", 1)[1]
     assert last == first.replace("<", "</", 1)

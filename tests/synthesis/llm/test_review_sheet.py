@@ -16,9 +16,16 @@ TAGS = RadCliQCriteria().tags
 
 
 def sample(number: int, text: str = 'Clear, "quoted"\nlungs.') -> dict[str, Any]:
-    error = {"tag": "omission", "reference": "No edema.", "candidate": None, "what": "left out"}
+    error = {"tag": "omission", "reference": "No edema.", "candidate": None, "description": "left out"}
     counts = dict.fromkeys(TAGS, 0) | {"omission": number % 3}
-    return {"id": f"r{number}", "reference": text, "candidate": text, "errors": counts, "stated": [error], "words": ""}
+    return {
+        "id": f"r{number}",
+        "reference": text,
+        "candidate": text,
+        "errors": counts,
+        "stated": [error],
+        "explanation": "",
+    }
 
 
 def filled(path: Path, **cells: list[str]) -> None:
@@ -34,7 +41,7 @@ def filled(path: Path, **cells: list[str]) -> None:
         writer.writerows(rows)
 
 
-def test_samples_are_drawn_by_seed(tmp_path: Path) -> None:
+def test_write_review_sheet_samples_by_seed(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
     drawn = []
     for seed in (0, 0, 1):
@@ -45,7 +52,7 @@ def test_samples_are_drawn_by_seed(tmp_path: Path) -> None:
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_accuracies(tmp_path: Path) -> None:
+def test_read_review_sheet_counts_equal_cells(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
     write_review_sheet(path, RadCliQCriteria(), [sample(number) for number in range(4)], 50)
     # Written: 0, 1, 2, 0.
@@ -60,7 +67,7 @@ def test_accuracies(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("start", ["=1+1", "+1", "-1 cm", "@x"])
-def test_no_cell_is_a_formula(tmp_path: Path, start: str) -> None:
+def test_write_review_sheet_escapes_formulas(tmp_path: Path, start: str) -> None:
     path = tmp_path / "sheet.csv"
     write_review_sheet(path, RadCliQCriteria(), [sample(0, start)], 50)
     with path.open(newline="") as file:
@@ -69,7 +76,7 @@ def test_no_cell_is_a_formula(tmp_path: Path, start: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["one", "-1", "0.5", "inf", "nan", "1e9"])
-def test_a_cell_that_is_no_count(tmp_path: Path, value: str) -> None:
+def test_read_review_sheet_invalid_count_raises(tmp_path: Path, value: str) -> None:
     path = tmp_path / "sheet.csv"
     write_review_sheet(path, RadCliQCriteria(), [sample(number) for number in range(2)], 50)
     filled(path, omission=["1", value])
@@ -77,7 +84,7 @@ def test_a_cell_that_is_no_count(tmp_path: Path, value: str) -> None:
         read_review_sheet(path)
 
 
-def test_a_sheet_that_is_none(tmp_path: Path) -> None:
+def test_read_review_sheet_without_columns_raises(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
     path.write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match="Expected a sheet"):
@@ -90,5 +97,5 @@ def test_a_sheet_that_is_none(tmp_path: Path) -> None:
         read_review_sheet(path)
     with pytest.raises(InputError, match="cannot be read"):
         read_review_sheet(tmp_path / "gone.csv")
-    with pytest.raises(ValueError, match="`count` to be >= 0"):
+    with pytest.raises(ValueError, match="`num_samples` to be >= 0"):
         write_review_sheet(path, RadCliQCriteria(), [], -1)

@@ -28,7 +28,7 @@ def found(reference: str, candidate: str, *errors: ReportedError, criteria: Crit
     return level, (problem or "").split(":")[0]
 
 
-def test_known_wordings_are_counted_exactly() -> None:
+def test_check_reported_errors_exact_level() -> None:
     error = ReportedError("omission", SMALL, None, "")
     assert found(f"{SMALL} {NO_EDEMA}", NO_EDEMA, error) == ("exact", "")
     assert found(f"{SMALL} {NO_EDEMA}", f"{NO_EDEMA} Pleural effusion.") == ("exact", "")
@@ -36,7 +36,7 @@ def test_known_wordings_are_counted_exactly() -> None:
     assert found(SMALL, NO_EDEMA, wrong)[1] == "not an error by the rules"
 
 
-def test_significance_is_the_writers_to_say() -> None:
+def test_check_reported_errors_ignores_significance() -> None:
     for tag in ("significant_omission", "insignificant_omission"):
         error = ReportedError(tag, SMALL, None, "")
         assert found(f"{SMALL} {NO_EDEMA}", NO_EDEMA, error, criteria=RadCliQSignificanceCriteria()) == ("exact", "")
@@ -53,11 +53,11 @@ def test_significance_is_the_writers_to_say() -> None:
         (ReportedError("incorrect_severity", "the zag", "The zag.", ""), "quote in both reports"),
     ],
 )
-def test_what_is_not_where_it_is_said_to_be(error: ReportedError, problem: str) -> None:
+def test_check_reported_errors_misquote(error: ReportedError, problem: str) -> None:
     assert found(OWN, "A zog of the zag, and nothing more.", error)[1] == problem
 
 
-def test_entities_of_what_is_added_or_left_out() -> None:
+def test_check_reported_errors_uses_entities() -> None:
     reference = f"{OWN} Mild pulmonary edema, as the gadget says."
     missing = ReportedError("omission", "Mild pulmonary edema, as", None, "")
     assert found(reference, "The gadget is silent.", missing) == ("entities", "")
@@ -67,7 +67,7 @@ def test_entities_of_what_is_added_or_left_out() -> None:
     assert found(OWN, "The gadget says a pneumothorax here.", added) == ("entities", "")
 
 
-def test_what_rules_cannot_tell() -> None:
+def test_check_reported_errors_quotes_level() -> None:
     german = "Kein Erguss. Herz normal gross."
     error = ReportedError("false_prediction", None, "Kleiner Erguss", "")
     assert found(german, "Kleiner Erguss. Herz normal gross.", error) == ("quotes", "")
@@ -77,12 +77,12 @@ def test_what_rules_cannot_tell() -> None:
     assert found(OWN, "Bah.", ReportedError("tone", None, "Bah.", ""), criteria=own) == ("quotes", "")
 
 
-def test_a_report_too_long_for_rules() -> None:
+def test_check_reported_errors_long_report_uses_quotes() -> None:
     long = f"{SMALL} " + "word " * 5_000
     assert found(long, "Clear.", ReportedError("omission", SMALL, None, "")) == ("entities", "")
 
 
-def test_generated_candidates_are_read_and_their_errors_agree() -> None:
+def test_rewrite_candidate_errors_agree_with_parsed_text() -> None:
     """What our own grammar writes is judged exactly, by counts that were made otherwise."""
     levels = []
     for group in synthesize(RadCliQCriteria(), 40, seed=3):
@@ -98,7 +98,7 @@ def test_generated_candidates_are_read_and_their_errors_agree() -> None:
 
 
 @given(st.text(max_size=200), st.text(max_size=200), st.integers(0, 10_000))
-def test_any_texts(reference: str, candidate: str, seed: int) -> None:
+def test_count_errors_accepts_any_texts(reference: str, candidate: str, seed: int) -> None:
     rng = Random(seed)
     tags = RadCliQCriteria().tags
     errors = [

@@ -5,7 +5,8 @@ import pytest
 
 from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
-from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS, insert_fact, paraphrase, reorder
+from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
+from radreward.synthesis.perturbations.report_edits import insert_fact, paraphrase, reorder
 from radreward.synthesis.report_styles import sample_style
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
 from radreward.text.report_parser import parse_report
@@ -20,7 +21,7 @@ def _parsed_errors(reference: AnnotatedReport, candidate: AnnotatedReport) -> di
 
 
 @pytest.mark.parametrize("tag", ERROR_OPERATORS)
-def test_an_operator_makes_one_error_of_its_kind_and_the_text_says_so(tag: str) -> None:
+def test_error_operator_makes_one_error_that_parses_back(tag: str) -> None:
     applied = 0
     for seed in SEEDS:
         rng = Random(seed)
@@ -35,7 +36,7 @@ def test_an_operator_makes_one_error_of_its_kind_and_the_text_says_so(tag: str) 
     assert applied > 50
 
 
-def test_many_errors_in_turn_are_all_counted() -> None:
+def test_error_operators_in_sequence_are_all_counted() -> None:
     for seed in SEEDS:
         rng = Random(seed)
         report = edited = random_report(rng)
@@ -45,7 +46,7 @@ def test_many_errors_in_turn_are_all_counted() -> None:
 
 
 @pytest.mark.parametrize("harmless", [paraphrase, reorder])
-def test_rewording_causes_no_error(harmless: Callable[[AnnotatedReport, Random], AnnotatedReport]) -> None:
+def test_paraphrase_and_reorder_cause_no_error(harmless: Callable[[AnnotatedReport, Random], AnnotatedReport]) -> None:
     changed = 0
     for seed in SEEDS:
         rng = Random(seed)
@@ -58,7 +59,7 @@ def test_rewording_causes_no_error(harmless: Callable[[AnnotatedReport, Random],
     assert changed > len(SEEDS) / 2
 
 
-def test_the_same_seed_gives_the_same_edit() -> None:
+def test_edits_are_reproducible() -> None:
     for seed in range(50):
         for operator in (*ERROR_OPERATORS.values(), paraphrase, reorder):
             twice = [operator(random_report(Random(seed)), Random(seed)) for _ in range(2)]
@@ -66,11 +67,11 @@ def test_the_same_seed_gives_the_same_edit() -> None:
 
 
 @pytest.mark.parametrize("tag", ERROR_OPERATORS)
-def test_nothing_to_edit(tag: str) -> None:
+def test_error_operator_empty_report_returns_none(tag: str) -> None:
     assert ERROR_OPERATORS[tag](AnnotatedReport(()), Random(0)) is None
 
 
-def test_a_statement_that_would_contradict_is_taken_back() -> None:
+def test_insert_fact_removes_contradicting_negation() -> None:
     report = parse_report("No effusion or pneumothorax. The lungs are clear.")
     edited = insert_fact(report, Fact("pneumothorax", location="left"), Random(0))
     assert edited is not None
@@ -79,7 +80,7 @@ def test_a_statement_that_would_contradict_is_taken_back() -> None:
     assert Fact("effusion", "absent") in facts
 
 
-def test_a_finding_is_edited_wherever_it_is_stated() -> None:
+def test_replace_fact_edits_every_section() -> None:
     fact = Fact("effusion", location="left")
     report = AnnotatedReport(
         (Sentence("Left effusion.", (fact,)), Sentence("Effusion on the left.", (fact,), "impression")),
@@ -91,7 +92,7 @@ def test_a_finding_is_edited_wherever_it_is_stated() -> None:
         assert all(entry.facts[0].location != "left" for entry in edited.sentences)
 
 
-def test_nothing_is_put_where_it_would_not_be_read() -> None:
+def test_add_false_finding_uses_parsed_sections_only() -> None:
     for text in ("COMPARISON: None.", "Indication: Cough. Technique: Two views"):
         assert ERROR_OPERATORS["false_prediction"](parse_report(text), Random(0)) is None
     for seed in range(30):

@@ -33,7 +33,7 @@ def _reference(seed: int) -> AnnotatedReport:
     return render_report(sample_facts(rng), rng, STYLE)
 
 
-def test_every_error_is_made_and_counted_as_the_text_says() -> None:
+def test_mrscore_errors_agree_with_parsed_texts() -> None:
     seen: Counter[str] = Counter()
     for seed in range(300):
         rng, reference = Random(seed), _reference(seed)
@@ -50,7 +50,7 @@ def test_every_error_is_made_and_counted_as_the_text_says() -> None:
     assert set(seen) == set(MRScoreCriteria().tags)
 
 
-def test_language_is_broken_and_no_fact() -> None:
+def test_language_errors_keep_facts() -> None:
     for seed in range(200):
         report = _reference(seed)
         for edit, flags in ((inject_grammar_errors, (True, False)), (inject_terminology_errors, (False, True))):
@@ -64,7 +64,7 @@ def test_language_is_broken_and_no_fact() -> None:
             assert made == {"grammar" if flags[0] else "medical_terminology"}
 
 
-def test_another_history_is_the_only_error() -> None:
+def test_replace_history_changes_history_only() -> None:
     report = _reference(1)
     edited = replace_history(report, Random(0))
     assert edited is not None
@@ -72,7 +72,7 @@ def test_another_history_is_the_only_error() -> None:
     assert replace_history(parse_report("No edema."), Random(0)) is None
 
 
-def test_what_an_error_of_fact_is_to_mrscore() -> None:
+def test_mrscore_errors_of_fact_errors() -> None:
     tags = {
         "incorrect_location": {"description_of_lesions"},
         "incorrect_severity": {"description_of_lesions"},
@@ -87,13 +87,13 @@ def test_what_an_error_of_fact_is_to_mrscore() -> None:
                 assert expected <= made <= expected | {"impression_consistency", "impression_organs"}
 
 
-def test_no_error_against_itself() -> None:
+def test_mrscore_errors_of_identical_reports_are_zero() -> None:
     for seed in range(50):
         report = _reference(seed)
         assert not any(mrscore_errors(report, report, False, False).values())
 
 
-def test_headings_keep_their_spelling_and_history_is_told_without_them() -> None:
+def test_language_errors_keep_headings() -> None:
     report = parse_report("INDICATION: Cough. FINDINGS: Small left effusion. IMPRESSION: Pneumonia.")
     for seed in range(50):
         edited = (

@@ -8,7 +8,8 @@ import pytest
 
 from radreward.data.readers.openi import read_openi
 from radreward.synthesis.error_counting import count_errors
-from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS, paraphrase, reorder
+from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
+from radreward.synthesis.perturbations.report_edits import paraphrase, reorder
 from radreward.synthesis.perturbations.word_substitution import possibly_mentioned, substitute_words
 from radreward.text.facts import AnnotatedReport
 from radreward.text.locations import LOCATION_PREFIXES, LOCATION_SUFFIXES, LOCATION_WORDS
@@ -53,7 +54,7 @@ def excerpt(text: str) -> PartiallyParsedSentence:
         ("XXXX opacity at the left base", {"location": "right lower"}, "XXXX opacity at the right base"),
     ],
 )
-def test_one_word_is_exchanged(text: str, changes: dict[str, Any], edited: str) -> None:
+def test_substitute_words_exchanges_one_word(text: str, changes: dict[str, Any], edited: str) -> None:
     entry = excerpt(text)
     fact = entry.facts[0]
     assert substitute_words(entry, (fact._replace(**changes), *entry.facts[1:])) == edited
@@ -70,12 +71,12 @@ def test_one_word_is_exchanged(text: str, changes: dict[str, Any], edited: str) 
         ("Effusion, XXXX.", {"severity": "mild"}),  # nothing there to exchange
     ],
 )
-def test_else_nothing(text: str, changes: dict[str, Any]) -> None:
+def test_substitute_words_impossible_returns_none(text: str, changes: dict[str, Any]) -> None:
     entry = excerpt(text)
     assert substitute_words(entry, (entry.facts[0]._replace(**changes), *entry.facts[1:])) is None
 
 
-def test_a_finding_hinted_at_is_not_invented() -> None:
+def test_possibly_mentioned_includes_unparsed_words() -> None:
     report = parse_report("Shrapnel and scarring, XXXX. No large effusion near the tortuous aorta, XXXX.")
     assert {"scar", "effusion", "loculated", "tortuous"} <= possibly_mentioned(report)
     assert "goiter" not in possibly_mentioned(report)
@@ -127,12 +128,12 @@ def _edit_all(report: AnnotatedReport, seed: int) -> dict[str, AnnotatedReport]:
 
 
 @pytest.mark.parametrize("text", WILD)
-def test_wild_reports_keep_what_was_not_read(text: str) -> None:
+def test_edits_keep_unparsed_text(text: str) -> None:
     for seed in range(40):
         _edit_all(parse_report(text), seed)
 
 
-def test_headings_stay_where_they_are() -> None:
+def test_edits_keep_headings_in_place() -> None:
     for seed in range(40):
         for edited in _edit_all(parse_report(WILD[0]), seed).values():
             assert edited.text.startswith("HISTORY: Left effusion. TECHNIQUE: Two views. FINDINGS:")
@@ -140,7 +141,7 @@ def test_headings_stay_where_they_are() -> None:
 
 
 @pytest.mark.data
-def test_open_i(openi_csv: Path) -> None:
+def test_edits_of_real_reports(openi_csv: Path) -> None:
     """Shares of real reports to which an operator of each kind applies, and nothing else changed in any of them."""
     texts = [study.text for study in read_openi(openi_csv) if len(study.text) <= MAX_REPORT_CHARS][:1500]
     applied = dict.fromkeys(ERROR_OPERATORS, 0)

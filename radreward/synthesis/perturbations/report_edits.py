@@ -1,0 +1,187 @@
+"""Edits of annotated reports that keep facts and text consistent.
+
+A fact is edited in every sentence that states it, in findings and impression alike. Completely parsed sentences are
+reworded, moved or dropped; in a `PartiallyParsedSentence` only a word of the fact is substituted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from random import Random
+
+from radreward.synthesis.grammar import fact_sentence, restate_facts
+from radreward.synthesis.perturbations.sentence_edits import exchange_one_word
+from radreward.synthesis.perturbations.word_substitution import substitute_words
+from radreward.text.changes import mentions_change
+from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
+from radreward.text.findings import is_related
+from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence, is_heading
+
+
+def insert_fact(report: AnnotatedReport, fact: Fact, rng: Random) -> AnnotatedReport | None:
+    """State a fact in one section of a report, or in two; return None if no section can take a sentence."""
+    sentences = list(report.sentences)
+    sections = [section for section in BODY_SECTIONS if _insertion_points(sentences, section)]
+    if not sections:
+        return None
+    for section in rng.sample(sections, k=rng.choice((1, 1, len(sections)))):
+        index = rng.choice(_insertion_points(sentences, section))
+        previous = sentences[index - 1] if index else None
+        if previous and previous.section == section and not isinstance(previous, PartiallyParsedSentence):
+            sentences[index - 1] = previous.with_full_stop()
+        sentences.insert(index, fact_sentence(fact, rng, section))
+    return report._replace(sentences=tuple(_without_contradictions(sentences, fact, rng)))
+
+
+def _insertion_points(sentences: Sequence[Sentence], section: Section) -> list[int]:
+    """Return indices for a new sentence: not before a heading, nor before a sentence that refers back."""
+    indices = [i for i, sentence in enumerate(sentences) if sentence.section == section]
+    points = [i for i in indices if not (is_heading(sentences[i]) or _refers_back(sentences[i]))]
+    if indices:
+        last = sentences[indices[-1]]
+        is_open = isinstance(last, PartiallyParsedSentence) and last.with_full_stop() != last and not last.is_heading
+        if not is_open:
+            points.append(indices[-1] + 1)
+    return points
+
+
+def _refers_back(sentence: Sentence) -> bool:
+    return isinstance(sentence, PartiallyParsedSentence) and sentence.refers_back
+
+
+def _without_contradictions(sentences: list[Sentence], fact: Fact, rng: Random) -> list[Sentence]:
+    """Return sentences without the negations that a new fact contradicts."""
+    consistent = []
+    for sentence in sentences:
+        rest = tuple(
+            stated
+            for stated in sentence.facts
+            if stated.positive or stated.change or not is_related(stated.finding, fact.finding)
+        )
+        if rest == sentence.facts:
+            consistent.append(sentence)
+        elif rest:
+            consistent += restate_facts(rest, rng, sentence.section)
+    return consistent
+
+
+def replace_fact(report: AnnotatedReport, old: Fact, new: Fact | None, rng: Random) -> AnnotatedReport | None:
+    """Replace a fact in every sentence that states it, more or less fully, or omit it.
+
+    Args:
+        report: The report.
+        old: The fact to replace.
+        new: The fact to state instead, or None to omit the old one.
+        rng: Source of randomness for the wording.
+
+    Returns:
+        The edited report, or None if the report does not state the fact or a sentence cannot be edited.
+    """
+    is_changed = False
+    sentences: list[Sentence] = []
+    for sentence in report.sentences:
+        if not any(_states(fact, old) for fact in sentence.facts):
+            sentences.append(sentence)
+            continue
+        is_changed = True
+        facts = _facts_after(sentence, old, new)
+        if facts == sentence.facts:
+            sentences.append(sentence)
+            continue
+        text = None
+        if isinstance(sentence, PartiallyParsedSentence):
+            text = substitute_words(sentence, facts)
+        elif facts:
+            text = exchange_one_word(sentence.text, facts)
+        if text is not None:
+            sentences.append(sentence._replace(text=text, facts=facts))
+        elif isinstance(sentence, PartiallyParsedSentence):
+            return None
+        elif facts:
+            sentences += restate_facts(facts, rng, sentence.section)
+    return report._replace(sentences=tuple(sentences)) if is_changed and sentences else None
+
+
+def can_replace_fact(report: AnnotatedReport, old: Fact, new: Fact | None) -> bool:
+    """Return True if every partially parsed sentence that states a fact can be edited."""
+    partial = [sentence for sentence in report.sentences if isinstance(sentence, PartiallyParsedSentence)]
+    edits = [(sentence, _facts_after(sentence, old, new)) for sentence in partial]
+    return all(facts == sentence.facts or substitute_words(sentence, facts) is not None for sentence, facts in edits)
+
+
+def has_unparsed_comparison(report: AnnotatedReport) -> bool:
+    """Return True if a sentence mentions a change or a prior study without a parsed fact."""
+    return any(
+        isinstance(sentence, PartiallyParsedSentence)
+        and sentence.section in BODY_SECTIONS
+        and not sentence.facts
+        and mentions_change(sentence.text)
+        for sentence in report.sentences
+    )
+
+
+def _states(fact: Fact, old: Fact) -> bool:
+    """Return True if `fact` states `old`, perhaps less fully."""
+    return (
+        fact.finding == old.finding
+        and (fact.positive or fact.change is not None)
+        and fact.positive == old.positive
+        and all(stated is None or stated == full for full, stated in zip(old[2:], fact[2:], strict=True))
+    )
+
+
+def _facts_after(sentence: Sentence, old: Fact, new: Fact | None) -> tuple[Fact, ...]:
+    """Return the facts of a sentence if `new` is true instead of `old`."""
+    edited = [_edit_fact(fact, old, new) if _states(fact, old) else fact for fact in sentence.facts]
+    return tuple(fact for fact in edited if fact is not None)
+
+
+def _edit_fact(fact: Fact, old: Fact, new: Fact | None) -> Fact | None:
+    """Return a statement of `old` with the details of `new`; details that it does not mention stay unmentioned."""
+    if new is None:
+        return None
+    details = {
+        name: getattr(new, name)
+        for name in ("location", "severity", "change")
+        if getattr(new, name) != getattr(old, name) and (getattr(fact, name) is not None or getattr(old, name) is None)
+    }
+    return fact._replace(**details)
+
+
+def paraphrase(report: AnnotatedReport, rng: Random, probability: float = 1.0) -> AnnotatedReport:
+    """Reword each sentence with a probability, drop some filler and reorder the rest; causes no error."""
+    sentences: list[Sentence] = []
+    for sentence in report.sentences:
+        if isinstance(sentence, PartiallyParsedSentence):
+            sentences.append(sentence)
+        elif sentence.facts and rng.random() < probability:
+            sentences += restate_facts(sentence.facts, rng, sentence.section)
+        elif sentence.facts or rng.random() > probability / 2:
+            sentences.append(sentence)
+    return reorder(report._replace(sentences=tuple(sentences or report.sentences)), rng, probability)
+
+
+def reorder(report: AnnotatedReport, rng: Random, probability: float = 1.0) -> AnnotatedReport:
+    """Shuffle the completely parsed sentences of each section with a probability; causes no error."""
+    sentences: list[Sentence] = []
+    for _, group in groupby(report.sentences, key=lambda sentence: sentence.section):
+        section = list(group)
+        movable = [sentence for sentence in section if not isinstance(sentence, PartiallyParsedSentence)]
+        if rng.random() < probability:
+            rng.shuffle(movable)
+        moved = iter(movable)
+        for sentence in section:
+            is_fixed = isinstance(sentence, PartiallyParsedSentence)
+            sentences.append(sentence if is_fixed else next(moved).with_full_stop())
+    return report._replace(sentences=tuple(sentences))
+
+
+def drop_and_shuffle(report: AnnotatedReport, rng: Random, drop_probability: float = 0.45) -> AnnotatedReport:
+    """Drop each completely parsed sentence with a probability and reorder the rest; one sentence always stays."""
+    retained = [
+        sentence
+        for sentence in report.sentences
+        if isinstance(sentence, PartiallyParsedSentence) or rng.random() > drop_probability
+    ]
+    return reorder(report._replace(sentences=tuple(retained or report.sentences[:1])), rng)
