@@ -1,4 +1,4 @@
-"""experiments/radreason/accuracy.py: rewards of judgements that are known, and its table."""
+"""experiments/radreason/accuracy.py: rewards of given answers, and the printed table."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from radreward.models import Backbone
 from radreward.models.rollout_engine import Completion, SamplingParams
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.synthesis import synthesize_files
-from radreward.systems.radreason.prompt import RadReasonTemplate, format_radreason
+from radreward.systems.radreason import RadReasonTemplate, format_radreason
 
 SCRIPT = Path(__file__).parents[1] / "experiments" / "radreason" / "accuracy.py"
 
@@ -24,31 +24,27 @@ SCRIPT = Path(__file__).parents[1] / "experiments" / "radreason" / "accuracy.py"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     backbone = Backbone("tiny-llama", lora=None)
-    questions = ChatPromptEncoder(
-        "tiny-llama", RadCliQCriteria(), RadReasonTemplate(include_instruction=False), 900, 60
-    )
-    explainer = GenerativeEvaluator(backbone, backbone.build(causal_lm=True), questions)
-    explainer.save(tmp_path / "start" / "model")
+    encoder = ChatPromptEncoder("tiny-llama", RadCliQCriteria(), RadReasonTemplate(include_instruction=False), 900, 60)
+    evaluator = GenerativeEvaluator(backbone, backbone.build(causal_lm=True), encoder)
+    evaluator.save(tmp_path / "start" / "model")
     for number in range(2):
         trial = tmp_path / "study" / "trials" / str(number)
-        explainer.save(trial / "model")
-        told = {"state": "complete", "params": {"parts": "both", "seed_everything": number}}
-        (trial / "trial.json").write_text(json.dumps(told))
+        evaluator.save(trial / "model")
+        record = {"state": "complete", "params": {"components": "both", "seed_everything": number}}
+        (trial / "trial.json").write_text(json.dumps(record))
     synthesize_files(tmp_path / "data", RadCliQCriteria(), 6, 2, granularity="plain", max_findings=1)
     synthesize_files(tmp_path / "seen", RadCliQCriteria(), 3, 2, granularity="plain", max_findings=1)
     return tmp_path
 
 
-def test_a_row_for_the_start_and_for_each_variant(
+def test_table_has_a_row_for_start_and_each_variant(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All judgements say that nothing is wrong; of the drawn ones, half cannot be read."""
+    """All answers state no errors; half of the sampled ones are unparsable."""
 
-    def sample(engine: Any, prompts: list[Any], sampling: SamplingParams) -> list[tuple[Completion, ...]]:
+    def sample(engine: Any, prompts: list[Any], params: SamplingParams) -> list[tuple[Completion, ...]]:
         texts = (format_radreason([0] * 6, "Nothing.", RadCliQCriteria()), "nonsense")
-        return [
-            tuple(Completion((), (), texts[n % 2], "stop") for n in range(sampling.num_completions)) for _ in prompts
-        ]
+        return [tuple(Completion((), (), texts[n % 2], "stop") for n in range(params.num_completions)) for _ in prompts]
 
     monkeypatch.setattr(TransformersEngine, "sample", sample)
     files = ("--start", folder / "start", "--study", folder / "study", "--data", folder / "data" / "groups.parquet")
@@ -56,13 +52,13 @@ def test_a_row_for_the_start_and_for_each_variant(
     monkeypatch.setattr(sys, "argv", [str(SCRIPT), *map(str, (*files, *seen)), "--completions", "2"])
     script = runpy.run_path(str(SCRIPT))
     script["main"]()
-    told = capsys.readouterr().out
-    assert told.startswith("3 references that are not in"), "equal seeds make equal groups"
+    table = capsys.readouterr().out
+    assert table.startswith("3 references that are not in"), "equal seeds make equal groups"
     groups = list(script["read_groups"](folder / "data" / "groups.parquet"))[3:]
     counts = [count for group in groups for entry in group.candidates for count in (entry.errors or {}).values()]
     reward = sum(math.exp(-(count**2) / (2 * 0.5**2)) for count in counts) / len(counts)
     exact = sum(count == 0 for count in counts) / len(counts)
-    figures = f"{reward / 2:.3f} | {reward:.3f} | {exact:.3f} | –"
-    assert f"| start | 1 | {figures} |" in told
-    spread = figures.replace(" |", " ± 0.000 |")
-    assert f"| both | 2 | {spread} |" in told
+    row = f"{reward / 2:.3f} | {reward:.3f} | {exact:.3f} | –"
+    assert f"| start | 1 | {row} |" in table
+    row_std = row.replace(" |", " ± 0.000 |")
+    assert f"| both | 2 | {row_std} |" in table

@@ -1,4 +1,4 @@
-"""Equal seeds give equal weights bit for bit: in two runs, with workers, and after a kill at any moment."""
+"""Equal seeds give bit-equal weights: in two runs, with workers, and after a kill at any moment."""
 
 import shutil
 import signal
@@ -24,8 +24,8 @@ import multiprocessing, os, signal
 import torch
 from lightning.pytorch import Callback
 
-torch.set_num_threads(1)  # as in the process that continues
-multiprocessing.set_start_method("fork", force=True)  # of workers, likewise
+torch.set_num_threads(1)  # as in the resumed process
+multiprocessing.set_start_method("fork", force=True)  # of workers
 
 class Killer(Callback):
     def __init__(self, hook: str, step: int) -> None:
@@ -36,7 +36,7 @@ class Killer(Callback):
 def write_config(folder: Path, val_check_interval: float, checkpoint_every: int) -> Path:
     values = settings(folder, max_steps=STEPS, val_check_interval=val_check_interval)
     values |= {"checkpoint_every": checkpoint_every, "early_stop": 50}
-    # weights that change with what was counted since the start
+    # weights that depend on counts since the start
     weighting = {"class_path": "Dynamic", "init_args": {"every": 3}}
     objective = {"class_path": "MarginRewardEnforcement", "init_args": {"weighting": weighting}}
     values["model"]["objective"] = objective
@@ -47,14 +47,14 @@ def write_config(folder: Path, val_check_interval: float, checkpoint_every: int)
 
 
 def validations(run: Path) -> dict[int, float]:
-    """Step to τ-b."""
+    """Return τ-b by step."""
     events = EventAccumulator(str(run / "logs"))
     events.Reload()
     return {entry.step: entry.value for entry in events.Scalars("val/tau_total")}
 
 
 def state(run: Path) -> dict[str, Any]:
-    """All of the last checkpoint that decides what comes next."""
+    """Return everything in the last checkpoint that determines the rest of the run."""
     found = torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)
     judged = ("best_model_score", "best_score", "wait_count")
     callbacks = {
@@ -71,16 +71,16 @@ def state(run: Path) -> dict[str, Any]:
     }
 
 
-def assert_same(one: Path, other: Path) -> None:
-    torch.testing.assert_close(state(one), state(other), rtol=0, atol=0, equal_nan=True)
-    assert validations(one) == validations(other)
-    models = [(run / "model" / "model.safetensors").read_bytes() for run in (one, other)]
+def assert_same(first: Path, second: Path) -> None:
+    torch.testing.assert_close(state(first), state(second), rtol=0, atol=0, equal_nan=True)
+    assert validations(first) == validations(second)
+    models = [(run / "model" / "model.safetensors").read_bytes() for run in (first, second)]
     assert models[0] == models[1]
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[float, int], Path]:
-    """Makes the folder of a configuration and of its run that nothing disturbed."""
+    """A cached factory of folders with a configuration and its uninterrupted run."""
 
     @cache
     def make(val_check_interval: float, checkpoint_every: int) -> Path:
@@ -94,18 +94,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[float, int], Pat
 
 @pytest.fixture(scope="module")
 def processes() -> ForkServerContext:
-    """Starts processes that have imported everything."""
+    """A context whose processes have imported everything."""
     context = get_context("forkserver")
     context.set_forkserver_preload(["radreward.cli.training"])
     return context
 
 
-def test_two_runs_are_equal_bit_for_bit_whoever_prepares_the_batches(
-    runs: Callable[[float, int], Path], tmp_path: Path
-) -> None:
+def test_two_runs_are_bit_equal_with_and_without_workers(runs: Callable[[float, int], Path], tmp_path: Path) -> None:
     whole = runs(3, 2)
     assert len(validations(whole / "run")) == STEPS / 3
-    again = ["fit", f"--config={whole / 'config.yaml'}", f"--run={tmp_path}", "--data.workers=2"]
+    again = ["fit", f"--config={whole / 'config.yaml'}", f"--run-dir={tmp_path}", "--data.num_workers=2"]
     assert main(again) == 0
     assert_same(whole / "run", tmp_path)
 
@@ -120,7 +118,7 @@ def test_two_runs_are_equal_bit_for_bit_whoever_prepares_the_batches(
         pytest.param(1.0, 5, "on_train_batch_start", 10, 10, id="between two epochs"),
     ],
 )
-def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
+def test_resume_after_kill_equals_uninterrupted_run_bit_for_bit(
     runs: Callable[[float, int], Path],
     processes: ForkServerContext,
     tmp_path: Path,
@@ -132,7 +130,7 @@ def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
     last: int,
 ) -> None:
     whole = runs(val_check_interval, checkpoint_every)
-    command = ["fit", f"--config={whole / 'config.yaml'}", f"--run={tmp_path / 'run'}", "--data.workers=1"]
+    command = ["fit", f"--config={whole / 'config.yaml'}", f"--run-dir={tmp_path / 'run'}", "--data.num_workers=1"]
     killer = [f"--trainer.callbacks{entry}" for entry in ("=killer.Killer", f".hook={hook}", f".step={at}")]
     monkeypatch.chdir(whole)  # where the killer is
     run = processes.Process(target=main, args=([*command, *killer],))
@@ -144,11 +142,9 @@ def test_killed_and_continued_is_bit_for_bit_as_if_never_killed(
     assert_same(whole / "run", tmp_path / "run")
 
 
-def test_a_finished_run_that_is_moved_and_continued_takes_no_step_and_saves_the_same_model(
-    runs: Callable[[float, int], Path], tmp_path: Path
-) -> None:
+def test_resume_of_moved_finished_run_saves_the_same_model(runs: Callable[[float, int], Path], tmp_path: Path) -> None:
     whole, run = runs(3, 2), tmp_path / "run"
-    command = ["fit", f"--config={whole / 'config.yaml'}", f"--run={run}"]
+    command = ["fit", f"--config={whole / 'config.yaml'}", f"--run-dir={run}"]
     shutil.copytree(whole / "run", run)
     shutil.rmtree(run / "model")
     assert main([*command, "--ckpt_path=last"]) == 0

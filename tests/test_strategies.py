@@ -1,4 +1,4 @@
-"""Settings for several GPUs: everything that can be checked without one."""
+"""Settings for several GPUs, as far as they can be checked without one."""
 
 import inspect
 import sys
@@ -10,6 +10,7 @@ import pytest
 import torch
 import yaml
 from lightning.pytorch.strategies import DeepSpeedStrategy, FSDPStrategy
+from radreward.modules.checkpoints import check_unsharded
 from torch import nn
 
 from radreward.cli import build
@@ -17,25 +18,28 @@ from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.models import Backbone
 from radreward.modules import RewardModule, RunFolder
-from radreward.modules.export import check_unsharded
 
 FOLDER = Path(__file__).resolve().parents[1] / "experiments" / "er2score"
 
 
 def built(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """All objects of a configuration, on a machine that says it has two GPUs, with a small backbone."""
+    """Build a configuration with a small backbone, on a machine that reports two GPUs."""
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    # What building asks of DeepSpeed, which is not installed for tests.
+    # DeepSpeed is not installed for tests; building needs only these.
     for condition in ("AVAILABLE", "GREATER_EQUAL_0_16"):
         monkeypatch.setattr(f"lightning.pytorch.strategies.deepspeed._DEEPSPEED_{condition}", True)
     logger = SimpleNamespace(setLevel=lambda level: None)
     absent: Any = SimpleNamespace(__version__="0.18.0", utils=SimpleNamespace(logging=SimpleNamespace(logger=logger)))
     monkeypatch.setitem(sys.modules, "deepspeed", absent)
-    given = ["model.backbone.name=tiny-llama", f"run={tmp_path / 'run'}", f"data.records={tmp_path / 'groups.parquet'}"]
+    given = [
+        "model.backbone.name=tiny-llama",
+        f"run_dir={tmp_path / 'run'}",
+        f"data.records={tmp_path / 'groups.parquet'}",
+    ]
     return build(FOLDER / name, "trainer.accelerator=gpu", *given)
 
 
-def test_fsdp_cuts_the_layers_of_the_backbone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fsdp_shards_the_layers_of_the_backbone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     training = built("llama3-8b-fsdp.yaml", tmp_path, monkeypatch)
     strategy = training.trainer.strategy
     assert type(strategy) is FSDPStrategy
@@ -45,11 +49,11 @@ def test_fsdp_cuts_the_layers_of_the_backbone(tmp_path: Path, monkeypatch: pytes
         module for module in training.module.modules() if policy(module=module, recurse=False, nonwrapped_numel=10**9)
     ]
     assert [type(module).__name__ for module in cut] == ["LlamaDecoderLayer"] * 2
-    # Shards hold one type of number, while adapters start as float32.
+    # Shards have one dtype, while adapters start as float32.
     assert training.trainer.precision == "bf16-true"
 
 
-def test_deepspeed_gets_settings_that_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deepspeed_accepts_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = yaml.safe_load((FOLDER / "llama3-8b-deepspeed.yaml").read_text())["trainer"]["strategy"]["init_args"]
     inspect.signature(DeepSpeedStrategy).bind(**given)
     training = built("llama3-8b-deepspeed.yaml", tmp_path, monkeypatch)
@@ -58,24 +62,24 @@ def test_deepspeed_gets_settings_that_it_has(tmp_path: Path, monkeypatch: pytest
     assert strategy.config is not None
     assert strategy.config["zero_optimization"]["stage"] == 2
     assert strategy.exclude_frozen_parameters
-    check_unsharded(training.trainer, training.run)  # every GPU holds all weights
+    check_unsharded(training.trainer, training.run)  # raises nothing: every GPU holds all weights
 
 
-def test_a_run_in_shards_tells_how_to_go_on(tmp_path: Path) -> None:
+def test_check_unsharded_names_the_export_command(tmp_path: Path) -> None:
     trainer: Any = SimpleNamespace(strategy=FSDPStrategy())
     with pytest.raises(InputError, match="--ckpt_path=last --trainer.strategy=auto --trainer.devices=1"):
         check_unsharded(trainer, RunFolder(tmp_path))
 
 
 class Wrapper(nn.Module):
-    """Names its content as torch's wrappers do."""
+    """Names its content like torch's wrappers."""
 
     def __init__(self, name: str, module: nn.Module) -> None:
         super().__init__()
         self.add_module(name, module)
 
 
-def test_names_in_checkpoints_are_those_without_wrappers() -> None:
+def test_checkpoint_keys_do_not_contain_wrappers() -> None:
     module = RewardModule(RadCliQCriteria(), Backbone("tiny-llama"))
     expected = module.checkpoint_keys()
     wrapped = Wrapper("_fsdp_wrapped_module", Wrapper("_checkpoint_wrapped_module", module.model.head))

@@ -1,4 +1,4 @@
-"""Groups of words that mean nothing, and settings of `fit` that train a tiny backbone on them in a second."""
+"""Groups of meaningless words, and settings of `fit` that train a tiny backbone on them in a second."""
 
 import json
 import random
@@ -14,7 +14,7 @@ TAGS = RadCliQCriteria().tags
 
 
 def write_records(path: Path, groups: int = 24, first: int = 0) -> Path:
-    """Groups of a reference and three candidates, worse by two errors each."""
+    """Write groups of a reference and three candidates with increasing errors."""
     choose = random.Random(first)
     with path.open("w") as file:
         for number in range(first, first + groups):
@@ -28,13 +28,13 @@ def write_records(path: Path, groups: int = 24, first: int = 0) -> Path:
 
 
 def settings(folder: Path, **trainer: Any) -> dict[str, Any]:
-    """Of a run in a folder, with records there."""
+    """Return the settings of a run in a folder, with its records."""
     return {
-        "run": str(folder / "run"),
-        "criteria": "RadCliQ",
+        "run_dir": str(folder / "run"),
+        "criteria": "radcliq",
         "checkpoint_every": 1,
-        "model": {"backbone": {"name": "tiny-bert", "lora": {"r": 4}}, "hidden": 4},
-        "data": {"records": str(write_records(folder / "groups.jsonl")), "validation": 0.3, "groups_per_batch": 4},
+        "model": {"backbone": {"name": "tiny-bert", "lora": {"r": 4}}, "head_hidden_size": 4},
+        "data": {"records": str(write_records(folder / "groups.jsonl")), "val_split": 0.3, "batch_size": 4},
         "trainer": {
             "max_steps": 6,
             "val_check_interval": 2,
@@ -47,7 +47,7 @@ def settings(folder: Path, **trainer: Any) -> dict[str, Any]:
 
 
 def saved_state(run: Path) -> dict[str, Any]:
-    """All of a run's last checkpoint that decides what comes next."""
+    """Return everything in a run's last checkpoint that determines its rest."""
     found = torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)
     return {
         "weights": found["state_dict"],

@@ -1,9 +1,9 @@
-"""Makes the tokenizer of the small generator, radreward/data/generator_tokenizer.json, from generated text alone.
+"""Build the tokenizer of the small decoder, radreward/data/generator_tokenizer.json, from generated text.
 
     python experiments/green/tokenizer.py
 
-Words of the vocabulary are whole tokens, whatever their case; anything else is written in bytes, so that no text is
-lost. What every answer repeats is one token each, which keeps answers short.
+Words of the vocabulary are single tokens, in lowercase; other text is encoded in bytes, so that none is lost. The fixed
+parts of answers are single tokens too, which keeps answers short.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from radreward.criteria import RadCliQCriteria
 from radreward.synthesis.fact_analysis_writer import FactAnalysisWriter
 from radreward.synthesis.pipeline import synthesize
-from radreward.systems.green.prompt import EXPLANATION, HEADINGS, category_label
+from radreward.systems.green.categories import EXPLANATION, HEADINGS, category_label
 from radreward.text.findings import FINDINGS
 
 TARGET = Path(__file__).parents[2] / "radreward" / "data" / "generator_tokenizer.json"
@@ -26,10 +26,10 @@ PIECES = r"[ ]?[a-z]+|[ ]?[0-9]|[ ]?[^\sa-z0-9]|\s"
 
 
 def texts() -> Iterator[str]:
-    """Reports of all lengths, and the words of analyses."""
+    """Yield reports of both granularities and the explanations of their analyses."""
     criteria, writer, rng = RadCliQCriteria(), FactAnalysisWriter(vary_wording=False), Random(0)
-    for length, groups in (("plain", 3000), ("report", 1500)):
-        for group in synthesize(criteria, groups, seed=7, granularity=length):  # type: ignore[arg-type]  # of the two
+    for granularity, num_groups in (("plain", 3000), ("report", 1500)):
+        for group in synthesize(criteria, num_groups, seed=7, granularity=granularity):  # type: ignore[arg-type]  # one of the literals
             yield group.reference
             for candidate in group.candidates:
                 yield candidate.text
@@ -41,26 +41,26 @@ def texts() -> Iterator[str]:
 
 
 def scaffold() -> Iterator[str]:
-    """What every answer by the six error types says."""
+    """Yield the fixed parts of answers with the six error types."""
     yield from ("\n", "<think>\n", "\n</think>", "Reference: ", ".\nCandidate: ", "no findings", "none")
     for number, criterion in enumerate(RadCliQCriteria().criteria, 1):
         yield f".\nStep {number}: {criterion.name}: " if number == 1 else f"\nStep {number}: {criterion.name}: "
         yield from (f"\n<{criterion.tag}>", f"</{criterion.tag}>")
     for heading in HEADINGS:
         yield f"[{heading.title()}]:\n" if heading == EXPLANATION else f"\n\n[{heading.title()}]:\n"
-    for place, criterion in enumerate(RadCliQCriteria().criteria):
-        yield f"{category_label(place)} {criterion.name}: "
+    for index, criterion in enumerate(RadCliQCriteria().criteria):
+        yield f"{category_label(index)} {criterion.name}: "
 
 
 def build() -> Tokenizer:
-    """The tokenizer."""
-    made = Tokenizer(models.BPE())
-    # A text begins as its words go on, so that a word is one token wherever it stands.
-    made.normalizer = normalizers.Sequence([normalizers.Lowercase(), normalizers.Prepend(" ")])
-    made.pre_tokenizer = pre_tokenizers.Sequence(
+    """Train the tokenizer."""
+    tokenizer = Tokenizer(models.BPE())
+    # The first word gets a leading space like the others, so that a word is the same token everywhere.
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), normalizers.Prepend(" ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Split(Regex(PIECES), "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)]
     )
-    made.decoder = decoders.ByteLevel()
+    tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=VOCABULARY - 60,
         min_frequency=3,
@@ -68,9 +68,9 @@ def build() -> Tokenizer:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    made.train_from_iterator(texts(), trainer)
-    made.add_tokens([AddedToken(text, normalized=False) for text in scaffold()])
-    return made
+    tokenizer.train_from_iterator(texts(), trainer)
+    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in scaffold()])
+    return tokenizer
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Rewards of policies on held-out prompts, before and after GRPO, over the seeds of a study.
+"""Rewards of generative evaluators on held-out prompts, before and after GRPO, over the seeds of a study.
 
-radreward synthesize --length plain --criteria radcliq --groups 100 --seed 9 --output runs/plain-test
+radreward synthesize --granularity plain --max-findings 1 --criteria radcliq --groups 150 --seed 9 --output runs/plain-test
 radreward tune --config experiments/radreason/grpo_components.yaml
-python experiments/radreason/accuracy.py --start runs/radreason-under --study runs/radreason-parts
+python experiments/radreason/accuracy.py --start runs/radreason-under --study runs/radreason-components
 """
 
 from __future__ import annotations
@@ -29,18 +29,17 @@ from radreward.objectives.functional.policy import gaussian_accuracy
 from radreward.types import ReportGroup
 
 SIGMA = 0.5
-Figures = dict[str, float]
 
 
 def main() -> None:
-    """Print a row for the start and for each variant: mean ± SD over its seeds."""
+    """Print one row for the start and one per variant: mean ± SD over seeds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--start", type=Path, required=True, help="run that the policies began with")
+    parser.add_argument("--start", type=Path, required=True, help="run whose weights the policies started from")
     parser.add_argument("--study", type=Path, help="study whose variants are compared")
-    parser.add_argument("--variants", default="parts", help="name of the variants in the study")
+    parser.add_argument("--variants", default="components", help="name of the variants in the study")
     parser.add_argument("--data", type=Path, default=Path("runs/plain-test/groups.parquet"), help="held-out groups")
-    parser.add_argument("--seen", type=Path, nargs="*", default=[], help="groups whose references are left out")
-    parser.add_argument("--completions", type=int, default=4, help="drawn for each prompt")
+    parser.add_argument("--seen", type=Path, nargs="*", default=[], help="groups whose references are excluded")
+    parser.add_argument("--completions", type=int, default=4, help="number of samples per prompt")
     options = parser.parse_args()
     seen = {normalize_text(group.reference) for path in options.seen for group in read_groups(path)}
     groups = [group for group in read_groups(options.data) if normalize_text(group.reference) not in seen]
@@ -50,53 +49,53 @@ def main() -> None:
         trial = json.loads(record.read_text(encoding="utf-8"))
         if trial["state"] == "complete":
             runs[trial["params"][options.variants]].append(record.parent)
-    figures: dict[str, list[Figures]] = defaultdict(list)
-    for name, folder in track([(name, folder) for name, folders in runs.items() for folder in folders], "Judging"):
-        figures[name].append(judged(load_generative_evaluator(folder / "model"), groups, options.completions))
-    columns = list(figures["start"][0])
+    results: dict[str, list[dict[str, float]]] = defaultdict(list)
+    for name, folder in track([(name, folder) for name, folders in runs.items() for folder in folders], "Evaluating"):
+        results[name].append(evaluate(load_generative_evaluator(folder / "model"), groups, options.completions))
+    columns = list(results["start"][0])
     print("| | runs | " + " | ".join(columns) + " |")
     print("| --- | ---: |" + " ---: |" * len(columns))
-    for name, found in figures.items():
-        print(f"| {name} | {len(found)} | " + " | ".join(spread([one[key] for one in found]) for key in columns) + " |")
+    for name, rows in results.items():
+        print(f"| {name} | {len(rows)} | " + " | ".join(mean_std([row[key] for row in rows]) for key in columns) + " |")
 
 
-def judged(explainer: GenerativeEvaluator, groups: list[ReportGroup], completions: int) -> Figures:
-    """Mean accuracy reward of drawn and of likeliest judgements, and how far the likeliest agree with what is known."""
-    questions = explainer.prompt_encoder
+def evaluate(evaluator: GenerativeEvaluator, groups: list[ReportGroup], num_completions: int) -> dict[str, float]:
+    """Return mean accuracy rewards of sampled and of greedy answers, and the agreement of the greedy ones."""
+    encoder = evaluator.prompt_encoder
     prompts = [
-        questions.encode(group.reference, candidate.text, truncate=False)[0]
+        encoder.encode(group.reference, candidate.text, truncate=False)[0]
         for group in groups
         for candidate in group.candidates
     ]
-    target = known(groups, questions.criteria)  # (n, N)
-    engine = TransformersEngine(explainer.model, questions.tokenizer, 256)
-    stop = (explainer.template.stop_string(questions.criteria) or "",)
-    found: Figures = {}
-    for name, sampling in (
-        ("drawn", SamplingParams(completions, questions.max_answer_length, stop=stop)),
-        ("likeliest", SamplingParams(1, questions.max_answer_length, temperature=0.0, stop=stop)),
+    target = target_counts(groups, encoder.criteria)
+    engine = TransformersEngine(evaluator.model, encoder.tokenizer, 256)
+    stop = (evaluator.template.stop_string(encoder.criteria) or "",)
+    result: dict[str, float] = {}
+    for name, params in (
+        ("sampled", SamplingParams(num_completions, encoder.max_answer_length, stop=stop)),
+        ("greedy", SamplingParams(1, encoder.max_answer_length, temperature=0.0, stop=stop)),
     ):
-        texts = [[made.text for made in group] for group in engine.sample(prompts, sampling)]
-        parsed = [[explainer.template.parse(text, questions.criteria).values for text in group] for group in texts]
-        values = torch.tensor([[[torch.nan if v is None else v for v in one] for one in group] for group in parsed])
-        found[name] = float(gaussian_accuracy(values, target.unsqueeze(1), SIGMA).mean())  # values are (n, G, N)
-    likeliest = values[:, 0]
-    found["exact"] = float((likeliest == target).float().mean())
-    total = likeliest.sum(-1)
-    read = ~total.isnan()
-    found["τ-b"] = float(kendall_tau_b(total[read], target.sum(-1)[read]))
-    return found
+        texts = [[completion.text for completion in group] for group in engine.sample(prompts, params)]
+        parsed = [[evaluator.template.parse(text, encoder.criteria).values for text in group] for group in texts]
+        counts = torch.tensor([[[torch.nan if v is None else v for v in row] for row in group] for group in parsed])
+        result[name] = float(gaussian_accuracy(counts, target.unsqueeze(1), SIGMA).mean())  # counts are (n, G, N)
+    greedy = counts[:, 0]
+    result["exact"] = float((greedy == target).float().mean())
+    total = greedy.sum(-1)
+    defined = ~total.isnan()
+    result["τ-b"] = float(kendall_tau_b(total[defined], target.sum(-1)[defined]))
+    return result
 
 
-def known(groups: list[ReportGroup], criteria: Criteria) -> Tensor:
-    """(n, N) errors of all candidates."""
+def target_counts(groups: list[ReportGroup], criteria: Criteria) -> Tensor:
+    """Return the (n, N) error counts of all candidates."""
     return torch.stack([criteria.to_tensor(entry.errors or {}) for group in groups for entry in group.candidates])
 
 
-def spread(values: list[float]) -> str:
-    """Mean and SD over seeds; a dash where a figure is not defined, as a correlation with what never varies.
+def mean_std(values: list[float]) -> str:
+    """Return mean and SD over seeds; a dash if undefined, such as the correlation of a constant.
 
-    >>> spread([0.5, 0.7]), spread([0.5])
+    >>> mean_std([0.5, 0.7]), mean_std([0.5])
     ('0.600 ± 0.141', '0.500')
     """
     if any(map(isnan, values)):

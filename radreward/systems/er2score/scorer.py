@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from radreward.data.collators.reward import PromptEncoder, PromptTooLongError
+from radreward.data.prompt_encoder import PromptEncoder, PromptTooLongError
 from radreward.data.packing import pack
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint

@@ -1,13 +1,13 @@
-"""The errors that reasons name."""
+"""Error descriptions in RadReason's reasoning steps."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.criteria import RadCliQCriteria
+from radreward.prompts.generative_template import ErrorAnalysis
+from radreward.systems.radreason.parser import errors_per_step
 from radreward.systems.radreason.prompt import RadReasonTemplate
-from radreward.systems.radreason.reasoning_steps import errors_per_step
-from radreward.types import ErrorAnalysis
 
 CRITERIA = RadCliQCriteria()
 word = (
@@ -16,7 +16,7 @@ word = (
 
 
 @given(st.lists(st.lists(word, max_size=3), min_size=6, max_size=6))
-def test_what_the_layout_writes_is_read(words: list[list[str]]) -> None:
+def test_errors_per_step_are_inverse_of_render_answer(words: list[list[str]]) -> None:
     values = tuple(float(len(entry)) for entry in words)
     answer = RadReasonTemplate().render_answer(ErrorAnalysis(values, "", tuple(map(tuple, words)), ()), CRITERIA)
     reasoning = RadReasonTemplate().parse(answer, CRITERIA).reasoning
@@ -24,7 +24,7 @@ def test_what_the_layout_writes_is_read(words: list[list[str]]) -> None:
 
 
 @given(st.none() | st.text() | st.text(st.sampled_from("step 1:*_;omission\n")))
-def test_any_text_is_borne(text: str | None) -> None:
+def test_errors_per_step_never_raises(text: str | None) -> None:
     assert len(errors_per_step(text, CRITERIA)) == len(CRITERIA)
 
 
@@ -38,5 +38,5 @@ def test_any_text_is_borne(text: str | None) -> None:
         ("The omission: a nodule", ()),
     ],
 )
-def test_a_line_names_a_criterion_at_its_beginning(line: str, errors: tuple[str, ...]) -> None:
+def test_criterion_name_starts_a_line(line: str, errors: tuple[str, ...]) -> None:
     assert errors_per_step(f"So.\n{line}", CRITERIA)[1] == errors
