@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check bench bench-metrics browser format clean
+.PHONY: demo test check docs bench bench-metrics browser format clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer; choose one with PYTHON=python3.12"; exit 2; }
@@ -22,6 +22,9 @@ check: $(READY)  ## format, lint, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+docs: $(READY)  ## the commented reference of all settings
+	COLUMNS=120 $(BIN)/python -m radreward fit --criteria radcliq --print_config=comments > docs/fit.yaml
 
 bench: $(READY)  ## speed and memory compared with what people use today
 	$(BIN)/python -m benchmarks

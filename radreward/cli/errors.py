@@ -30,6 +30,11 @@ _BOILERPLATE = (
 """Starts of the lines that jsonargparse prints around the relevant one."""
 
 
+_MISSING_CLASS = re.compile(
+    r"class_path '([\w.]+)':\s*(?:- )?(?:No module named '([\w.]+)'|module '[\w.]+' has no attribute)"
+)
+
+
 @contextmanager
 def suppress_library_warnings() -> Iterator[None]:
     """Hide warnings that libraries raise on import."""
@@ -149,11 +154,8 @@ def simplify_jsonargparse_error(text: str) -> str:
         text = re.sub(r'.*[Pp]arser key "[^"]+"', f'Parser key "{key}"', text, flags=re.DOTALL)
     if found := re.search(r"Expected a dot import path string: (\S+)", text):
         return _unknown_class(key, found[1], text)
-    if found := re.search(
-        r"class_path '([\w.]+)': (?:No module named '([\w.]+)'|module '[\w.]+' has no attribute)", text
-    ):
-        if not found[2] or found[1].startswith(f"{found[2]}."):
-            return f"{key}: there is no class {found[1]!r}. {_searched(found[1])}"
+    if (found := _MISSING_CLASS.search(text)) and (not found[2] or found[1].startswith(f"{found[2]}.")):
+        return f"{key}: there is no class {found[1]!r}. {_searched(found[1])}"
     if found := re.search(r"class_path '([\w.]+)':\s+Option '(\w+)' is not accepted", text):
         return _unknown_option(key, found[1], found[2])
     if found := re.search(r"unrecognized arguments: (.*)", text, re.DOTALL):
