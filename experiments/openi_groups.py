@@ -1,35 +1,37 @@
-"""Groups of real reports whose errors are counted from expert codes: train.parquet and test.parquet.
+"""Write train.parquet and test.parquet: groups of real reports whose errors are counted from expert codes.
 
 python experiments/openi_groups.py --csv indiana_reports.csv --output runs/openi
 """
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 
-from radreward.criteria import PRESETS, load_criteria
+from jsonargparse import ArgumentParser
+
+from radreward.cli.signature import add_signature
+from radreward.criteria import load_criteria
 from radreward.data.readers.openi import write_coded_groups
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Write the groups; 2 if the input cannot be used."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--csv", required=True, help="Open-i reports with uid, MeSH, findings, impression")
-    parser.add_argument("--output", required=True, help="folder of train.parquet and test.parquet")
-    parser.add_argument("--criteria", default="radcliq", help=f"{', '.join(PRESETS)} or a .yaml file")
-    parser.add_argument("--groups", type=int, default=5000, help="references of both files together")
-    parser.add_argument("--per-reference", type=int, default=4, help="candidates of a reference")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
+def main(
+    *, csv: str, output: str, criteria: str = "radcliq", groups: int = 5000, per_reference: int = 4, seed: int = 0
+) -> int:
+    """Write the groups; return 2 if the input cannot be used.
+
+    Args:
+        csv: Open-i reports with the columns uid, MeSH, findings, impression.
+        output: Folder of train.parquet and test.parquet.
+        criteria: Preset or YAML file of the criteria.
+        groups: Number of references of both files together.
+        per_reference: Candidates per reference.
+        seed: Seed of all sampling.
+    """
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     try:
-        criteria = load_criteria(options.criteria)
-        paths = write_coded_groups(
-            options.csv, options.output, criteria, options.groups, options.per_reference, options.seed
-        )
-    except ValueError as error:  # InputError is one
+        paths = write_coded_groups(csv, output, load_criteria(criteria), groups, per_reference, seed)
+    except ValueError as error:  # includes InputError
         print(error, file=sys.stderr)
         return 2
     print(*paths, sep="\n")
@@ -37,4 +39,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    parser = ArgumentParser(description=__doc__)
+    add_signature(parser, main)
+    sys.exit(main(**vars(parser.parse_args())))

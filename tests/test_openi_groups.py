@@ -1,4 +1,4 @@
-"""The script that writes groups of real wording, run as people run it."""
+"""Test of the script that writes groups of real reports, run as a command."""
 
 import subprocess
 import sys
@@ -18,13 +18,13 @@ def test_openi_groups_writes_train_and_test(tmp_path: Path) -> None:
     rows = [f"{n},{'Opacity/lung/left' if n % 2 else 'normal'},Film {n}.,\n" for n in range(100)]
     (tmp_path / "reports.csv").write_text("uid,MeSH,findings,impression\n" + "".join(rows))
     arguments = ("--csv", str(tmp_path / "reports.csv"), "--output", str(tmp_path / "out"), "--groups", "20")
-    done = run(*arguments)
-    assert (done.returncode, done.stdout.split()) == (
+    result = run(*arguments)
+    assert (result.returncode, result.stdout.split()) == (
         0,
         [str(tmp_path / "out" / "train.parquet"), str(tmp_path / "out" / "test.parquet")],
     )
     assert len(list(read_groups(tmp_path / "out" / "train.parquet", RadCliQCriteria()))) == 16
-    wrong = run(*arguments, "--criteria", "mrscore")
-    assert wrong.returncode == 2
-    assert wrong.stderr.startswith("Expected criteria that codes can count")
-    assert wrong.stderr.count("\n") == 1
+    failed = run(*arguments, "--criteria", "mrscore")
+    assert failed.returncode == 2
+    assert failed.stderr.startswith("Expected criteria that codes can count")
+    assert failed.stderr.count("\n") == 1
