@@ -1,9 +1,9 @@
-"""Which metric to trust? Every metric that runs offline, against known errors, on one page.
+"""Compare all metrics that run offline by their agreement with known errors, on one page.
 
 python experiments/compare_metrics.py                              SYNTHETIC reports and errors
-python experiments/compare_metrics.py --csv indiana_reports.csv    and Open-i reports, errors counted from expert codes
+python experiments/compare_metrics.py --csv indiana_reports.csv    also Open-i reports, with errors from expert codes
 
-Every step is a `radreward` command, shown before it runs. Scores are for research.
+Each step is a `radreward` command, printed before it runs. For research only.
 """
 
 from __future__ import annotations
@@ -23,46 +23,48 @@ METRICS = (
     *("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-1", "rouge-2", "rouge-l", "chrf", "meteor", "cider"),
     *("bertscore", "entity-f1", "chexpert-f1"),
 )
-SEED = 11  # no model here was trained on data of this one
+SEED = 11  # no shipped model was trained on data of this seed
+CANDIDATES = 4
 console = Console()
 
 
 def run(*arguments: str) -> None:
-    """A command as a user types it; the script ends where it does, but for scores that single pairs have not."""
+    """Run a command as typed by a user, and exit if it fails; `benchmark` may leave pairs without a score."""
     console.print(f"\n[bold]$ radreward {' '.join(arguments)}[/bold]", soft_wrap=True, highlight=False)
     if radreward(list(arguments)) > (arguments[0] == "benchmark"):
         sys.exit(2)
 
 
-def bench(groups: Path, out: Path, *options: str) -> Path:
-    """Every metric on the candidates of some groups; the page."""
-    rated = out / "rated.jsonl"
+def run_benchmark(groups: Path, output: Path, *options: str) -> Path:
+    """Benchmark all metrics on the candidates of report groups, and return the page."""
+    rated = output / "rated.jsonl"
     run("convert", str(groups), "--from=groups", f"--output={rated}")
-    run("benchmark", f"--data={rated}", f"--output={out}", *options, "--scorers", *METRICS)
-    return out / "page.html"
+    run("benchmark", f"--data={rated}", f"--output={output}", *options, "--scorers", *METRICS)
+    return output / "page.html"
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Make groups, run the metrics, say where the pages are."""
+    """Create report groups, run the metrics and print the paths of the pages."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--csv", type=Path, default=None, help="Open-i reports with uid, MeSH, findings, impression")
-    parser.add_argument("--groups", type=int, default=100, help="references, with four candidates each")
-    parser.add_argument("--probes", type=int, default=30, help="reports that are edited to see what metrics notice")
-    parser.add_argument("--output", type=Path, default=Path("runs/metrics"), help="folder of everything that comes out")
+    parser.add_argument("--groups", type=int, default=100, help="number of references, with four candidates each")
+    parser.add_argument("--probes", type=int, default=30, help="number of reports for sensitivity tests")
+    parser.add_argument("--output", type=Path, default=Path("runs/metrics"), help="output folder")
     options = parser.parse_args(arguments)
     pages, data = [], options.output / "generated"
     run(
         "synthesize",
         "--criteria=radcliq",
         f"--groups={options.groups}",
-        "--per-reference=4",
+        f"--per-reference={CANDIDATES}",
         f"--seed={SEED}",
         f"--output={data}",
     )
-    pages.append(bench(data, options.output / "generated-bench", f"--probes={options.probes}"))
+    pages.append(run_benchmark(data, options.output / "generated-benchmark", f"--probes={options.probes}"))
     if options.csv:
-        _, coded = write_coded_groups(options.csv, options.output / "openi", RadCliQCriteria(), 5 * options.groups, 4)
-        pages.append(bench(coded, options.output / "openi-bench"))
+        folder = options.output / "openi"
+        _, groups = write_coded_groups(options.csv, folder, RadCliQCriteria(), 5 * options.groups, CANDIDATES)
+        pages.append(run_benchmark(groups, options.output / "openi-benchmark"))
     console.print("\nPages:", *pages, soft_wrap=True, highlight=False)
 
 

@@ -49,7 +49,7 @@ def read_result_rows(path: Path) -> Iterator[dict[str, Any]]:
 def _to_markdown(results: Mapping[str, Any], tables: list[TextTable]) -> str:
     parts = [f"# {escape_markdown(results['title'])}", FOOTNOTE]
     if results["synthetic"]:
-        parts.append("**SYNTHETIC: a program made and counted errors; no radiologist rated these pairs.**")
+        parts.append("**SYNTHETIC: a program generated and counted the errors; no radiologist rated these pairs.**")
     for table in tables:
         parts += [f"## {escape_markdown(table.title)}", markdown_table(table.frame)]
     notes = [f"- {escape_markdown(note)}" for note in result_notes(results)]

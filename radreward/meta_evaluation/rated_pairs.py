@@ -39,7 +39,7 @@ class RatedPair:
         ratings: Higher is better; NaN if a rater gave none.
         errors: All errors; NaN if a rater gave none.
         significant_errors: Clinically significant errors among `errors`.
-        synthetic: True if a program made and counted the errors.
+        synthetic: True if a program generated and counted the errors.
     """
 
     id: str
@@ -168,7 +168,7 @@ class RatedPairs:
             yield f"{empty} pairs have a missing or empty candidate"
         yield from self._missing_candidates()
         if synthetic := sum(row.synthetic for row in self.rows):
-            yield f"{synthetic} pairs are SYNTHETIC: a program made and counted their errors, no radiologist rated them"
+            yield f"{synthetic} pairs are SYNTHETIC: generated errors, counted by a program; no radiologist rated them"
 
     def _missing_candidates(self) -> Iterator[str]:
         groups = {row.group for row in self.rows}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -114,7 +114,7 @@ def score_pairs(
     start = time.monotonic()
     scorer = cache = failure = None
     keys = [pair_key(*pair) for pair in pairs]
-    n_before = n_after = 0
+    num_cached = 0
     try:
         scorer = load().fit_references(reference for reference, _ in pairs)
         fingerprint = scorer.fingerprint()
@@ -123,27 +123,22 @@ def score_pairs(
     else:
         cache = ScoreCache(cache_path, fingerprint)
         scored = {key for key, score in _cached_scores(cache, keys) if score.status in SCORED_STATUSES}
-        n_before = sum(key in scored for key in keys)
+        num_cached = sum(key in scored for key in keys)
         try:
             for begin in range(0, len(keys), chunk_size):
                 chunk = slice(begin, begin + chunk_size)
-                missing = {key: pair for key, pair in zip(keys[chunk], pairs[chunk], strict=True) if key not in scored}
-                if missing:
-                    new = dict(zip(missing, _score_chunk(scorer, list(missing.values())), strict=True))
-                    cache.put(new)
-                    scored |= {key for key, score in new.items() if score.status in SCORED_STATUSES}
+                _score_missing(scorer, dict(zip(keys[chunk], pairs[chunk], strict=True)), scored, cache)
                 on_advance(len(keys[chunk]))
         except Exception as error:
             failure = _one_line_error(error)
-        tried = {key for key, _ in _cached_scores(cache, keys)}
-        n_after = sum(key in tried for key in keys)
+    tried = {key for key, _ in _cached_scores(cache, keys)}
     return ScorerRun(
         name=name,
         title=getattr(scorer, "title", "") or name,
         higher_is_better=getattr(scorer, "higher_is_better", True),
         total_range=getattr(scorer, "total_range", (None, None)),
-        num_computed=n_after - n_before,
-        num_cached=n_before,
+        num_computed=sum(key in tried for key in keys) - num_cached,
+        num_cached=num_cached,
         cache=cache,
         failure=failure,
         **_collect_scores(scorer, cache, keys),
@@ -171,6 +166,15 @@ def _cached_scores(cache: ScoreCache | None, keys: Sequence[str]) -> Iterator[tu
     distinct = list(dict.fromkeys(keys))
     for start in range(0, len(distinct) if cache else 0, _READ_SIZE):
         yield from cache.get(distinct[start : start + _READ_SIZE]).items() if cache else ()
+
+
+def _score_missing(scorer: Scorer, pairs: Mapping[str, tuple[str, str]], scored: set[str], cache: ScoreCache) -> None:
+    """Score and cache the pairs whose keys are not in `scored`, and add their keys."""
+    missing = {key: pair for key, pair in pairs.items() if key not in scored}
+    if missing:
+        scores = dict(zip(missing, _score_chunk(scorer, list(missing.values())), strict=True))
+        cache.put(scores)
+        scored |= {key for key, score in scores.items() if score.status in SCORED_STATUSES}
 
 
 def _score_chunk(scorer: Scorer, pairs: Sequence[tuple[str, str]]) -> list[CachedScore]:

@@ -1,137 +1,32 @@
-"""The benchmark with small scorers, correct and failing, on generated reports."""
+"""Results and files of the benchmark, with correct and failing scorers."""
 
 import csv
 import json
-import math
-import signal
-import subprocess
-import sys
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from scipy import stats
 
-from radreward.cli import main
-from radreward.criteria import Criteria
 from radreward.errors import InputError
-from radreward.meta_evaluation.benchmark import BenchmarkResult, BenchmarkSettings, benchmark
+from radreward.meta_evaluation.benchmark import BenchmarkSettings, benchmark
 from radreward.meta_evaluation.benchmark_files import write_benchmark
 from radreward.meta_evaluation.benchmark_tables import all_tables, result_notes
 from radreward.meta_evaluation.preferences import Preference
-from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair, RatedPairs
-from radreward.meta_evaluation.rated_pairs_io import write_rated_pairs
-from radreward.meta_evaluation.score_cache import CachedScore, ScoreCache, pair_key
-from radreward.meta_evaluation.scorer_runner import to_jsonable
-from radreward.scorers.base import STATUS_OK, Scorer
-from radreward.types import Scores
-
-WORDS = ["lamp", "kettle", "stair", "window", "carpet", "drawer", "button"]
-
-
-class Overlap(Scorer):
-    """Share of the reference's words that occur in the candidate."""
-
-    def __init__(self, higher: bool = True) -> None:
-        self.higher_is_better = higher
-        self.scored = 0
-
-    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        self.scored += len(references)
-        shares = [
-            len(set(a.split()) & set(b.split())) / len(a.split()) for a, b in zip(references, candidates, strict=True)
-        ]
-        total = torch.tensor(shares, dtype=torch.float32)
-        return Scores(total if self.higher_is_better else 1 - total, None, None, (STATUS_OK,) * len(references))
-
-    def fingerprint(self) -> str:
-        return f"{type(self).__name__} {self.higher_is_better}"
-
-    def save_pretrained(self, folder: str | Path) -> None:
-        raise NotImplementedError
-
-
-class Counting(Overlap):
-    """Counts missing words, half of them as insignificant, and returns the words as evidence."""
-
-    criteria = Criteria(
-        "two",
-        [
-            {"name": "significant omission", "description": "Missing."},
-            {"name": "insignificant omission", "description": "Missing."},
-        ],
-    )
-
-    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        pairs = list(zip(references, candidates, strict=True))
-        missing = torch.tensor([[len(set(a.split()) - set(b.split())) / 2] * 2 for a, b in pairs]).reshape(-1, 2)
-        evidence = tuple({"words": a.split(), "share": math.nan} for a, _ in pairs)
-        return Scores(-missing.sum(1), -missing, missing, (STATUS_OK,) * len(pairs), evidence)
-
-
-class Raising(Overlap):
-    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        if self.scored:
-            raise RuntimeError("out of\nmemory")
-        return super()._score_valid(references, candidates)
-
-
-class TooFew(Overlap):
-    def score(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        return super().score(references[1:], candidates[1:])
-
-
-class Infinite(Overlap):
-    def score(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        scores = super().score(references, candidates)
-        scores.total[0], scores.total[1] = math.inf, math.nan
-        return scores
-
-
-class Constant(Overlap):
-    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        return Scores(torch.ones(len(references)), None, None, (STATUS_OK,) * len(references))
-
-
-def make_pairs(cases: int = 10, seed: int = 0) -> RatedPairs:
-    """Return candidates of two systems that omit words of their reference, counted by three raters."""
-    rng = np.random.default_rng(seed)
-    rows = []
-    for case in range(cases):
-        reference = " ".join(rng.permutation(WORDS))
-        for system, max_omitted in (("good", 3), ("bad", 6)):
-            words = rng.permutation(WORDS)[int(rng.integers(0, max_omitted)) :]
-            missing = 7 - len(words)
-            errors = {f"r{rater}": {"omission": max(0.0, missing + float(rng.integers(-1, 2)))} for rater in range(3)}
-            rows.append(
-                RatedPair(
-                    id=f"{case}/{system}",
-                    reference=reference,
-                    candidate=" ".join(words),
-                    group=f"c{case}",
-                    system=system,
-                    ratings={MEAN_RATER: 5.0 - missing},
-                    errors=errors,
-                    significant_errors={rater: {"omission": e["omission"] / 2} for rater, e in errors.items()},
-                )
-            )
-    return RatedPairs(rows)
-
-
-def run(folder: Path, pairs: RatedPairs | None = None, n_resamples: int = 50, **scorers: Scorer) -> BenchmarkResult:
-    factories = {name: (lambda scorer=scorer: scorer) for name, scorer in scorers.items()}
-    return benchmark(pairs or make_pairs(), factories, folder, BenchmarkSettings(n_resamples, 0, 99))
-
-
-def only(rows: Any, **fields: Any) -> dict[str, Any]:
-    """Return the only row with these values."""
-    matches: list[dict[str, Any]] = [row for row in rows if all(row[key] == value for key, value in fields.items())]
-    assert len(matches) == 1
-    return matches[0]
+from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPairs
+from radreward.scorers.base import Scorer
+from tests.meta_evaluation.small_scorers import (
+    Constant,
+    Counting,
+    Infinite,
+    Overlap,
+    Raising,
+    TooFew,
+    make_pairs,
+    only,
+    run,
+)
 
 
 def test_benchmark_two_scorers_all_sections_match_direct_computation(tmp_path: Path) -> None:
@@ -232,39 +127,6 @@ def test_benchmark_failing_scorers_are_reported_and_do_not_stop_others(tmp_path:
     assert lines[199]["status"]["raising"] == "the scorer failed"
 
 
-def test_benchmark_cached_pairs_are_not_scored_again(tmp_path: Path) -> None:
-    first = Overlap()
-    run(tmp_path, make_pairs(5), a=first)
-    assert first.scored == 10
-    second = Overlap()
-    more = RatedPairs([*make_pairs(5).rows, *make_pairs(3, seed=1).rows])
-    result = run(tmp_path, more, a=second, b=Counting())
-    assert second.scored == 6
-    counts = {run.name: (run.num_computed, run.num_cached) for run in result.scorer_runs}
-    assert counts == {"a": (6, 10), "b": (16, 0)}
-    other = Overlap(higher=False)  # another scorer of the same name
-    assert run(tmp_path, make_pairs(5), a=other).scorer_runs[0].num_computed == 10
-    again = Overlap()
-    run(tmp_path, make_pairs(5), a=again)  # the scores of the first are still cached
-    assert again.scored == 0
-
-
-def test_benchmark_duplicate_texts_are_scored_once(tmp_path: Path) -> None:
-    scorer = Overlap()
-    pairs = RatedPairs([replace(row, id=f"{row.id}{copy}") for row in make_pairs(3).rows for copy in range(4)])
-    result = run(tmp_path, pairs, a=scorer)
-    assert scorer.scored == 6
-    assert not np.isnan(result.scorer_runs[0].totals).any()
-
-
-def test_benchmark_pair_without_score_is_retried(tmp_path: Path) -> None:
-    pairs = RatedPairs([replace(row, candidate=" ") if row.id == "0/bad" else row for row in make_pairs(3).rows])
-    for _ in range(2):
-        [scorer_run] = run(tmp_path, pairs, a=Overlap()).scorer_runs
-        assert scorer_run.unscored_reasons == {"empty candidate": 1}
-    assert (scorer_run.num_computed, scorer_run.num_cached) == (1, 5)
-
-
 def test_rows_hold_all_scores_in_the_order_of_the_pairs(tmp_path: Path) -> None:
     pairs = make_pairs(3)
     [first, *_] = rows = list(run(tmp_path, pairs, a=Overlap(), b=Counting()).rows())
@@ -336,102 +198,3 @@ def test_benchmark_equal_seeds_give_equal_results(tmp_path: Path) -> None:
         return results
 
     assert results_in(tmp_path / "x") == results_in(tmp_path / "y")
-
-
-def test_score_cache_returns_stored_scores_per_scorer(tmp_path: Path) -> None:
-    path, keys = tmp_path / "scores.sqlite", [pair_key("r", str(number)) for number in range(3)]
-    scores = {key: CachedScore(total=0.1 * index, status=STATUS_OK) for index, key in enumerate(keys[:2])}
-    ScoreCache(path, "f").put(scores)
-    cache = ScoreCache(path, "f")
-    assert cache.get(keys) == scores
-    cache.put({keys[0]: CachedScore(total=2.0, status=STATUS_OK, evidence={"a": [1]})})
-    again = ScoreCache(path, "f").get(keys)[keys[0]]
-    assert (again.total, again.evidence) == (2.0, {"a": [1]})
-    assert ScoreCache(path, "other").get(keys) == {}
-
-
-def test_score_cache_other_file_is_rejected(tmp_path: Path) -> None:
-    (tmp_path / "scores.sqlite").write_text("[]\n{}\n" * 100)
-    with pytest.raises(InputError, match=r"scores\.sqlite: cannot be used as a cache"):
-        ScoreCache(tmp_path / "scores.sqlite", "f")
-
-
-def test_to_jsonable_converts_records_sets_and_infinity() -> None:
-    value = {1: (CachedScore(total=math.inf, status=STATUS_OK), {"a"}), "x": [None, True, 2, "t"]}
-    converted = to_jsonable(value)
-    assert converted["1"][0]["total"] is None
-    assert converted["1"][1] == "{'a'}"
-    assert converted["x"] == [None, True, 2, "t"]
-
-
-METRIC = """
-import os, signal
-from pathlib import Path
-
-def metric(reference, candidate):
-    calls = Path({calls!r})
-    calls.write_text(calls.read_text() + ".")
-    if {kill} and len(calls.read_text()) == 300:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return len(set(reference.split()) & set(candidate.split())) / 7
-"""
-
-
-def test_benchmark_killed_run_resumes_with_equal_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_rated_pairs(tmp_path / "rated.jsonl", make_pairs(200).rows)
-    command = ["benchmark", f"--data={tmp_path / 'rated.jsonl'}", "--bootstrap=20"]
-    results = {}
-    for name, kill in (("complete", False), ("killed", True)):
-        calls, metric = tmp_path / f"{name}.calls", tmp_path / "metric.py"
-        calls.write_text("")
-        # The source is part of the fingerprint, so the metric that kills the run must also resume it.
-        metric.write_text(METRIC.format(calls=str(calls), kill=kill))
-        arguments = [*command, f"--output={tmp_path / name}", "--scorers", f"{metric}:metric"]
-        if kill:
-            process = subprocess.run([sys.executable, "-m", "radreward", *arguments], capture_output=True, timeout=100)
-            assert process.returncode == -signal.SIGKILL
-            assert len(calls.read_text()) == 300
-        assert main(arguments) == 0
-        capsys.readouterr()
-        results[name] = json.loads((tmp_path / name / "results.json").read_text())
-        results[name]["calls"] = len(calls.read_text())
-    [scorer] = results["killed"]["scorers"]
-    assert results["complete"]["calls"] > 256
-    assert (scorer["num_computed"] + scorer["num_cached"], scorer["num_cached"]) == (400, 256)  # two chunks were done
-    assert results["killed"]["agreement"] == results["complete"]["agreement"]
-    rows = [(tmp_path / name / "rows.jsonl").read_text() for name in ("complete", "killed")]
-    assert rows[0] == rows[1]
-
-
-def test_benchmark_command_prints_tables_and_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "metric.py").write_text("def metric(reference, candidate):\n    return len(candidate)\n")
-    write_rated_pairs(tmp_path / "rated.csv", make_pairs().rows)
-    arguments = [f"--data={tmp_path / 'rated.csv'}", f"--output={tmp_path / 'out'}", "--bootstrap=20"]
-    assert main(["benchmark", *arguments, "--scorers", f"{tmp_path / 'metric.py'}:metric"]) == 0
-    printed = capsys.readouterr()
-    assert "Agreement with raters: Errors" in printed.out
-    assert "raters: 3, each against" in printed.out
-    assert "400" not in printed.err
-    assert "20 of 20 pairs" in printed.err
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {
-        *("page.html", "table.md", "table.tex", "agreement.csv", "results.json", "rows.jsonl", "scores.sqlite")
-    }
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--scorers", "nobody", "--data=x.jsonl"], "nobody"),
-        (["--scorers", "ratescore", "ratescore", "--data=x.jsonl"], "'ratescore' is listed twice"),
-        (["--scorers", "ratescore"], "Expected --data or --preferences, or both"),
-        (["--scorers", "ratescore", "--data=x.jsonl"], "x.jsonl: cannot be read"),
-        (["--scorers", "ratescore", "--data=x.jsonl", "--bootstrap=-1"], "--bootstrap: Expected a number >= 0"),
-    ],
-)
-def test_benchmark_command_invalid_arguments_are_reported_before_scoring(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
-    assert main(["benchmark", f"--output={tmp_path / 'out'}", *arguments]) == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()

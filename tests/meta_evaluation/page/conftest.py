@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from selenium.webdriver import Chrome
@@ -10,8 +9,7 @@ from selenium.webdriver import Chrome
 from benchmarks._page_data import fake_results
 from benchmarks.page_render import chromium
 from radreward.meta_evaluation.page import write_page
-
-Benchmark = tuple[dict[str, Any], list[dict[str, Any]]]
+from tests.meta_evaluation.page.browser import Benchmark, Open
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +34,20 @@ def browser() -> Iterator[Chrome]:
             yield driver
     except FileNotFoundError as error:
         pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture
+def opened(browser: Chrome, page: Path) -> Iterator[Open]:
+    """Return a function that opens a page at a size and in a colour scheme; console messages are errors."""
+
+    def show(path: Path = page, width: int = 1200, scheme: str = "light") -> Chrome:
+        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        browser.get(path.as_uri())
+        assert browser.execute_script("return document.documentElement.dataset.ready") == "true"
+        return browser
+
+    yield show
+    assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.meta_evaluation.page.selection import PageColumns, select_page_rows
-from tests.meta_evaluation.page.conftest import Benchmark
+from tests.meta_evaluation.page.browser import Benchmark
 
 COLUMNS = PageColumns({"up": True, "down": False}, {"errors": False, "rating": True})
 Value = float | None

@@ -15,7 +15,7 @@ import radreward.meta_evaluation.page as package
 from radreward.errors import InputError
 from radreward.meta_evaluation.page import write_page
 from radreward.meta_evaluation.page.json_script import json_for_script
-from tests.meta_evaluation.page.conftest import Benchmark
+from tests.meta_evaluation.page.browser import Benchmark
 
 SOURCES = sorted((Path(package.__file__).parent / "js").glob("*.js"))
 

@@ -1,0 +1,85 @@
+"""`radreward benchmark`."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from radreward.cli import main
+from radreward.meta_evaluation.rated_pairs_io import write_rated_pairs
+from tests.meta_evaluation.small_scorers import make_pairs
+
+METRIC = """
+import os, signal
+from pathlib import Path
+
+def metric(reference, candidate):
+    calls = Path({calls!r})
+    calls.write_text(calls.read_text() + ".")
+    if {kill} and len(calls.read_text()) == 300:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return len(set(reference.split()) & set(candidate.split())) / 7
+"""
+
+
+def test_benchmark_killed_run_resumes_with_equal_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_rated_pairs(tmp_path / "rated.jsonl", make_pairs(200).rows)
+    command = ["benchmark", f"--data={tmp_path / 'rated.jsonl'}", "--bootstrap=20"]
+    results = {}
+    for name, kill in (("complete", False), ("killed", True)):
+        calls, metric = tmp_path / f"{name}.calls", tmp_path / "metric.py"
+        calls.write_text("")
+        # The source is part of the fingerprint, so the metric that kills the run must also resume it.
+        metric.write_text(METRIC.format(calls=str(calls), kill=kill))
+        arguments = [*command, f"--output={tmp_path / name}", "--scorers", f"{metric}:metric"]
+        if kill:
+            process = subprocess.run([sys.executable, "-m", "radreward", *arguments], capture_output=True, timeout=100)
+            assert process.returncode == -signal.SIGKILL
+            assert len(calls.read_text()) == 300
+        assert main(arguments) == 0
+        capsys.readouterr()
+        results[name] = json.loads((tmp_path / name / "results.json").read_text())
+        results[name]["calls"] = len(calls.read_text())
+    [scorer] = results["killed"]["scorers"]
+    assert results["complete"]["calls"] > 256
+    assert (scorer["num_computed"] + scorer["num_cached"], scorer["num_cached"]) == (400, 256)  # two chunks were done
+    assert results["killed"]["agreement"] == results["complete"]["agreement"]
+    rows = [(tmp_path / name / "rows.jsonl").read_text() for name in ("complete", "killed")]
+    assert rows[0] == rows[1]
+
+
+def test_benchmark_command_prints_tables_and_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "metric.py").write_text("def metric(reference, candidate):\n    return len(candidate)\n")
+    write_rated_pairs(tmp_path / "rated.csv", make_pairs().rows)
+    arguments = [f"--data={tmp_path / 'rated.csv'}", f"--output={tmp_path / 'out'}", "--bootstrap=20"]
+    assert main(["benchmark", *arguments, "--scorers", f"{tmp_path / 'metric.py'}:metric"]) == 0
+    printed = capsys.readouterr()
+    assert "Agreement with raters: Errors" in printed.out
+    assert "raters: 3, each against" in printed.out
+    assert "400" not in printed.err
+    assert "20 of 20 pairs" in printed.err
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {
+        *("page.html", "table.md", "table.tex", "agreement.csv", "results.json", "rows.jsonl", "scores.sqlite")
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--scorers", "nobody", "--data=x.jsonl"], "nobody"),
+        (["--scorers", "ratescore", "ratescore", "--data=x.jsonl"], "'ratescore' is listed twice"),
+        (["--scorers", "ratescore"], "Expected --data or --preferences, or both"),
+        (["--scorers", "ratescore", "--data=x.jsonl"], "x.jsonl: cannot be read"),
+        (["--scorers", "ratescore", "--data=x.jsonl", "--bootstrap=-1"], "--bootstrap: Expected a number >= 0"),
+    ],
+)
+def test_benchmark_command_invalid_arguments_are_reported_before_scoring(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["benchmark", f"--output={tmp_path / 'out'}", *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
