@@ -27,10 +27,7 @@ CONFIG, WEIGHTS = "judge.json", "model.safetensors"
 FORMAT = 1
 EMBEDDED_DIR = Path(__file__).with_name("embedded") / "judge"
 """Folder of the judge of the package."""
-_BACKBONE_FIELDS = ("name", "quantization", "dtype", "attention")
-_LORA_FIELDS = ("r", "alpha", "targets")
 _CONFIG_FIELDS = {"backbone", "lora", "projection_size", "comparison_size", "training_info"}
-_ENCODER_PREFIX = "encoder."
 
 
 class RelationArtifact(NamedTuple):
@@ -57,12 +54,11 @@ def make_relation_artifact(
         as_float16: Store the weights as float16.
     """
     model = predictor.model
-    backbone, names = model.backbone, model.trainable_names()
+    names = model.trainable_names()
     state = {key: value.detach().cpu().contiguous() for key, value in model.state_dict().items() if key in names}
     config = {
         "format": FORMAT,
-        "backbone": {key: getattr(backbone, key) for key in _BACKBONE_FIELDS},
-        "lora": backbone.lora and {key: getattr(backbone.lora, key) for key in _LORA_FIELDS},
+        **model.backbone.to_dict(),
         "projection_size": model.projection_size,
         "comparison_size": model.comparison_size,
         "training_info": dict(training_info or {}),
@@ -97,13 +93,14 @@ def load_relation_artifact(
     path = Path(folder, CONFIG)
     config = read_config(path, _CONFIG_FIELDS, FORMAT)
     with config_errors(path):
-        lora = config["lora"] and LoRA(**config["lora"])
-        merge = lora and lora.targets != "all-linear"
-        backbone = Backbone(lora=None if merge else lora, local_files_only=not allow_download, **config["backbone"])
+        backbone = Backbone.from_dict(config, allow_download)
+        lora = backbone.lora
+        merge = lora is not None and lora.targets != "all-linear"
+        backbone.lora = None if merge else lora
         model = RelationModel(backbone, config["projection_size"], config["comparison_size"])
         state = load_tensors(Path(folder, WEIGHTS))
         _load_weights(model, state, lora if merge else None)
-        backbone.lora = lora or None
+        backbone.lora = lora
         tokenizer = load_tokenizer(backbone.name)
     model = model.to(device).eval().requires_grad_(False)
     return RelationArtifact(RelationPredictor(model, tokenizer), config, state)
@@ -117,9 +114,5 @@ def _load_weights(model: RelationModel, state: Mapping[str, Tensor], lora: LoRA 
     layers = lora.target_layers(model.encoder, model.config.model_type)
     if layers is None:
         raise ValueError(f"no layers of this backbone are called {lora.targets}")
-    adapters = {
-        name.removeprefix(_ENCODER_PREFIX): value for name, value in state.items() if name.startswith(_ENCODER_PREFIX)
-    }
-    merge_lora(layers, lora.alpha / lora.r, adapters)
-    rest = {name: value for name, value in state.items() if not name.startswith(_ENCODER_PREFIX)}
-    load_into(model, rest, [name for name in model.state_dict() if not name.startswith(_ENCODER_PREFIX)])
+    other_weights = merge_lora(layers, lora.alpha / lora.r, state)
+    load_into(model, other_weights, [name for name in model.state_dict() if not name.startswith("encoder.")])

@@ -45,7 +45,7 @@ def system_label(system: SystemSummary) -> str:
     return "all reports" if system.system is None else system.system
 
 
-def category_label(tag: str) -> str:
+def tag_label(tag: str) -> str:
     """Return the name of a category in tables."""
     return tag.replace("_", " ")
 
@@ -87,7 +87,7 @@ def category_frame(summary: ErrorSummary, section: CategorySection) -> pd.DataFr
         columns += [f"{prefix}accuracy", f"{prefix}errors per report", f"{prefix}n"]
     rows = []
     for row in section.rows:
-        cells: list[object] = [category_label(row[0].tag)]
+        cells: list[object] = [tag_label(row[0].tag)]
         for category in row:
             cells += [format_number(category.accuracy), mean_std_text(category.errors_per_report)]
             cells.append(category.num_readable)
@@ -100,7 +100,7 @@ def accuracy_frame(summary: ErrorSummary, section: CategorySection) -> pd.DataFr
     names = [system_label(system) for system in summary.systems] if len(summary.systems) > 1 else [""]
     rows = [
         [
-            category_label(row[0].tag),
+            tag_label(row[0].tag),
             *(f"{format_number(category.accuracy)} (n {category.num_readable})" for category in row),
         ]
         for row in section.rows
@@ -168,7 +168,7 @@ def footnotes(summary: ErrorSummary) -> list[str]:
 
 def _undescribed_error_notes(categories: Sequence[CategorySummary]) -> list[str]:
     return [
-        f"{category_label(category.tag)}{'' if category.significant else ' (insignificant)'}: "
+        f"{tag_label(category.tag)}{'' if category.significant else ' (insignificant)'}: "
         f"{category.num_described} of {category.total_errors:g} counted errors described"
         for category in categories
         if category.num_described < category.total_errors

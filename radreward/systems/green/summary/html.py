@@ -55,7 +55,7 @@ def _legend(summary: ErrorSummary, tags: list[str]) -> list[tuple[int, str, str]
     """Return color index, marker and name of each category with a point."""
     plotted = {point.tag for point in summary.points}
     return [
-        (index % len(COLORS), MARKERS[index % len(MARKERS)][1], captions.category_label(tag))
+        (index % len(COLORS), MARKERS[index % len(MARKERS)][1], captions.tag_label(tag))
         for index, tag in enumerate(tags)
         if tag in plotted
     ]

@@ -22,7 +22,7 @@ def summary_markdown(summary: ErrorSummary) -> str:
         table = markdown_table(captions.category_frame(summary, section), escape_markdown_line)
         parts += [f"## {section.title}", table]
         for row in section.rows:
-            label = escape_markdown_line(captions.category_label(row[0].tag))
+            label = escape_markdown_line(captions.tag_label(row[0].tag))
             parts += [f"### {label}", "\n".join(_cluster_lines(summary, row))]
     parts += ["## Plot", escape_markdown_line(captions.plot_caption(summary))]
     if summary.points:

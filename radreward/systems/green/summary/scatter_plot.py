@@ -16,7 +16,7 @@ from markupsafe import Markup
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from radreward.systems.green.summary.captions import category_label
+from radreward.systems.green.summary.captions import tag_label
 from radreward.systems.green.summary.summary import ErrorPoint
 
 COLORS = ("#0072b2", "#d55e00", "#00805c", "#b0578d", "#c58600", "#3d9bd3", "#6b5fb5")
@@ -62,7 +62,7 @@ def scatter_svg(points: Sequence[ErrorPoint], tags: Sequence[str], label: str) -
 
 def _tooltip(point: ErrorPoint) -> str:
     frequency = f"{point.frequency} times, first in report" if point.frequency > 1 else "report"
-    return f"{category_label(point.tag)}: {point.sentence}, {frequency} {point.report_id}"
+    return f"{tag_label(point.tag)}: {point.sentence}, {frequency} {point.report_id}"
 
 
 def _inline_svg(svg: bytes, titles: dict[str, str], label: str) -> Markup:
