@@ -26,8 +26,6 @@ from radreward.io.artifacts import (
 from radreward.io.atomic import atomic_folder
 from radreward.models.attention import check_length
 from radreward.models.backbone import Backbone
-from radreward.models.lora import LoRA
-from radreward.models.reward_artifact import BACKBONE_FIELDS, LORA_FIELDS
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.prompts.generative_template import GenerativeTemplate
 
@@ -133,11 +131,9 @@ class GenerativeEvaluator:
             write_json(scratch / name, self._config(bool(state)))
 
     def _config(self, has_weights: bool) -> dict[str, Any]:
-        lora = self.backbone.lora
         return {
             "format": 1,
-            "backbone": {key: getattr(self.backbone, key) for key in BACKBONE_FIELDS},
-            "lora": lora and {key: getattr(lora, key) for key in LORA_FIELDS},
+            **self.backbone.to_dict(),
             "has_weights": has_weights,
             "template": self.template.to_dict(),
             "criteria": self.prompt_encoder.criteria.to_dict(),
@@ -195,8 +191,7 @@ def load_generative_evaluator(
         raise InputError(f"{folder}: Expected a folder with {' or '.join(TEMPLATE_CLASSES)}.")
     config = read_config(path, _CONFIG_FIELDS)
     with config_errors(path):
-        lora = config["lora"] and LoRA(**config["lora"])
-        backbone = Backbone(lora=lora, local_files_only=not allow_download, **config["backbone"])
+        backbone = Backbone.from_dict(config, allow_download)
         template = import_object(TEMPLATE_CLASSES[path.name])(**config["template"])
         criteria = Criteria.from_dict(config["criteria"])
         settings = {key: config[key] for key in _ENCODER_FIELDS}

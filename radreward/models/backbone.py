@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 import torch
 from torch import nn
@@ -66,6 +67,20 @@ class Backbone:
         self.gradient_checkpointing = gradient_checkpointing
         self.local_files_only = local_files_only
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields `backbone` and `lora` of a saved model's settings."""
+        lora = self.lora
+        return {
+            "backbone": {name: getattr(self, name) for name in ("name", "quantization", "dtype", "attention")},
+            "lora": lora and {name: getattr(lora, name) for name in ("r", "alpha", "targets")},
+        }
+
+    @classmethod
+    def from_dict(cls, config: Mapping[str, Any], allow_download: bool = False) -> Self:
+        """Return the backbone of a saved model's settings, see `to_dict`."""
+        lora = config["lora"] and LoRA(**config["lora"])
+        return cls(lora=lora, local_files_only=not allow_download, **config["backbone"])
+
     def config(self, packed: bool = True) -> PreTrainedConfig:
         """Return the architecture, without weights.
 
@@ -78,9 +93,10 @@ class Backbone:
         if self.name.startswith(TINY_PREFIX):
             config = tiny_config(self.name.removeprefix(TINY_PREFIX))
         else:
+            path = resolve_backbone(self.name)
             try:
                 config = AutoConfig.from_pretrained(
-                    resolve_backbone(self.name), trust_remote_code=False, local_files_only=self.local_files_only
+                    path, trust_remote_code=False, local_files_only=self.local_files_only
                 )
             except (OSError, ValueError) as error:
                 raise InputError(f"{self.name}: no backbone can be loaded from it ({_short_reason(error)}).") from error

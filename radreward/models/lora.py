@@ -95,22 +95,31 @@ class LoRA:
 
 
 @torch.no_grad()
-def merge_lora(layers: Mapping[str, nn.Linear], scaling: float, state: Mapping[str, Tensor]) -> None:
+def merge_lora(
+    layers: Mapping[str, nn.Linear], scaling: float, state: Mapping[str, Tensor], prefix: str = "encoder."
+) -> dict[str, Tensor]:
     """Add scaling · B A to the weight of each layer, in place, so that the model no longer needs its adapters.
 
     Args:
         layers: Result of `LoRA.target_layers`.
         scaling: alpha / r.
-        state: Matrices A (r, in) and B (out, r) of each layer, under the names of peft.
+        state: Matrices A (r, in) and B (out, r) of each layer, under the prefix and the names of peft, and any other
+            weights.
+        prefix: Name of the module with the layers.
+
+    Returns:
+        The other weights.
 
     Raises:
         InputError: If a matrix is missing, unknown or of a wrong shape.
     """
     names = {PEFT_WEIGHT_NAME.format(name, matrix) for name in layers for matrix in "AB"}
-    if names != set(state):
-        raise InputError(f"Expected adapters of this model but {min(names ^ set(state))!r} is missing or unknown.")
+    adapters = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+    if names != set(adapters):
+        raise InputError(f"Expected adapters of this model but {min(names ^ set(adapters))!r} is missing or unknown.")
     for name, layer in layers.items():
-        a, b = (state[PEFT_WEIGHT_NAME.format(name, matrix)].to(layer.weight.device).float() for matrix in "AB")
+        a, b = (adapters[PEFT_WEIGHT_NAME.format(name, matrix)].to(layer.weight.device).float() for matrix in "AB")
         if a.shape != (len(b.T), layer.in_features) or b.shape != (layer.out_features, len(a)):
             raise InputError(f"Expected adapters of {name!r} for {layer} but got {tuple(a.shape)}, {tuple(b.shape)}.")
         layer.weight += b @ a * scaling
+    return {name: value for name, value in state.items() if not name.startswith(prefix)}

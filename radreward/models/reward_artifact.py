@@ -18,18 +18,15 @@ from radreward.models import CONFIG
 from radreward.models.attention import check_length
 from radreward.models.backbone import Backbone
 from radreward.models.calibration import Calibration
-from radreward.models.lora import LoRA, merge_lora
+from radreward.models.lora import merge_lora
 from radreward.models.reward_model import RewardModel
 from radreward.prompts.template import TEMPLATES, PromptTemplate, template_class
 
 WEIGHTS, CALIBRATION = "model.safetensors", "calibration.json"
-BACKBONE_FIELDS = ("name", "quantization", "dtype", "attention")
-LORA_FIELDS = ("r", "alpha", "targets")
 _CONFIG_FIELDS = (
     *("backbone", "lora", "pooling", "head_hidden_size"),
     *("template", "max_length", "criteria", "training_info"),
 )
-_ENCODER = "encoder."
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,7 @@ def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_floa
     config = {
         **_architecture(model),
         "format": 1,
-        "backbone": {key: getattr(model.backbone, key) for key in BACKBONE_FIELDS},
+        **model.backbone.to_dict(),
         "template": name,
         "max_length": artifact.max_length,
         "criteria": model.criteria.to_dict(),
@@ -141,10 +138,9 @@ def load_initial_weights(model: RewardModel, folder: str | Path) -> None:
 
 def _architecture(model: RewardModel) -> dict[str, Any]:
     """Return the settings that determine the weights of a model and their meaning."""
-    lora = model.backbone.lora
     return {
         "backbone": model.backbone.name,
-        "lora": lora and {key: getattr(lora, key) for key in LORA_FIELDS},
+        "lora": model.backbone.to_dict()["lora"],
         "pooling": model.pooling_name,
         "head_hidden_size": model.head_hidden_size,
         "criteria": list(model.criteria.tags),
@@ -155,8 +151,8 @@ def _build_model(
     config: dict[str, Any], allow_download: bool, merge_adapters: bool
 ) -> tuple[RewardModel, Mapping[str, nn.Linear] | None]:
     """Return a model without its trained weights, and the layers to merge adapters into if it has no adapters."""
-    lora = config["lora"] and LoRA(**config["lora"])
-    backbone = Backbone(lora=lora, local_files_only=not allow_download, **config["backbone"])
+    backbone = Backbone.from_dict(config, allow_download)
+    lora = backbone.lora
     architecture = (Criteria.from_dict(config["criteria"]), config["pooling"], config["head_hidden_size"])
     if merge_adapters and lora and lora.targets != "all-linear" and not backbone.quantization:
         backbone.lora = None
@@ -172,10 +168,9 @@ def _merge_adapters(model: RewardModel, state: Mapping[str, Tensor], layers: Map
     lora = model.backbone.lora
     if lora is None:
         raise InputError("Expected `lora` settings with adapters.")
-    adapters = {name.removeprefix(_ENCODER): value for name, value in state.items() if name.startswith(_ENCODER)}
-    merge_lora(layers, lora.alpha / lora.r, adapters)
+    other_weights = merge_lora(layers, lora.alpha / lora.r, state)
     model.encoder.requires_grad_(False)
-    model.load_trained_state({name: value for name, value in state.items() if not name.startswith(_ENCODER)})
+    model.load_trained_state(other_weights)
 
 
 def _load_calibration(path: Path, num_criteria: int) -> Calibration | None:

@@ -116,7 +116,7 @@ def test_bfloat16_backbone_gives_float32_rewards(tmp_path: Path) -> None:
 def test_build_unloadable_backbone_raises(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="tiny-nothing"):
         Backbone("tiny-nothing").build()
-    with pytest.raises(InputError, match="there is none"):
+    with pytest.raises(InputError, match="there is no such folder"):
         Backbone(str(tmp_path / "nowhere")).build()
     tiny_model("llama").config.save_pretrained(tmp_path)
     with pytest.raises(InputError, match="no weights"):
@@ -141,3 +141,11 @@ def test_build_causal_lm_has_a_head_and_loads_saved_weights(tmp_path: Path) -> N
 def test_build_encoder_as_causal_lm_raises() -> None:
     with pytest.raises(InputError, match="tiny-bert: Expected a causal language model but bert is an encoder"):
         Backbone("tiny-bert").build(causal_lm=True)
+
+
+@pytest.mark.parametrize("lora", [None, LoRA(4, 6, ["query"])])
+def test_from_dict_restores_backbone_and_adapters(lora: LoRA | None) -> None:
+    backbone = Backbone("tiny-bert", lora, dtype="bfloat16", attention="eager")
+    restored = Backbone.from_dict(backbone.to_dict())
+    assert restored.to_dict() == backbone.to_dict()
+    assert restored.local_files_only

@@ -10,7 +10,6 @@ from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
 from radreward.io.artifacts import check_config, config_errors, load_into, load_tensors, read_json_object
 from radreward.models.backbone import Backbone
-from radreward.models.lora import LoRA
 from radreward.systems.ratescore.taggers.base import CONFIG_FILE, WEIGHTS_FILE, Tagger
 from radreward.systems.ratescore.taggers.hf_tagger import HFTagger
 from radreward.systems.ratescore.taggers.iob_tagger import IOBTagger
@@ -84,8 +83,7 @@ def _load_hf_tagger(name: str | Path, device: str, allow_download: bool) -> Tagg
 
 
 def _build_model(config: dict[str, Any], allow_download: bool) -> TaggerModel:
-    lora = config["lora"] and LoRA(**config["lora"])
-    backbone = Backbone(lora=lora, local_files_only=not allow_download, **config["backbone"])
+    backbone = Backbone.from_dict(config, allow_download)
     if config["kind"] == "iob":
         return IOBTagger(backbone)
     return SpanTagger(backbone, config["hidden_size"], config["width_embedding_dim"])

@@ -129,13 +129,12 @@ class NeuralTagger(BatchTagger):
         Raises:
             InputError: If the folder holds something else, or a weight is not finite.
         """
-        backbone, names = self.model.backbone, self.model.trainable_names()
+        names = self.model.trainable_names()
         state = {name: value for name, value in self.model.state_dict().items() if name in names}
         config = {
             "format": 1,
             **self.model.settings(),
-            "backbone": {key: getattr(backbone, key) for key in ("name", "quantization", "dtype", "attention")},
-            "lora": backbone.lora and {key: getattr(backbone.lora, key) for key in ("r", "alpha", "targets")},
+            **self.model.backbone.to_dict(),
             "training_info": dict(training_info or {}),
         }
         with atomic_tagger_folder(folder) as scratch:
