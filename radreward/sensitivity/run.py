@@ -72,12 +72,7 @@ def run_sensitivity_tests(
     """
     if reports < 1:
         raise ValueError(f"Expected `reports` to be >= 1 but got {reports}.")
-    rng = Random(seed)
-    sampled = [sample_probe_report(rng) for _ in range(reports)]
-    perturbed = [
-        {probe: perturb_report(probe, report, f"{seed} {number}") for probe in (*ERROR_PROBES, *INVARIANCE_PROBES)}
-        for number, report in enumerate(sampled)
-    ]
+    perturbed = _perturbed_reports(reports, seed)
     pairs = list(dict.fromkeys(_pairs(perturbed)))
     results: list[ProbeResult] = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -92,6 +87,16 @@ def run_sensitivity_tests(
                 scores = dict(zip(pairs, run.higher_is_better_totals.tolist(), strict=True))
                 results += _probe_results(name, [_probe_scores(report, scores) for report in perturbed])
     return results
+
+
+def _perturbed_reports(count: int, seed: int) -> list[dict[str, PerturbedReport]]:
+    """Return the perturbations of generated reports by every probe."""
+    rng = Random(seed)
+    reports = [sample_probe_report(rng) for _ in range(count)]
+    return [
+        {probe: perturb_report(probe, report, f"{seed} {number}") for probe in (*ERROR_PROBES, *INVARIANCE_PROBES)}
+        for number, report in enumerate(reports)
+    ]
 
 
 def _pairs(perturbed: Iterable[Mapping[str, PerturbedReport]]) -> Iterator[tuple[str, str]]:

@@ -62,8 +62,7 @@ def synthesize(
 ) -> Iterator[ReportGroup]:
     """Return groups of one reference and its candidates, from the grammar or from given reports.
 
-    Each group has its own random generator, seeded with the seed and the number of the group. Given reports are used
-    as references in turn; text that the parser does not understand stays unchanged.
+    A group depends on the seed and its number only. Given reports are references in turn; unparsed text is unchanged.
 
     Args:
         criteria: Criteria of the error counts; any tags of RadCliQ, RadCliQ with significance and MRScore.
@@ -71,10 +70,9 @@ def synthesize(
         per_reference: Number of candidates per reference, of alternating tiers of quality.
         seed: Seed of all sampling.
         reports: Real reports to use as references, at least two.
-        granularity: Generated texts are complete reports, half of them brief; single statements, from which a model
-            learns wording faster; or a few findings in plain words, for a model trained from scratch.
-        max_findings: Maximum number of findings of a plain report, 4 by default. A model trained from scratch learns
-            faster from one finding first, then two, then all.
+        granularity: Complete reports, half of them brief; single statements, from which a model learns wording faster;
+            or a few findings in plain words, for a model trained from scratch.
+        max_findings: Maximum number of findings of a plain report, 4 by default.
 
     Returns:
         Groups with at least two different totals, generated lazily.

@@ -8,12 +8,8 @@ from random import Random
 import pytest
 
 from radreward.synthesis.fact_sampling import sample_fact, sample_findings
-from radreward.synthesis.relation_generator import (
-    ALL_CLEAR_FACT,
-    generate_sentence_relations,
-    relation_score,
-    uses_held_out_name,
-)
+from radreward.synthesis.relation_generator import generate_sentence_relations, uses_held_out_name
+from radreward.synthesis.relation_score import ALL_CLEAR_FACT, relation_score
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
 from radreward.text.sentence_parser import parse_sentence
