@@ -58,7 +58,8 @@ class StatelessScorer(Scorer):
     def code_version(self) -> str:
         """Return hashes of the source files and versions of the packages that determine the scores."""
         classes = [c for c in type(self).__mro__ if issubclass(c, StatelessScorer) and c is not StatelessScorer]
-        hashes = [file_fingerprint(inspect.getfile(source)) for source in (*classes, *self.source_modules)]
+        files = [*map(inspect.getfile, classes), *map(inspect.getfile, self.source_modules)]
+        hashes = map(file_fingerprint, files)
         return " ".join([*hashes, *(f"{name} {version(name)}" for name in self.packages)])
 
     def fingerprint(self) -> str:
