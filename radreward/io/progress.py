@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Collection, Iterator
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -81,7 +81,7 @@ class ProgressReporter:
             note: End of a first line, such as where results are written; if empty, there is no first line.
         """
         now = time.monotonic()
-        fields = {
+        fields: dict[str, Any] = {
             "initial": completed,
             "unit": unit,
             "started": now,

@@ -86,8 +86,8 @@ class RayBackend:
         while running:
             (task,), _ = self._ray.wait(list(running), num_returns=1)
             number, worker = running.pop(task)
-            if (chunk := next(chunks, None)) is not None:
-                running[worker.score.remote(chunk)] = chunk.number, worker
+            if (following := next(chunks, None)) is not None:
+                running[worker.score.remote(following)] = following.number, worker
             yield number, self._result(task)
 
     def _result(self, task: Any) -> Scores:

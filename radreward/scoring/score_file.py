@@ -189,8 +189,8 @@ def _score_rows(scores: Scores, scorer: Scorer) -> Iterator[tuple[list[float | N
         blocks.append([[None] * width] * size if values is None else values.tolist())
     evidence = scores.evidence if scores.evidence and scorer.returns_explanations else (None,) * size
     for status, shown, *parts in zip(scores.status, evidence, *blocks, strict=True):
-        values = [None if value is None or math.isnan(value) else value for part in parts for value in part]
-        yield values, None if shown is None else json.dumps(shown._asdict()), status
+        numbers = [None if value is None or math.isnan(value) else value for part in parts for value in part]
+        yield numbers, None if shown is None else json.dumps(shown._asdict()), status
 
 
 def _copy_values(row: TableRow, columns: pa.Schema, plain: bool) -> dict[str, Any]:

@@ -94,10 +94,12 @@ def test_values_of_several_processes_survive_a_kill(tmp_path: Path) -> None:
 
 def test_threads_share_a_cache(tmp_path: Path) -> None:
     cache = SQLiteCache(tmp_path / "a.sqlite", max_entries=1000)
-    threads = [
-        threading.Thread(target=lambda start=start: [cache.put({str(start + i): b"x"}) for i in range(20)])
-        for start in range(0, 160, 20)
-    ]
+
+    def write(start: int) -> None:
+        for key in range(start, start + 20):
+            cache.put({str(key): b"x"})
+
+    threads = [threading.Thread(target=write, args=(start,)) for start in range(0, 160, 20)]
     for thread in threads:
         thread.start()
     for thread in threads:
