@@ -10,7 +10,6 @@ import pytest
 import torch
 import yaml
 from lightning.pytorch.strategies import DeepSpeedStrategy, FSDPStrategy
-from radreward.modules.checkpoints import check_unsharded
 from torch import nn
 
 from radreward.cli import build
@@ -18,6 +17,7 @@ from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.models import Backbone
 from radreward.modules import RewardModule, RunFolder
+from radreward.modules.checkpoints import check_unsharded
 
 FOLDER = Path(__file__).resolve().parents[1] / "experiments" / "er2score"
 
@@ -62,7 +62,7 @@ def test_deepspeed_accepts_its_settings(tmp_path: Path, monkeypatch: pytest.Monk
     assert strategy.config is not None
     assert strategy.config["zero_optimization"]["stage"] == 2
     assert strategy.exclude_frozen_parameters
-    check_unsharded(training.trainer, training.run)  # raises nothing: every GPU holds all weights
+    check_unsharded(training.trainer, training.run_folder)  # raises nothing: every GPU holds all weights
 
 
 def test_check_unsharded_names_the_export_command(tmp_path: Path) -> None:

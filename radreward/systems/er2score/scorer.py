@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from radreward.data.prompt_encoder import PromptEncoder, PromptTooLongError
 from radreward.data.packing import pack
+from radreward.data.prompt_encoder import PromptEncoder, PromptTooLongError
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.models import RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
