@@ -177,7 +177,7 @@ def _differences_to_baseline(
             seed,
         )
         columns = [
-            Difference(*(_nan_to_none(value) for value in (mean, low, high, p)), p_holm=None)
+            Difference(_nan_to_none(mean), _nan_to_none(low), _nan_to_none(high), _nan_to_none(p), None)
             for mean, low, high, p in zip(*paired, strict=True)
         ]
         by_group = {index: columns[rank * len(tags) : (rank + 1) * len(tags)] for rank, index in enumerate(candidates)}

@@ -141,9 +141,9 @@ def correlate_within_systems(
         samples = np.full((len(CORRELATIONS), len(parts), len(resample_counts), len(scorers), len(targets)), np.nan)
         for i, part in enumerate(parts):
             clusters, cluster = np.unique(cluster_ids[part], return_inverse=True)
-            for at, scorer, target in _index_pairs(scorers, targets):
+            for (j, k), scorer, target in _index_pairs(scorers, targets):
                 estimates = correlations(x[scorer][part], y[target][part])
-                values[(slice(None), i, *at)] = [estimates[name].value for name in CORRELATIONS]
+                values[:, i, j, k] = [estimates[name].value for name in CORRELATIONS]
             counts = resample_counts[:, clusters]
             samples[:, i] = bootstrap_correlations(x[scorers][:, part], y[targets][:, part], cluster, counts)
         sizes = np.array([part.sum() for part in parts], dtype=np.float64)
@@ -153,8 +153,8 @@ def correlate_within_systems(
             intervals = [percentile_interval(sample) for sample in _weighted_mean(samples, sizes)]
         included = np.logical_or.reduce(parts) if parts else np.zeros(len(cluster_ids), np.bool_)
         for at, scorer, target in _index_pairs(scorers, targets):
-            estimates = {name: Estimate(float(means[(i, *at)])) for i, name in enumerate(CORRELATIONS)}
-            n_defined = int((~np.isnan(values[(0, slice(None), *at)])).sum())
+            estimates = {name: Estimate(float(means[i][at])) for i, name in enumerate(CORRELATIONS)}
+            n_defined = int((~np.isnan(values[0, :, at[0], at[1]])).sum())
             agreements[scorer][target] = TargetAgreement(
                 n=int(included.sum()),
                 n_clusters=len(np.unique(cluster_ids[included])),
@@ -184,14 +184,15 @@ def group_by_missingness(x: Floats, y: Floats) -> list[tuple[list[int], list[int
     ]
 
 
-def _index_pairs(scorers: Sequence[int], targets: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int, int]]:
+def _index_pairs(scorers: Sequence[int], targets: Sequence[int]) -> Iterator[tuple[tuple[int, int], int, int]]:
     """Yield (position in the group, scorer, target)."""
-    for i, j in np.ndindex(len(scorers), len(targets)):
-        yield (i, j), scorers[i], targets[j]
+    for i, scorer in enumerate(scorers):
+        for j, target in enumerate(targets):
+            yield (i, j), scorer, target
 
 
 def _with_intervals(
-    estimates: dict[str, Estimate], intervals: Sequence[tuple[Floats, Floats]], at: tuple[int, ...]
+    estimates: dict[str, Estimate], intervals: Sequence[tuple[Floats, Floats]], at: tuple[int, int]
 ) -> dict[str, Estimate]:
     """Return the estimates with the intervals at a position of (S, T) arrays, if there are intervals."""
     for name, (low, high) in zip(CORRELATIONS, intervals, strict=False):

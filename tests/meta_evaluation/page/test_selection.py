@@ -51,12 +51,12 @@ def test_select_page_rows_ranks_and_order_match_their_definition(
                 if ranks[0] is not None and ranks[1] is not None:
                     expected[entry["id"]] = ranks[0], ranks[1]
             assert selected["num_compared"][i][j] == len(expected)
-            top = [(selected["pairs"][index]["id"], *ranks) for index, *ranks in selected["top"][i][j]]
+            top = [(selected["pairs"][index]["id"], *pair_ranks) for index, *pair_ranks in selected["top"][i][j]]
             assert {pair_id for pair_id, *_ in top} == {
                 pair_id for pair_id, (own, rated) in expected.items() if abs(own - rated) > 1e-9
             }
-            for pair_id, *ranks in top:
-                assert ranks == pytest.approx(expected[pair_id], abs=1e-4)
+            for pair_id, *pair_ranks in top:
+                assert pair_ranks == pytest.approx(expected[pair_id], abs=1e-4)
             gaps = [abs(own - rated) for _, own, rated in top]
             assert gaps == pytest.approx(sorted(gaps, reverse=True), abs=2e-4)
 
