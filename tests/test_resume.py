@@ -37,7 +37,7 @@ def write_config(folder: Path, val_check_interval: float, checkpoint_every: int)
     values = settings(folder, max_steps=STEPS, val_check_interval=val_check_interval)
     values |= {"checkpoint_every": checkpoint_every, "early_stop": 50}
     # weights that depend on counts since the start
-    weighting = {"class_path": "Dynamic", "init_args": {"every": 3}}
+    weighting = {"class_path": "DynamicWeighting", "init_args": {"update_interval": 3}}
     objective = {"class_path": "MarginRewardEnforcement", "init_args": {"weighting": weighting}}
     values["model"]["objective"] = objective
     path = folder / "config.yaml"

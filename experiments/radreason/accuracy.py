@@ -1,6 +1,6 @@
-"""Rewards of generative evaluators on held-out prompts, before and after GRPO, over the seeds of a study.
+r"""Rewards of generative evaluators on held-out prompts, before and after GRPO, over the seeds of a study.
 
-radreward synthesize --granularity plain --max-findings 1 --criteria radcliq --groups 150 --seed 9 \\
+radreward synthesize --granularity plain --max-findings 1 --criteria radcliq --groups 150 --seed 9 \
     --output runs/plain-test
 radreward tune --config experiments/radreason/grpo_components.yaml
 python experiments/radreason/accuracy.py --start runs/radreason-under --study runs/radreason-components
