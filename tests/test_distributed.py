@@ -52,7 +52,8 @@ OBJECTIVE = """
 class_path: WeightedSumObjective
 init_args:
   objectives:
-  - {class_path: MarginRewardEnforcement, init_args: {weighting: {class_path: DynamicWeighting, init_args: {update_interval: 2}}}}
+  - class_path: MarginRewardEnforcement
+    init_args: {weighting: {class_path: DynamicWeighting, init_args: {update_interval: 2}}}
   - {class_path: BradleyTerry, init_args: {reduction: sum}}
   - class_path: PlackettLuce
   - class_path: CountRegression

@@ -16,7 +16,8 @@ SAME_ROLE = {"run"}
 """Functions that play the same part in sibling modules: a command's entry point."""
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 NOT_A_SUMMARY = re.compile(
-    r"(What|Whether|Where|When|Which|Who|How|That|There|Of|By|As|If|So|Its|Their|Those|These|This is|It|Is|Are|Has|Tells?|Says?)\b"
+    r"(What|Whether|Where|When|Which|Who|How|That|There|Of|By|As|If|So|Its|Their|Those|These|This is|It|Is|Are|Has"
+    r"|Tells?|Says?)\b"
 )
 """Starts of sentences that are neither an imperative nor a noun phrase."""
 

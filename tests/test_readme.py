@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import names
+from benchmarks.__main__ import benchmark_names as names
 from radreward.cli import main
 from radreward.cli.parser import parse_options
 

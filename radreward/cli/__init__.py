@@ -36,9 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run_command(sys.argv[1:] if arguments is None else arguments)
     except InputError as error:
-        from radreward.cli.errors import one_line
+        from radreward.cli.errors import error_line
 
-        print(f"radreward: {one_line(error)}", file=sys.stderr)
+        print(f"radreward: {error_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as error:
         print(f"radreward: interrupted. {str(error) or 'Run the same command again.'}", file=sys.stderr)

@@ -107,7 +107,7 @@ def validate_config_files(arguments: Sequence[str]) -> None:
             where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
             raise InputError(f"{path}{where}: Expected YAML but {error.problem}.") from error
         except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: Expected YAML in UTF-8 but it cannot be read ({one_line(error)}).") from error
+            raise InputError(f"{path}: Expected YAML in UTF-8 but it cannot be read ({error_line(error)}).") from error
         if not isinstance(settings, dict):
             got = "an empty file" if settings is None else type(settings).__name__
             raise InputError(f"{path}: Expected settings as `key: value` but got {got}.")
@@ -121,13 +121,13 @@ def _nearest_file(path: Path) -> str:
     return f" Did you mean {files[near[0]]}?" if near else ""
 
 
-def one_line(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     r"""Return the message of an error without line breaks; of an error in a worker process, the worker's message.
 
     Args:
         error: The error.
 
-    >>> one_line(ValueError("Caught it in a worker.\nTraceback ...\nradreward.errors.InputError: a.csv: gone"))
+    >>> error_line(ValueError("Caught it in a worker.\nTraceback ...\nradreward.errors.InputError: a.csv: gone"))
     'a.csv: gone'
     """
     text = str(error).strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rich.console import Console
 
@@ -14,7 +14,9 @@ from radreward.errors import InputError
 
 if TYPE_CHECKING:
     from radreward.criteria import Criteria
+    from radreward.modules import MetricTable
     from radreward.scorers import Scorer
+    from radreward.types import Candidate
 
 
 def run(
@@ -38,9 +40,8 @@ def run(
     """
     with suppress_library_warnings(), user_errors():
         from radreward.data.records import read_groups
-        from radreward.io.artifacts import file_fingerprint
+        from radreward.io.artifacts import file_fingerprint, write_json
         from radreward.scorers import load
-        from radreward.scorers.base import SCORED_STATUSES
 
         if output:
             check_output_file(output)
@@ -48,43 +49,58 @@ def run(
         scorer = load(model, precision=precision, on_too_long=on_too_long)
         judged_by = _criteria(criteria, scorer, model)
         groups = list(read_groups(data, judged_by))
-        rows = [
-            (index, group, candidate, f"group {group.id!r}, candidate {number}")
+        candidates = [
+            _Candidate(index, group.reference, candidate, f"group {group.id!r}, candidate {number}")
             for index, group in enumerate(groups)
             for number, candidate in enumerate(group.candidates, 1)
         ]
-        scores = scorer.score([row[1].reference for row in rows], [row[2].text for row in rows])
-        scored = [index for index, status in enumerate(scores.status) if status in SCORED_STATUSES]
-        failed = [
-            f"{label}: {status}"
-            for (*_, label), status in zip(rows, scores.status, strict=True)
-            if status not in SCORED_STATUSES
-        ]
-        if not scored:
-            reason = f"; the first is {failed[0]}" if failed else ""
-            raise InputError(f"{data}: Expected at least one candidate that can be scored but got none{reason}.")
-        import torch
-
-        from radreward.io.artifacts import write_json
-        from radreward.modules import ScoredCandidates, render_metric_table, total_agreement
-        from radreward.modules.agreement_metrics import reward_agreement
-
-        errors = torch.stack([judged_by.to_tensor(rows[index][2].errors or {}) for index in scored])
-        group = torch.tensor([rows[index][0] for index in scored])
-        if scorer.criteria is None or scores.sub_scores is None:
-            totals = scores.total[scored] if scorer.higher_is_better else -scores.total[scored]
-            result = total_agreement(judged_by, totals, errors, group)
-        else:
-            counts = None if scores.error_counts is None else scores.error_counts[scored]
-            result = reward_agreement(judged_by, ScoredCandidates(scores.sub_scores[scored], errors, group), counts)
-    Console().print(render_metric_table(result, f"{data}: {len(scored)} candidates of {len(groups)} references"))
+        agreement, failed = _measure(scorer, judged_by, candidates, data)
+        from radreward.modules import render_metric_table
+    num_scored = len(candidates) - len(failed)
+    Console().print(render_metric_table(agreement, f"{data}: {num_scored} candidates of {len(groups)} references"))
     if output:
         summary = {"model": model, "data": {str(data): file_fingerprint(data)}}
-        write_json(output, {**summary, "candidates": len(scored), "skipped": len(failed), "agreement": result})
+        write_json(output, {**summary, "candidates": num_scored, "skipped": len(failed), "agreement": agreement})
         print(f"Metrics: {output}")
     if failed:
-        print(f"Skipped: {len(failed)} of {len(rows)} candidates; the first is {failed[0]}", file=sys.stderr)
+        print(f"Skipped: {len(failed)} of {len(candidates)} candidates; the first is {failed[0]}", file=sys.stderr)
     return 1 if failed else 0
+
+
+class _Candidate(NamedTuple):
+    group: int
+    reference: str
+    candidate: Candidate
+    label: str
+
+
+def _measure(
+    scorer: Scorer, criteria: Criteria, candidates: list[_Candidate], data: Path
+) -> tuple[MetricTable, list[str]]:
+    """Return the agreement of the scores with the errors, and the candidates without a score, with the reason."""
+    import torch
+
+    from radreward.modules import ScoredCandidates, total_agreement
+    from radreward.modules.agreement_metrics import reward_agreement
+    from radreward.scorers.base import SCORED_STATUSES
+
+    scores = scorer.score([row.reference for row in candidates], [row.candidate.text for row in candidates])
+    scored = [index for index, status in enumerate(scores.status) if status in SCORED_STATUSES]
+    failed = [
+        f"{row.label}: {status}"
+        for row, status in zip(candidates, scores.status, strict=True)
+        if status not in SCORED_STATUSES
+    ]
+    if not scored:
+        reason = f"; the first is {failed[0]}" if failed else ""
+        raise InputError(f"{data}: Expected at least one candidate that can be scored but got none{reason}.")
+    errors = torch.stack([criteria.to_tensor(candidates[index].candidate.errors or {}) for index in scored])
+    group = torch.tensor([candidates[index].group for index in scored])
+    if scorer.criteria is None or scores.sub_scores is None:
+        totals = scores.total[scored] if scorer.higher_is_better else -scores.total[scored]
+        return total_agreement(criteria, totals, errors, group), failed
+    counts = None if scores.error_counts is None else scores.error_counts[scored]
+    return reward_agreement(criteria, ScoredCandidates(scores.sub_scores[scored], errors, group), counts), failed
 
 
 def _criteria(name: str | None, scorer: Scorer, model: str) -> Criteria:

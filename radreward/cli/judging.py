@@ -22,7 +22,7 @@ CHUNK_SIZE = 256
 
 @dataclass(frozen=True)
 class JudgeOptions:
-    """Which judge is used, and how a language model is asked.
+    """Choice of a sentence judge, and the prompt of a chat judge.
 
     Args:
         judge: `embedded`, the folder of a trained judge or of its run, or `chat` for a language model.
@@ -118,6 +118,10 @@ class ReportPairs(NamedTuple):
     errors: list[str | None]
     """Per pair: why it cannot be judged, or None."""
 
+    def valid_references(self) -> list[str]:
+        """Return the references of the pairs that can be judged."""
+        return [text for text, error in zip(self.references, self.errors, strict=True) if error is None]
+
     def part(self, rows: slice) -> ReportPairs:
         """Return a range of the pairs."""
         return ReportPairs(self.ids[rows], self.references[rows], self.candidates[rows], self.errors[rows])
@@ -185,7 +189,7 @@ def resumable_rows(
     def compute_part(rows: slice) -> list[dict[str, Any]]:
         return compute(pairs.part(rows))
 
-    yield compute_missing(chunks, output, len(pairs.ids), CHUNK_SIZE, "judged", compute_part)
+    yield compute_missing(chunks, output, len(pairs.ids), CHUNK_SIZE, "Judging", compute_part)
     chunks.remove()  # the block has written the output
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LLMOptions:
-    """Which language model is asked, and within which limits.
+    """Choice of a language model, and limits of its use.
 
     Args:
         chat: A server with the OpenAI protocol, or a model on this machine.

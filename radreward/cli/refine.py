@@ -63,18 +63,15 @@ def run(
         check_scorers(scorers)
         pairs = read_report_pairs(input)
         if llm.dry_run:
-            print("For the first judgement; corrections send one request per pair, the second judgement as many again:")
+            print("First judgement; corrections send one request per pair, the second judgement as many again:")
             judge.print_request_volume(pairs)
             return 0
         model = llm.load(response_cache(output)) if judge.uses_chat else None
         sentence_judge = judge.make_judge(model)
         refiner: ReportRefiner = ChatRefiner(model, judge.max_tokens) if model else RuleRefiner()
-        valid = [text for text, error in zip(pairs.references, pairs.errors, strict=True) if error is None]
-        loaded = {name: load(name).fit_references(valid) for name in scorers}
-        fingerprint = {
-            "judge": sentence_judge.fingerprint(),
-            "scorers": {name: scorer.fingerprint() for name, scorer in loaded.items()},
-        }
+        loaded = {name: load(name).fit_references(pairs.valid_references()) for name in scorers}
+        versions = {name: scorer.fingerprint() for name, scorer in loaded.items()}
+        fingerprint = {"judge": sentence_judge.fingerprint(), "scorers": versions}
         compute = partial(_rows, sentence_judge, refiner, loaded)
         scores: list[dict[str, tuple[float, float]]] = []
         failed: list[str] = []
