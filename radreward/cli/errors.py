@@ -132,7 +132,7 @@ def error_line(error: BaseException) -> str:
     """
     text = str(error).strip()
     found = re.search(r"Traceback.*\n(?:[\w.]+Error): (.*)", text, re.DOTALL)
-    return " ".join((found[1] if found else text).split())
+    return " ".join((match[1] if found else text).split())
 
 
 def simplify_jsonargparse_error(text: str) -> str:
@@ -152,20 +152,20 @@ def simplify_jsonargparse_error(text: str) -> str:
     key = ".".join(keys)
     if len(keys) > 1:  # a class inside a class: the innermost one is wrong
         text = re.sub(r'.*[Pp]arser key "[^"]+"', f'Parser key "{key}"', text, flags=re.DOTALL)
-    if found := re.search(r"Expected a dot import path string: (\S+)", text):
-        return _unknown_class(key, found[1], text)
-    if (found := _MISSING_CLASS.search(text)) and (not found[2] or found[1].startswith(f"{found[2]}.")):
-        return f"{key}: there is no class {found[1]!r}. {_searched(found[1])}"
-    if found := re.search(r"class_path '([\w.]+)':\s+Option '(\w+)' is not accepted", text):
-        return _unknown_option(key, found[1], found[2])
-    if found := re.search(r"unrecognized arguments: (.*)", text, re.DOTALL):
-        return f"unknown setting {found[1].split()[0]}; `radreward fit --help` lists all."
-    if found := re.search(
+    if match := re.search(r"Expected a dot import path string: (\S+)", text):
+        return _unknown_class(key, match[1], text)
+    if (match := _MISSING_CLASS.search(text)) and (not match[2] or match[1].startswith(f"{match[2]}.")):
+        return f"{key}: there is no class {match[1]!r}. {_searched(match[1])}"
+    if match := re.search(r"class_path '([\w.]+)':\s+Option '(\w+)' is not accepted", text):
+        return _unknown_option(key, match[1], match[2])
+    if match := re.search(r"unrecognized arguments: (.*)", text, re.DOTALL):
+        return f"unknown setting {match[1].split()[0]}; `radreward fit --help` lists all."
+    if match := re.search(
         r"Key '?([\w.]+)'? is not expected|Group '?([\w.]+)'? does not accept nested key '?([\w.]+)", text
     ):
-        return f"unknown setting {found[1] or f'{found[2]}.{found[3]}'}; `radreward fit --help` lists all."
-    if found := re.search(r"Not a valid subclass of (\w+)\. Got value: (.*)", text):
-        return f"{key}: Expected the name of a {found[1]}, or class_path and init_args, but got {found[2]}."
+        return f"unknown setting {match[1] or f'{match[2]}.{match[3]}'}; `radreward fit --help` lists all."
+    if match := re.search(r"Not a valid subclass of (\w+)\. Got value: (.*)", text):
+        return f"{key}: Expected the name of a {match[1]}, or class_path and init_args, but got {match[2]}."
     lines = [re.sub(r'[Pp]arser key "([^"]+)":', r"\1:", line.strip().removeprefix("- ")) for line in text.splitlines()]
     relevant = dict.fromkeys(line for line in lines if line and not line.startswith(_BOILERPLATE))
     plain = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", "; ".join(relevant).replace(":; ", ": "))

@@ -114,13 +114,13 @@ def _option_error(text: str) -> str:
     >>> _option_error("unrecognized arguments: --per 3")
     'Expected a known option but got --per.'
     """
-    if found := re.search(r"arguments are required: (.*)", text):
-        names = [f"--{name.replace('_', '-')}" for name in found[1].split(", ")]
+    if match := re.search(r"arguments are required: (.*)", text):
+        names = [f"--{name.replace('_', '-')}" for name in match[1].split(", ")]
         return f"Expected the option{'s' * (len(names) > 1)} {', '.join(names)}."
-    if found := re.search(r"unrecognized arguments: (\S+)", text):
-        return f"Expected a known option but got {found[1]}."
-    if found := re.search(r'[Pp]arser key "(\w+)":\s+(?:- )?Expected a (.*?)\. Got value: (.*)', text, re.DOTALL):
-        option, kind, value = f"--{found[1].replace('_', '-')}", found[2], found[3].splitlines()[0]
+    if match := re.search(r"unrecognized arguments: (\S+)", text):
+        return f"Expected a known option but got {match[1]}."
+    if match := re.search(r'[Pp]arser key "(\w+)":\s+(?:- )?Expected a (.*?)\. Got value: (.*)', text, re.DOTALL):
+        option, kind, value = f"--{match[1].replace('_', '-')}", match[2], match[3].splitlines()[0]
         if choices := re.search(r"Literal\[(.*)\]", kind):
             listed = choices[1].replace("'", "")
             return f"{option}: Expected one of {listed} but got {value}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -104,22 +105,23 @@ class ValidationExample(NamedTuple):
 
 
 class ValidationExamples(Callback):
-    """The first answer of every validation as text; `validation_step` returns a `ValidationExample` or None."""
+    """The first answer of every validation as text; `validation_step` returns {"example": `ValidationExample`}."""
 
     def on_validation_batch_end(
         self,
         trainer: Trainer,
         pl_module: Any,
-        outputs: ValidationExample | None,
+        outputs: Tensor | Mapping[str, Any] | None,
         batch: Any,
         batch_idx: int,
         dataloader_idx: int = 0,
     ) -> None:
         """Log the example of the first batch."""
         logger = pl_module.logger
-        if batch_idx == 0 and outputs is not None and isinstance(logger, TensorBoardLogger):
-            answers = [("Generated", outputs.generated), ("Target", outputs.target)]
-            text = format_reports_and_completions(outputs.report_pair, answers)
+        if batch_idx == 0 and isinstance(outputs, Mapping) and isinstance(logger, TensorBoardLogger):
+            example: ValidationExample = outputs["example"]
+            answers = [("Generated", example.generated), ("Target", example.target)]
+            text = format_reports_and_completions(example.report_pair, answers)
             logger.experiment.add_text("val/example", text, pl_module.global_step)
 
 

@@ -244,7 +244,7 @@ class GRPOModule(BaseModule):
         if self.num_truncated:
             self.log("train/truncated", float(self.num_truncated), batch_size=size)
 
-    def validation_step(self, batch: RolloutPromptBatch, batch_idx: int) -> ValidationExample:
+    def validation_step(self, batch: RolloutPromptBatch, batch_idx: int) -> dict[str, ValidationExample]:
         """Compare the greedy completion of each prompt with the target counts; return the first one."""
         completions = self._sample(batch, SamplingParams(1, temperature=0.0))
         parsed = parse_completions(self.collator.template, self.criteria, completions)
@@ -252,7 +252,8 @@ class GRPOModule(BaseModule):
         group_ids = tuple(batch.ids[index] for index in batch.group.tolist())
         predicted = PredictedCounts(answers.error_counts.squeeze(1).cpu(), answers.target.cpu(), group_ids)
         self.val_outputs.append((predicted, answers.well_formed.flatten().cpu()))
-        return ValidationExample(batch.report_pairs[0], completions[0][0].text, str(batch.target[0].tolist()))
+        target = str(batch.target[0].tolist())
+        return {"example": ValidationExample(batch.report_pairs[0], completions[0][0].text, target)}
 
     def on_validation_epoch_end(self) -> None:
         """Log agreement with the target counts. An unparsable count is wrong, and excluded from correlations."""

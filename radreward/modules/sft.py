@@ -152,7 +152,7 @@ class SFTModule(BaseModule):
         self.val_losses, self.val_generations = [], []
         self._remaining = self.max_decoded
 
-    def validation_step(self, batch: SFTBatch, batch_idx: int) -> ValidationExample | None:
+    def validation_step(self, batch: SFTBatch, batch_idx: int) -> dict[str, ValidationExample] | None:
         """Compute the loss of the written answers, and compare generated answers with them; return the first one."""
         loss = self._token_loss(batch.packed, batch.labels)
         self.raise_if_not_finite(loss, f"The loss is {loss.item()} in validation,", batch.ids)
@@ -162,12 +162,13 @@ class SFTModule(BaseModule):
         # The same count on all ranks, so that they generate answers for equally many batches.
         self._remaining -= int(all_reduce_sum(torch.tensor(len(batch.prompts), device=self.device)))
         answer = self._generate_answers(batch)
-        return ValidationExample(batch.report_pairs[0], answer, batch.answers[0])
+        return {"example": ValidationExample(batch.report_pairs[0], answer, batch.answers[0])}
 
     def _generate_answers(self, batch: SFTBatch) -> str:
         """Generate answers, collect their comparison with the written ones, and return the first answer."""
-        encoder = require_collator(self.datamodule, SFTCollator, "SFT").prompt_encoder
-        stop = encoder.template.stop_string(encoder.criteria)
+        collator = require_collator(self.datamodule, SFTCollator, "SFT")
+        encoder = collator.prompt_encoder
+        stop = collator.template.stop_string(encoder.criteria)
         engine = TransformersEngine(self.model, encoder.tokenizer, self.batch_size)
         completions = engine.greedy(batch.prompts, encoder.max_answer_length, (stop,) if stop else ())
         self._text_similarity = self._text_similarity or TextSimilarity(self.device)

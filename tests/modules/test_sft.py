@@ -219,8 +219,9 @@ def test_model_learns_the_answers_of_a_batch(config: Path) -> None:
     training.trainer.datamodule = training.data  # type: ignore[attr-defined]
     module.on_validation_start()
     with torch.no_grad():
-        example = module.validation_step(batch, 0)
-    assert example is not None
+        output = module.validation_step(batch, 0)
+    assert output is not None
+    example = output["example"]
     assert "".join(example.generated.split()) == "".join(example.target.split())
     (generations,) = module.val_generations
     assert generations.well_formed.all()
