@@ -131,8 +131,8 @@ def error_line(error: BaseException) -> str:
     'a.csv: gone'
     """
     text = str(error).strip()
-    found = re.search(r"Traceback.*\n(?:[\w.]+Error): (.*)", text, re.DOTALL)
-    return " ".join((match[1] if found else text).split())
+    match = re.search(r"Traceback.*\n(?:[\w.]+Error): (.*)", text, re.DOTALL)
+    return " ".join((match[1] if match else text).split())
 
 
 def simplify_jsonargparse_error(text: str) -> str:
@@ -175,8 +175,8 @@ def simplify_jsonargparse_error(text: str) -> str:
 
 def _unknown_class(key: str, name: str, text: str) -> str:
     """Return the message for a class that cannot be imported: the file that was searched, or a similar class."""
-    found = re.search(r"<class '(?!jsonargparse)(\w+\.[\w.]*)\.(\w+)'>", text)
-    module, base = found.groups() if found else ("radreward.data.collators.base", "Collator")
+    match = re.search(r"<class '(?!jsonargparse)(\w+\.[\w.]*)\.(\w+)'>", text)
+    module, base = match.groups() if match else ("radreward.data.collators.base", "Collator")
     names = sorted(_concrete_subclasses(getattr(importlib.import_module(module), base)))
     by_lowercase = {entry.lower(): entry for entry in names}
     near = get_close_matches(name.rsplit(".", 1)[-1].lower().replace("-", ""), by_lowercase, n=1)
