@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from radreward.data.relation_io import RELATION_SCORES
 from radreward.errors import InputError
-from radreward.systems.sentence_eval.judgement import SCORES
 
 
 class ExampleSentence(NamedTuple):
@@ -71,7 +71,7 @@ def _parse_sentence(location: str, entry: Any, ids: list[str]) -> ExampleSentenc
     if not isinstance(fields["text"], str) or not fields["text"].strip():
         raise InputError(f"{location}: text: Expected a sentence but got {fields['text']!r}.")
     score = _parse_number(f"{location}: score", fields["score"])
-    if score not in SCORES:
+    if score not in RELATION_SCORES:
         raise InputError(f"{location}: score: Expected one of -1, 0, 0.5, 1 but got {score:g}.")
     counterparts = fields["counterparts"]
     if not isinstance(counterparts, list) or not all(name in ids for name in counterparts):

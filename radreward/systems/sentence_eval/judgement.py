@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-SCORES = (-1.0, 0.0, 0.5, 1.0)
-"""Possible scores of a sentence (section III.A): contradicted, no counterpart, partial, equal."""
+from radreward.data.relation_io import RELATION_SCORES
+
 SCORE_ORDER = (0.0, 0.5, 1.0, -1.0)
 """Order of the scores in probabilities and features (section III.B)."""
 
@@ -130,7 +130,7 @@ def round_to_score(value: float) -> float:
     >>> [round_to_score(value) for value in (5 / 6, 0.75, 1 / 3, -1 / 3, -1.0)]
     [1.0, 0.5, 0.5, 0.0, -1.0]
     """
-    return min(SCORES, key=lambda score: (abs(score - value), score))
+    return min(RELATION_SCORES, key=lambda score: (abs(score - value), score))
 
 
 def count_statuses(judgements: Sequence[SentenceJudgement]) -> dict[str, int]:

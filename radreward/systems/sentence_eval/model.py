@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerBase
 
+from radreward.data.relation_io import RELATION_SCORES
 from radreward.models.backbone import Backbone
 from radreward.models.sentence_tokenizer import (
     SentenceTokenizer,
@@ -19,7 +20,6 @@ from radreward.models.sentence_tokenizer import (
     length_batches,
     max_chunk_tokens,
 )
-from radreward.systems.sentence_eval.judgement import SCORES
 
 MAX_BATCH_CELLS = 200_000
 """Maximum size of a batch of comparisons: pairs of tokens, padding included."""
@@ -62,7 +62,7 @@ class RelationModel(nn.Module):
         self.project = nn.Linear(self.config.hidden_size, projection_size)
         self.compare = nn.Sequential(nn.Linear(4 * projection_size, comparison_size))
         self.decide = nn.Sequential(
-            nn.Linear(2 * comparison_size, comparison_size), nn.GELU(), nn.Linear(comparison_size, len(SCORES))
+            nn.Linear(2 * comparison_size, comparison_size), nn.GELU(), nn.Linear(comparison_size, len(RELATION_SCORES))
         )
 
     def token_states(self, batch: TokenBatch) -> Tensor:
@@ -72,7 +72,7 @@ class RelationModel(nn.Module):
         return projected.float()
 
     def forward(self, first: TokenStates, second: TokenStates) -> Tensor:
-        """Return the (P, 4) logits of the scores of P pairs, in the order of `SCORES`."""
+        """Return the (P, 4) logits of the scores of P pairs, in the order of `RELATION_SCORES`."""
         similarity = first.values @ second.values.transpose(1, 2) / self.projection_size**0.5  # (P, L, M)
         means, maxima = [], []
         for own, other, weights in ((first, second, similarity), (second, first, similarity.transpose(1, 2))):
@@ -132,9 +132,9 @@ class RelationPredictor:
         return self.model.token_states(TokenBatch(*(tensor.to(device) for tensor in batch)))
 
     def logits(self, states: Sequence[Tensor], pairs: Sequence[tuple[int, int]]) -> Tensor:
-        """Return the (P, 4) logits of pairs of encoded sentences, in the order of `SCORES`."""
+        """Return the (P, 4) logits of pairs of encoded sentences, in the order of `RELATION_SCORES`."""
         lengths = [len(entry) for entry in states]
-        logits = torch.empty(len(pairs), len(SCORES))
+        logits = torch.empty(len(pairs), len(RELATION_SCORES))
         for rows in _pair_batches([(lengths[first], lengths[second]) for first, second in pairs]):
             sides = (_pad_states([states[pairs[row][side]] for row in rows]) for side in (0, 1))
             logits[rows] = self.model(*sides).cpu()

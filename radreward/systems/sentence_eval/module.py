@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from radreward.data.datamodule import BaseDataModule
 from radreward.data.relation_datamodule import RelationDataModule
-from radreward.data.relation_io import SentenceRelations
+from radreward.data.relation_io import RELATION_SCORES, SentenceRelations
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
@@ -22,7 +22,6 @@ from radreward.modules.base import BaseModule, MetricTable
 from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.run_folder import RunFolder
 from radreward.systems.sentence_eval.artifact import make_relation_artifact, save_relation_artifact
-from radreward.systems.sentence_eval.judgement import SCORES
 from radreward.systems.sentence_eval.model import RelationModel, RelationPredictor
 
 RELATION_NAMES = {1.0: "equal", 0.5: "partial", -1.0: "contradiction", 0.0: "unrelated"}
@@ -54,7 +53,7 @@ class RelationModule(BaseModule):
         self.backbone = backbone or Backbone()
         self.model = RelationModel(self.backbone, projection_size, comparison_size)
         self.predictor = RelationPredictor(self.model, load_tokenizer(self.backbone.name))
-        self.confusion = torch.zeros(len(SCORES), len(SCORES), dtype=torch.int64)
+        self.confusion = torch.zeros(len(RELATION_SCORES), len(RELATION_SCORES), dtype=torch.int64)
         self.metrics: MetricTable = {}
 
     def validate_setup(self, data: BaseDataModule) -> None:
@@ -90,8 +89,8 @@ class RelationModule(BaseModule):
     def validation_step(self, batch: list[SentenceRelations], batch_idx: int) -> None:
         """Count target and predicted relations."""
         logits, targets = self._pair_logits(batch)
-        scores = torch.tensor(SCORES)
-        self.confusion += confusion_matrix(scores[logits.argmax(1).cpu()], scores[targets.cpu()], SCORES)
+        scores = torch.tensor(RELATION_SCORES)
+        self.confusion += confusion_matrix(scores[logits.argmax(1).cpu()], scores[targets.cpu()], RELATION_SCORES)
 
     def on_validation_epoch_end(self) -> None:
         """Log Cohen's κ and the accuracy."""
@@ -102,7 +101,7 @@ class RelationModule(BaseModule):
         self.log("val_kappa", total.get("kappa", 0.0), prog_bar=True, logger=False, sync_dist=False)
 
     def predict_step(self, batch: list[SentenceRelations], batch_idx: int) -> tuple[Tensor, Tensor]:
-        """Return the logits of the pairs, and the indices of their target scores in `SCORES`."""
+        """Return the logits of the pairs, and the indices of their target scores in `RELATION_SCORES`."""
         return self._pair_logits(batch)
 
     def measure(self, trainer: Trainer, data: BaseDataModule) -> MetricTable:
@@ -121,7 +120,7 @@ class RelationModule(BaseModule):
         """Return the (P, 4) logits and the (P,) int64 target indices of all pairs of a batch."""
         index = {text: row for row, text in enumerate(dict.fromkeys(text for texts, _ in batch for text in texts))}
         pairs = [(index[texts[i]], index[texts[j]]) for texts, pairs in batch for i, j, _ in pairs]
-        targets = [SCORES.index(score) for _, pairs in batch for *_, score in pairs]
+        targets = [RELATION_SCORES.index(score) for _, pairs in batch for *_, score in pairs]
         logits = self.predictor.logits(self.predictor.encode(list(index)), pairs)
         return logits, torch.tensor(targets, dtype=torch.int64)
 
@@ -130,12 +129,12 @@ def relation_metrics(confusion: Tensor) -> dict[str, dict[str, float | None]]:
     """Return precision and recall of each relation, and Cohen's κ and accuracy in the row "total"; None if undefined.
 
     Args:
-        confusion: (4, 4) counts of target (rows) by predicted relations, in the order of `SCORES`.
+        confusion: (4, 4) counts of target (rows) by predicted relations, in the order of `RELATION_SCORES`.
     """
     table = confusion.double()
     rows: dict[str, dict[str, float | None]] = {}
     for score, name in RELATION_NAMES.items():
-        index = SCORES.index(score)
+        index = RELATION_SCORES.index(score)
         rows[name] = {
             "precision": _metric_value(table[index, index] / table[:, index].sum()),
             "recall": _metric_value(table[index, index] / table[index].sum()),

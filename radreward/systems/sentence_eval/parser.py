@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from radreward.systems.sentence_eval.judgement import SCORES, SentenceJudgement, SentenceScore
+from radreward.data.relation_io import RELATION_SCORES
+from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
 
 FORMAT_ERRORS = {
     "prose": "lines outside the table",
@@ -156,7 +157,7 @@ class _AnswerParser:
         if not re.fullmatch(_NUMBER, score.strip("*")):
             return "not a number"
         number = float(score.strip("*"))
-        if number not in SCORES:
+        if number not in RELATION_SCORES:
             return "invalid score"
         if name in self.scores:
             return "repeated id"

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from radreward.data.relation_io import RELATION_SCORES
 from radreward.systems.sentence_eval.judgement import (
-    SCORES,
     SentenceJudgement,
     SentenceScore,
     average_judgements,
@@ -16,7 +15,7 @@ from radreward.systems.sentence_eval.judgement import (
 )
 
 sentence_scores = st.none() | st.builds(
-    SentenceScore, st.sampled_from(SCORES), st.sets(st.integers(0, 3)).map(tuple), st.none()
+    SentenceScore, st.sampled_from(RELATION_SCORES), st.sets(st.integers(0, 3)).map(tuple), st.none()
 )
 
 
@@ -48,11 +47,11 @@ def test_average_judgements_of_different_reports_raises() -> None:
 
 
 def test_scores_equal_those_of_training_data() -> None:
-    assert SCORES == RELATION_SCORES
+    assert RELATION_SCORES == RELATION_SCORES
 
 
 @given(st.floats(-1, 1))
 def test_round_to_score_returns_the_closest(value: float) -> None:
     rounded = round_to_score(value)
-    assert rounded in SCORES
-    assert all(abs(rounded - value) <= abs(score - value) for score in SCORES)
+    assert rounded in RELATION_SCORES
+    assert all(abs(rounded - value) <= abs(score - value) for score in RELATION_SCORES)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from radreward.systems.sentence_eval.judgement import SCORES, SentenceJudgement
+from radreward.data.relation_io import RELATION_SCORES
+from radreward.systems.sentence_eval.judgement import SentenceJudgement
 from radreward.systems.sentence_eval.parser import FORMAT_ERRORS, parse_sentence_answer
 from radreward.systems.sentence_eval.prompt import sentence_ids
 
@@ -192,7 +193,7 @@ def test_parse_row_inside_an_unquoted_sentence_is_ignored() -> None:
 
 
 texts = st.text(max_size=40).filter(lambda text: text.strip())
-judged = st.tuples(texts, st.sampled_from(SCORES))
+judged = st.tuples(texts, st.sampled_from(RELATION_SCORES))
 
 
 @given(st.lists(judged, max_size=30), st.lists(judged, max_size=30), st.sampled_from([0, 2.5, 5]), st.data())
@@ -249,7 +250,7 @@ def test_parse_10000_damaged_answers_have_a_defined_outcome() -> None:
     for seed in range(10_000):
         judgement = parse(damaged_answer(seed))
         assert (len(judgement.reference_scores), len(judgement.candidate_scores)) == (3, 2)
-        assert all(score in (None, *SCORES) for score in sentence_scores(judgement))
+        assert all(score in (None, *RELATION_SCORES) for score in sentence_scores(judgement))
         assert judgement.overall is None or 0 <= judgement.overall <= 5
         assert set(judgement.format_errors) <= set(FORMAT_ERRORS)
         assert min(judgement.format_errors.values(), default=1) > 0

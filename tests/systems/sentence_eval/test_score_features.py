@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from radreward.data.relation_io import RELATION_SCORES
 from radreward.systems.sentence_eval.judgement import (
-    SCORES,
     SentenceJudgement,
     SentenceScore,
     average_judgements,
@@ -15,7 +15,7 @@ from radreward.systems.sentence_eval.judgement import (
 )
 from radreward.systems.sentence_eval.score_features import feature_names, feature_values
 
-scores = st.sampled_from(SCORES)
+scores = st.sampled_from(RELATION_SCORES)
 score_lists = st.lists(scores, min_size=1, max_size=9)
 SENTENCES = ("No edema.", "Large pneumothorax.", "Scoliosis.", "Clear lungs.")
 

@@ -9,20 +9,21 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from radreward.data.relation_io import RELATION_SCORES
 from radreward.systems.sentence_eval.artifact import (
     EMBEDDED_DIR,
     RelationArtifact,
     load_relation_artifact,
     save_relation_artifact,
 )
-from radreward.systems.sentence_eval.judgement import SCORE_ORDER, SCORES, SentenceJudgement, SentenceScore
+from radreward.systems.sentence_eval.judgement import SCORE_ORDER, SentenceJudgement, SentenceScore
 from radreward.systems.sentence_eval.judges.base import SentenceJudge, check_pair_counts
 from radreward.systems.sentence_eval.prompt import sentence_ids
 
 EMBEDDED_JUDGE: Literal["embedded"] = "embedded"
 PAIRS_PER_BATCH = 64
 """Report pairs whose sentences are encoded together."""
-_TO_SCORE_ORDER = [SCORES.index(score) for score in SCORE_ORDER]
+_TO_SCORE_ORDER = [RELATION_SCORES.index(score) for score in SCORE_ORDER]
 _UNMATCHED, _PARTIAL, _EQUAL, _CONTRADICTION = range(4)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from radreward.data.relation_io import RELATION_SCORES
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
 from radreward.models import Backbone, LoRA
@@ -20,7 +21,6 @@ from radreward.systems.sentence_eval.artifact import (
     make_relation_artifact,
     save_relation_artifact,
 )
-from radreward.systems.sentence_eval.judgement import SCORES
 from radreward.systems.sentence_eval.judges import RelationJudge
 from radreward.systems.sentence_eval.judges.relation_judge import combine_pair_probabilities
 from radreward.systems.sentence_eval.model import RelationModel, RelationPredictor, TokenStates
@@ -148,7 +148,7 @@ def test_judge_scores_every_sentence(judge: RelationJudge) -> None:
         assert 0 <= entry.overall <= 5
         for score in (*entry.reference_scores, *entry.candidate_scores):
             assert score is not None
-            assert score.score in SCORES
+            assert score.score in RELATION_SCORES
             assert bool(score.matches) == (score.score != 0)
     assert judgements[1].candidate_scores[0] == judgements[2].reference_scores[0]
     with pytest.raises(ValueError, match="one candidate per reference"):
