@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from radreward.distributed import mean_count_per_rank, world_size
 from radreward.errors import InputError
-from radreward.objectives.functional import rewards as functional
+from radreward.objectives.functional import ranking_losses as functional
 from radreward.objectives.weighting import CriterionWeighting, UniformWeighting
 from radreward.types import ObjectiveOutput, RewardBatch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from radreward.objectives.base import CriterionAndTotalObjective, Reduction, gather_pairs
-from radreward.objectives.functional import rewards as functional
+from radreward.objectives.functional import ranking_losses as functional
 from radreward.objectives.weighting import CriterionWeighting
 from radreward.types import RewardBatch
 

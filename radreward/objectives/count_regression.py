@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional as F
 
 from radreward.objectives.base import Objective, Reduction
-from radreward.objectives.functional import rewards as functional
+from radreward.objectives.functional import ranking_losses as functional
 from radreward.objectives.weighting import CriterionWeighting
 from radreward.types import ObjectiveOutput, RewardBatch
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from radreward.objectives.base import CriterionAndTotalObjective
-from radreward.objectives.functional import rewards as functional
+from radreward.objectives.functional import ranking_losses as functional
 from radreward.types import RewardBatch
 
 

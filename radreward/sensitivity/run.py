@@ -15,7 +15,7 @@ from rich.table import Table
 from radreward.io.text_tables import terminal_table, text_frame
 from radreward.meta_evaluation.scorer_runner import SCORES_FILE, score_pairs
 from radreward.scorers.base import Scorer
-from radreward.sensitivity.perturbations import (
+from radreward.sensitivity.probes import (
     ERROR_PROBES,
     INVARIANCE_PROBES,
     PerturbedReport,

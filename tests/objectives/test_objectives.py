@@ -21,7 +21,7 @@ from radreward.objectives import (
     PlackettLuce,
     WeightedSumObjective,
 )
-from radreward.objectives.functional import rewards as functional
+from radreward.objectives.functional import ranking_losses as functional
 from radreward.testing import make_reward_batch
 from radreward.types import RewardBatch
 

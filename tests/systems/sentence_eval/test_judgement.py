@@ -46,10 +46,6 @@ def test_average_judgements_of_different_reports_raises() -> None:
             average_judgements(judgements)
 
 
-def test_scores_equal_those_of_training_data() -> None:
-    assert RELATION_SCORES == RELATION_SCORES
-
-
 @given(st.floats(-1, 1))
 def test_round_to_score_returns_the_closest(value: float) -> None:
     rounded = round_to_score(value)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from torch import Tensor
 
-from radreward.objectives.functional import rewards as functional
+from radreward.objectives.functional import ranking_losses as functional
 
 DOUBLE = torch.float64
 
