@@ -1,4 +1,4 @@
-"""Answers of writers, read: what is right, each thing that can be wrong, and anything at all."""
+"""Tests of the parser of LLM answers: valid answers, each type of error, and arbitrary text."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def problem(answer: str, sections: tuple[str, ...] = SECTIONS) -> str | None:
     return parse_generated(answer, sections, TWO).error
 
 
-def test_find_mismatch() -> None:
-    found = parse_generated(GOOD, SECTIONS, TWO)
-    assert found.error is None
-    assert found.candidate == "Clear lungs."
-    assert found.counts == {"omission": 1, "bad_grammar": 1}
-    assert found.errors[0] == ("omission", "No edema.", None, "left out")
-    assert found.errors[1] == ("bad_grammar", "Clear lungs.", "Lungs is clear.", "verb")
+def test_parse_generated_well_formed_answer() -> None:
+    report = parse_generated(GOOD, SECTIONS, TWO)
+    assert report.error is None
+    assert report.candidate == "Clear lungs."
+    assert report.counts == {"omission": 1, "bad_grammar": 1}
+    assert report.errors[0] == ("omission", "No edema.", None, "left out")
+    assert report.errors[1] == ("bad_grammar", "Clear lungs.", "Lungs is clear.", "verb")
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,11 @@ def test_find_mismatch() -> None:
 )
 def test_parse_generated_accepts_format_variants(change: object) -> None:
     assert callable(change)
-    found = parse_generated(change(GOOD), SECTIONS, TWO)
-    assert found.error is None
-    assert found.candidate == "Clear lungs."
-    assert found.counts == {"omission": 1, "bad_grammar": 1}
-    assert [error[:3] for error in found.errors] == [
+    report = parse_generated(change(GOOD), SECTIONS, TWO)
+    assert report.error is None
+    assert report.candidate == "Clear lungs."
+    assert report.counts == {"omission": 1, "bad_grammar": 1}
+    assert [error[:3] for error in report.errors] == [
         ("omission", "No edema.", None),
         ("bad_grammar", "Clear lungs.", "Lungs is clear."),
     ]
@@ -91,23 +91,23 @@ def test_parse_generated_rejects_with_reason(old: str, new: str, expected: str) 
 
 
 def test_parse_generated_binary_criterion_with_several_errors() -> None:
-    more = GOOD.replace("[Counts]", 'bad grammar | none | "is are" | verb\n[Counts]')
-    assert problem(more) is None
+    extended = GOOD.replace("[Counts]", 'bad grammar | none | "is are" | verb\n[Counts]')
+    assert problem(extended) is None
 
 
-def test_fact_analysis_writer_without_errors() -> None:
-    for nothing in ("", "none\n", "No errors.\n", "-\n"):
-        assert problem(f"[Candidate]\nClear.\n[Errors]\n{nothing}[Counts]\nomission: 0\nbad grammar: 0") is None
+def test_parse_generated_without_errors() -> None:
+    for no_errors in ("", "none\n", "No errors.\n", "-\n"):
+        assert problem(f"[Candidate]\nClear.\n[Errors]\n{no_errors}[Counts]\nomission: 0\nbad grammar: 0") is None
 
 
-def test_fact_analysis_writer_matched_findings() -> None:
+def test_parse_generated_matched_findings() -> None:
     answer = '[Explanation]\nAll well.\n[Errors]\n[Matched]\n- "No edema."\n2. Clear lungs\nnone\n[Counts]\n'
     answer += "omission: 0\nbad grammar: 0"
-    found = parse_generated(answer, ("explanation", "errors", "matched"), TWO)
-    assert (found.explanation, found.matched, found.error) == ("All well.", ("No edema.", "Clear lungs"), None)
+    report = parse_generated(answer, ("explanation", "errors", "matched"), TWO)
+    assert (report.explanation, report.matched, report.error) == ("All well.", ("No edema.", "Clear lungs"), None)
 
 
-def test_parse_generated_endless_answer_is_rejected() -> None:
+def test_parse_generated_too_long_answer_is_rejected() -> None:
     assert problem("a" * (MAX_CHARACTERS + 1)) == f"too long: {MAX_CHARACTERS + 1} characters"
 
 
@@ -116,11 +116,11 @@ def test_parse_generated_endless_answer_is_rejected() -> None:
     ["[", "[Errors]", "* > # ", "|", '"', "\n", " ", "omission: 1\n", "omission | ", "```", "- ", "1) ", "\u2028"],
 )
 def test_parse_generated_time_is_linear(piece: str) -> None:
-    stuffed = (piece * (MAX_CHARACTERS // len(piece)))[:MAX_CHARACTERS]
+    repeated = (piece * (MAX_CHARACTERS // len(piece)))[:MAX_CHARACTERS]
     for answer in (
-        stuffed,
-        f"[Candidate]\nA.\n[Errors]\n{stuffed}"[:MAX_CHARACTERS],
-        f"[Counts]\n{stuffed}"[:MAX_CHARACTERS],
+        repeated,
+        f"[Candidate]\nA.\n[Errors]\n{repeated}"[:MAX_CHARACTERS],
+        f"[Counts]\n{repeated}"[:MAX_CHARACTERS],
     ):
         assert isinstance(parse_generated(answer, SECTIONS, TWO), GeneratedReport)
 
@@ -128,35 +128,42 @@ def test_parse_generated_time_is_linear(piece: str) -> None:
 def test_parse_generated_never_raises() -> None:
     rng = Random(0)
     pieces = [*GOOD.splitlines(keepends=True), *GOOD, "[Matched]", "\x00", "\ud800", "é", "１", "٣", "999", "|||", "\r"]
-    seen = set()
+    observed = set()
     for _ in range(10_000):
         answer = "".join(rng.choices(pieces, k=rng.randint(0, 30)))
-        if rng.random() < 0.5:  # nearly right
+        if rng.random() < 0.5:  # a small change of a valid answer
             place = rng.randrange(len(GOOD))
             answer = GOOD[:place] + rng.choice(pieces) * rng.randint(0, 2) + GOOD[place + rng.randint(0, 3) :]
-        found = parse_generated(answer, SECTIONS, TWO)
-        _consistent(found, TWO)
-        seen.add((found.error or "right").split(":")[0])
-    assert {"right", "no section", "no count", "missing count", "unknown criterion", "counts and errors differ"} <= seen
+        report = parse_generated(answer, SECTIONS, TWO)
+        _check_consistency(report, TWO)
+        observed.add((report.error or "right").split(":")[0])
+    assert {
+        "right",
+        "no section",
+        "no count",
+        "missing count",
+        "unknown criterion",
+        "counts and errors differ",
+    } <= observed
 
 
-def _consistent(found: GeneratedReport, criteria: Criteria) -> None:
-    """What is said to be right has a candidate, a count for every criterion, and errors that fit."""
-    if found.error is not None:
+def _check_consistency(report: GeneratedReport, criteria: Criteria) -> None:
+    """Check that a report without an error status has a candidate, all counts, and as many errors as counted."""
+    if report.error is not None:
         return
-    assert found.candidate.strip()
-    assert list(found.counts) == [tag for tag in found.counts if tag in criteria.tags]
-    assert set(found.counts) == set(criteria.tags)
+    assert report.candidate.strip()
+    assert list(report.counts) == [tag for tag in report.counts if tag in criteria.tags]
+    assert set(report.counts) == set(criteria.tags)
     for criterion in criteria.criteria:
-        stated = sum(error.tag == criterion.tag for error in found.errors)
-        assert min(stated, 1) == found.counts[criterion.tag] if criterion.kind == "binary" else True
-        assert criterion.kind == "binary" or stated == found.counts[criterion.tag]
+        stated = sum(error.tag == criterion.tag for error in report.errors)
+        assert min(stated, 1) == report.counts[criterion.tag] if criterion.kind == "binary" else True
+        assert criterion.kind == "binary" or stated == report.counts[criterion.tag]
 
 
 @given(st.text(max_size=400), st.sampled_from([RadCliQCriteria(), MRScoreCriteria(), TWO]))
 @settings(max_examples=300)
 def test_parse_generated_accepts_any_text(answer: str, criteria: Criteria) -> None:
-    _consistent(parse_generated(answer, SECTIONS, criteria), criteria)
+    _check_consistency(parse_generated(answer, SECTIONS, criteria), criteria)
 
 
 @given(
@@ -168,12 +175,12 @@ def test_parse_generated_reads_sections(counts: dict[str, int], words: str) -> N
     full = dict.fromkeys(RadCliQCriteria().tags, 0) | counts
     errors = [f'{tag} | "w{words}" | none | {words}' for tag, count in full.items() for _ in range(count)]
     answer = "\n".join(["[Candidate]", f"r {words}", "[Errors]", *errors, "[Counts]"])
-    found = parse_generated(
+    report = parse_generated(
         answer + "".join(f"\n{tag}: {count}" for tag, count in full.items()), SECTIONS, RadCliQCriteria()
     )
-    assert found.error is None
-    assert found.counts == full
-    assert [(error.tag, error.reference, error.candidate) for error in found.errors] == [
+    assert report.error is None
+    assert report.counts == full
+    assert [(error.tag, error.reference, error.candidate) for error in report.errors] == [
         (tag, f"w{words}", None) for tag, count in full.items() for _ in range(count)
     ]
 

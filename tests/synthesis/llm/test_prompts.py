@@ -1,4 +1,4 @@
-"""What writers are asked, of any criteria."""
+"""Tests of the prompts for LLM writers, with any criteria."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def test_prompts_list_every_criterion(criteria: Criteria) -> None:
 
 
 def test_prompts_state_required_errors() -> None:
-    wanted = dict.fromkeys(RadCliQCriteria().tags, 0.0) | {"omission": 2.0}
-    assert "exactly these errors: omission: 2." in injection_messages(RadCliQCriteria(), "A.", wanted)[1].content
-    assert "omission: 2" in reasoning_messages(RadCliQCriteria(), "A.", "B.", wanted)[1].content
+    required = dict.fromkeys(RadCliQCriteria().tags, 0.0) | {"omission": 2.0}
+    assert "exactly these errors: omission: 2." in injection_messages(RadCliQCriteria(), "A.", required)[1].content
+    assert "omission: 2" in reasoning_messages(RadCliQCriteria(), "A.", "B.", required)[1].content
     assert (
         "without errors"
         in injection_messages(RadCliQCriteria(), "A.", dict.fromkeys(RadCliQCriteria().tags, 0.0))[1].content
@@ -63,22 +63,22 @@ def test_severity_tiers_of_counts_and_points() -> None:
     ]
     points = {
         tier.name: tier for tier in severity_tiers(MRScoreCriteria())
-    }  # 100 points; 70, 40 and 0 are left at the least
-    for lost in range(0, 101, 5):
-        expected = "good" if 100 - lost >= 70 else "fair" if 100 - lost >= 40 else "bad"
-        assert [name for name, tier in points.items() if tier.contains(lost)] == [expected]
+    }  # minimum scores: 70, 40 and 0 of 100 points
+    for deduction in range(0, 101, 5):
+        expected = "good" if 100 - deduction >= 70 else "fair" if 100 - deduction >= 40 else "bad"
+        assert [name for name, tier in points.items() if tier.contains(deduction)] == [expected]
 
 
 def test_severity_tiers_excludes_unreachable_tier() -> None:
-    one = Criteria("one", [Criterion("grammar", "Bad.", "binary", 5)])
-    assert [tier.name for tier in severity_tiers(one)] == ["good", "bad"]
+    criteria = Criteria("one", [Criterion("grammar", "Bad.", "binary", 5)])
+    assert [tier.name for tier in severity_tiers(criteria)] == ["good", "bad"]
     with pytest.raises(InputError, match="weights that separate"):
         severity_tiers(Criteria("none", [Criterion("grammar", "Bad.", "binary", 0)]))
 
 
 def test_severity_tiers_of_many_criteria() -> None:
-    many = Criteria("many", [Criterion(f"c{place}", "Bad.", "binary", 1 + place / 7) for place in range(40)])
-    assert [tier.name for tier in severity_tiers(many)] == ["good", "fair", "bad"]
+    criteria = Criteria("many", [Criterion(f"c{place}", "Bad.", "binary", 1 + place / 7) for place in range(40)])
+    assert [tier.name for tier in severity_tiers(criteria)] == ["good", "fair", "bad"]
 
 
 def test_error_severity() -> None:
@@ -94,9 +94,9 @@ def test_error_severity() -> None:
 
 
 @given(st.text(st.sampled_from("<>/reference-2 \n"), max_size=60))
-def test_wrap_in_tags_is_not_closed_by_text(text: str) -> None:
-    shown = wrap_in_tags("reference", text)
-    first, last = shown.split("\n", 1)[0], shown.rsplit("\n", 1)[1]
+def test_wrap_in_tags_text_cannot_close_tag(text: str) -> None:
+    wrapped = wrap_in_tags("reference", text)
+    first, last = wrapped.split("\n", 1)[0], wrapped.rsplit("\n", 1)[1]
     assert last == first.replace("<", "</", 1)
     assert text.lower().count(last) == 0
-    assert shown == f"{first}\n{text}\n{last}"
+    assert wrapped == f"{first}\n{text}\n{last}"

@@ -1,4 +1,4 @@
-"""The sheet for a person: drawn, filled in, read back."""
+"""Tests of the review sheet: sampling, filling in and reading."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def sample(number: int, text: str = 'Clear, "quoted"\nlungs.') -> dict[str, Any]
     }
 
 
-def filled(path: Path, **cells: list[str]) -> None:
-    """Fill columns `checked: ...` of a sheet."""
+def fill_in(path: Path, **cells: list[str]) -> None:
+    """Fill in columns `checked: ...` of a sheet."""
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     for tag, values in cells.items():
@@ -43,25 +43,25 @@ def filled(path: Path, **cells: list[str]) -> None:
 
 def test_write_review_sheet_samples_by_seed(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
-    drawn = []
+    samples = []
     for seed in (0, 0, 1):
         write_review_sheet(path, RadCliQCriteria(), [sample(number) for number in range(200)], 50, seed)
         with path.open(newline="") as file:
-            drawn.append([row["id"] for row in csv.DictReader(file)])
-    assert len(set(drawn[0])) == 50
-    assert drawn[0] == drawn[1] != drawn[2]
+            samples.append([row["id"] for row in csv.DictReader(file)])
+    assert len(set(samples[0])) == 50
+    assert samples[0] == samples[1] != samples[2]
 
 
 def test_read_review_sheet_counts_equal_cells(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
     write_review_sheet(path, RadCliQCriteria(), [sample(number) for number in range(4)], 50)
-    # Written: 0, 1, 2, 0.
-    filled(path, omission=["0", "1.0", " 1 ", ""], incorrect_location=["0", "0", "0", "0"])
-    found = {entry.tag: (entry.num_checked, entry.num_equal, entry.accuracy) for entry in read_review_sheet(path)}
-    assert found["omission"] == (3, 2, 2 / 3)
-    assert found["incorrect_location"] == (4, 4, 1.0)
-    assert found["false_prediction"] == (0, 0, None)
-    assert list(found) == list(TAGS)
+    # Counts in the records: 0, 1, 2, 0.
+    fill_in(path, omission=["0", "1.0", " 1 ", ""], incorrect_location=["0", "0", "0", "0"])
+    agreements = {entry.tag: (entry.num_checked, entry.num_equal, entry.accuracy) for entry in read_review_sheet(path)}
+    assert agreements["omission"] == (3, 2, 2 / 3)
+    assert agreements["incorrect_location"] == (4, 4, 1.0)
+    assert agreements["false_prediction"] == (0, 0, None)
+    assert list(agreements) == list(TAGS)
     write_agreements(tmp_path / "table.csv", read_review_sheet(path))
     assert (tmp_path / "table.csv").read_text().splitlines()[2] == "omission,3,2,0.6666666666666666"
 
@@ -79,7 +79,7 @@ def test_write_review_sheet_escapes_formulas(tmp_path: Path, start: str) -> None
 def test_read_review_sheet_invalid_count_raises(tmp_path: Path, value: str) -> None:
     path = tmp_path / "sheet.csv"
     write_review_sheet(path, RadCliQCriteria(), [sample(number) for number in range(2)], 50)
-    filled(path, omission=["1", value])
+    fill_in(path, omission=["1", value])
     with pytest.raises(InputError, match="row 2, column 'checked: omission': Expected a count"):
         read_review_sheet(path)
 

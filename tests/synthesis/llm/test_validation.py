@@ -1,4 +1,4 @@
-"""Whether stated errors are there: quotes, entities, and the rules' own counts."""
+"""Tests of the validation of reported errors by quotes, entities and rule-based counts."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ SMALL, NO_EDEMA = "There is a small left pleural effusion.", "There is no pulmon
 OWN = "The gadget shows a zig of the zag."
 
 
-def found(reference: str, candidate: str, *errors: ReportedError, criteria: Criteria | None = None) -> tuple[str, str]:
-    judged = criteria or RadCliQCriteria()
-    counts = dict.fromkeys(judged.tags, 0)
+def check(reference: str, candidate: str, *errors: ReportedError, criteria: Criteria | None = None) -> tuple[str, str]:
+    used_criteria = criteria or RadCliQCriteria()
+    counts = dict.fromkeys(used_criteria.tags, 0)
     for error in errors:
         counts[error.tag] += 1
-    level, problem = check_reported_errors(judged, reference, candidate, counts, errors)
+    level, problem = check_reported_errors(used_criteria, reference, candidate, counts, errors)
     assert (problem is None) == (level in CHECK_LEVELS)
     return level, (problem or "").split(":")[0]
 
 
 def test_check_reported_errors_exact_level() -> None:
     error = ReportedError("omission", SMALL, None, "")
-    assert found(f"{SMALL} {NO_EDEMA}", NO_EDEMA, error) == ("exact", "")
-    assert found(f"{SMALL} {NO_EDEMA}", f"{NO_EDEMA} Pleural effusion.") == ("exact", "")
+    assert check(f"{SMALL} {NO_EDEMA}", NO_EDEMA, error) == ("exact", "")
+    assert check(f"{SMALL} {NO_EDEMA}", f"{NO_EDEMA} Pleural effusion.") == ("exact", "")
     wrong = ReportedError("false_prediction", None, "is no pulmonary", "")
-    assert found(SMALL, NO_EDEMA, wrong)[1] == "not an error by the rules"
+    assert check(SMALL, NO_EDEMA, wrong)[1] == "not an error by the rules"
 
 
 def test_check_reported_errors_ignores_significance() -> None:
     for tag in ("significant_omission", "insignificant_omission"):
         error = ReportedError(tag, SMALL, None, "")
-        assert found(f"{SMALL} {NO_EDEMA}", NO_EDEMA, error, criteria=RadCliQSignificanceCriteria()) == ("exact", "")
+        assert check(f"{SMALL} {NO_EDEMA}", NO_EDEMA, error, criteria=RadCliQSignificanceCriteria()) == ("exact", "")
 
 
 @pytest.mark.parametrize(
@@ -54,36 +54,36 @@ def test_check_reported_errors_ignores_significance() -> None:
     ],
 )
 def test_check_reported_errors_misquote(error: ReportedError, problem: str) -> None:
-    assert found(OWN, "A zog of the zag, and nothing more.", error)[1] == problem
+    assert check(OWN, "A zog of the zag, and nothing more.", error)[1] == problem
 
 
 def test_check_reported_errors_uses_entities() -> None:
     reference = f"{OWN} Mild pulmonary edema, as the gadget says."
     missing = ReportedError("omission", "Mild pulmonary edema, as", None, "")
-    assert found(reference, "The gadget is silent.", missing) == ("entities", "")
-    # The words are others, the finding is there.
-    assert found(reference, "The gadget sees mild pulmonary edema.", missing)[1] == "not an error by its entities"
+    assert check(reference, "The gadget is silent.", missing) == ("entities", "")
+    # The wording differs, but the finding is stated.
+    assert check(reference, "The gadget sees mild pulmonary edema.", missing)[1] == "not an error by its entities"
     added = ReportedError("false_prediction", None, "a pneumothorax here", "")
-    assert found(OWN, "The gadget says a pneumothorax here.", added) == ("entities", "")
+    assert check(OWN, "The gadget says a pneumothorax here.", added) == ("entities", "")
 
 
 def test_check_reported_errors_quotes_level() -> None:
     german = "Kein Erguss. Herz normal gross."
     error = ReportedError("false_prediction", None, "Kleiner Erguss", "")
-    assert found(german, "Kleiner Erguss. Herz normal gross.", error) == ("quotes", "")
+    assert check(german, "Kleiner Erguss. Herz normal gross.", error) == ("quotes", "")
     language = ReportedError("grammar", "The gadget shows", "The gadget show", "")
-    assert found(OWN, "The gadget show a zig of the zag.", language, criteria=MRScoreCriteria()) == ("quotes", "")
+    assert check(OWN, "The gadget show a zig of the zag.", language, criteria=MRScoreCriteria()) == ("quotes", "")
     own = Criteria("own", [Criterion("tone", "Rude.")])
-    assert found(OWN, "Bah.", ReportedError("tone", None, "Bah.", ""), criteria=own) == ("quotes", "")
+    assert check(OWN, "Bah.", ReportedError("tone", None, "Bah.", ""), criteria=own) == ("quotes", "")
 
 
 def test_check_reported_errors_long_report_uses_quotes() -> None:
     long = f"{SMALL} " + "word " * 5_000
-    assert found(long, "Clear.", ReportedError("omission", SMALL, None, "")) == ("entities", "")
+    assert check(long, "Clear.", ReportedError("omission", SMALL, None, "")) == ("entities", "")
 
 
-def test_rewrite_candidate_errors_agree_with_parsed_text() -> None:
-    """What our own grammar writes is judged exactly, by counts that were made otherwise."""
+def test_check_reported_errors_of_synthetic_candidates() -> None:
+    """Check counts of synthetic candidates against the counts of their parsed texts."""
     levels = []
     for group in synthesize(RadCliQCriteria(), 40, seed=3):
         for candidate in group.candidates:
@@ -93,12 +93,12 @@ def test_rewrite_candidate_errors_agree_with_parsed_text() -> None:
             report = check_reported_errors(RadCliQCriteria(), group.reference, candidate.text, wrong, [])
             assert report.level != "exact"
             assert report.error is not None or levels[-1] != "exact"
-    assert set(levels) == {"exact", "quotes"}  # the lexicon does not vouch for every sentence of the grammar
+    assert set(levels) == {"exact", "quotes"}  # the lexicon does not cover every sentence of the grammar
     assert levels.count("exact") > 0.6 * len(levels)
 
 
 @given(st.text(max_size=200), st.text(max_size=200), st.integers(0, 10_000))
-def test_count_errors_accepts_any_texts(reference: str, candidate: str, seed: int) -> None:
+def test_check_reported_errors_accepts_any_texts(reference: str, candidate: str, seed: int) -> None:
     rng = Random(seed)
     tags = RadCliQCriteria().tags
     errors = [
@@ -110,4 +110,4 @@ def test_count_errors_accepts_any_texts(reference: str, candidate: str, seed: in
         )
         for _ in range(3)
     ]
-    found(reference, candidate, *errors)
+    check(reference, candidate, *errors)

@@ -21,7 +21,7 @@ def _parsed_errors(reference: AnnotatedReport, candidate: AnnotatedReport) -> di
 
 
 @pytest.mark.parametrize("tag", ERROR_OPERATORS)
-def test_error_operator_makes_one_error_that_parses_back(tag: str) -> None:
+def test_error_operator_adds_one_error_recovered_by_parsing(tag: str) -> None:
     applied = 0
     for seed in SEEDS:
         rng = Random(seed)
@@ -45,13 +45,13 @@ def test_error_operators_in_sequence_are_all_counted() -> None:
         assert _parsed_errors(report, edited) == count_errors(report.facts, edited.facts), (report.text, edited.text)
 
 
-@pytest.mark.parametrize("harmless", [paraphrase, reorder])
-def test_paraphrase_and_reorder_cause_no_error(harmless: Callable[[AnnotatedReport, Random], AnnotatedReport]) -> None:
+@pytest.mark.parametrize("edit", [paraphrase, reorder])
+def test_paraphrase_and_reorder_cause_no_error(edit: Callable[[AnnotatedReport, Random], AnnotatedReport]) -> None:
     changed = 0
     for seed in SEEDS:
         rng = Random(seed)
         report = random_report(rng)
-        edited = harmless(report, rng)
+        edited = edit(report, rng)
         changed += edited.text != report.text
         assert not any(_parsed_errors(report, edited).values()), (report.text, edited.text)
         assert not any(_parsed_errors(edited, report).values())
@@ -62,8 +62,8 @@ def test_paraphrase_and_reorder_cause_no_error(harmless: Callable[[AnnotatedRepo
 def test_edits_are_reproducible() -> None:
     for seed in range(50):
         for operator in (*ERROR_OPERATORS.values(), paraphrase, reorder):
-            twice = [operator(random_report(Random(seed)), Random(seed)) for _ in range(2)]
-            assert twice[0] == twice[1]
+            results = [operator(random_report(Random(seed)), Random(seed)) for _ in range(2)]
+            assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("tag", ERROR_OPERATORS)

@@ -34,7 +34,7 @@ def _reference(seed: int) -> AnnotatedReport:
 
 
 def test_mrscore_errors_agree_with_parsed_texts() -> None:
-    seen: Counter[str] = Counter()
+    observed_tags: Counter[str] = Counter()
     for seed in range(300):
         rng, reference = Random(seed), _reference(seed)
         entry = draft_candidate(
@@ -43,14 +43,14 @@ def test_mrscore_errors_agree_with_parsed_texts() -> None:
         if (changed := replace_history(entry.report, rng)) is not None and rng.random() < 0.5:
             entry = entry._replace(report=changed)
         if entry.report.has_headings or len({sentence.section for sentence in entry.report.sentences}) == 1:
-            again = CandidateDraft(parse_report(entry.report.text), "again")
-            assert count_all_errors(reference, entry) == count_all_errors(parse_report(reference.text), again)
+            parsed = CandidateDraft(parse_report(entry.report.text), "parsed")
+            assert count_all_errors(reference, entry) == count_all_errors(parse_report(reference.text), parsed)
         with_language = count_all_errors(reference, add_language_errors(entry, Random(seed)))
-        seen.update(tag for tag in MRScoreCriteria().tags if with_language[tag])
-    assert set(seen) == set(MRScoreCriteria().tags)
+        observed_tags.update(tag for tag in MRScoreCriteria().tags if with_language[tag])
+    assert set(observed_tags) == set(MRScoreCriteria().tags)
 
 
-def test_language_errors_keep_facts() -> None:
+def test_language_errors_preserve_facts() -> None:
     for seed in range(200):
         report = _reference(seed)
         for edit, flags in ((inject_grammar_errors, (True, False)), (inject_terminology_errors, (False, True))):
@@ -60,8 +60,8 @@ def test_language_errors_keep_facts() -> None:
             assert edited.text != report.text
             assert edited.facts == report.facts
             errors = mrscore_errors(report, edited, *flags)
-            made = {tag for tag, count in errors.items() if count}
-            assert made == {"grammar" if flags[0] else "medical_terminology"}
+            tags_with_errors = {tag for tag, count in errors.items() if count}
+            assert tags_with_errors == {"grammar" if flags[0] else "medical_terminology"}
 
 
 def test_replace_history_changes_history_only() -> None:
@@ -83,8 +83,8 @@ def test_mrscore_errors_of_fact_errors() -> None:
         for operator, expected in tags.items():
             edited = ERROR_OPERATORS[operator](report, Random(seed))
             if edited is not None:
-                made = {tag for tag, count in mrscore_errors(report, edited, False, False).items() if count}
-                assert expected <= made <= expected | {"impression_consistency", "impression_organs"}
+                tags_with_errors = {tag for tag, count in mrscore_errors(report, edited, False, False).items() if count}
+                assert expected <= tags_with_errors <= expected | {"impression_consistency", "impression_organs"}
 
 
 def test_mrscore_errors_of_identical_reports_are_zero() -> None:
@@ -93,7 +93,7 @@ def test_mrscore_errors_of_identical_reports_are_zero() -> None:
         assert not any(mrscore_errors(report, report, False, False).values())
 
 
-def test_language_errors_keep_headings() -> None:
+def test_language_errors_preserve_headings() -> None:
     report = parse_report("INDICATION: Cough. FINDINGS: Small left effusion. IMPRESSION: Pneumonia.")
     for seed in range(50):
         edited = (

@@ -54,7 +54,7 @@ def excerpt(text: str) -> PartiallyParsedSentence:
         ("XXXX opacity at the left base", {"location": "right lower"}, "XXXX opacity at the right base"),
     ],
 )
-def test_substitute_words_exchanges_one_word(text: str, changes: dict[str, Any], edited: str) -> None:
+def test_substitute_words_replaces_one_word(text: str, changes: dict[str, Any], edited: str) -> None:
     entry = excerpt(text)
     fact = entry.facts[0]
     assert substitute_words(entry, (fact._replace(**changes), *entry.facts[1:])) == edited
@@ -63,12 +63,12 @@ def test_substitute_words_exchanges_one_word(text: str, changes: dict[str, Any],
 @pytest.mark.parametrize(
     ("text", "changes"),
     [
-        ("Clip on the left, XXXX, and effusion.", {"location": "right"}),  # the word is not beside the name
+        ("Clip on the left, XXXX, and effusion.", {"location": "right"}),  # the location is not adjacent to the finding
         ("A small left effusion, XXXX.", {"location": "bilateral"}),  # "a bilateral effusion"
         ("Left greater than right effusions.", {"location": "right"}),
         ("Small effusion, XXXX.", {"change": "new"}),
         ("Small effusion, XXXX.", {"polarity": "absent"}),
-        ("Effusion, XXXX.", {"severity": "mild"}),  # nothing there to exchange
+        ("Effusion, XXXX.", {"severity": "mild"}),  # no severity word to replace
     ],
 )
 def test_substitute_words_impossible_returns_none(text: str, changes: dict[str, Any]) -> None:
@@ -83,7 +83,7 @@ def test_possibly_mentioned_includes_unparsed_words() -> None:
     assert not possibly_mentioned(parse_report("No effusion."))
 
 
-WILD = (
+FREE_TEXT_REPORTS = (
     "HISTORY: Left effusion. TECHNIQUE: Two views. FINDINGS: Small left pleural effusion with a drain, mild RLL "
     "opacity near the clip. It is new. There is a small hiatal hernia. No pneumothorax. IMPRESSION: "
     "1. Small left effusion. 2. Something else, left greater than right",
@@ -94,55 +94,58 @@ WILD = (
 
 
 def _check(report: AnnotatedReport, edited: AnnotatedReport) -> None:
-    """All that was not read wholly is there still, in order, but for words of place and degree beside a name."""
+    """Check that partially parsed sentences are preserved in order, except for location and severity words."""
     before = [entry for entry in report.sentences if isinstance(entry, PartiallyParsedSentence)]
     after = [entry for entry in edited.sentences if isinstance(entry, PartiallyParsedSentence)]
     assert len(before) == len(after)
     for old, new in zip(before, after, strict=True):
         if old.text == new.text:
             continue
-        one, other = re.findall(r"[\w-]+|\W", old.text), re.findall(r"[\w-]+|\W", new.text)
-        matcher = SequenceMatcher(None, one, other, autojunk=False)
+        old_words, new_words = re.findall(r"[\w-]+|\W", old.text), re.findall(r"[\w-]+|\W", new.text)
+        matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
         for kind, i, j, k, n in matcher.get_opcodes():
             if kind != "equal":
-                assert {word.lower() for word in one[i:j] + other[k:n] if word.strip()} <= ALLOWED, (old.text, new.text)
+                assert {word.lower() for word in old_words[i:j] + new_words[k:n] if word.strip()} <= ALLOWED, (
+                    old.text,
+                    new.text,
+                )
 
 
 def _edit_all(report: AnnotatedReport, seed: int) -> dict[str, AnnotatedReport]:
-    """What each operator makes, checked."""
-    made = {}
+    """Apply every operator, check each edited report, and return the error edits by tag."""
+    edits = {}
     for tag, operator in ERROR_OPERATORS.items():
         edited = operator(report, Random(seed))
         if edited is None:
             continue
-        made[tag] = edited
+        edits[tag] = edited
         _check(report, edited)
         counts = count_errors(report.facts, edited.facts)
-        again = count_errors(parse_report(report.text).facts, parse_report(edited.text).facts)
-        assert counts == again, (report.text, edited.text)
-    for harmless in (paraphrase, reorder):
-        edited = harmless(report, Random(seed))
+        parsed_counts = count_errors(parse_report(report.text).facts, parse_report(edited.text).facts)
+        assert counts == parsed_counts, (report.text, edited.text)
+    for edit in (paraphrase, reorder):
+        edited = edit(report, Random(seed))
         _check(report, edited)
         assert not any(count_errors(report.facts, edited.facts).values())
-    return made
+    return edits
 
 
-@pytest.mark.parametrize("text", WILD)
-def test_edits_keep_unparsed_text(text: str) -> None:
+@pytest.mark.parametrize("text", FREE_TEXT_REPORTS)
+def test_edits_preserve_unparsed_text(text: str) -> None:
     for seed in range(40):
         _edit_all(parse_report(text), seed)
 
 
-def test_edits_keep_headings_in_place() -> None:
+def test_edits_preserve_heading_positions() -> None:
     for seed in range(40):
-        for edited in _edit_all(parse_report(WILD[0]), seed).values():
+        for edited in _edit_all(parse_report(FREE_TEXT_REPORTS[0]), seed).values():
             assert edited.text.startswith("HISTORY: Left effusion. TECHNIQUE: Two views. FINDINGS:")
             assert "near the clip. It is new." in edited.text
 
 
 @pytest.mark.data
 def test_edits_of_real_reports(openi_csv: Path) -> None:
-    """Shares of real reports to which an operator of each kind applies, and nothing else changed in any of them."""
+    """Check all edits of real reports and the share of reports to which each operator applies."""
     texts = [study.text for study in read_openi(openi_csv) if len(study.text) <= MAX_REPORT_CHARS][:1500]
     applied = dict.fromkeys(ERROR_OPERATORS, 0)
     for seed, text in enumerate(texts):
