@@ -28,8 +28,8 @@ def pool() -> ReportPool:
 
 def test_sample_other_covers_all_parsed_reports(pool: ReportPool) -> None:
     for index in range(5):
-        drawn = {pool.sample_other(index, Random(seed)).text for seed in range(200)}
-        assert drawn == {text for text in TEXTS[:5] if text != TEXTS[index]}
+        sampled = {pool.sample_other(index, Random(seed)).text for seed in range(200)}
+        assert sampled == {text for text in TEXTS[:5] if text != TEXTS[index]}
 
 
 def test_sample_neighbor_returns_similar_reports(pool: ReportPool) -> None:
@@ -52,21 +52,21 @@ def test_drop_and_shuffle_causes_omissions_only() -> None:
     for seed in range(200):
         rng = Random(seed)
         report = random_report(rng)
-        rest = drop_and_shuffle(report, rng)
-        assert set(rest.sentences) <= set(report.sentences)
-        assert 1 <= len(rest.sentences) <= len(report.sentences)
-        made = {tag for tag, n in to_radcliq_counts(count_errors(report.facts, rest.facts)).items() if n}
-        assert made <= {"omission", "omission_of_comparison"}
+        edited = drop_and_shuffle(report, rng)
+        assert set(edited.sentences) <= set(report.sentences)
+        assert 1 <= len(edited.sentences) <= len(report.sentences)
+        tags = {tag for tag, n in to_radcliq_counts(count_errors(report.facts, edited.facts)).items() if n}
+        assert tags <= {"omission", "omission_of_comparison"}
 
 
-def test_drop_and_shuffle_keeps_partially_parsed_sentences() -> None:
+def test_drop_and_shuffle_preserves_partially_parsed_sentences() -> None:
     report = parse_report("FINDINGS: Scar. Shrapnel on the left. No edema. IMPRESSION: Scoliosis.")
-    kept = [entry for entry in report.sentences if isinstance(entry, PartiallyParsedSentence)]
+    partially_parsed = [entry for entry in report.sentences if isinstance(entry, PartiallyParsedSentence)]
     removed = 0
     for seed in range(50):
-        rest = drop_and_shuffle(report, Random(seed))
-        assert [entry for entry in rest.sentences if isinstance(entry, PartiallyParsedSentence)] == kept
-        removed += len(rest.sentences) < len(report.sentences)
+        edited = drop_and_shuffle(report, Random(seed))
+        assert [entry for entry in edited.sentences if isinstance(entry, PartiallyParsedSentence)] == partially_parsed
+        removed += len(edited.sentences) < len(report.sentences)
     assert removed > 10
 
 

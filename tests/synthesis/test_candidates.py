@@ -47,7 +47,7 @@ def test_draft_candidate_tiers_are_ordered() -> None:
     assert max(totals[0]) <= TIER_ERRORS[0][1]
 
 
-def test_parse_generated_without_errors() -> None:
+def test_tier_zero_candidates_have_no_errors() -> None:
     for seed in range(200):
         reference = random_report(Random(seed))
         for entry in (
@@ -59,11 +59,11 @@ def test_parse_generated_without_errors() -> None:
             assert not any(errors[tag] for tag in RadCliQCriteria().tags)
 
 
-def test_draft_candidate_makes_every_kind() -> None:
-    seen = set()
+def test_draft_candidate_uses_every_system() -> None:
+    systems = set()
     for seed in range(300):
         reference = random_report(Random(seed))
-        seen.add(
+        systems.add(
             draft_candidate(
                 reference,
                 seed % 3,
@@ -73,7 +73,7 @@ def test_draft_candidate_makes_every_kind() -> None:
                 Random(seed),
             ).system
         )
-    assert seen == {"edited", "rewritten", "random", "neighbour", "removed and shuffled", "normal"}
+    assert systems == {"edited", "rewritten", "random", "neighbour", "removed and shuffled", "normal"}
 
 
 def test_draft_candidate_only_edits_partially_parsed_reference() -> None:
@@ -88,10 +88,10 @@ def test_render_report_varies_wording() -> None:
     shared = total = 0
     for seed in range(400):
         facts = sample_facts(Random(seed))
-        one, other = (render_report(facts, Random(f"{seed}:{n}")) for n in range(2))
+        first, second = (render_report(facts, Random(f"{seed}:{n}")) for n in range(2))
         sentences = [
             {entry.text.lower() for entry in report.sentences if any(fact.positive for fact in entry.facts)}
-            for report in (one, other)
+            for report in (first, second)
         ]
         shared += len(sentences[0] & sentences[1])
         total += len(sentences[0])

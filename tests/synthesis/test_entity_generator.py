@@ -13,7 +13,7 @@ def test_generate_annotated_sentences_offsets_are_correct() -> None:
         for entity in entities:
             assert text[entity.start : entity.end] == entity.name
             types.add(entity.type)
-        assert all(one.end <= other.start for one, other in pairwise(entities))
+        assert all(first.end <= second.start for first, second in pairwise(entities))
     assert types == set(ENTITY_TYPES)
 
 
@@ -24,12 +24,12 @@ def test_generate_annotated_sentences_is_reproducible() -> None:
 
 
 def heads(part: str) -> set[str]:
-    named = ("finding", "abnormal")
+    kinds = ("finding", "abnormal")
     return {
         phrase.head
         for text, _ in generate_annotated_sentences(300, seed=1, split="test" if part == "test" else "train")
         for phrase in find_phrases(text)
-        if phrase.kind in named
+        if phrase.kind in kinds
     }
 
 
@@ -37,8 +37,8 @@ def test_generate_annotated_sentences_holds_out_names() -> None:
     train = {text for text, _ in generate_annotated_sentences(300, seed=1)}
     test = {text for text, _ in generate_annotated_sentences(300, seed=1, split="test")}
     assert not train & test
-    only = heads("test") - heads("train")
-    assert len(only) > 40
+    test_only = heads("test") - heads("train")
+    assert len(test_only) > 40
 
 
 def test_generate_annotated_sentences_zero_count_raises() -> None:

@@ -11,7 +11,7 @@ from radreward.text.facts import Change, Fact
 EFFUSION = Fact("effusion", location="left", severity="mild")
 
 
-def counted(reference: list[Fact], candidate: list[Fact]) -> dict[str, int]:
+def nonzero_counts(reference: list[Fact], candidate: list[Fact]) -> dict[str, int]:
     return {tag: count for tag, count in count_errors(reference, candidate).items() if count}
 
 
@@ -42,7 +42,7 @@ def counted(reference: list[Fact], candidate: list[Fact]) -> dict[str, int]:
     ],
 )  # fmt: skip
 def test_count_errors_of_one_finding(candidate: list[Fact], errors: dict[str, int]) -> None:
-    assert counted([EFFUSION], candidate) == errors
+    assert nonzero_counts([EFFUSION], candidate) == errors
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_count_errors_of_one_finding(candidate: list[Fact], errors: dict[str, in
     ],
 )
 def test_count_errors_of_comparisons(before: Change, after: Change | None, errors: dict[str, int]) -> None:
-    assert counted([EFFUSION._replace(change=before)], [EFFUSION._replace(change=after)]) == errors
+    assert nonzero_counts([EFFUSION._replace(change=before)], [EFFUSION._replace(change=after)]) == errors
 
 
 def test_count_errors_of_resolved_findings() -> None:
-    gone = Fact("edema", "absent", change="resolved")
-    assert counted([gone], []) == {"significant_omission_of_comparison": 1}
-    assert counted([], [gone]) == {"significant_incorrect_comparison": 1}
-    assert counted([gone], [Fact("edema")]) == {
+    resolved = Fact("edema", "absent", change="resolved")
+    assert nonzero_counts([resolved], []) == {"significant_omission_of_comparison": 1}
+    assert nonzero_counts([], [resolved]) == {"significant_incorrect_comparison": 1}
+    assert nonzero_counts([resolved], [Fact("edema")]) == {
         "significant_false_prediction": 1,
         "significant_omission_of_comparison": 1,
     }
@@ -82,7 +82,7 @@ def test_count_errors_of_identical_reports_is_zero() -> None:
         assert not any(count_errors(facts, facts).values())
 
 
-def test_count_errors_tags_are_those_of_criteria() -> None:
+def test_count_errors_tags_equal_criteria_tags() -> None:
     counts = count_errors([], [EFFUSION])
     assert tuple(counts) == RadCliQSignificanceCriteria().tags
     assert tuple(to_radcliq_counts(counts)) == RadCliQCriteria().tags

@@ -1,4 +1,4 @@
-"""Errors in words: as many as are known, about what the reports say."""
+"""Tests of the analysis writer: one text per counted error, derived from the facts of the reports."""
 
 from random import Random
 
@@ -18,45 +18,45 @@ COUNTS = (1.0, 1.0, 1.0, 1.0, 0.0, 1.0)
 
 
 def test_fact_analysis_writer_fixed_wording() -> None:
-    found = FactAnalysisWriter(vary_wording=False).write(*PAIR, COUNTS, RadCliQCriteria(), Random(0))
-    assert found.error_counts == COUNTS
-    assert found.explanation == (
+    analysis = FactAnalysisWriter(vary_wording=False).write(*PAIR, COUNTS, RadCliQCriteria(), Random(0))
+    assert analysis.error_counts == COUNTS
+    assert analysis.explanation == (
         "Reference: mild left pleural effusion, worse; pulmonary nodule.\n"
         "Candidate: severe right pleural effusion; scoliosis."
     )
-    assert found.error_texts == (
+    assert analysis.error_texts == (
         ("scoliosis",),
         ("pulmonary nodule",),
         *(("pleural effusion",),) * 2,
         (),
         ("pleural effusion",),
     )
-    assert found.matched_findings == ("mild left pleural effusion, worse",)
+    assert analysis.matched_findings == ("mild left pleural effusion, worse",)
 
 
 def test_fact_analysis_writer_varied_wording() -> None:
-    found = FactAnalysisWriter().write(*PAIR, COUNTS, RadCliQCriteria(), Random(0))
-    assert "left" in found.error_texts[2][0]
-    assert "right" in found.error_texts[2][0]
-    assert "worse" in found.error_texts[5][0]
-    again = {FactAnalysisWriter().write(*PAIR, COUNTS, RadCliQCriteria(), Random(seed)) for seed in range(20)}
-    assert len(again) > 10
-    assert found == FactAnalysisWriter().write(*PAIR, COUNTS, RadCliQCriteria(), Random(0))
+    analysis = FactAnalysisWriter().write(*PAIR, COUNTS, RadCliQCriteria(), Random(0))
+    assert "left" in analysis.error_texts[2][0]
+    assert "right" in analysis.error_texts[2][0]
+    assert "worse" in analysis.error_texts[5][0]
+    variants = {FactAnalysisWriter().write(*PAIR, COUNTS, RadCliQCriteria(), Random(seed)) for seed in range(20)}
+    assert len(variants) > 10
+    assert analysis == FactAnalysisWriter().write(*PAIR, COUNTS, RadCliQCriteria(), Random(0))
 
 
 def test_fact_analysis_writer_separates_significance() -> None:
     criteria = RadCliQSignificanceCriteria()
     counts = count_errors(*(parse_report(text).facts for text in PAIR))
     values = tuple(float(counts[tag]) for tag in criteria.tags)
-    found = FactAnalysisWriter(vary_wording=False).write(*PAIR, values, criteria, Random(0))
-    assert tuple(map(len, found.error_texts)) == tuple(map(int, values))
-    assert "scoliosis" in found.error_texts[criteria.tags.index("insignificant_false_prediction")]
+    analysis = FactAnalysisWriter(vary_wording=False).write(*PAIR, values, criteria, Random(0))
+    assert tuple(map(len, analysis.error_texts)) == tuple(map(int, values))
+    assert "scoliosis" in analysis.error_texts[criteria.tags.index("insignificant_false_prediction")]
 
 
 def test_fact_analysis_writer_unexplained_counts_have_no_text() -> None:
-    found = FactAnalysisWriter().write(*PAIR, (3.0, *COUNTS[1:]), RadCliQCriteria(), Random(0))
-    assert found.error_texts[0] == ()
-    assert found.error_counts[0] == 3.0
+    analysis = FactAnalysisWriter().write(*PAIR, (3.0, *COUNTS[1:]), RadCliQCriteria(), Random(0))
+    assert analysis.error_texts[0] == ()
+    assert analysis.error_counts[0] == 3.0
     for criteria in (MRScoreCriteria(), Criteria("one", [Criterion("tone", "Rude.")])):
         values = (1.0,) * len(criteria)
         assert FactAnalysisWriter().write(*PAIR, values, criteria, Random(0)).error_texts == ((),) * len(criteria)
@@ -68,26 +68,26 @@ def test_fact_analysis_writer_describes_every_generated_error(length: str) -> No
     for group in synthesize(criteria, 20, seed=5, granularity=length):  # type: ignore[arg-type]
         for candidate in group.candidates:
             values = tuple(criteria.to_list(candidate.errors or {}))
-            found = writer.write(group.reference, candidate.text, values, criteria, Random(1))
-            assert tuple(map(len, found.error_texts)) == tuple(map(int, values))
+            analysis = writer.write(group.reference, candidate.text, values, criteria, Random(1))
+            assert tuple(map(len, analysis.error_texts)) == tuple(map(int, values))
             for template in (GreenTemplate(), RadReasonTemplate()):
-                read = template.parse(template.render_answer(found, criteria), criteria)
-                assert (read.values, read.format_error) == (values, None)
+                parsed = template.parse(template.render_answer(analysis, criteria), criteria)
+                assert (parsed.values, parsed.format_error) == (values, None)
 
 
 def test_compare_facts_agrees_with_counts() -> None:
     facts = [parse_report(text).facts for text in PAIR]
     counts = count_errors(*facts)
-    found = compare_facts(*facts).errors
-    assert sum(counts.values()) == len(found)
-    for entry in found:
+    errors = compare_facts(*facts).errors
+    assert sum(counts.values()) == len(errors)
+    for entry in errors:
         assert counts[f"{'' if entry.significant else 'in'}significant_{entry.tag}"] > 0
 
 
-def test_plain_style_findings() -> None:
+def test_synthesize_plain_granularity_limits_findings() -> None:
     for group in synthesize(RadCliQCriteria(), 40, seed=2, granularity="plain"):
-        found = [fact for fact in parse_report(group.reference).facts if fact.positive]
-        assert 1 <= len(found) <= 4
+        positive = [fact for fact in parse_report(group.reference).facts if fact.positive]
+        assert 1 <= len(positive) <= 4
 
 
 def test_frequent_choice_random_excludes_rare_options() -> None:

@@ -1,4 +1,4 @@
-"""What references find: what goes together, how often, and nothing twice."""
+"""Tests of fact sampling: joint findings, frequencies, and no duplicates."""
 
 from collections import Counter
 from itertools import permutations
@@ -27,7 +27,7 @@ def test_clusters_and_common_findings_are_in_vocabulary() -> None:
         assert all(0 < share <= 1 for _, share in cluster)
 
 
-def test_brief_style_limits_findings() -> None:
+def test_sample_facts_max_findings_is_upper_limit() -> None:
     counts = Counter(
         len([fact for fact in sample_facts(Random(seed), max_findings=3) if fact.positive]) for seed in range(1000)
     )
@@ -37,20 +37,20 @@ def test_brief_style_limits_findings() -> None:
 
 def test_sample_findings_weights_common_findings() -> None:
     keys = tuple(FINDINGS)
-    drawn = Counter(sample_findings(Random(0), keys, 40_000))
+    counts = Counter(sample_findings(Random(0), keys, 40_000))
     mean = {
-        common: sum(drawn[key] for key in keys if (key in COMMON_FINDINGS) == common)
+        common: sum(counts[key] for key in keys if (key in COMMON_FINDINGS) == common)
         / sum((key in COMMON_FINDINGS) == common for key in keys)
         for common in (True, False)
     }
     assert mean[True] / mean[False] == pytest.approx(4, rel=0.1)
-    assert set(drawn) == set(keys)
+    assert set(counts) == set(keys)
 
 
 def test_sample_facts_prefers_common_findings() -> None:
-    found = Counter(fact.finding for facts in SAMPLES for fact in facts)
-    assert sum(found[key] for key in COMMON_FINDINGS) > 0.6 * found.total()
-    assert found.keys() == FINDINGS.keys()
+    counts = Counter(fact.finding for facts in SAMPLES for fact in facts)
+    assert sum(counts[key] for key in COMMON_FINDINGS) > 0.6 * counts.total()
+    assert counts.keys() == FINDINGS.keys()
 
 
 def test_sample_facts_normal_report_frequency() -> None:
@@ -78,8 +78,8 @@ def test_sample_fact_fits_finding(key: str) -> None:
 
 
 def test_sample_facts_resolved_finding_is_absent() -> None:
-    gone = [(fact, facts) for facts in SAMPLES for fact in facts if fact.change == "resolved"]
-    assert gone
-    for fact, facts in gone:
+    resolved = [(fact, facts) for facts in SAMPLES for fact in facts if fact.change == "resolved"]
+    assert resolved
+    for fact, facts in resolved:
         assert fact.polarity == "absent"
         assert not [other for other in facts if other.positive and fact.finding in ancestors(other.finding)]

@@ -1,4 +1,4 @@
-"""What is written: every template says what it is filled with, and styles give the sections that they promise."""
+"""Tests of the report grammar: parsing of filled templates, sections and formats of styles."""
 
 from random import Random
 
@@ -54,7 +54,7 @@ FILLED = [
 
 
 @pytest.mark.parametrize(("template", "fact"), FILLED, ids=lambda value: value if isinstance(value, str) else "")
-def test_fact_sentence_parses_back(template: str, fact: Fact) -> None:
+def test_filled_template_parses_to_its_fact(template: str, fact: Fact) -> None:
     for seed in range(20):
         text = fill_template(template, noun_phrase(fact, Random(seed)))
         assert sentence_facts(text) == (fact,), text
@@ -102,12 +102,12 @@ def test_render_report_layouts() -> None:
         assert list(_sections(facts, ReportStyle("both", has_history=True), seed))[0] == "indication"
 
 
-def test_apply_style_headings_numbers_and_lowercase() -> None:
+def test_render_report_headings_numbers_and_lowercase() -> None:
     for seed in range(50):
         facts = sample_facts(Random(seed))
-        headed = render_report(facts, Random(seed), ReportStyle("both", has_headings=True)).text
-        assert headed.startswith("Findings:")
-        assert headed.count("Impression:") == 1
+        with_headings = render_report(facts, Random(seed), ReportStyle("both", has_headings=True)).text
+        assert with_headings.startswith("Findings:")
+        assert with_headings.count("Impression:") == 1
         numbered = _sections(facts, ReportStyle("impression", number_items=True), seed)["impression"]
         assert all(text.startswith(f"{number}. ") for number, text in enumerate(numbered, 1))
         lower = render_report(facts, Random(seed), ReportStyle(lowercase=True)).text
@@ -134,21 +134,21 @@ def test_impression_starts_with_most_urgent() -> None:
         rng = Random(seed)
         facts = sample_facts(rng)
         report = render_report(facts, rng, ReportStyle("both", filler_probability=0.0))
-        last = [entry for entry in report.sentences if entry.section == "impression"]
-        stated = [fact for entry in last for fact in entry.facts]
+        conclusions = [entry for entry in report.sentences if entry.section == "impression"]
+        stated = [fact for entry in conclusions for fact in entry.facts]
         assert len(stated) <= MAX_CONCLUSIONS
-        ranks = [min(map(_rank, entry.facts)) for entry in last if entry.facts]
+        ranks = [min(map(_rank, entry.facts)) for entry in conclusions if entry.facts]
         assert ranks == sorted(ranks)
 
 
-def test_render_report_negates_no_stated_finding() -> None:
+def test_render_report_does_not_negate_stated_findings() -> None:
     for seed in range(300):
         rng = Random(seed)
         facts = render_report(sample_facts(rng), rng).facts
-        found = {fact.finding for fact in facts if fact.positive}
-        denied = {fact.finding for fact in facts if not fact.positive and not fact.change}
-        assert not denied & {key for finding in found for key in ancestors(finding)}
-        assert not found & {key for finding in denied for key in ancestors(finding)}
+        positive = {fact.finding for fact in facts if fact.positive}
+        negated = {fact.finding for fact in facts if not fact.positive and not fact.change}
+        assert not negated & {key for finding in positive for key in ancestors(finding)}
+        assert not positive & {key for finding in negated for key in ancestors(finding)}
 
 
 def test_joint_sentence_parses_back() -> None:

@@ -1,4 +1,4 @@
-"""Names of findings in sentences: articles, number, sizes."""
+"""Tests of noun phrases for findings: articles, number and size words."""
 
 from random import Random
 
@@ -66,7 +66,7 @@ def test_noun_phrase_size_words_fit_finding(key: str) -> None:
         assert bool(first & SIZE_WORDS) <= sized, first & SIZE_WORDS
 
 
-def test_noun_phrase_includes_a_name() -> None:
+def test_noun_phrase_contains_a_finding_name() -> None:
     for key, finding in FINDINGS.items():
         rng = Random(key)
         for place in LOCATIONS[finding.location_group] or (None,):

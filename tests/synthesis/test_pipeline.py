@@ -49,10 +49,10 @@ def test_synthesize_counts_agree_with_parsed_texts() -> None:
 
 
 def test_synthesize_group_depends_on_seed_and_number() -> None:
-    many, few = list(synthesize(RadCliQCriteria(), 20, seed=5)), list(synthesize(RadCliQCriteria(), 10, seed=5))
-    assert many[:10] == few
-    assert [group.id for group in few] == [f"synthetic-5-{number}" for number in range(10)]
-    assert few != list(synthesize(RadCliQCriteria(), 10, seed=6))
+    twenty, ten = list(synthesize(RadCliQCriteria(), 20, seed=5)), list(synthesize(RadCliQCriteria(), 10, seed=5))
+    assert twenty[:10] == ten
+    assert [group.id for group in ten] == [f"synthetic-5-{number}" for number in range(10)]
+    assert ten != list(synthesize(RadCliQCriteria(), 10, seed=6))
 
 
 def test_synthesize_is_independent_of_hash_seed() -> None:
@@ -60,11 +60,11 @@ def test_synthesize_is_independent_of_hash_seed() -> None:
     for hash_seed in ("1", "2"):
         environment = os.environ | {"PYTHONHASHSEED": hash_seed}
         command = [sys.executable, "-c", DIGEST]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        assert done.stdout.strip() == expected
+        process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert process.stdout.strip() == expected
 
 
-def test_synthesize_real_reports_take_turns() -> None:
+def test_synthesize_uses_given_reports_in_turn() -> None:
     groups = list(synthesize(MRScoreCriteria(), 12, seed=1, reports=REPORTS))
     assert [group.reference for group in groups] == REPORTS * 4
     for group in groups[::3]:
@@ -73,7 +73,7 @@ def test_synthesize_real_reports_take_turns() -> None:
 
 
 @pytest.mark.parametrize(("groups", "per_reference", "name"), [(0, 3, "groups"), (3, 1, "per_reference")])
-def test_synthesize_too_small_numbers_raise(groups: int, per_reference: int, name: str) -> None:
+def test_synthesize_number_below_minimum_raises(groups: int, per_reference: int, name: str) -> None:
     with pytest.raises(ValueError, match=rf"`{name}` to be >="):
         synthesize(RadCliQCriteria(), groups, per_reference)
 
@@ -105,7 +105,7 @@ def test_synthesize_files_card_agrees_with_groups(tmp_path: Path, criteria: Crit
     ],
 )
 def test_synthesize_reproduces_data_of_shipped_model(length: Granularity, per_reference: int, digest: str) -> None:
-    """What a model was trained on can be made again: change these figures together with the model only."""
+    """Check that the training data of the shipped model are reproducible; update the digests only with the model."""
     groups = list(synthesize(RadCliQSignificanceCriteria(), 50, per_reference, seed=0, granularity=length))
     assert hashlib.sha256(repr(groups).encode()).hexdigest() == digest
 
@@ -173,8 +173,8 @@ def test_synthesize_files_warns_about_empty_rows(tmp_path: Path, caplog: pytest.
 
 
 def test_synthesize_plain_reports_respect_max_findings() -> None:
-    def findings(most: int) -> set[int]:
-        groups = synthesize(RadCliQCriteria(), 60, seed=3, granularity="plain", max_findings=most)
+    def findings(max_findings: int) -> set[int]:
+        groups = synthesize(RadCliQCriteria(), 60, seed=3, granularity="plain", max_findings=max_findings)
         return {sum(fact.positive for fact in parse_report(group.reference).facts) for group in groups}
 
     assert findings(1) == {1}

@@ -1,4 +1,4 @@
-"""Related sentences: what they state decides their scores, and tests are worded as training never is."""
+"""Tests of sentence relations: scores derived from facts, and wordings held out for the test split."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EFFUSION = Fact("effusion", location="left", severity="mild")
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "score"),
+    ("first_facts", "second_facts", "score"),
     [
         ([EFFUSION], [EFFUSION], 1),
         ([EFFUSION], [EFFUSION._replace(location="right")], 0.5),
@@ -43,27 +43,27 @@ EFFUSION = Fact("effusion", location="left", severity="mild")
         ([Fact("heart disease")], [Fact("organ: heart", "absent")], None),
     ],
 )
-def test_relation_score_of_facts(ours: list[Fact], theirs: list[Fact], score: float | None) -> None:
-    assert relation_score(ours, theirs) == score
-    assert relation_score(theirs, ours) == score
+def test_relation_score_of_facts(first_facts: list[Fact], second_facts: list[Fact], score: float | None) -> None:
+    assert relation_score(first_facts, second_facts) == score
+    assert relation_score(second_facts, first_facts) == score
 
 
 def test_relation_score_is_symmetric() -> None:
     rng = Random(0)
     facts = [sample_fact(key, rng) for key in sample_findings(rng, tuple(FINDINGS), 60)]
-    for one, other in product(facts, facts):
-        assert relation_score([one], [other]) == relation_score([other], [one])
+    for first, second in product(facts, facts):
+        assert relation_score([first], [second]) == relation_score([second], [first])
     assert all(relation_score([fact], [fact]) == 1 for fact in facts)
 
 
 def test_generate_sentence_relations_scores_agree_with_parsed_facts() -> None:
-    """Facts that are read back from sentences that say nothing else give the same scores again."""
+    """Check that facts parsed from completely parsed sentences give the same scores."""
     checked = 0
     for record in generate_sentence_relations(40, seed=5):
-        readings = [parse_sentence(text.split(". ", 1)[-1]) for text in record.sentences]
-        for one, other, score in record.pairs:
-            if all(reading.is_complete and reading.facts for reading in (readings[one], readings[other])):
-                assert relation_score(readings[one].facts, readings[other].facts) == score, record.sentences
+        parses = [parse_sentence(text.split(". ", 1)[-1]) for text in record.sentences]
+        for first, second, score in record.pairs:
+            if all(parse.is_complete and parse.facts for parse in (parses[first], parses[second])):
+                assert relation_score(parses[first].facts, parses[second].facts) == score, record.sentences
                 checked += 1
     assert checked > 300
 
@@ -73,7 +73,7 @@ def test_generate_sentence_relations_covers_scores_and_is_reproducible() -> None
     assert {score for record in records for *_, score in record.pairs} == {1.0, 0.5, 0.0, -1.0}
     assert records == list(generate_sentence_relations(30, seed=1))
     assert records != list(generate_sentence_relations(30, seed=2))
-    assert all(0 <= one < other < len(record.sentences) for record in records for one, other, _ in record.pairs)
+    assert all(0 <= first < second < len(record.sentences) for record in records for first, second, _ in record.pairs)
 
 
 def test_generate_sentence_relations_holds_out_wordings() -> None:
@@ -81,9 +81,9 @@ def test_generate_sentence_relations_holds_out_wordings() -> None:
         part: " ".join(t.lower() for r in generate_sentence_relations(150, 0, part) for t in r.sentences)
         for part in ("train", "test")
     }
-    for words in ("the study demonstrates ", "no radiographic evidence of ", "parenchymal opacity"):
-        assert words in texts["test"], words
-        assert words not in texts["train"], words
+    for wording in ("the study demonstrates ", "no radiographic evidence of ", "parenchymal opacity"):
+        assert wording in texts["test"], wording
+        assert wording not in texts["train"], wording
     assert "note made of " in texts["train"]
     assert uses_held_out_name("opacity", "parenchymal opacity")
 

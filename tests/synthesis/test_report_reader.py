@@ -1,4 +1,4 @@
-"""Reading of real reports: what is used, what is left out, and what is refused with its file, row and field."""
+"""Tests of the report reader: columns used, rows skipped, and errors that name the file, row and field."""
 
 import json
 from pathlib import Path

@@ -4,10 +4,10 @@ from radreward.synthesis.triads import TRIAD_OPERATORS, generate_triads, triads_
 from radreward.text.sentence_parser import parse_sentence
 
 
-def test_generate_triads_rewrite_and_opposite_parse_back() -> None:
-    made = list(generate_triads(120, seed=3))
-    assert {triad.operator for triad in made} == set(TRIAD_OPERATORS)
-    for triad in made:
+def test_generate_triads_rewrite_keeps_fact_and_opposite_changes_it() -> None:
+    triads = list(generate_triads(120, seed=3))
+    assert {triad.operator for triad in triads} == set(TRIAD_OPERATORS)
+    for triad in triads:
         (original,), (rewrite,), (opposite,) = (parse_sentence(text).facts for text in triad[1:])
         assert rewrite == original
         assert triad.rewrite != triad.original
@@ -36,12 +36,12 @@ REAL = [
 ]
 
 
-def test_triads_from_sentences_keep_other_words() -> None:
-    made = list(triads_from_sentences(REAL, seed=2))
-    assert {triad.original for triad in made} == set(REAL[:3])
-    for triad in made:
+def test_triads_from_sentences_preserve_other_words() -> None:
+    triads = list(triads_from_sentences(REAL, seed=2))
+    assert {triad.original for triad in triads} == set(REAL[:3])
+    for triad in triads:
         before, same, after = (parse_sentence(text).facts for text in triad[1:])
         assert same == before != after
         if triad.original == REAL[0]:
             assert triad.opposite.endswith("silhouetting the hemidiaphragm.")
-    assert ("negation", "No pneumothorax.", "Pneumothorax.") in {(t.operator, t.original, t.opposite) for t in made}
+    assert ("negation", "No pneumothorax.", "Pneumothorax.") in {(t.operator, t.original, t.opposite) for t in triads}

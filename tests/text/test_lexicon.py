@@ -15,7 +15,7 @@ def test_lexicon_phrases_are_lowercase() -> None:
             assert len(phrase) < 60
 
 
-def test_find_phrases_knows_every_finding_name() -> None:
+def test_find_phrases_recognizes_every_finding_name() -> None:
     names = {name for finding in FINDINGS.values() for name in finding.plain_names}
     assert not [name for name in names if not find_phrases(name)]
 

@@ -35,6 +35,6 @@ def test_severity_scales_agree_with_levels() -> None:
 
 
 @pytest.mark.parametrize("severity", SEVERITY_WORDS)
-def test_first_severity_knows_every_adjective(severity: str) -> None:
+def test_first_severity_recognizes_every_adjective(severity: str) -> None:
     for word in SEVERITY_WORDS[severity]:
         assert first_severity(f"{word} effusion, severe edema") == ("mild" if word.startswith("mild") else severity)

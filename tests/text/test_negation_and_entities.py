@@ -41,6 +41,6 @@ def test_drop_leading_negation(sentence: str, statement: str | None) -> None:
     ],
 )
 def test_rule_entities(sentence: str, entities: list[tuple[str, str]]) -> None:
-    found = rule_entities(sentence)
-    assert [(entity.name, entity.type) for entity in found] == entities
-    assert all(sentence[entity.start : entity.end] == entity.name for entity in found)
+    predicted = rule_entities(sentence)
+    assert [(entity.name, entity.type) for entity in predicted] == entities
+    assert all(sentence[entity.start : entity.end] == entity.name for entity in predicted)

@@ -1,4 +1,4 @@
-"""Tests of normal statements: negated findings, and no contradiction with reported findings."""
+"""Tests of normal statements: negated findings, and consistency with reported findings."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""Tests of sentence boundaries: nothing is lost, and the time is linear."""
+"""Tests of sentence splitting: boundaries, complete text and linear time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from radreward.text.sentence_splitter import sentence_spans, split_at_stops, spl
         ('Called "clear." Then (no edema.) Done', ['Called "clear."', "Then (no edema.)", "Done"]),
         ("? effusion. Edema (?) on the left.", ["? effusion.", "Edema (?) on the left."]),
         ("Clear... Stable.", ["Clear...", "Stable."]),
-        # text without words is no sentence
+        # text without words is not a sentence
         ("Clear. . . Stable. ;", ["Clear.", "Stable."]),
         ("... Clear.", ["Clear."]),
         ("...", []),
