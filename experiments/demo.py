@@ -1,9 +1,9 @@
-"""The main job in small: make training data, train a reward model in two stages, measure it, score reports with it.
+"""The main job on small data: synthesize, train a reward model in two stages, evaluate it, score reports with it.
 
     python experiments/demo.py                          synthetic reports
     python experiments/demo.py --reports my.csv         your own reports (column `report`)
 
-Every step is a `radreward` command, shown before it runs. All data and errors are SYNTHETIC; scores are for research.
+Every step is a `radreward` command, printed before it runs. All data and errors are SYNTHETIC; scores are for research.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ console = Console()
 
 
 def run(*arguments: str) -> None:
-    """A command as a user types it; the demo ends where it does."""
+    """Run a command as a user types it; exit if it fails."""
     console.print(f"\n[bold]$ radreward {' '.join(arguments)}[/bold]", soft_wrap=True, highlight=False)
     if code := radreward(list(arguments)):
         sys.exit(code)
 
 
-def train(stage: str, out: Path, *synthesis: str, steps: int, start: Path | None = None) -> Path:
-    """Make data and train on them, from the model of the stage before if there is one; the folder of the run."""
+def train(stage: str, out: Path, *synthesis: str, steps: int, init_from: Path | None = None) -> Path:
+    """Synthesize data and train on them, optionally from the weights of an earlier stage; return the run's folder."""
     data, folder = out / f"{stage}-data", out / stage
     run("synthesize", f"--criteria={CRITERIA}", "--seed=0", f"--output={data}", *synthesis)
     run(
@@ -49,42 +49,42 @@ def train(stage: str, out: Path, *synthesis: str, steps: int, start: Path | None
         f"--trainer.max_steps={steps}",
         f"--trainer.val_check_interval={steps}",
         "--overwrite=true",
-        *([f"--start={start}"] if start else []),
+        *([f"--init-from={init_from}"] if init_from else []),
     )
     return folder
 
 
-def pairs_file(groups: Path, path: Path, references: int = 3) -> dict[str, float]:
-    """Write pairs to score; the weighted number of known errors of each, by id."""
-    criteria, known = load_criteria(CRITERIA), {}
+def write_pairs(groups: Path, path: Path, references: int = 3) -> dict[str, float]:
+    """Write pairs to score; return their weighted numbers of errors by id."""
+    criteria = load_criteria(CRITERIA)
+    weighted_errors: dict[str, float] = {}
     with path.open("w", encoding="utf-8") as file:
         for group in islice(read_groups(groups, criteria), references):
             for number, candidate in enumerate(group.candidates):
-                name = f"{group.id}-{number}"
-                known[name] = abs(
-                    float(criteria.total_quality(criteria.quality(criteria.to_tensor(candidate.errors or {}))))
-                )
-                row = {"id": name, "reference": group.reference, "candidate": candidate.text}
+                pair_id = f"{group.id}-{number}"
+                quality = criteria.quality(criteria.to_tensor(candidate.errors or {}))
+                weighted_errors[pair_id] = abs(float(criteria.total_quality(quality)))
+                row = {"id": pair_id, "reference": group.reference, "candidate": candidate.text}
                 file.write(json.dumps(row) + "\n")
-    return known
+    return weighted_errors
 
 
-def scores_table(path: Path, known: dict[str, float]) -> Table:
-    """Scores of a few candidates beside the errors that were made in them."""
+def scores_table(path: Path, weighted_errors: dict[str, float]) -> Table:
+    """Return a table of scores beside the errors that were injected."""
     table = Table(title="Scores of single reports (higher is better)", title_justify="left")
-    for name in ("id", "total", "most counted criterion", "weighted errors made"):
-        table.add_column(name, justify="left" if name in ("id", "most counted criterion") else "right")
+    for name in ("id", "total", "largest count", "weighted errors injected"):
+        table.add_column(name, justify="left" if name in ("id", "largest count") else "right")
     for row in pq.read_table(path).to_pylist():
         counts = {name.removeprefix("count_"): row[name] for name in row if name.startswith("count_")}
-        most = max(counts, key=lambda tag: counts[tag])
-        most_told = f"{most.replace('_', ' ')} ({counts[most]:.1f})"
-        table.add_row(row["id"], f"{row['total']:.2f}", most_told, f"{known[row['id']]:.2f}")
+        largest = max(counts, key=lambda tag: counts[tag])
+        cell = f"{largest.replace('_', ' ')} ({counts[largest]:.1f})"
+        table.add_row(row["id"], f"{row['total']:.2f}", cell, f"{weighted_errors[row['id']]:.2f}")
     return table
 
 
 def agreement_table(results: dict[str, dict[str, Any]]) -> Table:
-    """τ-b with the known errors, for each model, by criterion and in total."""
-    title = "Held-out synthetic groups: τ-b of rewards with the errors that were made"
+    """Return a table of τ-b with the injected errors, per criterion and model."""
+    title = "Held-out synthetic groups: τ-b of rewards with the injected errors"
     table = Table("criterion", *results, title=title, title_justify="left")
     for tag in next(iter(results.values())):
         if tag == "total":
@@ -95,36 +95,36 @@ def agreement_table(results: dict[str, dict[str, Any]]) -> Table:
 
 
 def main() -> None:
-    """Run the steps and show one table and where everything lies."""
+    """Run all steps, then print the tables and all paths."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--reports", default=None, help="CSV, JSONL or Parquet of reports to make errors in")
-    parser.add_argument("--output", type=Path, default=Path("runs/demo"), help="folder of everything that comes out")
+    parser.add_argument("--reports", default=None, help="CSV, JSONL or Parquet file of reports to perturb")
+    parser.add_argument("--output", type=Path, default=Path("runs/demo"), help="folder of all output")
     options = parser.parse_args()
-    began, out = time.monotonic(), options.output
+    start, out = time.monotonic(), options.output
     held_out = out / "held-out"
     run("synthesize", f"--criteria={CRITERIA}", "--groups=100", "--per-reference=4", "--seed=1", f"--output={held_out}")
-    statements = train("statements", out, "--length=statement", "--per-reference=8", "--groups=1600", steps=200)
-    own = [f"--reports={options.reports}"] if options.reports else []
-    model = train("reports", out, "--groups=900", *own, steps=100, start=statements)
+    statements = train("statements", out, "--granularity=statement", "--per-reference=8", "--groups=1600", steps=200)
+    reports = [f"--reports={options.reports}"] if options.reports else []
+    model = train("reports", out, "--groups=900", *reports, steps=100, init_from=statements)
     results = {}
-    for title, name in (("trained just now", str(model)), ("shipped: embedded", "embedded")):
-        figures = out / f"{Path(name).name}.json"
-        run("evaluate", f"--model={name}", f"--data={held_out / 'groups.parquet'}", f"--output={figures}")
-        results[title] = json.loads(figures.read_text(encoding="utf-8"))["agreement"]
-    known = pairs_file(held_out / "groups.parquet", out / "pairs.jsonl")
+    for title, name in (("trained now", str(model)), ("shipped: er2score", "er2score")):
+        metrics = out / f"{Path(name).name}.json"
+        run("evaluate", f"--model={name}", f"--data={held_out / 'groups.parquet'}", f"--output={metrics}")
+        results[title] = json.loads(metrics.read_text(encoding="utf-8"))["agreement"]
+    weighted_errors = write_pairs(held_out / "groups.parquet", out / "pairs.jsonl")
     scores = out / "scores.parquet"
     scores.unlink(missing_ok=True)
     run("score", f"--model={model}", f"--input={out / 'pairs.jsonl'}", f"--output={scores}")
-    console.print(scores_table(scores, known))
+    console.print(scores_table(scores, weighted_errors))
     console.print(agreement_table(results))
-    for what, path in (
+    for name, path in (
         ("training data", ", ".join(str(path) for path in sorted(out.glob("*-data")))),
         ("trained model", model / "model"),
         ("scores", scores),
         ("TensorBoard", f"tensorboard --logdir {out}"),
     ):
-        console.print(f"{what:<14} {path}", soft_wrap=True, highlight=False)
-    console.print(f"\nSynthetic data, research only. {(time.monotonic() - began) / 60:.1f} minutes.")
+        console.print(f"{name:<14} {path}", soft_wrap=True, highlight=False)
+    console.print(f"\nSynthetic data, for research only. {(time.monotonic() - start) / 60:.1f} minutes.")
 
 
 if __name__ == "__main__":
