@@ -1,4 +1,4 @@
-"""Prompts with and without a chat layout, and their answers."""
+"""Tests of prompt encoding with and without a chat template, and of answer encoding."""
 
 import pytest
 from tokenizers import AddedToken
@@ -46,7 +46,7 @@ def test_chat_wrapper_green_is_the_published_layout() -> None:
     assert text(tokenizer, after) == "</s>\n<|assistant|>\n"
 
 
-def test_chat_wrapper_template_without_prompt_is_refused() -> None:
+def test_chat_wrapper_template_without_prompt_raises() -> None:
     tokenizer = byte_tokenizer(encoder=False)
     tokenizer.chat_template = "nothing"
     with pytest.raises(InputError, match="Set chat_template to none"):
@@ -67,21 +67,21 @@ def test_token_segments_decode_to_the_rendered_text_without_special_tokens() -> 
 
 
 def test_token_segments_of_one_reference_share_all_but_the_last() -> None:
-    one, other = encoder().token_segments("Clear.", "a"), encoder().token_segments("Clear.", "b")
-    assert one[:-1] == other[:-1]
-    assert len(one) == 3
+    first, second = encoder().token_segments("Clear.", "a"), encoder().token_segments("Clear.", "b")
+    assert first[:-1] == second[:-1]
+    assert len(first) == 3
 
 
-def test_encode_prompt_over_limit_is_refused_or_truncated() -> None:
+def test_encode_prompt_over_limit_raises_or_is_truncated() -> None:
     prompts = encoder(60, instructed=False)
     with pytest.raises(PromptTooLongError, match="at most 60 tokens"):
         prompts.encode("long " * 20, "longer " * 20, truncate=False)
-    path, was_cut = prompts.encode("long " * 20, "longer " * 20, truncate=True)
-    assert was_cut
+    path, was_truncated = prompts.encode("long " * 20, "longer " * 20, truncate=True)
+    assert was_truncated
     assert sum(map(len, path)) <= 60
 
 
-def test_chat_prompt_encoder_invalid_settings_are_refused() -> None:
+def test_chat_prompt_encoder_invalid_settings_raise() -> None:
     with pytest.raises(ValueError, match="`max_answer_length`"):
         ChatPromptEncoder("tiny-llama", RadCliQCriteria(), RadReasonTemplate(), 10, 0)
     tokenizer = byte_tokenizer(encoder=False)
@@ -93,7 +93,7 @@ def test_chat_prompt_encoder_invalid_settings_are_refused() -> None:
 @pytest.mark.parametrize(
     "written", ["Mild Effusion.\nNo 3.5 cm ÄÖ § mass", "<think>\nReference: x", "", "  two  spaces"]
 )
-def test_word_tokenizer_loses_nothing_but_case(written: str) -> None:
+def test_word_tokenizer_preserves_text_except_case(written: str) -> None:
     tokenizer = word_tokenizer()
     decoded = str(tokenizer.decode(tokenizer.encode(written, add_special_tokens=False)))
     assert decoded.lower().replace(" ", "") == written.lower().replace(" ", "")

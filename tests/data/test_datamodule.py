@@ -19,19 +19,19 @@ from radreward.errors import InputError
 from radreward.types import Candidate, ReportGroup
 
 
-class Ids(Collator):
+class IdCollator(Collator):
     def collate(self, groups: Sequence[ReportGroup]) -> Any:
         return torch.tensor([int(group.id) for group in groups])
 
 
-class Seen(LightningModule):
+class RecordingModule(LightningModule):
     def __init__(self) -> None:
         super().__init__()
         self.layer = torch.nn.Linear(1, 1)
-        self.seen: list[list[int]] = []
+        self.batches: list[list[int]] = []
 
     def training_step(self, batch: Tensor) -> Tensor:
-        self.seen.append(batch.tolist())
+        self.batches.append(batch.tolist())
         loss: Tensor = self.layer(batch.float()[:, None]).mean()
         return loss
 
@@ -55,14 +55,16 @@ def records(tmp_path: Path) -> str:
 
 
 def fit(records: str, root: Path, workers: int, steps: int, resume: str | None = None) -> list[list[int]]:
-    module = Seen()
-    keep = ModelCheckpoint(root, filename="{step}", every_n_train_steps=7, save_top_k=-1)
+    module = RecordingModule()
+    checkpoint = ModelCheckpoint(root, filename="{step}", every_n_train_steps=7, save_top_k=-1)
     trainer = Trainer(
-        accelerator="cpu", logger=False, callbacks=[keep], max_steps=steps, limit_val_batches=0,
+        accelerator="cpu", logger=False, callbacks=[checkpoint], max_steps=steps, limit_val_batches=0,
         enable_progress_bar=False, enable_model_summary=False,
     )  # fmt: skip
-    trainer.fit(module, PairedReportDataModule(records, RadCliQCriteria(), Ids(), 0.2, 3, workers), ckpt_path=resume)
-    return module.seen
+    trainer.fit(
+        module, PairedReportDataModule(records, RadCliQCriteria(), IdCollator(), 0.2, 3, workers), ckpt_path=resume
+    )
+    return module.batches
 
 
 @pytest.mark.filterwarnings("ignore:.*:UserWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -72,56 +74,56 @@ def test_run_resumed_within_an_epoch_gets_the_batches_of_an_uninterrupted_run(
 ) -> None:
     uninterrupted = fit(records, tmp_path / "a", workers, 25)
     first = fit(records, tmp_path / "b", workers, 7)
-    rest = fit(records, tmp_path / "c", workers, 25, str(tmp_path / "b" / "step=7.ckpt"))
-    assert first + rest == uninterrupted
+    resumed = fit(records, tmp_path / "c", workers, 25, str(tmp_path / "b" / "step=7.ckpt"))
+    assert first + resumed == uninterrupted
     assert uninterrupted[:5] != uninterrupted[12:17]
 
 
-def test_unpairable_group_is_refused_skipped_or_kept(tmp_path: Path) -> None:
+def test_unpairable_group_raises_is_skipped_or_retained(tmp_path: Path) -> None:
     path = str(tmp_path / "groups.jsonl")
     write_groups(path, [group(0, 0.0), *map(group, range(1, 30))])
     with pytest.raises(InputError, match=r"groups\.jsonl, group '0': .* different totals but it has equal totals\."):
-        PairedReportDataModule(path, RadCliQCriteria(), Ids(), 0.3).setup()
-    data = PairedReportDataModule(path, RadCliQCriteria(), Ids(), 0.3, on_unpairable="skip")
+        PairedReportDataModule(path, RadCliQCriteria(), IdCollator(), 0.3).setup()
+    data = PairedReportDataModule(path, RadCliQCriteria(), IdCollator(), 0.3, on_unpairable="skip")
     data.setup()
     assert data.num_skipped == 1
     train = {i for batch in data.train_dataloader() for i in batch.tolist()}
-    held = {i for batch in data.val_dataloader() for i in batch.tolist()}
-    assert not train & held
-    assert train | held == set(range(1, 30))
-    keeping = PairedReportDataModule(path, RadCliQCriteria(), Ids(), 0.3, on_unpairable="keep")
-    keeping.setup()
-    loaders = keeping.train_dataloader(), keeping.val_dataloader()
+    validation = {i for batch in data.val_dataloader() for i in batch.tolist()}
+    assert not train & validation
+    assert train | validation == set(range(1, 30))
+    unfiltered = PairedReportDataModule(path, RadCliQCriteria(), IdCollator(), 0.3, on_unpairable="keep")
+    unfiltered.setup()
+    loaders = unfiltered.train_dataloader(), unfiltered.val_dataloader()
     assert {i for loader in loaders for batch in loader for i in batch.tolist()} == set(range(30))
 
 
-def test_group_with_one_candidate_is_named(tmp_path: Path) -> None:
+def test_group_with_one_candidate_raises(tmp_path: Path) -> None:
     path = str(tmp_path / "groups.jsonl")
     write_groups(path, [group(0)._replace(candidates=group(0).candidates[:1])])
     with pytest.raises(InputError, match="but it has one candidate. Set on_unpairable to skip such groups"):
-        PairedReportDataModule(path, RadCliQCriteria(), Ids(), path).setup()
+        PairedReportDataModule(path, RadCliQCriteria(), IdCollator(), path).setup()
 
 
 def test_references_in_both_splits_are_counted_and_logged(
     records: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    own = str(tmp_path / "own.jsonl")
-    same = group(0)._replace(reference="reference  0.")  # but for case and white space
-    write_groups(own, [same, *map(group, range(40, 45))])
-    PairedReportDataModule(records, RadCliQCriteria(), Ids(), own).setup()
-    assert f"1 of the 6 references of {own} are in {records} too" in caplog.text
+    validation_path = str(tmp_path / "own.jsonl")
+    equal = group(0)._replace(reference="reference  0.")  # equal except for case and white space
+    write_groups(validation_path, [equal, *map(group, range(40, 45))])
+    PairedReportDataModule(records, RadCliQCriteria(), IdCollator(), validation_path).setup()
+    assert f"1 of the 6 references of {validation_path} are in {records} too" in caplog.text
     caplog.clear()
-    PairedReportDataModule(records, RadCliQCriteria(), Ids(), 0.5).setup()
+    PairedReportDataModule(records, RadCliQCriteria(), IdCollator(), 0.5).setup()
     assert not caplog.text
 
 
-def test_setup_refuses_prompt_over_the_limit(records: str) -> None:
+def test_setup_prompt_over_limit_raises(records: str) -> None:
     criteria = RadCliQCriteria()
     data = PairedReportDataModule(records, criteria, RewardCollator(criteria, "tiny-bert", max_length=20), 0.5)
     with pytest.raises(InputError, match=r"groups\.parquet, group '\d+', candidate 1: expected at most 20 tokens"):
         data.setup()
 
 
-def test_negative_num_workers_is_refused() -> None:
+def test_negative_num_workers_raises() -> None:
     with pytest.raises(ValueError, match="Expected `num_workers` to be >= 0 but got -1"):
-        PairedReportDataModule("a.jsonl", RadCliQCriteria(), Ids(), num_workers=-1)
+        PairedReportDataModule("a.jsonl", RadCliQCriteria(), IdCollator(), num_workers=-1)

@@ -23,10 +23,10 @@ def test_val_split_fraction_puts_every_sentence_in_one_split(tmp_path: Path) -> 
     files = [write(tmp_path / "a.jsonl", texts[:30]), write(tmp_path / "b.jsonl", texts[30:])]
     data = EntityDataModule(files, val_split=0.3, batch_size=4)
     data.setup()
-    train, held = texts_of(data.train_dataloader()), texts_of(data.val_dataloader())
-    assert set(train) | set(held) == set(texts)
-    assert not set(train) & set(held)
-    assert held == [text for text in texts if text in held], "validation keeps the order of the files"
+    train, validation = texts_of(data.train_dataloader()), texts_of(data.val_dataloader())
+    assert set(train) | set(validation) == set(texts)
+    assert not set(train) & set(validation)
+    assert validation == [text for text in texts if text in validation], "validation keeps the order of the files"
     assert set(data.file_fingerprints()) == set(files)
 
 
@@ -38,7 +38,7 @@ def test_val_split_file_is_used_completely(tmp_path: Path, caplog: pytest.LogCap
     assert "1 of the 1 validation sentences are training sentences too" in caplog.text
 
 
-def test_split_without_sentences_is_refused(tmp_path: Path) -> None:
+def test_split_without_sentences_raises(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"b\.jsonl: expected sentences for validation but none are left"):
         EntityDataModule(write(tmp_path / "a.jsonl", ["One."]), write(tmp_path / "b.jsonl", [])).setup()
 
@@ -51,6 +51,6 @@ def test_split_without_sentences_is_refused(tmp_path: Path) -> None:
         ({"sentences": []}, "Expected `sentences` to name a file but got none"),
     ],
 )
-def test_invalid_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+def test_invalid_settings_raise(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         EntityDataModule(**{"sentences": "a.jsonl", **settings})

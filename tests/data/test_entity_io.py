@@ -56,9 +56,9 @@ def test_read_span_files_count_tokens_over_the_line(tmp_path: Path) -> None:
     ("tags", "expected"),
     [
         (["B-Disease"], [(0, 1, "Disease")]),
-        (["O", "B-Disease", "I-Disease"], [(1, 3, "Disease")]),  # the span that ends with the sentence
+        (["O", "B-Disease", "I-Disease"], [(1, 3, "Disease")]),  # the span ends with the sentence
         (["B-Disease", "O", "B-Anatomy", "I-Anatomy"], [(0, 1, "Disease"), (2, 4, "Anatomy")]),
-        (["B-Disease", "I-Anatomy", "O"], [(0, 2, "Disease")]),  # the type is that of B
+        (["B-Disease", "I-Anatomy", "O"], [(0, 2, "Disease")]),  # the type of the B tag applies
         (["O", "I-Disease", "I-Disease", "O"], [(1, 3, "Disease")]),
         (["B-Disease", "B-Disease"], [(0, 1, "Disease"), (1, 2, "Disease")]),
         ([], []),
@@ -97,7 +97,7 @@ def test_spans_from_iob_can_ignore_stray_inside_tags() -> None:
         ([1], "expected a JSON object but got list"),
     ],
 )
-def test_read_invalid_json_line_is_named(tmp_path: Path, row: Any, message: str) -> None:
+def test_read_invalid_json_line_is_reported(tmp_path: Path, row: Any, message: str) -> None:
     path = write(tmp_path / "a.jsonl", {"text": "x", "entities": []}, row)
     with pytest.raises(InputError) as error:
         list(read_tagged_sentences(path))
@@ -121,14 +121,14 @@ def test_read_numbered_tags_need_names(tmp_path: Path) -> None:
         ("a O\nb B-GENE\n", "line 2: expected a type of Abnormality"),
     ],
 )
-def test_read_invalid_conll_line_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_read_invalid_conll_line_is_reported(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "a.conll"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         list(read_tagged_sentences(path))
 
 
-def test_read_other_suffix_is_refused(tmp_path: Path) -> None:
+def test_read_other_suffix_raises(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected a name that ends with"):
         list(read_tagged_sentences(tmp_path / "a.csv"))
     with pytest.raises(InputError, match="cannot be read"):
@@ -163,8 +163,8 @@ def test_write_then_read_gives_equal_sentences(
     lines = []
     for tokens, spans in tagged:
         tags = ["O"] * len(tokens)
-        for first, behind, kind in spans:
-            tags[first:behind] = [f"B-{kind.upper()}", *[f"I-{kind.upper()}"] * (behind - first - 1)]
+        for start, end, kind in spans:
+            tags[start:end] = [f"B-{kind.upper()}", *[f"I-{kind.upper()}"] * (end - start - 1)]
         assert spans_from_iob(tags) == spans
         lines += [f"{token} {tag}\n" for token, tag in zip(tokens, tags, strict=True)] + ["\n"]
     (folder / "a.conll").write_text("".join(lines), encoding="utf-8")

@@ -12,8 +12,8 @@ from radreward.errors import InputError
 sizes = st.tuples(st.integers(1, 120), st.integers(1, 7), st.integers(1, 4))
 
 
-def dealt(count: int, size: int, world: int, shuffle: bool, epoch: int = 0) -> list[list[list[int]]]:
-    """Batches by process."""
+def batches_per_process(count: int, size: int, world: int, shuffle: bool, epoch: int = 0) -> list[list[list[int]]]:
+    """Return the batches of each process."""
     batches = []
     for rank in range(world):
         sampler = LengthBucketSampler([7 * n % 13 for n in range(count)], size, 1, shuffle, rank, world)
@@ -27,22 +27,22 @@ def dealt(count: int, size: int, world: int, shuffle: bool, epoch: int = 0) -> l
 def test_shuffled_batches_contain_every_group(sizes: tuple[int, int, int], epoch: int) -> None:
     count, size, world = sizes
     assume(count >= world)
-    parts = dealt(count, size, world, True, epoch)
+    parts = batches_per_process(count, size, world, True, epoch)
     assert len({len(part) for part in parts}) == 1
     batches = [batch for part in parts for batch in part]
     assert {index for batch in batches for index in batch} == set(range(count))
     assert all(1 <= len(batch) <= size for batch in batches)
-    # Only complete batches repeat, fewer than there are processes.
-    again = Counter(tuple(batch) for batch in batches)
-    assert Counter(index for batch in again for index in batch) == Counter(range(count))
-    assert len(batches) - len(again) < max(world, 2)
+    # Only complete batches are repeated, fewer than the number of processes.
+    counter = Counter(tuple(batch) for batch in batches)
+    assert Counter(index for batch in counter for index in batch) == Counter(range(count))
+    assert len(batches) - len(counter) < max(world, 2)
 
 
 @given(sizes)
 def test_unshuffled_batches_contain_every_group_once(sizes: tuple[int, int, int]) -> None:
     count, size, world = sizes
     assume(count >= world)
-    parts = dealt(count, size, world, False)
+    parts = batches_per_process(count, size, world, False)
     assert len({len(part) for part in parts}) == 1
     batches = [batch for part in parts for batch in part]
     assert sorted(index for batch in batches for index in batch) == list(range(count))
@@ -52,16 +52,16 @@ def test_unshuffled_batches_contain_every_group_once(sizes: tuple[int, int, int]
         assert [index for batch in batches for index in batch] == list(range(count))
 
 
-def test_two_processes_share_the_batches_of_one() -> None:
-    (alone,) = dealt(100, 4, 1, True)
-    first, second = dealt(100, 4, 2, True)
-    together = [batch for both in zip(first, second, strict=True) for batch in both]
-    assert together == [*alone, alone[0]]  # 25 batches do not divide
+def test_two_processes_split_the_batches_of_one() -> None:
+    (expected,) = batches_per_process(100, 4, 1, True)
+    first, second = batches_per_process(100, 4, 2, True)
+    interleaved = [batch for pair in zip(first, second, strict=True) for batch in pair]
+    assert interleaved == [*expected, expected[0]]  # 25 batches are not divisible by 2
 
 
 def test_order_depends_on_epoch_and_seed_only() -> None:
-    assert dealt(50, 4, 2, True) == dealt(50, 4, 2, True)
-    assert dealt(50, 4, 2, True) != dealt(50, 4, 2, True, epoch=1)
+    assert batches_per_process(50, 4, 2, True) == batches_per_process(50, 4, 2, True)
+    assert batches_per_process(50, 4, 2, True) != batches_per_process(50, 4, 2, True, epoch=1)
     assert list(LengthBucketSampler(range(50), 4, seed=0)) != list(LengthBucketSampler(range(50), 4, seed=1))
 
 
@@ -75,7 +75,7 @@ def test_batches_have_similar_lengths() -> None:
     assert padding < 0.02 * sum(lengths)
 
 
-def test_invalid_sizes_are_refused() -> None:
+def test_invalid_sizes_raise() -> None:
     with pytest.raises(ValueError, match="`batch_size` to be >= 1 but got 0"):
         LengthBucketSampler([1], 0)
     with pytest.raises(InputError, match="Expected at least 2 groups for 2 processes but got 1"):

@@ -27,9 +27,9 @@ def test_attention_mask_allows_exactly_the_path(given_paths: list[list[list[int]
     allowed = attention_mask(packed, causal=True)
     for (row, leaf), path in zip(packed.candidate_nodes.tolist(), given_paths, strict=True):
         column = int((packed.node_ids[row] == leaf).nonzero()[-1])
-        seen = allowed[row, column].nonzero().flatten()
-        assert packed.input_ids[row, seen].tolist() == sum(path, [])
-        assert packed.position_ids[row, seen].tolist() == list(range(len(sum(path, []))))
+        visible = allowed[row, column].nonzero().flatten()
+        assert packed.input_ids[row, visible].tolist() == sum(path, [])
+        assert packed.position_ids[row, visible].tolist() == list(range(len(sum(path, []))))
 
 
 @given(paths)
@@ -44,6 +44,6 @@ def test_attention_mask_window_counts_positions() -> None:
     assert last.tolist() == [False, True, False, False, True]
 
 
-def test_pack_empty_segment_is_refused() -> None:
+def test_pack_empty_segment_raises() -> None:
     with pytest.raises(ValueError, match="not empty"):
         pack([[[1], []]], "tree")

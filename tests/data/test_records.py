@@ -45,7 +45,7 @@ def test_write_then_read_gives_equal_groups(
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_candidates_without_errors_are_read_back(tmp_path: Path, suffix: str) -> None:
+def test_write_then_read_preserves_missing_errors(tmp_path: Path, suffix: str) -> None:
     groups = [ReportGroup("1", "Clear.", (Candidate("Hazy."), Candidate("Clear.", NONE, "a model")))]
     write_groups(tmp_path / f"groups{suffix}", groups)
     assert list(read_groups(tmp_path / f"groups{suffix}")) == groups
@@ -112,7 +112,7 @@ def test_read_groups_collects_flat_pairs(tmp_path: Path, suffix: str, columns: b
     assert groups == [group._replace(id=name) for group, name in zip(GROUPS, names, strict=True)]
 
 
-def test_flat_pairs_without_group_may_be_apart(tmp_path: Path) -> None:
+def test_flat_pairs_without_group_may_be_non_adjacent(tmp_path: Path) -> None:
     rows = flat_rows(GROUPS, True, False)
     path = write_flat(tmp_path / "pairs.csv", [rows[0], rows[2], rows[1], rows[3]])
     assert [group.candidates for group in read_groups(path, RadCliQCriteria())] == [
@@ -170,7 +170,7 @@ def test_invalid_group_error_names_file_row_and_field(tmp_path: Path, changes: d
 
 
 @pytest.mark.parametrize("field", ["id", "reference", "candidates"])
-def test_missing_column_is_named(tmp_path: Path, field: str) -> None:
+def test_missing_column_is_reported(tmp_path: Path, field: str) -> None:
     row = nested_row()
     del row[field]
     path = tmp_path / "groups.jsonl"
@@ -210,7 +210,7 @@ def test_invalid_pair_error_names_file_row_and_field(tmp_path: Path, changes: di
 
 
 @pytest.mark.parametrize("wrong", ["omision", "Omission", "omissions", "ommission"])
-def test_misspelt_column_is_named_instead_of_missing(tmp_path: Path, wrong: str) -> None:
+def test_misspelt_column_is_reported_instead_of_missing(tmp_path: Path, wrong: str) -> None:
     row = {wrong if name == "omission" else name: value for name, value in flat_row(note="mine").items()}
     path = write_flat(tmp_path / "pairs.csv", [row])
     with pytest.raises(InputError, match=rf"row 1: field '{wrong}': unknown column; expected 'omission'\.$"):
@@ -220,7 +220,7 @@ def test_misspelt_column_is_named_instead_of_missing(tmp_path: Path, wrong: str)
         list(read_groups(write_flat(path, [row]), RadCliQCriteria()))
 
 
-def test_other_column_is_not_taken_for_a_misspelling(tmp_path: Path) -> None:
+def test_unrelated_column_is_not_reported_as_misspelling(tmp_path: Path) -> None:
     path = write_flat(tmp_path / "pairs.csv", [flat_row(omission_note="mine")])
     assert len(list(read_groups(path, RadCliQCriteria()))) == 1
 
@@ -282,14 +282,14 @@ def _folder(path: Path) -> None:
 )
 def test_broken_file_is_named(tmp_path: Path, name: str, make: Callable[[Path], None], problem: str) -> None:
     make(tmp_path / name)
-    with pytest.raises(InputError, match=problem) as caught:
+    with pytest.raises(InputError, match=problem) as error:
         list(read_groups(tmp_path / name, RadCliQCriteria()))
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(error.value)
 
 
-def test_datasets_folder_with_splits_or_invalid_text_is_refused(tmp_path: Path) -> None:
-    one = datasets.Dataset.from_list([flat_row()])
-    datasets.DatasetDict({"train": one, "test": one}).save_to_disk(str(tmp_path / "both"))
+def test_datasets_folder_with_splits_or_invalid_text_raises(tmp_path: Path) -> None:
+    dataset = datasets.Dataset.from_list([flat_row()])
+    datasets.DatasetDict({"train": dataset, "test": dataset}).save_to_disk(str(tmp_path / "both"))
     with pytest.raises(InputError, match="both: expected one dataset but got several splits"):
         list(read_groups(tmp_path / "both", RadCliQCriteria()))
     broken = pa.array([b"\xff"], pa.binary()).view(pa.string())
@@ -299,7 +299,7 @@ def test_datasets_folder_with_splits_or_invalid_text_is_refused(tmp_path: Path) 
         list(read_groups(tmp_path / "broken", RadCliQCriteria()))
 
 
-def test_write_groups_leaves_no_file_after_an_error(tmp_path: Path) -> None:
+def test_write_groups_error_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text(json.dumps(nested_row()) + "\n{\n")
     with pytest.raises(InputError):
         write_groups(tmp_path / "out.parquet", read_groups(tmp_path / "bad.jsonl"))
@@ -317,7 +317,7 @@ json_values = st.recursive(
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(
     ["id", "reference", "candidates", "candidate", "errors", "system", "group", *TAGS[:2]], json_values
 )))  # fmt: skip
-def test_any_json_is_read_or_refused_in_one_line(
+def test_any_json_is_read_or_raises_one_line(
     tmp_path_factory: pytest.TempPathFactory, criteria: Criteria | None, row: dict[str, Any]
 ) -> None:
     path = tmp_path_factory.mktemp("any") / "any.jsonl"

@@ -1,4 +1,4 @@
-"""Files of related sentences: round trip and invalid rows."""
+"""Tests of sentence relation files: round trip and invalid rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_write_then_read_gives_equal_relations(name: str, tmp_path: Path) -> Non
         ({"sentences": "[1", "pairs": []}, "expected JSON"),
     ],
 )
-def test_invalid_row_is_named(row: dict[str, object], message: str, tmp_path: Path) -> None:
+def test_invalid_row_is_reported(row: dict[str, object], message: str, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"sentences": ["a", "b"], "pairs": []}) + "\n" + json.dumps(row) + "\n")
     with pytest.raises(InputError, match=f"a.jsonl, row 2: .*{message}"):
@@ -56,7 +56,7 @@ def test_datamodule_splits_by_first_sentence(tmp_path: Path) -> None:
     assert not parts[0] & parts[1]
 
 
-def test_datamodule_without_pairs_or_with_invalid_settings_is_refused(tmp_path: Path) -> None:
+def test_datamodule_without_pairs_or_with_invalid_settings_raises(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     write_relations(path, [RECORDS[1]] * 20)
     with pytest.raises(InputError, match="expected relations for train but none are left"):

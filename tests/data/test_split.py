@@ -11,8 +11,8 @@ references = st.text(st.characters(exclude_categories=["Cs"]))
 
 @given(references, st.integers(0, 9))
 def test_is_held_out_ignores_case_and_white_space(reference: str, seed: int) -> None:
-    same = f"  {reference.casefold()}\n"
-    assert is_held_out(reference, 0.5, seed) == is_held_out(same, 0.5, seed)
+    equivalent = f"  {reference.casefold()}\n"
+    assert is_held_out(reference, 0.5, seed) == is_held_out(equivalent, 0.5, seed)
 
 
 @given(references, st.floats(0, 1), st.floats(0, 1))
@@ -31,6 +31,6 @@ def test_is_held_out_matches_fraction_and_depends_on_seed() -> None:
 
 
 @pytest.mark.parametrize("fraction", [-0.1, 1.1, float("nan")])
-def test_is_held_out_fraction_out_of_range_is_refused(fraction: float) -> None:
+def test_is_held_out_fraction_out_of_range_raises(fraction: float) -> None:
     with pytest.raises(ValueError, match=r"Expected `fraction` to be in \[0, 1\]"):
         is_held_out("Clear.", fraction)

@@ -1,4 +1,4 @@
-"""Tokenizers by name, and errors for names without one."""
+"""Tests of tokenizer loading by name, and of errors for unknown names."""
 
 import importlib.util
 from pathlib import Path
@@ -19,14 +19,14 @@ def test_byte_tokenizer_decodes_to_the_text(text: str, encoder: bool) -> None:
     assert tokenizer.decode(ids, clean_up_tokenization_spaces=False) == text
 
 
-def test_missing_folder_is_one_clear_line(tmp_path: Path) -> None:
+def test_missing_folder_raises_one_line(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"^/.*/none: Expected the folder of a backbone but there is no such folder\.$"
     ):
         load_tokenizer(str(tmp_path / "none"))
 
 
-def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="embedded"):
         resolve_backbone("embedded")

@@ -32,18 +32,20 @@ def test_collate_prompt_over_limit_names_group_and_candidate() -> None:
 
 @pytest.mark.parametrize("name", ["tiny-bert", "tiny-llama", "embedded"])
 @pytest.mark.parametrize("template", [PlainPairTemplate(), InstructionTemplate()])
-@pytest.mark.parametrize("short", range(0, 24, 3))
-def test_encode_truncation_keeps_beginnings_and_template(name: str, template: PromptTemplate, short: int) -> None:
+@pytest.mark.parametrize("num_excess_tokens", range(0, 24, 3))
+def test_encode_truncation_preserves_beginnings_and_template(
+    name: str, template: PromptTemplate, num_excess_tokens: int
+) -> None:
     encoder = PromptEncoder(name, RadCliQCriteria(), template, 10_000)
     texts = "Small left effusion, no pneumothorax.", "Unremarkable cardiac silhouette."
     path = encoder.token_segments(*texts)
     room = encoder.segment_tokenizer.length(texts[0]) + encoder.segment_tokenizer.length(texts[1])
-    limit = sum(map(len, path)) - min(short, room - 2)
-    cut, was_cut = PromptEncoder(name, RadCliQCriteria(), template, limit).encode(*texts, truncate=True)
-    assert limit - 2 <= sum(map(len, cut)) <= limit
-    assert was_cut == (limit < sum(map(len, path)))
-    assert [piece[:3] for piece in cut] == [piece[:3] for piece in path] or short > 8
-    assert [piece[-1] for piece in cut][-1] == path[-1][-1] or isinstance(template, PlainPairTemplate)
+    limit = sum(map(len, path)) - min(num_excess_tokens, room - 2)
+    truncated, was_truncated = PromptEncoder(name, RadCliQCriteria(), template, limit).encode(*texts, truncate=True)
+    assert limit - 2 <= sum(map(len, truncated)) <= limit
+    assert was_truncated == (limit < sum(map(len, path)))
+    assert [piece[:3] for piece in truncated] == [piece[:3] for piece in path] or num_excess_tokens > 8
+    assert [piece[-1] for piece in truncated][-1] == path[-1][-1] or isinstance(template, PlainPairTemplate)
 
 
 def test_collate_counts_truncated_prompts() -> None:
@@ -53,7 +55,7 @@ def test_collate_counts_truncated_prompts() -> None:
     assert batch.num_truncated == 2
 
 
-def test_encode_template_without_room_is_refused() -> None:
+def test_encode_template_without_room_raises() -> None:
     with pytest.raises(PromptTooLongError, match="leaves none"):
         PromptEncoder("tiny-llama", RadCliQCriteria(), InstructionTemplate(), 100).encode("a", "b", truncate=True)
 
@@ -70,12 +72,12 @@ def test_collate_missing_or_unknown_errors_name_group_and_candidate() -> None:
 @pytest.mark.parametrize("name", ["embedded", "tiny-bert", "tiny-llama"])
 def test_report_text_never_becomes_a_special_token(name: str, text: str) -> None:
     prompts = PromptEncoder(name, RadCliQCriteria(), PlainPairTemplate(), 512)
-    clean, tried = prompts.token_segments("a", "b"), prompts.token_segments("a", f"b{text}")
+    plain, modified = prompts.token_segments("a", "b"), prompts.token_segments("a", f"b{text}")
     special = set(prompts.segment_tokenizer.tokenizer.all_special_ids)
-    count = [sum(token in special for piece in path for token in piece) for path in (clean, tried)]
-    assert count[0] == count[1]
+    counts = [sum(token in special for piece in path for token in piece) for path in (plain, modified)]
+    assert counts[0] == counts[1]
 
 
-def test_token_segments_are_independent_of_what_follows() -> None:
+def test_token_segments_do_not_depend_on_later_text() -> None:
     prompts = PromptEncoder("embedded", RadCliQCriteria(), InstructionTemplate(), 512)
     assert prompts.token_segments("one", "effusion")[:2] == prompts.token_segments("one", "s are clear")[:2]

@@ -1,4 +1,4 @@
-"""Prompts with answers: labels on the answers alone, packed and unpacked."""
+"""Tests of the SFT collator: labels on answer tokens only, packed and unpacked."""
 
 import pytest
 import torch
@@ -30,8 +30,8 @@ def test_labels_are_exactly_the_answers() -> None:
     expected = {tuple(sft.prompt_encoder.encode_answer(answer)) for answer in batch.answers}
     labelled = set()
     for row, node in batch.packed.candidate_nodes.tolist():
-        own = batch.labels[row][batch.packed.node_ids[row] == node]
-        labelled.add(tuple(own[own != IGNORE_INDEX].tolist()))
+        node_labels = batch.labels[row][batch.packed.node_ids[row] == node]
+        labelled.add(tuple(node_labels[node_labels != IGNORE_INDEX].tolist()))
     assert labelled == expected
     assert int((batch.labels != IGNORE_INDEX).sum()) == sum(
         len(sft.prompt_encoder.encode_answer(answer)) for answer in batch.answers
@@ -91,14 +91,14 @@ def test_counts_only_writer_gives_a_parsable_answer() -> None:
         ),
     ],
 )
-def test_prompt_or_answer_over_limit_is_named(settings: dict[str, int], message: str) -> None:
+def test_prompt_or_answer_over_limit_raises(settings: dict[str, int], message: str) -> None:
     sft = collator(**settings)
-    for use in (sft.length, lambda group: sft.collate([group])):
+    for operation in (sft.length, lambda group: sft.collate([group])):
         with pytest.raises(InputError, match=f"group '{GROUPS[0].id}', {message}"):
-            use(GROUPS[0])
+            operation(GROUPS[0])
 
 
-def test_candidate_without_errors_is_refused() -> None:
+def test_candidate_without_errors_raises() -> None:
     with pytest.raises(InputError, match="group 'g', candidate 1"):
         collator().collate([ReportGroup("g", "a", (Candidate("b"),))])
 

@@ -56,8 +56,8 @@ def test_read_openi_parses_text_and_codes_and_logs_skipped_studies(
     path = tmp_path / "reports.csv"
     path.write_text(SMALL)
     with caplog.at_level(logging.WARNING):
-        found = list(read_openi(path))
-    assert found == [
+        studies = list(read_openi(path))
+    assert studies == [
         Study("1", "Clear lungs. Nothing new.", ()),
         Study("2", "Fluid on the left.", (("pleural effusion", "left", "small"), ("cardiomegaly", "mild"))),
         Study("3", "Poor film.", ()),
@@ -75,7 +75,7 @@ def test_read_openi_parses_text_and_codes_and_logs_skipped_studies(
         (HEADER + "1,normal,,Clear.\n", "row 1: expected as many fields"),
     ],
 )
-def test_read_openi_invalid_row_is_named(tmp_path: Path, text: str, problem: str) -> None:
+def test_read_openi_invalid_row_is_reported(tmp_path: Path, text: str, problem: str) -> None:
     path = tmp_path / "reports.csv"
     path.write_text(text)
     with pytest.raises(InputError, match=rf"reports\.csv, {problem}"):
@@ -90,7 +90,7 @@ def test_read_openi_invalid_row_is_named(tmp_path: Path, text: str, problem: str
         ([], [EFFUSION, EFFUSION], {"false_prediction": 2}),
         ([EFFUSION], [("pleural effusion", "right", "small")], {"incorrect_location": 1}),
         ([EFFUSION], [("pleural effusion", "right", "large")], {"incorrect_location": 1, "incorrect_severity": 1}),
-        # The second code of the reference fits exactly; the first is the one that is missing.
+        # The second code of the reference matches exactly; the first is omitted.
         ([("opacity", "right"), ("opacity", "left")], [("opacity", "left")], {"omission": 1}),
     ],
 )
@@ -128,15 +128,15 @@ PATHS = st.lists(
 
 @given(PATHS, PATHS)
 def test_errors_from_codes_satisfy_invariants(first: list[tuple[str, ...]], second: list[tuple[str, ...]]) -> None:
-    there, back = (errors_from_codes(study(*a), study(*b)) for a, b in ((first, second), (second, first)))
-    assert there["false_prediction"] - there["omission"] == len(second) - len(first)
-    assert (there["false_prediction"], there["omission"]) == (back["omission"], back["false_prediction"])
+    errors, reverse = (errors_from_codes(study(*a), study(*b)) for a, b in ((first, second), (second, first)))
+    assert errors["false_prediction"] - errors["omission"] == len(second) - len(first)
+    assert (errors["false_prediction"], errors["omission"]) == (reverse["omission"], reverse["false_prediction"])
     for tag in RadCliQCriteria().tags:
-        assert there[tag] == there[f"significant_{tag}"] + there[f"insignificant_{tag}"]
-    assert there["incorrect_comparison"] == there["omission_of_comparison"] == 0
+        assert errors[tag] == errors[f"significant_{tag}"] + errors[f"insignificant_{tag}"]
+    assert errors["incorrect_comparison"] == errors["omission_of_comparison"] == 0
     assert not any(errors_from_codes(study(*first), study(*first)).values())
-    heads, others = (Counter(head for head, *_ in paths) for paths in (first, second))
-    assert there["omission"] == (heads - others).total()
+    first_heads, second_heads = (Counter(head for head, *_ in paths) for paths in (first, second))
+    assert errors["omission"] == (first_heads - second_heads).total()
 
 
 def test_codes_separate_location_and_severity() -> None:
@@ -172,7 +172,7 @@ def test_groups_from_codes_have_distinct_candidates_and_totals(criteria: Criteri
     assert systems == {"shared heading", "normal", "random"}
 
 
-def test_groups_from_codes_refuses_similar_studies_and_other_criteria() -> None:
+def test_groups_from_codes_similar_studies_or_unknown_criteria_raise() -> None:
     with pytest.raises(InputError, match="studies that differ enough"):
         list(groups_from_codes([study(name=str(index)) for index in range(20)], RadCliQCriteria()))
     with pytest.raises(InputError, match="0 studies gave none"):
@@ -185,7 +185,7 @@ def test_groups_from_codes_refuses_similar_studies_and_other_criteria() -> None:
         groups_from_codes(many(), RadCliQCriteria(), num_groups=0)
 
 
-def test_split_studies_keeps_equal_texts_together_in_any_order() -> None:
+def test_split_studies_assigns_equal_texts_to_one_split_in_any_order() -> None:
     studies = many(200) + [entry._replace(id=f"again {entry.id}") for entry in many(200)]
     train, test = split_studies(studies, 0.25, seed=1)
     assert not {entry.text for entry in train} & {entry.text for entry in test}
