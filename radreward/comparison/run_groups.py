@@ -40,8 +40,8 @@ def group_by_seed(runs: Sequence[FinishedRun]) -> list[RunGroup]:
         for run in members:
             if run.seed in by_seed:
                 raise InputError(
-                    f"{by_seed[run.seed].folder} and {run.folder}: have the same settings and the same {SEED_KEY}, "
-                    f"{run.seed}; duplicate seed: the same run would count twice."
+                    f"{by_seed[run.seed].folder} and {run.folder}: Expected different seeds but both have the same "
+                    f"settings and {SEED_KEY} {run.seed}; the same run would count twice."
                 )
             by_seed[run.seed] = run
     return [RunGroup(name, tuple(members)) for name, members in zip(_group_names(groups), groups, strict=True)]
@@ -61,8 +61,8 @@ def group_by_setting(runs: Sequence[FinishedRun], key: str) -> list[RunGroup]:
     keys = dict.fromkeys(name for entry in settings for name in entry)
     matches = [name for name in keys if name == key] or [name for name in keys if name.endswith(f".{key}")]
     if len(matches) != 1:
-        problem = f"several settings end like this: {', '.join(matches)}" if matches else "no setting has this name"
-        raise InputError(f"--group-by {key}: {problem}.")
+        problem = f"several settings end with it: {', '.join(matches)}" if matches else "no setting has this name"
+        raise InputError(f"--group-by {key}: Expected the name of one setting but {problem}.")
     [name] = matches
     for run, entry in zip(runs, settings, strict=True):
         if name not in entry:

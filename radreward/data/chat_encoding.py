@@ -23,7 +23,7 @@ class ChatWrapper(NamedTuple):
 
 
 class ChatPromptEncoder(PromptEncoder):
-    """Encodes prompts of limited length for a model that answers, and the answers.
+    """Encoder of chat prompts up to a maximum length, and of their answers.
 
     Args:
         tokenizer: Name of the backbone whose tokenizer to use.

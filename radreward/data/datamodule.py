@@ -44,7 +44,7 @@ class BaseDataModule(LightningDataModule, ABC):
 
     Args:
         files: Files of the training data.
-        val_split: A file of its own, or the fraction of records held out.
+        val_split: A separate file, or the fraction of records held out.
         batch_size: Records per batch.
         seed: Decides the split and, with the epoch, the order.
         num_workers: Processes that prepare batches; 0 prepares them in the main process.
@@ -133,7 +133,7 @@ class PairedReportDataModule(BaseDataModule):
         records: File of groups or flat pairs, see `read_groups`.
         criteria: The criteria of the error counts.
         collator: Turns groups into a batch.
-        val_split: A file of its own, or the fraction of references held out.
+        val_split: A separate file, or the fraction of references held out.
         batch_size: Groups per batch, each one reference with its candidates.
         num_workers: Processes that prepare batches; 0 prepares them in the main process.
         seed: Decides the split and, with the epoch, the order.

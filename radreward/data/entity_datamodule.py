@@ -18,7 +18,7 @@ class EntityDataModule(RecordDataModule[TaggedSentence]):
 
     Args:
         sentences: One or several files, see `read_tagged_sentences`.
-        val_split: A file of its own, or the fraction of sentences held out.
+        val_split: A separate file, or the fraction of sentences held out.
         batch_size: Sentences per batch.
         seed: Decides the split and, with the epoch, the order.
 

@@ -10,7 +10,7 @@ from radreward.errors import InputError
 from radreward.prompts import PromptTemplate
 
 OnTooLong = Literal["error", "truncate"]
-"""What a collator does with a prompt over the limit: stop with an error that names it, or truncate both reports."""
+"""Handling of a prompt over the limit: raise an error that names it, or truncate both reports."""
 
 
 class PromptTooLongError(ValueError):

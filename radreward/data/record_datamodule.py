@@ -33,7 +33,7 @@ class RecordDataModule(BaseDataModule, Generic[T]):
 
     Args:
         files: One or several files.
-        val_split: A file of its own, or the fraction of records held out, by their text.
+        val_split: A separate file, or the fraction of records held out, by their text.
         batch_size: Records per batch.
         seed: Decides the split and, with the epoch, the order.
 

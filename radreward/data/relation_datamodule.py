@@ -14,7 +14,7 @@ class RelationDataModule(RecordDataModule[SentenceRelations]):
 
     Args:
         relations: One or several files, see `read_relations`.
-        val_split: A file of its own, or the fraction of records held out, by their first sentence.
+        val_split: A separate file, or the fraction of records held out, by their first sentence.
         batch_size: Records per batch.
         seed: Decides the split and, with the epoch, the order.
 

@@ -30,7 +30,7 @@ class ChatRequest(NamedTuple):
 
 
 class ChatResponse(NamedTuple):
-    """Response of a chat model, or the reason why there is none."""
+    """Response of a chat model, or the reason why it is missing."""
 
     text: str
     """Empty if there is no response."""

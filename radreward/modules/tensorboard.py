@@ -1,4 +1,4 @@
-"""What TensorBoard shows besides single curves: settings, grouped curves, plots of rewards, texts."""
+"""TensorBoard output besides scalar curves: settings, grouped curves, plots of rewards, texts."""
 
 from __future__ import annotations
 

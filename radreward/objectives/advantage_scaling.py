@@ -18,7 +18,7 @@ class AdvantageScaling(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, completions: ParsedCompletions, accuracy: Tensor) -> Tensor:
-        """Return (B, G) factors >= 0; called once per rollout batch.
+        """Return the (B, G) factors of the advantages, >= 0. Called once per batch of rollouts.
 
         Args:
             completions: Parsed completions.

@@ -21,7 +21,7 @@ class ParsedAnswer(NamedTuple):
     values: tuple[float | None, ...]
     """(N,) number of errors per criterion; None if unparsable."""
     parse_errors: tuple[str | None, ...]
-    """(N,) why a value is None; None if it is not."""
+    """(N,) reason why each value is unparsable; None if it is parsed."""
     reasoning: str | None
     """Explanation before the numbers; None if the answer has none."""
     format_error: str | None
@@ -29,7 +29,7 @@ class ParsedAnswer(NamedTuple):
 
 
 def parse_failure(num_criteria: int, reason: str) -> ParsedAnswer:
-    """Return the result for an answer in which nothing can be parsed.
+    """Return the result for an unparsable answer.
 
     >>> parse_failure(1, "empty")
     ParsedAnswer(values=(None,), parse_errors=('empty',), reasoning=None, format_error='empty')

@@ -19,7 +19,7 @@ class _NoWordNet:
 
 
 class METEOR(StatelessScorer):
-    """METEOR (Banerjee and Lavie, 2005) with exact and stem matches by nltk, in [0, 1]; without synonyms.
+    """METEOR (Banerjee and Lavie, 2005) with exact and stem matches but no synonyms, computed by nltk; in [0, 1].
 
     F (1 - 0.5 (chunks / matches)³) with F = P R / (0.9 P + 0.1 R). Lowercase, letters and digits only, Porter stems.
     Published values, which use WordNet's synonyms, are slightly higher. Identical reports of n words get 1 - 0.5 / n³.

@@ -57,8 +57,8 @@ ERROR_TEMPLATES: dict[str, tuple[str, ...]] = {
 class FactAnalysisWriter(AnalysisWriter):
     r"""Writer of the findings of both reports, then of every error by its criterion.
 
-    Facts are parsed from the text, exactly for text of the report grammar. If the errors of a criterion are not as many
-    as its known count, they are counted but not put in words.
+    Facts are parsed from the text, exactly for text of the report grammar. If the number of errors of a criterion
+    differs from its given count, they are counted but not described.
 
     Args:
         vary_wording: Vary names and sentences; otherwise each fact has one form, which a small model learns sooner.
@@ -89,7 +89,7 @@ class FactAnalysisWriter(AnalysisWriter):
         return ErrorAnalysis(error_counts, self._explain(expected, stated, rng), error_texts, matched)
 
     def _describe_errors(self, tag: str, count: float, errors: Sequence[FactError], rng: Random) -> tuple[str, ...]:
-        """Return the errors of a RadCliQ criterion in words, or nothing if they are not as many as known."""
+        """Return descriptions of the errors of a RadCliQ criterion; empty if their number differs from `count`."""
         significance, _, kind = tag.partition("_")
         if kind in ERROR_TAGS and significance in ("significant", "insignificant"):
             is_significant = significance == "significant"

@@ -1,7 +1,7 @@
 """From a sentence to facts: a lexicon parser with scopes of negation, uncertainty, location, severity and change.
 
 The parser is exact on sentences of the report grammar. In other sentences it recognizes known phrases only, and
-`ParsedSentence.is_complete` tells if the sentence may state more.
+`ParsedSentence.is_complete` is False if the sentence may state more than these facts.
 """
 
 from __future__ import annotations

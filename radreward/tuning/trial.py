@@ -53,7 +53,7 @@ class TrialRunner(NamedTuple):
 
     Attributes:
         build: From a configuration and `key=value` overrides to a run; raises if the overrides are invalid.
-        dump_config: From the same arguments to all settings as YAML; raises alike but builds nothing.
+        dump_config: From the same arguments to all settings as YAML; raises the same errors but builds nothing.
     """
 
     build: Callable[[Path, Sequence[str]], TunableRun]
@@ -112,7 +112,7 @@ def run_trial(
     The value is the best over all validations, since `fit` keeps the weights of the best one.
 
     Raises:
-        StudyError: If every other trial would fail alike.
+        StudyError: If every other trial would fail with the same error.
         KeyboardInterrupt: If interrupted.
     """
     overrides, run, start = config.overrides_for(values), RunFolder(folder), time.monotonic()

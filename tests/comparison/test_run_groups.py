@@ -73,7 +73,8 @@ def test_group_by_seed_single_group_has_the_name_of_its_folder(make_run: MakeRun
 
 def test_group_by_seed_duplicate_seed_is_rejected(make_run: MakeRun) -> None:
     runs = [read_run(make_run("a", seed=4)), read_run(make_run("b", seed=4))]
-    with pytest.raises(InputError, match=r"a and .*b: have the same settings and the same seed_everything, 4"):
+    message = r"a and .*b: Expected different seeds but both have the same settings and seed_everything 4"
+    with pytest.raises(InputError, match=message):
         group_by_seed(runs)
 
 

@@ -124,24 +124,24 @@ def _compare_pair(comparison: ScorerComparison, rows: _CommonRows) -> ScorerComp
 
 
 class _SwapTerms(NamedTuple):
-    """Values of a quadratic form M for R permutations, with k = 1 for clusters kept and l = 1 - k; (R,) each."""
+    """Values of a quadratic form M for R permutations, with k = 1 for unswapped clusters and l = 1 - k; (R,) each."""
 
-    kept_kept: Floats
+    unswapped_unswapped: Floats
     """kᵀMk."""
-    kept_swapped: Floats
+    unswapped_swapped: Floats
     """kᵀMl."""
-    swapped_kept: Floats
+    swapped_unswapped: Floats
     """lᵀMk."""
     swapped_swapped: Floats
     """lᵀMl."""
 
 
-def _swap_terms(form: ConcordanceForm, kept: NDArray[np.uint8]) -> _SwapTerms:
+def _swap_terms(form: ConcordanceForm, unswapped: NDArray[np.uint8]) -> _SwapTerms:
     """Return the terms for (G, R) permutations."""
     both, rows, columns = (
-        form.evaluate(kept),
-        weighted_sums(form.row_sums, kept),
-        weighted_sums(form.column_sums, kept),
+        form.evaluate(unswapped),
+        weighted_sums(form.row_sums, unswapped),
+        weighted_sums(form.column_sums, unswapped),
     )
     return _SwapTerms(both, rows - both, columns - both, form.row_sums.sum() - rows - columns + both)
 
@@ -216,7 +216,7 @@ class _CommonRows:
                 break
         return (extreme + 1) / (total + 1)
 
-    def kept_clusters(self, block: int) -> NDArray[np.uint8]:
+    def unswapped_clusters(self, block: int) -> NDArray[np.uint8]:
         """Return the (G, R) permutations of a block: 1 if a cluster keeps its scores, 0 if they are swapped."""
         size = min(_BLOCK_SIZE, self._n_permutations - block * _BLOCK_SIZE)
         rng = np.random.default_rng([self._seed, block])
@@ -231,26 +231,26 @@ class _CommonRows:
         kᵀAk + 2 kᵀXl + lᵀBl, where A, X and B are the products of signs between a and a, a and b, b and b, summed by
         clusters.
         """
-        kept = self.kept_clusters(block)
-        a, b = (self._block_terms(scorer, kept, block) for scorer in (scorer_a, scorer_b))
-        x = _swap_terms(cross, kept)
+        unswapped = self.unswapped_clusters(block)
+        a, b = (self._block_terms(scorer, unswapped, block) for scorer in (scorer_a, scorer_b))
+        x = _swap_terms(cross, unswapped)
         concordance = (
-            a.kept_kept + 2 * x.kept_swapped + b.swapped_swapped,
-            b.kept_kept + 2 * x.swapped_kept + a.swapped_swapped,
+            a.unswapped_unswapped + 2 * x.unswapped_swapped + b.swapped_swapped,
+            b.unswapped_unswapped + 2 * x.swapped_unswapped + a.swapped_swapped,
         )
-        # Clusters G to 2G - 1 stand for swapped scores, which are weighted with l.
+        # Clusters G to 2G - 1 represent swapped scores, which are weighted with l.
         own, other = self._cluster, self._cluster + len(self._clusters)
-        weights = np.concatenate([kept, 1 - kept])
+        weights = np.concatenate([unswapped, 1 - unswapped])
         values = np.concatenate(ranks)
         untied = [untied_pairs(values, np.concatenate(clusters), weights) for clusters in ((own, other), (other, own))]
         with np.errstate(invalid="ignore", divide="ignore"):
             tau_a, tau_b = (c / np.sqrt(n * self._untied_y) for c, n in zip(concordance, untied, strict=True))
         return tau_a - tau_b
 
-    def _block_terms(self, scorer: int, kept: NDArray[np.uint8], block: int) -> _SwapTerms:
+    def _block_terms(self, scorer: int, unswapped: NDArray[np.uint8], block: int) -> _SwapTerms:
         terms = self.scorer_terms(scorer)
         if block not in terms.swap_terms:
-            terms.swap_terms[block] = _swap_terms(terms.form, kept)
+            terms.swap_terms[block] = _swap_terms(terms.form, unswapped)
         return terms.swap_terms[block]
 
     def _form(self, left: Floats, right: Floats) -> ConcordanceForm:

@@ -1,4 +1,4 @@
-"""Random errors on purpose: one operator for each of the six RadCliQ types.
+"""Random, deliberate errors: one operator for each of the six RadCliQ types.
 
 An operator returns an edited report, or None if it does not apply. The errors it caused are counted by `count_errors`
 from the facts before and after.

@@ -100,7 +100,7 @@ def _find_reasoning(text: str, tags: list[re.Match[str]]) -> _ReasoningBlock:
 
 
 def _tag_content(text: str, tags: list[re.Match[str]], positions: list[int]) -> tuple[str | None, str | None]:
-    """Return the text inside the tag of a criterion, or the reason why there is none."""
+    """Return the text inside the tag of a criterion, or the reason why it is missing."""
     slashes = [tags[position][1] for position in positions]
     if not positions:
         return None, "missing"

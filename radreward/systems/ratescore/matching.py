@@ -17,7 +17,7 @@ MAX_ELEMENTS = 2**22
 
 
 class PackedEntities(NamedTuple):
-    """Entities of n reports, concatenated; m in total."""
+    """The m entities of n reports, concatenated."""
 
     name_index: Tensor
     """(m,) int64 row in a table of embeddings."""

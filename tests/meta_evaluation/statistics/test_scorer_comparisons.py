@@ -24,10 +24,11 @@ def test_permuted_differences_equal_scipy_on_swapped_ranks(
     ranks = stats.rankdata(a), stats.rankdata(b)
     differences = rows._permuted_differences(0, 1, ranks, rows._form(*ranks), 0)
     assert differences.shape == (15,)
-    for kept, difference in zip(rows.kept_clusters(0).T, differences, strict=True):
-        keep = kept[cluster] == 1
+    for unswapped, difference in zip(rows.unswapped_clusters(0).T, differences, strict=True):
+        is_unswapped = unswapped[cluster] == 1
         taus = [
-            stats.kendalltau(np.where(keep, own, other), y).statistic for own, other in (ranks, tuple(reversed(ranks)))
+            stats.kendalltau(np.where(is_unswapped, own, other), y).statistic
+            for own, other in (ranks, tuple(reversed(ranks)))
         ]
         assert abs(difference - (taus[0] - taus[1])) < 1e-12
 

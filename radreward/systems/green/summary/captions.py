@@ -176,7 +176,7 @@ def _undescribed_error_notes(categories: Sequence[CategorySummary]) -> list[str]
 
 
 def plot_caption(summary: ErrorSummary) -> str:
-    """Return the caption of the plot, or the reason why there is none."""
+    """Return the caption of the plot, or the reason why it is missing."""
     layout = summary.layout
     if layout.failure:
         return f"No plot: {layout.failure}."
