@@ -153,7 +153,7 @@ def _sentences(draw: st.DrawFn) -> tuple[list[str], list[tuple[int, int, str]]]:
 
 
 @given(st.lists(_sentences(), min_size=1, max_size=4))
-def test_write_then_read_gives_equal_sentences(
+def test_write_then_read_returns_equal_sentences(
     tmp_path_factory: pytest.TempPathFactory, tagged: list[tuple[list[str], list[tuple[int, int, str]]]]
 ) -> None:
     folder = tmp_path_factory.mktemp("entities")

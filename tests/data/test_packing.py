@@ -1,4 +1,4 @@
-"""Packed rows contain every token once and can be unpacked."""
+"""Tests of packing: unpacking, attention masks and packed sizes."""
 
 from typing import get_args
 

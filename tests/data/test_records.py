@@ -36,7 +36,7 @@ some_groups = st.lists(
 
 @pytest.mark.parametrize("suffix", FORMATS)
 @given(groups=some_groups)
-def test_write_then_read_gives_equal_groups(
+def test_write_then_read_returns_equal_groups(
     tmp_path_factory: pytest.TempPathFactory, suffix: str, groups: list[ReportGroup]
 ) -> None:
     path = tmp_path_factory.mktemp("records") / f"groups{suffix}"
@@ -280,7 +280,7 @@ def _folder(path: Path) -> None:
         ("folder", _folder, r"folder: cannot be read as a dataset"),
     ],
 )
-def test_broken_file_is_named(tmp_path: Path, name: str, make: Callable[[Path], None], problem: str) -> None:
+def test_broken_file_is_reported(tmp_path: Path, name: str, make: Callable[[Path], None], problem: str) -> None:
     make(tmp_path / name)
     with pytest.raises(InputError, match=problem) as error:
         list(read_groups(tmp_path / name, RadCliQCriteria()))

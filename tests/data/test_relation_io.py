@@ -18,7 +18,7 @@ RECORDS = [
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
-def test_write_then_read_gives_equal_relations(name: str, tmp_path: Path) -> None:
+def test_write_then_read_returns_equal_relations(name: str, tmp_path: Path) -> None:
     write_relations(tmp_path / name, RECORDS)
     assert list(read_relations(tmp_path / name)) == RECORDS
 

@@ -82,4 +82,4 @@ def test_sample_facts_resolved_finding_is_absent() -> None:
     assert resolved
     for fact, facts in resolved:
         assert fact.polarity == "absent"
-        assert not [other for other in facts if other.positive and fact.finding in ancestors(other.finding)]
+        assert not [entry for entry in facts if entry.positive and fact.finding in ancestors(entry.finding)]

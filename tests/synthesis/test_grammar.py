@@ -151,28 +151,28 @@ def test_render_report_does_not_negate_stated_findings() -> None:
         assert not positive & {key for finding in negated for key in ancestors(finding)}
 
 
-def test_joint_sentence_parses_back() -> None:
-    here, gone = ("effusion", "edema", "scar"), ("pneumothorax", "mass", "fracture")
+def test_joint_sentence_parses_to_same_facts() -> None:
+    present_keys, absent_keys = ("effusion", "edema", "scar"), ("pneumothorax", "mass", "fracture")
     for seed in range(50):
         rng = Random(seed)
-        for facts in (tuple(map(Fact, here)), tuple(Fact(key, "absent") for key in gone)):
+        for facts in (tuple(map(Fact, present_keys)), tuple(Fact(key, "absent") for key in absent_keys)):
             for count in (1, 2, 3):
                 assert set(sentence_facts(joint_sentence(facts[:count], rng).text)) == set(facts[:count])
-        mixed = [*map(Fact, here), Fact("mass", "absent"), Fact("nodule", change="stable")]
+        mixed = [*map(Fact, present_keys), Fact("mass", "absent"), Fact("nodule", change="stable")]
         stated = [fact for entry in render_facts(mixed, rng, "findings") for fact in entry.facts]
         assert sorted(map(str, stated)) == sorted(map(str, mixed))
 
 
-def test_restate_facts_parses_back() -> None:
+def test_restate_facts_parses_to_same_facts() -> None:
     for seed in range(100):
         rng = Random(seed)
         report = render_report(sample_facts(rng), rng)
         for entry in report.sentences:
-            again = restate_facts(entry.facts, rng, entry.section)
-            assert {fact for new in again for fact in new.facts} == set(entry.facts)
-            assert set(parse_report(" ".join(new.text for new in again)).facts) <= set(entry.facts)
+            restated = restate_facts(entry.facts, rng, entry.section)
+            assert {fact for sentence in restated for fact in sentence.facts} == set(entry.facts)
+            assert set(parse_report(" ".join(sentence.text for sentence in restated)).facts) <= set(entry.facts)
 
 
 @pytest.mark.parametrize("keys", NORMAL_STATEMENTS)
-def test_normal_sentence_parses_back(keys: tuple[str, ...]) -> None:
+def test_normal_sentence_parses_to_absent_findings(keys: tuple[str, ...]) -> None:
     assert normal_sentence(keys, Random(0)).facts == tuple(Fact(key, "absent") for key in keys)

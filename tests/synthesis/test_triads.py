@@ -4,7 +4,7 @@ from radreward.synthesis.triads import TRIAD_OPERATORS, generate_triads, triads_
 from radreward.text.sentence_parser import parse_sentence
 
 
-def test_generate_triads_rewrite_keeps_fact_and_opposite_changes_it() -> None:
+def test_generate_triads_rewrite_preserves_fact_and_opposite_changes_it() -> None:
     triads = list(generate_triads(120, seed=3))
     assert {triad.operator for triad in triads} == set(TRIAD_OPERATORS)
     for triad in triads:

@@ -24,7 +24,7 @@ def test_mirror_side_twice_is_identity(text: str, lobes: bool) -> None:
     assert mirror_side(mirror_side(text, lobes), lobes) == text
 
 
-def test_mirror_side_gives_canonical_locations() -> None:
+def test_mirror_side_returns_canonical_locations() -> None:
     for group in ("side", "lung"):
         assert {mirror_side(location) for location in LOCATIONS[group]} == set(LOCATIONS[group])
 

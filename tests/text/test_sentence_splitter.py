@@ -118,7 +118,7 @@ def test_sentence_spans_and_gaps_are_the_text(report: str) -> None:
 
 
 @given(TEXTS)
-def test_split_sentences_gives_sentences_with_words(report: str) -> None:
+def test_split_sentences_returns_sentences_with_words(report: str) -> None:
     pieces = split_sentences(report)
     assert all(any(char.isalnum() for char in piece) or "__" in piece for piece in pieces)
     assert bool(pieces) == (any(char.isalnum() for char in report) or "__" in report)

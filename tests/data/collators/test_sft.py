@@ -75,7 +75,7 @@ def test_answer_depends_on_reports_and_seed() -> None:
     )
 
 
-def test_counts_only_writer_gives_a_parsable_answer() -> None:
+def test_counts_only_writer_answer_is_parsable() -> None:
     group = ReportGroup("g", "a", (Candidate("b", dict.fromkeys(RadCliQCriteria().tags, 1.0)),))
     batch = collator(analysis_writer=CountsOnlyWriter()).collate([group])
     assert RadReasonTemplate().parse(batch.answers[0], RadCliQCriteria()).values == (1.0,) * 6

@@ -104,5 +104,5 @@ def test_language_errors_preserve_headings() -> None:
         assert changed is not None
         assert changed.text.startswith("INDICATION: ")
         assert changed.text.endswith("FINDINGS: Small left effusion. IMPRESSION: Pneumonia.")
-    same = parse_report("Clinical history: Cough. FINDINGS: Small left effusion. IMPRESSION: Pneumonia.")
-    assert not mrscore_errors(report, same, False, False)["clinical_history"]
+    same_history = parse_report("Clinical history: Cough. FINDINGS: Small left effusion. IMPRESSION: Pneumonia.")
+    assert not mrscore_errors(report, same_history, False, False)["clinical_history"]
