@@ -1,4 +1,4 @@
-"""Objectives built from configurations: by name, nested, and from a user's file."""
+"""Tests of objectives built from configurations: by name, nested, and from a user's file."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_user_objective_built_from_file(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     "args",
     [
-        ("--objective=DynamicWeighting",),  # of another family
+        ("--objective=DynamicWeighting",),  # a weighting, not an objective
         ("--objective=MarginRewardEnforcement", "--objective.lamda=2"),
         ("--objective=MarginRewardEnforcement", "--objective.lambda_=much"),
         ("--objective=MarginRewardEnforcement", "--objective.reduction=none"),

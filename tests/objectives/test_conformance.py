@@ -1,4 +1,4 @@
-"""All objectives and weightings of the package pass the conformance suites."""
+"""Conformance tests of all objectives and weightings of the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GRPO: composition of rewards, advantages, the loss against a loop, and errors."""
+"""Tests of GRPO: composition of rewards, advantages, loss against a loop, and errors."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def test_rewards_summed_with_weights() -> None:
     objective = GRPO(
         GaussianAccuracy(0.5, weight=2), [FormatReward(0.5), ReasoningReward()], FixedWeighting([3.0, 1.0])
     )
-    near = (3 * math.exp(-2) + math.exp(-0.5)) / 4
-    expected = [2 * 1 + 0.5 + 1, 2 * near + 0.5 + 1, 2 * 0.25 + 0 + 0.5]
+    mean_accuracy = (3 * math.exp(-2) + math.exp(-0.5)) / 4
+    expected = [2 * 1 + 0.5 + 1, 2 * mean_accuracy + 0.5 + 1, 2 * 0.25 + 0 + 0.5]
     estimate = objective.compute_advantages(parsed)
     assert estimate.rewards[0].tolist() == pytest.approx(expected, rel=1e-5)
     assert estimate.logs["reward/accuracy/0"].item() == pytest.approx((1 + math.exp(-2)) / 3, rel=1e-5)
@@ -125,12 +125,12 @@ def test_loss_matches_loop_over_tokens() -> None:
 
 
 def test_majority_guided_scaling_matches_formula() -> None:
-    # First prompt: the majority is right (γ = 1), so errors count most. Second: it is wrong, so the right answer does.
+    # First prompt: the majority is correct (γ = 1), so errors get the highest weight. Second: the reverse.
     parsed = completions([[[1.0], [1.0], [0.0]], [[0.0], [0.0], [1.0]]], [[1.0], [1.0]])
     accuracy = BinaryAccuracy()(parsed).squeeze(-1)
     low, high = 0.8 + 0.4 / (1 + math.exp(5)), 0.8 + 0.4 / (1 + math.exp(-5))
     factors = MajorityGuidedScaling()(parsed, accuracy)
-    # γ = 0 for the second prompt: ψ is 1 for wrong and 0 for right answers.
+    # γ = 0 for the second prompt: ψ is 1 for wrong and 0 for correct answers.
     assert factors.flatten().tolist() == pytest.approx([low, low, high, low, low, high])
 
 
@@ -170,7 +170,7 @@ class Raises(RewardFunction):
 
 
 class Odd(RewardFunction):
-    """NaN for every completion with a text of odd length."""
+    """A reward that is NaN for completions whose text has an odd length."""
 
     def forward(self, completions: ParsedCompletions) -> Tensor:
         return torch.tensor(
@@ -188,10 +188,10 @@ class Never(RewardFunction):
         return torch.full(completions.well_formed.shape, math.inf)
 
 
-def test_raising_reward_function_is_named() -> None:
-    with pytest.raises(InputError, match=r"Raises failed: KeyError: 'lamp'") as caught:
+def test_raising_reward_function_is_reported() -> None:
+    with pytest.raises(InputError, match=r"Raises failed: KeyError: 'lamp'") as error:
         GRPO(rewards=[Raises()]).compute_advantages(make_completions())
-    assert isinstance(caught.value.__cause__, KeyError)
+    assert isinstance(error.value.__cause__, KeyError)
 
 
 def test_reward_of_wrong_shape_raises() -> None:
@@ -199,7 +199,7 @@ def test_reward_of_wrong_shape_raises() -> None:
         GRPO(rewards=[Wrong()]).compute_advantages(make_completions())
 
 
-def test_completions_without_reward_left_out_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_completions_without_reward_are_excluded_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     parsed = completions([[[1.0]] * 5, [[0.0]] * 5], [[1.0], [1.0]])
     with caplog.at_level(logging.WARNING):
         estimate = GRPO(rewards=[Odd()]).compute_advantages(parsed)
@@ -248,7 +248,7 @@ def test_kl_divergence_requires_reference_logps() -> None:
         (lambda: MajorityGuidedScaling(beta=-1), "beta"),
         (lambda: MajorityGuidedScaling(c=2), "`c`"),
         (lambda: MajorityGuidedScaling(min_scale=2), "min_scale"),
-        (lambda: MajorityGuidedScaling(variant="other"), "variant"),  # type: ignore[arg-type]  # what a caller may pass
+        (lambda: MajorityGuidedScaling(variant="other"), "variant"),  # type: ignore[arg-type]  # invalid on purpose
     ],
 )
 def test_invalid_settings_raise_value_error(make: type[RolloutObjective | AdvantageScaling], message: str) -> None:

@@ -1,4 +1,4 @@
-"""Objectives on rewards: values against a loop, gradients, and validation of settings."""
+"""Tests of reward objectives: values against loops, gradients, and validation of settings."""
 
 from __future__ import annotations
 
@@ -172,13 +172,15 @@ def test_weighted_sum_adds_reduced_losses(batch: RewardBatch) -> None:
 def test_pair_loss_margin_computed_in_float32() -> None:
     margins: list[Tensor] = []
 
-    class Spy(PairObjective):
+    class RecordingObjective(PairObjective):
         def pair_loss(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> Tensor:
             margins.append(margin)
             return (accepted - rejected).sum(-1)
 
     quality = torch.tensor([[-100.25], [-100.5]])
-    Spy()(RewardBatch(torch.zeros(2, 1).bfloat16(), quality, torch.tensor([0, 0]), torch.tensor([[0, 1]])))
+    RecordingObjective()(
+        RewardBatch(torch.zeros(2, 1).bfloat16(), quality, torch.tensor([0, 0]), torch.tensor([[0, 1]]))
+    )
     assert margins[0].dtype == torch.bfloat16
     assert margins[0].item() == 0.25
 
@@ -200,8 +202,8 @@ def test_gradients_match_finite_differences(objective: Objective) -> None:
     assert torch.autograd.gradcheck(lambda rewards: objective(batch._replace(rewards=rewards)).losses, batch.rewards)
 
 
-class Recorder(CriterionWeighting):
-    """Records the outcomes of each update."""
+class RecordingWeighting(CriterionWeighting):
+    """A weighting that records the outcomes of each update."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -228,7 +230,7 @@ class Recorder(CriterionWeighting):
 def test_weighting_updated_in_training_only(
     batch: RewardBatch, build: Callable[[CriterionWeighting], Objective]
 ) -> None:
-    recorder = Recorder()
+    recorder = RecordingWeighting()
     objective = build(recorder)
     objective.eval()(batch)
     assert recorder.outcomes == []

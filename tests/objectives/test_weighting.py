@@ -1,4 +1,4 @@
-"""Criterion weightings: the formula of SDW, its state, and its sum over ranks."""
+"""Tests of criterion weightings: formula and state of SDW, and its sums over ranks."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def outcomes(seed: int, rows: int = 30, criteria: int = 4) -> tuple[Tensor, Tens
 
 def f1_score(predicted: list[bool], actual: list[bool]) -> float:
     """Return the harmonic mean of precision and recall."""
-    hits = sum(p and a for p, a in zip(predicted, actual, strict=True))
+    true_positives = sum(p and a for p, a in zip(predicted, actual, strict=True))
     if not any(predicted) and not any(actual):
         return math.nan
-    if not hits:
+    if not true_positives:
         return 0.0
-    precision, recall = hits / sum(predicted), hits / sum(actual)
+    precision, recall = true_positives / sum(predicted), true_positives / sum(actual)
     return 2 * precision * recall / (precision + recall)
 
 
@@ -49,13 +49,13 @@ def sdw(f1: list[float], alpha: float) -> list[float]:
 
 @settings(max_examples=30)
 @given(st.integers(0, 2**31), st.integers(1, 4), st.floats(0, 8))
-def test_dynamic_weights_match_formula(seed: int, every: int, alpha: float) -> None:
-    weighting = DynamicWeighting(every, alpha)
-    seen = [outcomes(seed + step) for step in range(every)]
-    for predicted, actual in seen:
+def test_dynamic_weights_match_formula(seed: int, update_interval: int, alpha: float) -> None:
+    weighting = DynamicWeighting(update_interval, alpha)
+    samples = [outcomes(seed + step) for step in range(update_interval)]
+    for predicted, actual in samples:
         assert weighting.weights(4).tolist() == pytest.approx([1.25] * 4)
         weighting.update(predicted, actual)
-    predicted, actual = (torch.cat(side) for side in zip(*seen, strict=True))
+    predicted, actual = (torch.cat(labels) for labels in zip(*samples, strict=True))
     f1 = [f1_score(predicted[:, j].tolist(), actual[:, j].tolist()) for j in range(4)]
     assert weighting.f1.tolist() == pytest.approx(f1)
     assert weighting.weights(4).tolist() == pytest.approx(sdw(f1, alpha), rel=1e-5)
@@ -70,7 +70,7 @@ def test_dynamic_weights_use_outcomes_of_last_interval() -> None:
     assert torch.equal(long.weights(4), short.weights(4))
 
 
-def test_dynamic_weights_leave_out_criterion_without_positives() -> None:
+def test_dynamic_weights_exclude_criterion_without_positives() -> None:
     weighting = DynamicWeighting(update_interval=1, alpha=4)
     predicted = torch.tensor([[True, True, False], [True, False, False]])
     actual = torch.tensor([[True, False, False], [True, True, False]])
@@ -82,7 +82,7 @@ def test_dynamic_weights_leave_out_criterion_without_positives() -> None:
 
 def test_dynamic_weighting_resumes_from_checkpoint(tmp_path: Path) -> None:
     trained = MarginRewardEnforcement(weighting=DynamicWeighting(update_interval=3))
-    for seed in range(5):  # stops within an interval
+    for seed in range(5):  # ends within an interval
         trained(make_reward_batch(seed=seed))
     torch.save(trained.state_dict(), tmp_path / "state.pt")
     resumed = MarginRewardEnforcement(weighting=DynamicWeighting(update_interval=3))
@@ -136,11 +136,13 @@ def test_dynamic_counts_summed_over_ranks(tmp_path: Path) -> None:
     ]
     results = [worker.communicate(timeout=120) for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0], results[0][1] + results[1][1]
-    alone = DynamicWeighting(update_interval=2)
+    expected_weighting = DynamicWeighting(update_interval=2)
     for step in range(3):
-        both = [outcomes(2 * step + rank) for rank in range(2)]
-        alone.update(*(torch.cat(side) for side in zip(*both, strict=True)))
-    expected = f"{alone.f1.tolist()} {alone.counts.tolist()} {int(alone.steps)}\n"
+        samples = [outcomes(2 * step + rank) for rank in range(2)]
+        expected_weighting.update(*(torch.cat(labels) for labels in zip(*samples, strict=True)))
+    expected = (
+        f"{expected_weighting.f1.tolist()} {expected_weighting.counts.tolist()} {int(expected_weighting.steps)}\n"
+    )
     assert [out for out, _ in results] == [expected, expected]
 
 
@@ -180,8 +182,8 @@ def test_wrong_number_of_criteria_raises_input_error() -> None:
 
 
 def test_invalid_outcomes_raise_value_error() -> None:
-    yes = torch.ones(3, 2, dtype=torch.bool)
+    positives = torch.ones(3, 2, dtype=torch.bool)
     with pytest.raises(ValueError, match="Expected outcomes to be bool"):
-        UniformWeighting().update(yes.float(), yes)
+        UniformWeighting().update(positives.float(), positives)
     with pytest.raises(ValueError, match=r"Expected outcomes to be \(n, N\) both"):
-        UniformWeighting().update(yes, yes[:2])
+        UniformWeighting().update(positives, positives[:2])

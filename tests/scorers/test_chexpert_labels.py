@@ -1,4 +1,4 @@
-"""Rule-based labels, their F1, and the F1 of entities."""
+"""Tests of rule-based labels, their F1, and the F1 of entities."""
 
 import math
 from random import Random
@@ -36,7 +36,7 @@ def test_label_report_known_sentences(text: str, expected: dict[str, str]) -> No
 
 
 def test_label_report_agrees_with_generated_facts() -> None:
-    """F1 against the facts of generated reports is 0.997 over 600 reports."""
+    """Compare labels with the facts of generated reports; F1 is 0.997 over 600 reports."""
     source, rng = random_report_source(sample_style), Random(1)
     common = size = 0
     for _ in range(150):

@@ -1,4 +1,4 @@
-"""CIDEr-D and METEOR against their formulas, and saved settings."""
+"""Tests of CIDEr-D and METEOR against their formulas, and of saved settings."""
 
 import json
 import math

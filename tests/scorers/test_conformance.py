@@ -1,4 +1,4 @@
-"""All scorers of the package pass the conformance suite."""
+"""Conformance tests of all scorers of the package."""
 
 from radreward.scorers import load
 from radreward.scorers.base import Scorer

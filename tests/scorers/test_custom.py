@@ -1,4 +1,4 @@
-"""Metrics in a user's file."""
+"""Tests of metrics defined in a user's file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""BERTScore and CheXbert similarity against their formulas and the authors' code."""
+"""Tests of BERTScore and CheXbert similarity against their formulas and the authors' code."""
 
 from pathlib import Path
 
@@ -12,19 +12,19 @@ from radreward.scorers import load
 from radreward.scorers.embedding import BERTScore, CheXbertSimilarity
 from radreward.testing.scorers import CANDIDATES, REFERENCES
 
-AUTHORS = {
+REFERENCE_SCORES = {
     None: [0.9657105803489685, 0.602709949016571, 0.4527026116847992],
     4: [0.9683448076248169, 0.6951828598976135, 0.5809516906738281],
 }
 """Results of bert-score 0.3.13 with MiniLM for the pairs of the conformance suite, by layer; None is the last."""
 
 
-@pytest.mark.parametrize("layer", AUTHORS)
+@pytest.mark.parametrize("layer", REFERENCE_SCORES)
 def test_bertscore_matches_authors_code(layer: int | None) -> None:
     total = BERTScore(layer=layer).score(REFERENCES, CANDIDATES).total
-    assert total.tolist() == pytest.approx(AUTHORS[layer], abs=1e-5)
+    assert total.tolist() == pytest.approx(REFERENCE_SCORES[layer], abs=1e-5)
     rescaled = BERTScore(layer=layer, baseline=0.3)
-    expected = [(value - 0.3) / 0.7 for value in AUTHORS[layer]]
+    expected = [(value - 0.3) / 0.7 for value in REFERENCE_SCORES[layer]]
     assert rescaled.score(REFERENCES, CANDIDATES).total.tolist() == pytest.approx(expected, abs=1e-5)
     assert rescaled.total_range == pytest.approx((-1.3 / 0.7, 1))
 
@@ -58,13 +58,13 @@ def test_scores_independent_of_chunk_and_batch_size(monkeypatch: pytest.MonkeyPa
 
 def test_too_long_report_rejected_or_truncated() -> None:
     long = "There is a small left pleural effusion. " * 100
-    rejecting = load("bertscore").score([long, REFERENCES[0]], [long, REFERENCES[0]])
-    assert rejecting.status[0].startswith("over the limit: Expected reports of at most ")
-    assert rejecting.total.isnan().tolist() == [True, False]
-    truncating = load("bertscore", on_too_long="truncate")
-    assert truncating.score([long], [long]).status == ("truncated",)
-    assert truncating.score([long], [long]).total.item() == pytest.approx(1)
-    assert truncating.fingerprint() != load("bertscore").fingerprint()
+    rejected = load("bertscore").score([long, REFERENCES[0]], [long, REFERENCES[0]])
+    assert rejected.status[0].startswith("over the limit: Expected reports of at most ")
+    assert rejected.total.isnan().tolist() == [True, False]
+    truncating_scorer = load("bertscore", on_too_long="truncate")
+    assert truncating_scorer.score([long], [long]).status == ("truncated",)
+    assert truncating_scorer.score([long], [long]).total.item() == pytest.approx(1)
+    assert truncating_scorer.fingerprint() != load("bertscore").fingerprint()
 
 
 def test_encoder_folder_given_after_name(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_encoder_folder_given_after_name(tmp_path: Path) -> None:
     assert isinstance(scorer, CheXbertSimilarity)
     assert scorer.score(REFERENCES, REFERENCES).total.tolist() == pytest.approx([1, 1, 1])
     assert load(f"bertscore:{folder}").score(REFERENCES, CANDIDATES).total.tolist() == pytest.approx(
-        AUTHORS[None], abs=1e-5
+        REFERENCE_SCORES[None], abs=1e-5
     )
     with pytest.raises(
         InputError, match="chexbert: Expected the folder of CheXbert's weights after a colon, as chexbert:F"

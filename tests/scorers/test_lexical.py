@@ -1,4 +1,4 @@
-"""Word-overlap scorers against their formulas."""
+"""Tests of word-overlap scorers against their formulas."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""LLM judges: prompts, parsing of responses, and consent to send reports."""
+"""Tests of LLM judges: prompts, parsing of responses, and consent to send reports."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from radreward.testing import ScorerConformance
 TAGS = RadCliQCriteria().tags
 
 
-class Scripted(ChatModel):
-    """Responds with a function of the user message."""
+class ScriptedChatModel(ChatModel):
+    """A chat model whose response is a function of the user message."""
 
     model_id = "scripted"
 
@@ -56,7 +56,7 @@ def different_words(user_message: str) -> int:
 
 
 def test_error_count_judge_counts_by_criteria() -> None:
-    chat = Scripted(
+    chat = ScriptedChatModel(
         lambda user_message: (
             block(1, 0, 2, 0, 0, 0, reasons="Two missing.") if "edema" in user_message else block(*[0] * 6)
         )
@@ -87,7 +87,9 @@ def test_error_count_judge_counts_by_criteria() -> None:
     ],
 )
 def test_unparsable_answer_gives_no_score(answer: str, status: str) -> None:
-    scores = ErrorCountJudge("radcliq", chat_model=Scripted(lambda user_message: answer)).score(["Clear."], ["Clear."])
+    scores = ErrorCountJudge("radcliq", chat_model=ScriptedChatModel(lambda user_message: answer)).score(
+        ["Clear."], ["Clear."]
+    )
     assert scores.status[0].startswith(status)
     assert math.isnan(scores.total[0])
     assert scores.error_counts is not None
@@ -109,7 +111,7 @@ def test_unparsable_answer_gives_no_score(answer: str, status: str) -> None:
     ],
 )
 def test_line_edit_judge_sums_severities(answer: str, total: float, status: str) -> None:
-    chat = Scripted(lambda user_message: answer)
+    chat = ScriptedChatModel(lambda user_message: answer)
     scores = LineEditJudge(chat_model=chat).score(["No effusion. Big heart."], ["Effusion. Clear lungs."])
     assert scores.status == (status,)
     assert scores.total.tolist() == pytest.approx([total], nan_ok=True)
@@ -118,9 +120,9 @@ def test_line_edit_judge_sums_severities(answer: str, total: float, status: str)
 
 @given(st.text(alphabet="12new| \nx٣", max_size=40))
 def test_line_edit_judge_parses_any_answer(answer: str) -> None:
-    judged = LineEditJudge(chat_model=Scripted(str)).parse_response(answer, "Effusion. Clear lungs.")
-    assert math.isnan(judged.total) == (judged.status != "ok")
-    assert math.isnan(judged.total) or judged.total <= 0
+    result = LineEditJudge(chat_model=ScriptedChatModel(str)).parse_response(answer, "Effusion. Clear lungs.")
+    assert math.isnan(result.total) == (result.status != "ok")
+    assert math.isnan(result.total) or result.total <= 0
 
 
 def test_remote_server_requires_consent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -135,10 +137,10 @@ def test_remote_server_requires_consent(monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert "remote" not in next((tmp_path / name).iterdir()).read_text()
         assert load(tmp_path / name).fingerprint() == scorer.fingerprint()
         assert "secret" not in scorer.fingerprint()
-        with monkeypatch.context() as changed:
-            changed.setenv("OPENAI_MODEL", "another")
-            other = load(name).fingerprint()
-        assert other != scorer.fingerprint()
+        with monkeypatch.context() as patch:
+            patch.setenv("OPENAI_MODEL", "another")
+            fingerprint = load(name).fingerprint()
+        assert fingerprint != scorer.fingerprint()
     with pytest.raises(InputError, match="nowhere"):
         load("chexprompt:./nowhere")
 
@@ -148,7 +150,9 @@ class TestErrorCountJudge(ScorerConformance):
 
     @staticmethod
     def scorer() -> Scorer:
-        return _UnsavableErrorJudge(Scripted(lambda user_message: block(different_words(user_message), 0, 0, 0, 0, 0)))
+        return _UnsavableErrorJudge(
+            ScriptedChatModel(lambda user_message: block(different_words(user_message), 0, 0, 0, 0, 0))
+        )
 
 
 class TestLineEditJudge(ScorerConformance):
@@ -159,7 +163,7 @@ class TestLineEditJudge(ScorerConformance):
         def respond(user_message: str) -> str:
             return "new | what is missing | 1\n" * different_words(user_message) or "none"
 
-        return _UnsavableLineJudge(chat_model=Scripted(respond))
+        return _UnsavableLineJudge(chat_model=ScriptedChatModel(respond))
 
 
 class _UnsavableErrorJudge(ErrorCountJudge):

@@ -1,4 +1,4 @@
-"""RadCliQ against published values, and RadGraph F1 with a fake package."""
+"""Tests of RadCliQ against published values, and of RadGraph F1 with a fake package."""
 
 import sys
 from collections.abc import Sequence
@@ -65,17 +65,17 @@ def test_unscored_component_gives_no_score() -> None:
         ("bertscore", "over the limit: of tokens", "bertscore: over the limit: of tokens"),
         ("bleu_2", "truncated", "truncated"),
     ):
-        part = ConstantScorer(float("nan") if name == "bertscore" else 0.5, status)
-        assert RadCliQScorer("v1", {**components, name: part}).score(["a"], ["b"]).status == (expected,)
+        component = ConstantScorer(float("nan") if name == "bertscore" else 0.5, status)
+        assert RadCliQScorer("v1", {**components, name: component}).score(["a"], ["b"]).status == (expected,)
 
 
 def test_total_range_follows_components() -> None:
     components = {name: ConstantScorer(0.5) for name in COMPONENTS}
     low, high = RadCliQScorer("v1", components).total_range
     assert (low, high) == pytest.approx((-1.4406902828, 2.4501430833), abs=1e-9)
-    without = ConstantScorer(0.5)
-    without.total_range = (None, 1.0)
-    low, high = RadCliQScorer("v1", {**components, "chexbert": without}).total_range
+    unbounded = ConstantScorer(0.5)
+    unbounded.total_range = (None, 1.0)
+    low, high = RadCliQScorer("v1", {**components, "chexbert": unbounded}).total_range
     assert low == pytest.approx(-1.4406902828, abs=1e-9)
     assert high is None
 
@@ -102,7 +102,7 @@ def test_invalid_settings_raise(tmp_path: Path) -> None:
         ("a b c d", "a b d c", (4 / 4 * 1 / 3) ** 0.5),
         ("a b", "c d", 0.0),  # no common word
         ("a b c d e f", "a b c", (1 * 1) ** 0.5 * 2.718281828459045 ** (1 - 6 / 3)),
-        # Words are split at spaces only, not at other whitespace.
+        # Only spaces separate words, other white space does not.
         ("a b\nc", "a b c", (1 / 3 * 0.1 / 2) ** 0.5),
     ],
 )
@@ -111,7 +111,7 @@ def test_radcliq_bleu_2_matches_formula(reference: str, candidate: str, expected
 
 
 class FakeRadGraph:
-    """Annotates every word as an entity that modifies the next."""
+    """A fake model that annotates every word as an entity that modifies the next."""
 
     def __init__(self, model_type: str) -> None:
         print("Using device: cpu")
@@ -158,9 +158,9 @@ def test_radgraph_without_package_names_extra() -> None:
 
 
 class TestRadCliQ(ScorerConformance):
-    """With installed components."""
+    """Conformance test with components of the package."""
 
     @staticmethod
     def scorer() -> Scorer:
-        parts = EntityF1(), BERTScore(), CheXbertSimilarity(), RadCliQBLEU2()
-        return RadCliQScorer("v1", dict(zip(COMPONENTS, parts, strict=True)))
+        components = EntityF1(), BERTScore(), CheXbertSimilarity(), RadCliQBLEU2()
+        return RadCliQScorer("v1", dict(zip(COMPONENTS, components, strict=True)))

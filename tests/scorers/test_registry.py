@@ -1,4 +1,4 @@
-"""Scorers resolved by name, by their folder and by the folder of a run."""
+"""Tests of scorer resolution by name, scorer folder and run folder."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from radreward.scorers import SCORER_SPECS, SCORERS, ScorerSpec, load, resolve
 
 
 @pytest.mark.parametrize("spec", SCORER_SPECS, ids=[spec.class_path for spec in SCORER_SPECS])
-def test_resolve_finds_saved_scorer_in_folder_and_run(spec: ScorerSpec, tmp_path: Path) -> None:
+def test_resolve_folder_or_run_returns_saved_scorer(spec: ScorerSpec, tmp_path: Path) -> None:
     for folder in (tmp_path / "run" / "model", tmp_path / "alone"):
         folder.mkdir(parents=True)
         (folder / spec.config_name).touch()
@@ -23,7 +23,7 @@ def test_config_names_differ() -> None:
 
 
 @pytest.mark.parametrize("name", SCORERS)
-def test_resolve_finds_named_scorer(name: str) -> None:
+def test_resolve_name_returns_scorer(name: str) -> None:
     spec, folder, _ = resolve(f"{name}:folder" if SCORERS[name].argument_help else name)
     assert spec in SCORER_SPECS
     assert folder is None or (folder / spec.config_name).is_file()

@@ -1,4 +1,4 @@
-"""Formulas of policy optimization against loops and known values."""
+"""Tests of policy optimization functions against loops and known values."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_accuracy_zero_for_unparsable_values(value: float) -> None:
         assert reward.item() == 0
 
 
-def vote(answers: list[list[float]]) -> list[bool]:
+def majority_by_counting(answers: list[list[float]]) -> list[bool]:
     """Return the majority mask by counting."""
     vectors = [tuple(math.floor(v + 0.5) for v in a) if not any(map(math.isnan, a)) else None for a in answers]
     valid = [vector for vector in vectors if vector is not None]
@@ -97,7 +97,9 @@ def vote(answers: list[list[float]]) -> list[bool]:
 
 @given(ANSWERS)
 def test_majority_mask_matches_manual_count(answers: list[list[float]]) -> None:
-    assert functional.majority_mask(torch.tensor([answers], dtype=torch.float64))[0].tolist() == vote(answers)
+    assert functional.majority_mask(torch.tensor([answers], dtype=torch.float64))[0].tolist() == majority_by_counting(
+        answers
+    )
 
 
 def test_majority_mask_breaks_tie_by_distance_to_mean() -> None:
@@ -106,7 +108,7 @@ def test_majority_mask_breaks_tie_by_distance_to_mean() -> None:
 
 
 def test_majority_mask_tie_unaffected_by_rounding() -> None:
-    # Three vectors at equal distance from their mean, in thirds: the lexicographically smallest wins.
+    # Three vectors at equal distance from their mean, whose components are thirds: the lexicographically first wins.
     values = torch.tensor([[[0.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]]])
     for order in permutations(range(3)):
         result = functional.majority_mask(values[:, list(order)])[0].tolist()
@@ -118,10 +120,10 @@ def test_majority_mask_tie_unaffected_by_rounding() -> None:
 def test_mgas_scale_matches_formula(psi: float, beta: float, c: float) -> None:
     logistic = 0.8 + 0.4 / (1 + math.exp(beta * (psi - c)))
     base = 1 + (psi - c)
-    printed = min(1.2, 0.8 + 0.4 * (base**-beta if base or not beta else math.inf))
-    given = torch.tensor(psi, dtype=torch.float64)
-    assert functional.mgas_scale(given, beta, c).item() == pytest.approx(logistic)
-    assert functional.mgas_scale(given, beta, c, as_published=True).item() == pytest.approx(printed)
+    published = min(1.2, 0.8 + 0.4 * (base**-beta if base or not beta else math.inf))
+    psi_tensor = torch.tensor(psi, dtype=torch.float64)
+    assert functional.mgas_scale(psi_tensor, beta, c).item() == pytest.approx(logistic)
+    assert functional.mgas_scale(psi_tensor, beta, c, as_published=True).item() == pytest.approx(published)
 
 
 def test_mgas_scale_as_published_is_clipped() -> None:

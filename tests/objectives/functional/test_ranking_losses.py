@@ -1,4 +1,4 @@
-"""Formulas of objectives on rewards against loops, scipy and enumeration."""
+"""Tests of ranking losses against loops, SciPy and enumeration."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def test_bradley_terry_matches_log_likelihood(difference: float, preference: int
 def ranking_by_loop(scores: list[float], quality: list[float]) -> float:
     loss = 0.0
     for s, q in zip(scores, quality, strict=True):
-        rivals = [other for other, level in zip(scores, quality, strict=True) if level <= q]
-        loss += math.log(sum(math.exp(rival) for rival in rivals)) - s
+        remaining = [score for score, level in zip(scores, quality, strict=True) if level <= q]
+        loss += math.log(sum(math.exp(score) for score in remaining)) - s
     return loss
 
 
@@ -132,12 +132,16 @@ def test_poisson_nll_does_not_underflow(dtype: torch.dtype) -> None:
 def test_pairwise_order_labels_f1_equals_fraction_of_correct_order(seed: int) -> None:
     difference, margin = pairs(seed, pairs=11, criteria=1)
     predicted, actual = functional.pairwise_order_labels(difference, margin)
-    hits, false, missed = (
+    true_positives, false_positives, false_negatives = (
         (a & b).sum().item() for a, b in ((predicted, actual), (predicted, ~actual), (~predicted, actual))
     )
-    right = sum(d * m > 0 for d, m in zip(difference.flatten().tolist(), margin.flatten().tolist(), strict=True))
-    differ = int((margin != 0).sum())
-    assert (hits, false, missed) == (right, differ - right, differ - right)
+    num_correct = sum(d * m > 0 for d, m in zip(difference.flatten().tolist(), margin.flatten().tolist(), strict=True))
+    num_untied = int((margin != 0).sum())
+    assert (true_positives, false_positives, false_negatives) == (
+        num_correct,
+        num_untied - num_correct,
+        num_untied - num_correct,
+    )
 
 
 @settings(max_examples=20)
