@@ -1,4 +1,4 @@
-"""A chat server on the loopback whose replies a function makes."""
+"""Chat servers on the loopback interface whose replies are computed by a function, and a small local model."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from radreward.data.tokenizer import byte_tokenizer
 Reply = Callable[[list[dict[str, str]], int], str]
 
 
-class Talk(NamedTuple):
-    """A running server, and what it was asked."""
+class ChatServer(NamedTuple):
+    """A running server and the requests it received."""
 
     url: str
-    asked: list[dict[str, Any]]
+    requests: list[dict[str, Any]]
 
 
 @pytest.fixture
-def talk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Reply], Talk]]:
-    """Starts servers; a reply is made of the messages and of the number of the request."""
+def start_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Reply], ChatServer]]:
+    """Return a function that starts a server; replies depend on the messages and the number of the request."""
     running: list[ThreadingHTTPServer] = []
 
-    def start(reply: Reply) -> Talk:
-        asked: list[dict[str, Any]] = []
+    def start(reply: Reply) -> ChatServer:
+        requests: list[dict[str, Any]] = []
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                asked.append(body)
-                text = reply(body["messages"], len(asked))
+                requests.append(body)
+                text = reply(body["messages"], len(requests))
                 answer = {
                     "id": "1",
                     "object": "chat.completion",
@@ -67,7 +67,7 @@ def talk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Reply], Talk]]:
         url = f"http://127.0.0.1:{server.server_address[1]}/v1"
         for name, value in (("OPENAI_BASE_URL", url), ("OPENAI_MODEL", "a-model"), ("OPENAI_API_KEY", "a-key")):
             monkeypatch.setenv(name, value)
-        return Talk(url, asked)
+        return ChatServer(url, requests)
 
     yield start
     for server in running:
@@ -77,7 +77,7 @@ def talk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Reply], Talk]]:
 
 @pytest.fixture(scope="session")
 def local_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Llama of one layer with random weights and bytes as tokens, in a folder."""
+    """Folder of a one-layer Llama with random weights and a byte tokenizer."""
     folder = tmp_path_factory.mktemp("tiny-writer")
     torch.manual_seed(0)
     config = LlamaConfig(

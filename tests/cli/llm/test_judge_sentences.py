@@ -1,4 +1,4 @@
-"""`judge-sentences` and `refine` with a chat judge, against a real server on the loopback."""
+"""`judge-sentences` and `refine` with a chat judge, against a real server on the loopback interface."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 
 from radreward.cli import main
 
-GONE = "There is a small left pleural effusion."
-MADE_UP = "There is no pleural effusion."
+OMITTED = "There is a small left pleural effusion."
+CONTRADICTION = "There is no pleural effusion."
 REST = "No pneumothorax."
 
 
@@ -21,7 +21,7 @@ REST = "No pneumothorax."
 def pairs(tmp_path: Path) -> Path:
     path = tmp_path / "pairs.jsonl"
     rows = [
-        {"id": "a", "reference": f"{GONE} {REST}", "candidate": f"{MADE_UP} {REST}"},
+        {"id": "a", "reference": f"{OMITTED} {REST}", "candidate": f"{CONTRADICTION} {REST}"},
         {"id": 2, "reference": "", "candidate": "Clear."},
         {"id": "c", "reference": f'{REST} He said, "hm".', "candidate": f'{REST} He said, "hm".'},
     ]
@@ -29,13 +29,15 @@ def pairs(tmp_path: Path) -> Path:
     return path
 
 
-def judging(table: str) -> str:
-    """Return scores by rule: a sentence of both sides matches."""
+def judge_by_rule(table: str) -> str:
+    """Return scores by rule: equal sentences match, other sentences about effusion contradict."""
     lines = [line.split(",", 2) for line in table.split("\n")[1:]]
     answer = []
     for side, name, text in lines:
-        same = [other for kind, other, said in lines if kind != side and said == text]
-        against = [other for kind, other, said in lines if kind != side and "effusion" in said and "effusion" in text]
+        same = [other for kind, other, sentence in lines if kind != side and sentence == text]
+        against = [
+            other for kind, other, sentence in lines if kind != side and "effusion" in sentence and "effusion" in text
+        ]
         score = 1 if same else -1 if against else 0
         answer.append(f"{side},{name},{text},{(same + against + ['-'])[0]},{score}")
     wrong = sum(line.endswith(",-1") for line in answer)
@@ -44,39 +46,39 @@ def judging(table: str) -> str:
 
 def reply(messages: list[dict[str, str]], number: int) -> str:
     prompt = messages[-1]["content"]
-    return f"[Report]\n{GONE} {REST}" if prompt.startswith("<report>") else judging(prompt)
+    return f"[Report]\n{OMITTED} {REST}" if prompt.startswith("<report>") else judge_by_rule(prompt)
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_chat_judge_scores_sentences_and_requests_nothing_twice(
-    talk: Callable[..., Any], pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_judge_sentences_repeated_run_uses_cached_responses(
+    start_server: Callable[..., Any], pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = talk(reply)
+    server = start_server(reply)
     out = tmp_path / "judged.jsonl"
     command = ["judge-sentences", f"--input={pairs}", "--judge=chat", f"--output={out}", "--shots=1"]
     assert main([*command, "--dry-run"]) == 0
     assert capsys.readouterr().out.startswith("6 requests")
-    assert not server.asked
+    assert not server.requests
     assert main(command) == 1
     assert "ok: 2" in capsys.readouterr().out
-    assert len(server.asked) == 6
-    found = rows(out)
-    assert [(row["id"], row["status"], row["overall"]) for row in found] == [
+    assert len(server.requests) == 6
+    judged_rows = rows(out)
+    assert [(row["id"], row["status"], row["overall"]) for row in judged_rows] == [
         ("a", "ok", 3.0),
         ("2", "empty reference", None),
         ("c", "ok", 5.0),
     ]
-    assert found[0]["reference"][0] == {"id": "a", "sentence": GONE, "score": -1.0, "match": ["A"]}
-    assert found[0]["candidate"][1] == {"id": "B", "sentence": REST, "score": 1.0, "match": ["b"]}
+    assert judged_rows[0]["reference"][0] == {"id": "a", "sentence": OMITTED, "score": -1.0, "match": ["A"]}
+    assert judged_rows[0]["candidate"][1] == {"id": "B", "sentence": REST, "score": 1.0, "match": ["b"]}
     assert main(command) == 1
-    assert len(server.asked) == 6  # all responses are cached
+    assert len(server.requests) == 6  # all responses are cached
 
 
 @pytest.mark.parametrize(
-    ("spoil", "status", "problems"),
+    ("damage", "status", "problems"),
     [
         (lambda text: text.split("\n", 1)[1], "partial", {"missing row"}),
         (lambda text: text.replace("overall", "Original,z,No tube.,-,0\noverall"), "ok", {"unknown id"}),
@@ -87,15 +89,15 @@ def test_chat_judge_scores_sentences_and_requests_nothing_twice(
     ],
 )
 def test_malformed_answers_are_counted(
-    talk: Callable[..., Any],
+    start_server: Callable[..., Any],
     tmp_path: Path,
-    spoil: Callable[[str], str],
+    damage: Callable[[str], str],
     status: str,
     problems: set[str],
 ) -> None:
     path = tmp_path / "pairs.jsonl"
-    path.write_text(json.dumps({"id": "a", "reference": f"{GONE} {REST}", "candidate": f"{MADE_UP} {REST}"}))
-    talk(lambda messages, number: spoil(reply(messages, number)))
+    path.write_text(json.dumps({"id": "a", "reference": f"{OMITTED} {REST}", "candidate": f"{CONTRADICTION} {REST}"}))
+    start_server(lambda messages, number: damage(reply(messages, number)))
     out = tmp_path / "judged.jsonl"
     command = [
         "judge-sentences",
@@ -112,9 +114,9 @@ def test_malformed_answers_are_counted(
 
 
 def test_refine_corrects_reports_and_scores_them_again(
-    talk: Callable[..., Any], pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    start_server: Callable[..., Any], pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = talk(reply)
+    server = start_server(reply)
     out = tmp_path / "refined.jsonl"
     command = ["refine", f"--input={pairs}", "--judge=chat", "--scorers", "ratescore", f"--output={out}"]
     command += ["--shots=0", "--repetitions=1", "--temperature=0"]
@@ -124,14 +126,14 @@ def test_refine_corrects_reports_and_scores_them_again(
     printed = capsys.readouterr()
     assert "Skipped: 1 of 3 pairs; the first is 2: empty reference" in printed.err
     assert "ratescore" in printed.out
-    found = rows(out)
-    assert [row["status"] for row in found] == ["ok", "empty reference", "ok"]
-    assert found[0]["refined"] == f"{GONE} {REST}"
-    assert (found[0]["before_judge"], found[0]["after_judge"]) == (3.0, 5.0)
-    assert found[0]["after_ratescore"] > found[0]["before_ratescore"]
-    assert found[1]["before_judge"] is None
-    refining = [body for body in server.asked if "<remarks>" in body["messages"][-1]["content"]]
-    assert all(GONE not in body["messages"][-1]["content"] for body in refining)  # the reference is not shown
+    refined_rows = rows(out)
+    assert [row["status"] for row in refined_rows] == ["ok", "empty reference", "ok"]
+    assert refined_rows[0]["refined"] == f"{OMITTED} {REST}"
+    assert (refined_rows[0]["before_judge"], refined_rows[0]["after_judge"]) == (3.0, 5.0)
+    assert refined_rows[0]["after_ratescore"] > refined_rows[0]["before_ratescore"]
+    assert refined_rows[1]["before_judge"] is None
+    refining = [body for body in server.requests if "<remarks>" in body["messages"][-1]["content"]]
+    assert all(OMITTED not in body["messages"][-1]["content"] for body in refining)  # the reference is not shown
     with (tmp_path / "refined.csv").open(newline="") as file:
         table = {row["scorer"]: row for row in csv.DictReader(file)}
     assert {name: row["num_pairs"] for name, row in table.items()} == {"judge": "2", "ratescore": "2"}
@@ -153,18 +155,18 @@ def test_refine_corrects_reports_and_scores_them_again(
     ],
 )
 def test_wrong_option_of_refine_prints_one_line(
-    talk: Callable[..., Any],
+    start_server: Callable[..., Any],
     pairs: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     arguments: list[str],
     message: str,
 ) -> None:
-    server = talk(reply)
+    server = start_server(reply)
     command = ["refine", f"--input={pairs}", "--scorers", "ratescore", f"--output={tmp_path / 'v.jsonl'}"]
     assert main([*command, *arguments]) == 2
     assert message in capsys.readouterr().err
-    assert not server.asked
+    assert not server.requests
 
 
 def test_unreadable_rows_have_a_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
