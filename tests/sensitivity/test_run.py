@@ -1,4 +1,4 @@
-"""Tests of the perturbations, and of the results of scorers with known behavior."""
+"""Tests of the probes, and of the results of scorers with known behavior."""
 
 import io
 import math
@@ -12,7 +12,7 @@ from rich.console import Console
 
 from radreward.scorers.base import Scorer
 from radreward.scorers.stateless import StatelessScorer
-from radreward.sensitivity.perturbations import (
+from radreward.sensitivity.probes import (
     ERROR_PROBES,
     INVARIANCE_PROBES,
     PerturbedReport,
@@ -44,7 +44,7 @@ CAUSED_ERRORS = {
     "omission": {OMISSION},
     "false finding": {FALSE_PREDICTION},
 }
-"""Tags of the errors that each probe causes; sizes are no facts and are not counted."""
+"""Error tags caused by each probe; sizes are not facts, so their errors are not counted."""
 
 
 class FormulaScorer(StatelessScorer):
@@ -61,11 +61,11 @@ class FormulaScorer(StatelessScorer):
         return f"{super().code_version()} {code.co_code!r} {code.co_consts!r} {code.co_names!r}"
 
     def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        return [self.formula(one, other) for one, other in zip(references, candidates, strict=True)]
+        return [self.formula(first, second) for first, second in zip(references, candidates, strict=True)]
 
 
 def changed_words(reference: str, candidate: str) -> float:
-    """Return the number of different words, without regard to case, white space and order."""
+    """Return the number of different words, ignoring case, white space and order."""
     first, second = (Counter(text.lower().split()) for text in (reference, candidate))
     return max((first - second).total(), (second - first).total())
 
@@ -84,7 +84,7 @@ def test_inject_errors_adds_one_error_of_the_kind(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ERROR_PROBES)
-def test_inject_errors_keeps_text_and_facts_consistent(kind: str) -> None:
+def test_inject_errors_edits_text_and_facts_consistently(kind: str) -> None:
     for seed in range(6):
         report = sample_probe_report(Random(seed))
         perturbed = inject_errors(kind, report, Random(seed))
@@ -128,29 +128,31 @@ def test_run_sensitivity_tests_known_scorers(tmp_path: Path) -> None:
     started: list[str] = []
     results = run_sensitivity_tests(scorers, reports=6, seed=3, on_scorer=started.append)
     assert started == list(scorers)
-    found = {(entry["scorer"], entry["probe"]): entry for entry in results}
-    assert len(found) == len(results) == 5 * (len(ERROR_PROBES) + len(INVARIANCE_PROBES))
+    results_by_probe = {(entry["scorer"], entry["probe"]): entry for entry in results}
+    assert len(results_by_probe) == len(results) == 5 * (len(ERROR_PROBES) + len(INVARIANCE_PROBES))
     for name in ERROR_PROBES:
-        assert found["words", name]["kind"] == "falls"
-        assert found["constant", name]["score"] == 0
-        assert found["constant", name]["doses"] == []
-        assert found["equal", name]["score"] == pytest.approx(1 / 3)
-        assert [num_errors for num_errors, _ in found["equal", name]["doses"]] == [1, 2, 3]
-        assert found["words", name]["n"] == 18
+        assert results_by_probe["words", name]["kind"] == "falls"
+        assert results_by_probe["constant", name]["score"] == 0
+        assert results_by_probe["constant", name]["doses"] == []
+        assert results_by_probe["equal", name]["score"] == pytest.approx(1 / 3)
+        assert [num_errors for num_errors, _ in results_by_probe["equal", name]["doses"]] == [1, 2, 3]
+        assert results_by_probe["words", name]["n"] == 18
     for name in ("measurement", "false finding"):
-        assert found["words", name]["score"] == 1
-    # Two exchanged sides can leave the bag of words unchanged.
-    assert 0.5 < (found["words", "laterality"]["score"] or 0) < 1
-    assert found["words", "measurement"]["doses"][2][1] == pytest.approx(
-        3 * found["words", "measurement"]["doses"][0][1]
+        assert results_by_probe["words", name]["score"] == 1
+    # Exchanging two sides can preserve the bag of words.
+    assert 0.5 < (results_by_probe["words", "laterality"]["score"] or 0) < 1
+    assert results_by_probe["words", "measurement"]["doses"][2][1] == pytest.approx(
+        3 * results_by_probe["words", "measurement"]["doses"][0][1]
     )
     for name in INVARIANCE_PROBES:
-        assert found["constant", name]["score"] == 1
-        assert found["equal", name]["score"] == 0
-        assert found["words", name]["score"] == (1 if name in ("reordering", "whitespace", "case") else 0)
-        assert found["broken", name]["score"] is None
-        assert found["broken", name]["note"] == "ZeroDivisionError: division by zero"
-    assert found["partly", "case"]["note"] == f"{6 - found['partly', 'case']['n']} without a score"
+        assert results_by_probe["constant", name]["score"] == 1
+        assert results_by_probe["equal", name]["score"] == 0
+        assert results_by_probe["words", name]["score"] == (1 if name in ("reordering", "whitespace", "case") else 0)
+        assert results_by_probe["broken", name]["score"] is None
+        assert results_by_probe["broken", name]["note"] == "ZeroDivisionError: division by zero"
+    assert (
+        results_by_probe["partly", "case"]["note"] == f"{6 - results_by_probe['partly', 'case']['n']} without a score"
+    )
     console = Console(width=300, file=io.StringIO(), record=True)
     for table in sensitivity_tables(results):
         console.print(table)
