@@ -1,4 +1,4 @@
-"""Study files without a model, and a small configuration of `fit` for real trials."""
+"""Fixtures: study files without a model, and a small `fit` configuration for real trials."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +28,7 @@ def study_file(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def make_config(study_file: Callable[..., Path]) -> Callable[..., StudyConfig]:
-    """Return a function that loads such a study file."""
+    """Return a function that writes a study file and loads it."""
 
     def load(**entries: Any) -> StudyConfig:
         return load_study_config(study_file(**entries))
@@ -38,7 +38,7 @@ def make_config(study_file: Callable[..., Path]) -> Callable[..., StudyConfig]:
 
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A configuration of `fit` that trains a tiny backbone within a second."""
+    """Return a `fit` configuration that trains a tiny backbone within a second."""
     folder = tmp_path_factory.mktemp("base")
     config = tiny_run.settings(folder)
     del config["run_dir"]

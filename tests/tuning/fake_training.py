@@ -1,4 +1,4 @@
-"""Trials without training: the value is a function of settings and step."""
+"""Fake trials whose value is a function of settings and step."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

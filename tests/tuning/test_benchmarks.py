@@ -1,4 +1,4 @@
-"""Benchmarks of studies, with fake trials."""
+"""Tests of study benchmarks, with fake trials."""
 
 import json
 from collections.abc import Callable
@@ -33,4 +33,4 @@ def test_tpe_against_random_resumes(
         benchmark.main(path, tmp_path / "out", [0], fake_runner(parabola))
     first, second = (line for line in capsys.readouterr().out.splitlines() if line.startswith("{"))
     assert first == second
-    assert {name: len(courses) for name, courses in json.loads(first).items()} == {"tpe": 1, "random": 1}
+    assert {name: len(curves) for name, curves in json.loads(first).items()} == {"tpe": 1, "random": 1}

@@ -1,4 +1,4 @@
-"""Ownership of trials: dead workers of this machine, and stale heartbeats of other machines."""
+"""Tests of trial ownership: exited workers on this machine, and stale heartbeats of other machines."""
 
 import os
 import sqlite3
@@ -22,8 +22,8 @@ def study(request: pytest.FixtureRequest, tmp_path: Path) -> Study:
     return optuna.create_study(storage=open_storage(url, tmp_path), study_name="toy")
 
 
-def running(study: Study, **worker: Any) -> Trial:
-    """Add a running trial of a worker with these fields."""
+def add_running_trial(study: Study, **worker: Any) -> Trial:
+    """Add a running trial whose worker has the given fields."""
     trial = Trial(study, study._storage.create_new_trial(study._study_id))
     take_ownership(trial)
     trial.set_user_attr(WORKER_ATTR, {**worker_id(), **worker})
@@ -37,21 +37,21 @@ def exited_pid() -> int:
 
 
 def test_trial_of_an_exited_process_is_abandoned(study: Study) -> None:
-    running(study, host="elsewhere", pid=exited_pid())
+    add_running_trial(study, host="elsewhere", pid=exited_pid())
     assert abandoned_trial(study) is None
-    trial = running(study, pid=exited_pid())
+    trial = add_running_trial(study, pid=exited_pid())
     abandoned = abandoned_trial(study)
     assert abandoned is not None
     assert abandoned.number == trial.number
 
 
 def test_trial_of_another_live_process_is_not_abandoned(study: Study) -> None:
-    running(study, pid=os.getppid())
+    add_running_trial(study, pid=os.getppid())
     assert abandoned_trial(study) is None
 
 
 def test_trial_that_this_process_no_longer_runs_is_abandoned(study: Study) -> None:
-    running(study)
+    add_running_trial(study)
     assert abandoned_trial(study) is not None
 
 
@@ -61,13 +61,13 @@ def test_trial_without_an_owner_is_abandoned(study: Study) -> None:
 
 
 def test_finished_trial_is_not_abandoned(study: Study) -> None:
-    study.tell(running(study).number, 1.0)
+    study.tell(add_running_trial(study).number, 1.0)
     assert abandoned_trial(study) is None
 
 
 def test_trial_with_a_stale_heartbeat_is_abandoned(tmp_path: Path) -> None:
     study = optuna.create_study(storage=open_storage(None, tmp_path), study_name="toy")
-    trial = running(study, host="elsewhere")
+    trial = add_running_trial(study, host="elsewhere")
     assert abandoned_trial(study) is None
     with sqlite3.connect(tmp_path / "study.db") as database:
         database.execute("UPDATE trial_heartbeats SET heartbeat = datetime('now', '-1 hour')")
@@ -79,11 +79,11 @@ def test_trial_with_a_stale_heartbeat_is_abandoned(tmp_path: Path) -> None:
 
 
 def test_is_own_trial_compares_host_and_process() -> None:
-    def owned(**worker: Any) -> bool:
+    def is_own(**worker: Any) -> bool:
         attrs = {WORKER_ATTR: {**worker_id(), **worker}}
         return is_own_trial(create_trial(state=TrialState.RUNNING, user_attrs=attrs))
 
-    assert owned()
-    assert not owned(pid=1)
-    assert not owned(host="elsewhere")
+    assert is_own()
+    assert not is_own(pid=1)
+    assert not is_own(host="elsewhere")
     assert not is_own_trial(create_trial(state=TrialState.RUNNING))

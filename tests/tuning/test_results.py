@@ -1,4 +1,4 @@
-"""Result files of studies of fake trials."""
+"""Tests of the result files of studies, with fake trials."""
 
 import csv
 import json
@@ -62,13 +62,13 @@ def test_write_study_results_writes_all_files(make_config: MakeConfig, tmp_path:
     assert list(shares.values()) == sorted(shares.values(), reverse=True)
 
     page = written.page.read_text()
-    assert page.count("plotly.js v") == 1  # offline, with the script once
+    assert page.count("plotly.js v") == 1  # embedded once, for offline use
     assert "<script src=" not in page
     assert [title in page for title in ("History", "Slice", "Contour", "Importance")] == [True] * 4
     assert page.count('class="plotly-graph-div"') == 4
-    pictures = {path.name: path.read_bytes() for path in written.plots.iterdir()}
-    assert set(pictures) == {"history.png", "slice.png", "contour.png", "importance.png"}
-    assert all(data.startswith(b"\x89PNG") and len(data) > 5000 for data in pictures.values())
+    plots = {path.name: path.read_bytes() for path in written.plots.iterdir()}
+    assert set(plots) == {"history.png", "slice.png", "contour.png", "importance.png"}
+    assert all(data.startswith(b"\x89PNG") and len(data) > 5000 for data in plots.values())
 
     console = Console(width=200, record=True)
     console.print(trial_table(study, config))
@@ -103,11 +103,11 @@ def test_study_of_failed_trials_raises_with_the_first_reason(make_config: MakeCo
 
 def test_best_model_location_names_another_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     study = optuna.create_study(direction="maximize")
-    there = {"folder": str(tmp_path / "b" / "trials" / "0"), "worker": worker_id()}
-    study.add_trial(create_trial(value=1.0, user_attrs=there))
+    attrs = {"folder": str(tmp_path / "b" / "trials" / "0"), "worker": worker_id()}
+    study.add_trial(create_trial(value=1.0, user_attrs=attrs))
     monkeypatch.chdir(tmp_path)
     assert best_model_location(study) == "b/trials/0/model"
     monkeypatch.chdir("/")
     assert best_model_location(study) == str(tmp_path / "b/trials/0/model").lstrip("/")
-    study.add_trial(create_trial(value=2.0, user_attrs={**there, "worker": {"host": "other 1f", "pid": 1}}))
+    study.add_trial(create_trial(value=2.0, user_attrs={**attrs, "worker": {"host": "other 1f", "pid": 1}}))
     assert best_model_location(study) == f"{tmp_path}/b/trials/0/model of other 1f"

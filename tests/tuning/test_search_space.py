@@ -27,7 +27,7 @@ LOSS = {"variants": {"mre": {"model.objective": "MarginRewardEnforcement"}, "bt"
         (LOSS, CategoricalDistribution(["mre", "bt"])),
     ],
 )
-def test_entry_gives_distribution(entry: dict[str, Any], expected: BaseDistribution) -> None:
+def test_entry_defines_distribution(entry: dict[str, Any], expected: BaseDistribution) -> None:
     assert SearchSpace({"a.b": entry}).parameters[0].distribution == expected
 
 
@@ -59,9 +59,9 @@ def test_entry_gives_distribution(entry: dict[str, Any], expected: BaseDistribut
     ],
 )
 def test_invalid_entry_raises_with_its_name(entry: Any, message: str) -> None:
-    with pytest.raises(InputError, match="^space: a.b: ") as raised:
+    with pytest.raises(InputError, match="^space: a.b: ") as error:
         SearchSpace({"loss": LOSS, "rate": {"low": 0, "high": 1}, "a.b": entry})
-    assert message in str(raised.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize("entries", [{}, None, ["a"]])
@@ -110,12 +110,12 @@ def test_conditional_parameter_is_suggested_only_if_active() -> None:
 def test_conditional_branches_cover_choices_and_bounds() -> None:
     samples = SPACE.conditional_branches()
     for parameter in SPACE.parameters:
-        seen = [values[parameter.name] for values in samples if parameter.name in values]
-        assert seen
+        sampled = [values[parameter.name] for values in samples if parameter.name in values]
+        assert sampled
         if isinstance(parameter.distribution, CategoricalDistribution):
-            assert set(seen) == set(parameter.distribution.choices)
+            assert set(sampled) == set(parameter.distribution.choices)
         else:
-            assert {min(seen), max(seen)} == {parameter.distribution.low, parameter.distribution.high}  # type: ignore[type-var]
+            assert {min(sampled), max(sampled)} == {parameter.distribution.low, parameter.distribution.high}  # type: ignore[type-var]
     for values in samples:
         assert all(parameter.is_active(values) == (parameter.name in values) for parameter in SPACE.parameters)
 
@@ -143,5 +143,5 @@ def test_suggested_values_are_within_the_space(seed: int) -> None:
     for parameter in SPACE.parameters:
         assert (parameter.name in values) == parameter.is_active(values)
         if parameter.name in values:
-            among: BaseDistribution = parameter.distribution
-            assert among._contains(among.to_internal_repr(values[parameter.name]))
+            distribution: BaseDistribution = parameter.distribution
+            assert distribution._contains(distribution.to_internal_repr(values[parameter.name]))

@@ -33,11 +33,11 @@ def test_journal_url_and_suffix_open_a_journal(tmp_path: Path, url: str) -> None
     ],
 )
 def test_unusable_storage_raises_without_its_password(tmp_path: Path, url: str, message: str) -> None:
-    with pytest.raises(InputError, match="^storage ") as raised:
+    with pytest.raises(InputError, match="^storage ") as error:
         open_storage(url, tmp_path)
-    assert message in str(raised.value)
-    assert "secret" not in str(raised.value)
-    assert "\n" not in str(raised.value)
+    assert message in str(error.value)
+    assert "secret" not in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.fixture(params=["sqlite", "journal"])
@@ -46,27 +46,27 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> BaseStorage:
 
 
 def test_study_lock_is_exclusive(storage: BaseStorage) -> None:
-    inside, max_inside = 0, 0
+    num_holders, max_holders = 0, 0
 
     def work() -> None:
-        nonlocal inside, max_inside
+        nonlocal num_holders, max_holders
         for _ in range(3):
             with study_lock(storage, "toy"):
-                inside += 1
-                max_inside = max(max_inside, inside)
+                num_holders += 1
+                max_holders = max(max_holders, num_holders)
                 time.sleep(0.005)
-                inside -= 1
+                num_holders -= 1
 
     threads = [threading.Thread(target=work) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert max_inside == 1
+    assert max_holders == 1
     assert optuna.get_all_study_names(storage) == []
 
 
-def test_abandoned_lock_is_broken(storage: BaseStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_abandoned_lock_is_released_after_timeout(storage: BaseStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOCK_TIMEOUT", 0.2)
     optuna.create_study(storage=storage, study_name="toy (lock)").set_user_attr("holder", "a dead worker")
     with study_lock(storage, "toy"):

@@ -1,4 +1,4 @@
-"""Studies of trials that take no time."""
+"""Tests of studies with fake trials."""
 
 import json
 import os
@@ -42,20 +42,20 @@ def test_run_study_runs_the_requested_number_of_trials(
     for trial in study.trials:
         assert trial.value == pytest.approx(-((trial.params["x"] - 3) ** 2) - 1 / 30)
         assert set(trial.intermediate_values) == {10, 20, 30}
-        written = json.loads((folder / "trials" / str(trial.number) / "trial.json").read_text())
-        assert written["params"] == trial.params
-        assert (written["number"], written["state"], written["value"]) == (trial.number, "complete", trial.value)
-    printed = capsys.readouterr().err
-    assert f"study toy: 6 trials in {folder}" in printed
-    assert "trial 5 of 6: x " in printed
-    assert "0 left" in printed
+        record = json.loads((folder / "trials" / str(trial.number) / "trial.json").read_text())
+        assert record["params"] == trial.params
+        assert (record["number"], record["state"], record["value"]) == (trial.number, "complete", trial.value)
+    output = capsys.readouterr().err
+    assert f"study toy: 6 trials in {folder}" in output
+    assert "trial 5 of 6: x " in output
+    assert "0 left" in output
 
-    again = run_study(make_config(), runner, folder)
-    assert [trial.value for trial in again.trials] == [trial.value for trial in study.trials]
+    resumed = run_study(make_config(), runner, folder)
+    assert [trial.value for trial in resumed.trials] == [trial.value for trial in study.trials]
     assert len(run_study(make_config(trials=8), runner, folder).trials) == 8
 
 
-def test_minimized_study_takes_the_lowest_value(make_config: MakeConfig, folder: Path) -> None:
+def test_minimized_study_best_value_is_lowest(make_config: MakeConfig, folder: Path) -> None:
     study = run_study(make_config(direction="minimize"), fake_runner(lambda chosen, step: chosen["x"] + step), folder)
     assert [trial.value for trial in study.trials] == [pytest.approx(trial.params["x"] + 10) for trial in study.trials]
     assert study.best_value == min(trial.value for trial in study.trials if trial.value is not None)
@@ -115,8 +115,8 @@ def test_trial_of_several_processes_is_rejected(make_config: MakeConfig, folder:
 
 def test_trial_below_the_median_is_pruned_except_at_the_last_step(make_config: MakeConfig, folder: Path) -> None:
     def value(chosen: Mapping[str, Any], step: int) -> float:
-        early = -1.0 if chosen["x"] == 6 else 1.0
-        return -1.0 if chosen["x"] == 7 and step == 30 else early
+        value = -1.0 if chosen["x"] == 6 else 1.0
+        return -1.0 if chosen["x"] == 7 and step == 30 else value
 
     space = {"x": {"low": 0, "high": 7}}
     study = run_study(make_config(sampler="grid", trials=None, prune=True, space=space), fake_runner(value), folder)
@@ -127,7 +127,7 @@ def test_trial_below_the_median_is_pruned_except_at_the_last_step(make_config: M
 
 
 @pytest.mark.parametrize(
-    ("entries", "named"),
+    ("entries", "difference"),
     [
         ({"space": {"x": {"low": 0.0, "high": 11.0}}}, "space"),
         ({"seed": 1, "sampler": "random"}, "sampler and seed"),
@@ -135,10 +135,12 @@ def test_trial_below_the_median_is_pruned_except_at_the_last_step(make_config: M
     ],
 )
 def test_changed_study_of_the_same_name_is_rejected(
-    make_config: MakeConfig, folder: Path, entries: dict[str, Any], named: str
+    make_config: MakeConfig, folder: Path, entries: dict[str, Any], difference: str
 ) -> None:
     run_study(make_config(), fake_runner(parabola), folder)
-    with pytest.raises(InputError, match=f"study toy: the storage holds a study of this name with another {named}"):
+    with pytest.raises(
+        InputError, match=f"study toy: the storage holds a study of this name with another {difference}"
+    ):
         run_study(make_config(**entries), fake_runner(parabola), folder)
 
 
@@ -153,7 +155,7 @@ def test_changed_base_is_rejected_but_moved_base_is_accepted(
         run_study(make_config(base=str(tmp_path / "moved.yaml")), fake_runner(parabola), folder)
 
 
-def test_study_and_folder_of_another_program_are_kept(make_config: MakeConfig, folder: Path) -> None:
+def test_study_and_folder_of_another_program_are_not_overwritten(make_config: MakeConfig, folder: Path) -> None:
     storage = open_storage(None, folder.parent)
     study = optuna.create_study(storage=storage, study_name="toy")
     study._storage.create_new_trial(study._study_id)
@@ -166,14 +168,14 @@ def test_study_and_folder_of_another_program_are_kept(make_config: MakeConfig, f
 
 
 def test_base_that_rejects_a_branch_raises_before_the_first_trial(make_config: MakeConfig, folder: Path) -> None:
-    def refuse(base: Path, chosen: Any) -> str:
+    def reject(base: Path, chosen: Any) -> str:
         if "x=b" in chosen:
             raise InputError("x: Expected a but got b.")
         return ""
 
     with pytest.raises(InputError, match=r"study toy: .*base.yaml with x=b: x: Expected a but got b."):
         run_study(
-            make_config(space={"x": {"choices": ["a", "b"]}}), TrialRunner(fake_runner(parabola).build, refuse), folder
+            make_config(space={"x": {"choices": ["a", "b"]}}), TrialRunner(fake_runner(parabola).build, reject), folder
         )
     assert not folder.exists()
 
@@ -181,10 +183,10 @@ def test_base_that_rejects_a_branch_raises_before_the_first_trial(make_config: M
 def test_interrupted_trial_is_resumed_under_its_number(
     make_config: MakeConfig, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stopped = iter([False, False, True])
+    interruptions = iter([False, False, True])
 
     def value(chosen: Mapping[str, Any], step: int) -> float:
-        if step == 20 and next(stopped, False):
+        if step == 20 and next(interruptions, False):
             raise KeyboardInterrupt
         return parabola(chosen, step)
 
@@ -246,28 +248,28 @@ def test_two_workers_share_a_study_without_extra_trials(
     path = study_file(trials=15)
     arguments = [sys.executable, "-c", script, str(path), str(tmp_path / "run"), url]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    started = [
+    processes = [
         subprocess.Popen(arguments, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)
     ]
-    outputs = [process.communicate(timeout=120)[1] for process in started]
-    assert [process.returncode for process in started] == [0, 0], outputs
+    outputs = [process.communicate(timeout=120)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], outputs
     study = open_study(make_config(trials=15), open_storage(url, tmp_path), tmp_path / "run")
     assert [trial.number for trial in study.trials] == list(range(15))
     assert set(states(study)) == {"COMPLETE"}
     assert len({trial.params["x"] for trial in study.trials}) == 15
     pids = {trial.user_attrs[heartbeat.WORKER_ATTR]["pid"] for trial in study.trials}
-    assert pids <= {process.pid for process in started}
-    ran = [line.split()[1] for text in outputs for line in text.splitlines() if " of 15: " in line]
-    assert sorted(map(int, ran)) == list(range(15))  # each once
+    assert pids <= {process.pid for process in processes}
+    trial_numbers = [line.split()[1] for text in outputs for line in text.splitlines() if " of 15: " in line]
+    assert sorted(map(int, trial_numbers)) == list(range(15))  # each trial once
 
 
 def test_lost_storage_raises_input_error(
     make_config: MakeConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def gone(*_: Any) -> None:
+    def fail(*_: Any) -> None:
         raise optuna.exceptions.StorageInternalError("no route to host")
 
-    monkeypatch.setattr("radreward.tuning.study.claim_trial", gone)
+    monkeypatch.setattr("radreward.tuning.study.claim_trial", fail)
     with pytest.raises(InputError, match="study.db: no longer responds .no route to host."):
         run_study(make_config(), fake_runner(parabola), folder)
 

@@ -43,10 +43,10 @@ def test_grid_has_one_trial_per_combination(make_config: MakeConfig) -> None:
 
 
 def test_command_line_replaces_the_file(study_file: Callable[..., Path], tmp_path: Path) -> None:
-    other = tmp_path / "other.yaml"
-    other.write_text("run: there\n")
-    config = load_study_config(study_file(), other, 9, ["a.b=3", "--c=x"])
-    assert (config.base, config.trials, dict(config.overrides)) == (other, 9, {"a.b": "3", "c": "x"})
+    base = tmp_path / "other.yaml"
+    base.write_text("run: there\n")
+    config = load_study_config(study_file(), base, 9, ["a.b=3", "--c=x"])
+    assert (config.base, config.trials, dict(config.overrides)) == (base, 9, {"a.b": "3", "c": "x"})
     assert config.search_definition != load_study_config(study_file()).search_definition
     assert (
         load_study_config(study_file(), trials=9).search_definition == load_study_config(study_file()).search_definition
@@ -72,9 +72,9 @@ def test_command_line_replaces_the_file(study_file: Callable[..., Path], tmp_pat
     ],
 )
 def test_invalid_key_raises_with_file_and_key(make_config: MakeConfig, entries: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match="study.yaml: ") as raised:
+    with pytest.raises(InputError, match="study.yaml: ") as error:
         make_config(**entries)
-    assert message in str(raised.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_invalid_key_raises_with_file_and_key(make_config: MakeConfig, entries: 
 )
 def test_file_without_a_study_is_rejected(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "study.yaml").write_text(text)
-    with pytest.raises(InputError) as raised:
+    with pytest.raises(InputError) as error:
         load_study_config(tmp_path / "study.yaml")
-    assert message in str(raised.value)
-    assert str(raised.value).count("study.yaml") == 1
+    assert message in str(error.value)
+    assert str(error.value).count("study.yaml") == 1
     with pytest.raises(InputError, match="a: Expected dotted.key=value"):
         load_study_config(Path("experiments/studies/margin.yaml"), overrides=["a"])

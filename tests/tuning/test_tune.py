@@ -1,4 +1,4 @@
-"""`radreward tune` with real trials in small."""
+"""Tests of `radreward tune` with small real trials."""
 
 import json
 import os
@@ -37,14 +37,14 @@ def run(arguments: Sequence[object]) -> int:
 
 
 def write(path: Path, base: Path, **entries: Any) -> Path:
-    given = {"study": "toy", "base": str(base), "trials": 4, "seed": 3, "prune": False, "space": SPACE, **entries}
-    path.write_text(yaml.safe_dump(given, sort_keys=False))
+    study = {"study": "toy", "base": str(base), "trials": 4, "seed": 3, "prune": False, "space": SPACE, **entries}
+    path.write_text(yaml.safe_dump(study, sort_keys=False))
     return path
 
 
 @pytest.fixture(scope="module")
 def uninterrupted(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an uninterrupted study."""
+    """Run an uninterrupted study and return its folder."""
     folder = tmp_path_factory.mktemp("whole")
     assert run(["--config", write(folder / "study.yaml", base), "--run-dir", folder / "run"]) == 0
     return folder / "run"
@@ -109,10 +109,14 @@ def test_killed_and_resumed_study_equals_uninterrupted_study(uninterrupted: Path
     actual, expected = trials(folder), trials(uninterrupted)
     assert [trial.number for trial in actual] == [0, 1, 2, 3]
     assert actual[1].datetime_start == interrupted[1].datetime_start  # the same trial, not a copy
-    for trial, other in zip(actual, expected, strict=True):
-        assert (trial.state, trial.params, trial.value) == (other.state, other.params, other.value)
-        same = pytest.approx(other.intermediate_values, rel=0, abs=0, nan_ok=True)
-        assert trial.intermediate_values == same
+    for trial, expected_trial in zip(actual, expected, strict=True):
+        assert (trial.state, trial.params, trial.value) == (
+            expected_trial.state,
+            expected_trial.params,
+            expected_trial.value,
+        )
+        values = pytest.approx(expected_trial.intermediate_values, rel=0, abs=0, nan_ok=True)
+        assert trial.intermediate_values == values
 
 
 @pytest.mark.parametrize(
@@ -133,10 +137,10 @@ def test_killed_and_resumed_study_equals_uninterrupted_study(uninterrupted: Path
 )
 def test_invalid_study_raises_one_line(base: Path, tmp_path: Path, entries: dict[str, Any], message: str) -> None:
     config = write(tmp_path / "study.yaml", base, **entries)
-    with pytest.raises(InputError) as raised:
+    with pytest.raises(InputError) as error:
         run(["--config", config, "--run-dir", tmp_path / "run"])
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_command_line_settings_apply_to_every_trial(base: Path, tmp_path: Path) -> None:
