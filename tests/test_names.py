@@ -73,3 +73,14 @@ def test_file_class_and_function_are_short(path: Path) -> None:
         if lines > limit:
             too_long[name] = f"{lines} lines, limit {limit}"
     assert too_long == {}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if path.name == "__init__.py"], ids=lambda path: str(path.parent.name)
+)
+def test_lazy_export_has_no_name_of_a_submodule(path: Path) -> None:
+    """A submodule, once imported, would hide the lazily exported name."""
+    blocks = [node for node in _tree(path).body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    exported = {alias.name for node in imports for alias in node.names}
+    assert not exported & {entry.stem for entry in path.parent.iterdir()}

@@ -45,7 +45,7 @@ def run(
         output.mkdir(parents=True, exist_ok=True)
         from radreward.io.progress import ProgressReporter
         from radreward.io.text_tables import terminal_table
-        from radreward.meta_evaluation.benchmark import BenchmarkSettings, benchmark
+        from radreward.meta_evaluation.benchmark import BenchmarkSettings, run_benchmark
         from radreward.meta_evaluation.benchmark_files import write_benchmark
         from radreward.meta_evaluation.benchmark_tables import FOOTNOTE, result_notes, terminal_tables
         from radreward.scorers import load
@@ -55,7 +55,7 @@ def run(
         loaders = {name: partial(load, name) for name in scorers}
         settings = BenchmarkSettings(bootstrap, seed)
         with ProgressReporter() as progress:
-            result = benchmark(pairs, loaders, output, settings, files, preferred, progress)
+            result = run_benchmark(pairs, loaders, output, settings, files, preferred, progress)
             probed = []
             if probes:
                 describe = partial(progress.describe, progress.add_task("sensitivity tests"))

@@ -10,7 +10,7 @@ from radreward.meta_evaluation.rated_pairs import RatedPair, RatedPairs, Target
 from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs, write_rated_pairs
 
 if TYPE_CHECKING:
-    from radreward.meta_evaluation.benchmark import BenchmarkResult, BenchmarkSettings, benchmark
+    from radreward.meta_evaluation.benchmark import BenchmarkResult, BenchmarkSettings, run_benchmark
     from radreward.meta_evaluation.benchmark_files import write_benchmark
     from radreward.meta_evaluation.converters import convert
 
@@ -21,7 +21,7 @@ __all__ = [
     "RatedPair",
     "RatedPairs",
     "Target",
-    "benchmark",
+    "run_benchmark",
     "convert",
     "read_preferences",
     "read_rated_pairs",

@@ -144,7 +144,7 @@ class BenchmarkResult:
         return row
 
 
-def benchmark(
+def run_benchmark(
     pairs: RatedPairs,
     scorers: Mapping[str, Callable[[], Scorer]],
     output_dir: Path,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from radreward._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
-    from radreward.scoring.score_file import ScoringSummary, score_file
+    from radreward.scoring.file_scoring import ScoringSummary, score_file
 
 __all__ = ["ScoringSummary", "score_file"]
 

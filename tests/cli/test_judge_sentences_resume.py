@@ -72,7 +72,7 @@ def test_killed_run_resumes_without_judging_a_finished_chunk_twice(
     monkeypatch.setattr(RelationJudge, "judge", counted)
     assert main([*arguments, str(output)]) == 1  # because of the empty row
     assert len(calls) == left * (2 if name == "refine" else 1)
-    assert f"judged: {ROWS - left * CHUNK} of {ROWS} rows, into {output}" in capsys.readouterr().err
+    assert f"Judging: {ROWS - left * CHUNK} of {ROWS} rows, into {output}" in capsys.readouterr().err
     assert not parts.exists()
     whole = tmp_path / "whole.jsonl"
     assert main([*arguments, str(whole)]) == 1

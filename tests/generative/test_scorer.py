@@ -20,7 +20,7 @@ from radreward.io.tables import read_rows
 from radreward.models import Backbone, LoRA
 from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.scorers import load
-from radreward.scoring.score_file import score_file
+from radreward.scoring.file_scoring import score_file
 from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
 from radreward.synthesis.fact_analysis_writer import FactAnalysisWriter
 from radreward.systems.green.prompt import GreenTemplate
@@ -153,7 +153,7 @@ def test_green_score_without_insignificant_errors_has_no_counts() -> None:
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.parquet"])
-def test_score_file_writes_explanations(tmp_path: Path, name: str) -> None:
+def test_file_scoring_writes_explanations(tmp_path: Path, name: str) -> None:
     inputs = [
         {"id": number, "reference": REFERENCE, "candidate": text, "note": "x"}
         for number, text in enumerate([*CANDIDATES, ""])
@@ -171,7 +171,7 @@ def test_score_file_writes_explanations(tmp_path: Path, name: str) -> None:
     assert float(rows[1].values["total"]) == -2.0
 
 
-def test_score_file_writes_unparsable_answers(tmp_path: Path) -> None:
+def test_file_scoring_writes_unparsable_answers(tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text(json.dumps({"id": 1, "reference": REFERENCE, "candidate": "a"}) + "\n")
     scorer = GreenScorer(fact_evaluator(GreenTemplate(), RadCliQCriteria(), "I cannot."))

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from radreward.criteria import Criteria
-from radreward.meta_evaluation.benchmark import BenchmarkResult, BenchmarkSettings, benchmark
+from radreward.meta_evaluation.benchmark import BenchmarkResult, BenchmarkSettings, run_benchmark
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair, RatedPairs
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.types import Scores
@@ -40,7 +40,7 @@ class Overlap(Scorer):
 
 
 class Counting(Overlap):
-    """Counts missing words, half of them as insignificant, and returns the words as evidence."""
+    """Counter of missing words, half of them insignificant; returns the words as evidence."""
 
     criteria = Criteria(
         "two",
@@ -108,7 +108,7 @@ def make_pairs(cases: int = 10, seed: int = 0) -> RatedPairs:
 
 def run(folder: Path, pairs: RatedPairs | None = None, n_resamples: int = 50, **scorers: Scorer) -> BenchmarkResult:
     factories = {name: (lambda scorer=scorer: scorer) for name, scorer in scorers.items()}
-    return benchmark(pairs or make_pairs(), factories, folder, BenchmarkSettings(n_resamples, 0, 99))
+    return run_benchmark(pairs or make_pairs(), factories, folder, BenchmarkSettings(n_resamples, 0, 99))
 
 
 def only(rows: Any, **fields: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from radreward.errors import InputError
-from radreward.meta_evaluation.benchmark import BenchmarkSettings, benchmark
+from radreward.meta_evaluation.benchmark import BenchmarkSettings, run_benchmark
 from radreward.meta_evaluation.benchmark_files import write_benchmark
 from radreward.meta_evaluation.benchmark_tables import all_tables, result_notes
 from radreward.meta_evaluation.preferences import Preference
@@ -97,7 +97,7 @@ def test_benchmark_failing_scorers_are_reported_and_do_not_stop_others(tmp_path:
     scorers: dict[str, Any] = {"raising": Raising(), "short": TooFew(), "infinite": Infinite(), "same": Constant()}
     factories = {name: (lambda scorer=scorer: scorer) for name, scorer in scorers.items()}
     settings = BenchmarkSettings(20, 0, 99)
-    result = benchmark(make_pairs(100), {"missing": missing, **factories, "good": Overlap}, tmp_path, settings)
+    result = run_benchmark(make_pairs(100), {"missing": missing, **factories, "good": Overlap}, tmp_path, settings)
     assert not result.succeeded
     results = result.to_dict()
     rows = {row["name"]: row for row in results["scorers"]}
@@ -156,7 +156,7 @@ def test_benchmark_preferences_with_and_without_pairs(tmp_path: Path) -> None:
     preferences = [preference(str(n), "lamp stair", "lamp", "a", 9) for n in range(4)]
     preferences.append(preference("x", "stair", "lamp stair", "a", 2))
     for pairs in (make_pairs(3), RatedPairs([])):
-        result = benchmark(pairs, {"a": Overlap}, tmp_path, BenchmarkSettings(50), preferences=preferences)
+        result = run_benchmark(pairs, {"a": Overlap}, tmp_path, BenchmarkSettings(50), preferences=preferences)
         results = result.to_dict()
         assert only(results["preferences"], scorer="a", confidence="all")["accuracy"] == 0.8
         assert only(results["preferences"], scorer="a", confidence=[1, 4])["accuracy"] == 0
@@ -167,10 +167,10 @@ def test_benchmark_preferences_with_and_without_pairs(tmp_path: Path) -> None:
 def test_benchmark_scorer_failing_on_preferences_is_reported(tmp_path: Path) -> None:
     preferences = [preference("x", "stair", " ", "a", None), preference("y", "stair", "lamp", "b", None)]
     settings = BenchmarkSettings(20, 0, 99)
-    result = benchmark(make_pairs(3), {"a": Overlap}, tmp_path, settings, preferences=preferences)
+    result = run_benchmark(make_pairs(3), {"a": Overlap}, tmp_path, settings, preferences=preferences)
     notes = list(result_notes(result.to_dict()))
     assert "a: 1 preferences left out, because a candidate has no score." in notes
-    failed = benchmark(make_pairs(3), {"a": Raising}, tmp_path, settings, preferences=preferences).to_dict()
+    failed = run_benchmark(make_pairs(3), {"a": Raising}, tmp_path, settings, preferences=preferences).to_dict()
     assert failed["scorers"][0]["failure"] == "RuntimeError: out of memory"
     assert failed["preferences"] == []
 

@@ -1,4 +1,4 @@
-"""Converters on small files in the published layouts; every text is made up."""
+"""Converters on small files in the published layouts; all texts are synthetic."""
 
 import csv
 import json
@@ -32,7 +32,7 @@ def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
 
 
 def rexval(folder: Path, change: Callable[[Rows, Rows], Any] = lambda reports, counts: None) -> Path:
-    """Two studies, two raters; each number of errors identifies its row."""
+    """Write two studies with two raters; each number of errors identifies its row."""
     reports: Rows = [
         {"study_id": 10 + study, "gt_report": f"Reference {study}.", **{name: f"{name} {study}." for name in SYSTEMS}}
         for study in range(2)
@@ -235,9 +235,12 @@ def test_green_preferences_disagreeing_experts_prefer_neither(tmp_path: Path) ->
 
 
 def test_convert_nested_counts_either_nesting(tmp_path: Path) -> None:
-    apart = {"omission": {"significant": 1, "insignificant": 2}, "addition": {"significant": 0, "insignificant": 0}}
-    turned = {"significant": {"omission": 1, "addition": 0}, "insignificant": {"omission": 2, "addition": 0}}
-    row = {"id": "a", "reference": "r", "candidate": "c", "raters": {"x": apart, "y": turned}}
+    by_criterion = {
+        "omission": {"significant": 1, "insignificant": 2},
+        "addition": {"significant": 0, "insignificant": 0},
+    }
+    by_significance = {"significant": {"omission": 1, "addition": 0}, "insignificant": {"omission": 2, "addition": 0}}
+    row = {"id": "a", "reference": "r", "candidate": "c", "raters": {"x": by_criterion, "y": by_significance}}
     (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n")
     convert("nested", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
     [pair] = read_rated_pairs(tmp_path / "b.jsonl").rows

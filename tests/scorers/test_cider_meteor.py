@@ -14,7 +14,7 @@ from radreward.errors import InputError
 from radreward.scorers import load
 from radreward.scorers.cider import CIDEr
 from radreward.scorers.meteor import METEOR
-from radreward.scoring.score_file import score_file
+from radreward.scoring.file_scoring import score_file
 
 VOCABULARY = ["edema", "heart", "lung", "clear", "left", "right", "rib", "tube"]
 WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=12)

@@ -16,8 +16,8 @@ from radreward.criteria import RadCliQCriteria
 from radreward.models import Backbone, Calibration, RewardModel, RewardModelArtifact, save_reward_model
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import load
+from radreward.scoring.file_scoring import score_file
 from radreward.scoring.ray_backend import RayBackend
-from radreward.scoring.score_file import score_file
 
 ROWS, CHUNK = 96, 8
 

@@ -1,4 +1,4 @@
-"""Access to the page in a browser."""
+"""Helpers that read and operate the page in a browser."""
 
 from collections.abc import Callable
 from typing import Any

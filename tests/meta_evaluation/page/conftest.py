@@ -1,4 +1,4 @@
-"""A page of generated results, and a browser that reads it."""
+"""A page of generated results, and a browser that shows it."""
 
 from collections.abc import Iterator
 from pathlib import Path

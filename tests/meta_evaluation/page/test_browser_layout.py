@@ -126,10 +126,10 @@ def test_sections_without_data_state_the_reason(opened: Open, benchmark: Benchma
 def test_page_with_preferences_only(opened: Open, benchmark: Benchmark, tmp_path: Path) -> None:
     results, _ = benchmark
     data = {**results["data"], "pairs": 0, "clusters": 0, "systems": [], "raters": []}
-    kept = ("format", "title", "synthetic", "scorers", "settings", "preferences")
-    empty: dict[str, Any] = {name: [] for name in results if name not in (*kept, "data")}
+    common = ("format", "title", "synthetic", "scorers", "settings", "preferences")
+    empty: dict[str, Any] = {name: [] for name in results if name not in (*common, "data")}
     none = {**empty, "scorer_correlations": {"names": [], "tau_b": []}}
-    write_page({**{name: results[name] for name in kept}, **none, "data": data}, [], tmp_path / "preferences.html")
+    write_page({**{name: results[name] for name in common}, **none, "data": data}, [], tmp_path / "preferences.html")
     browser = opened(tmp_path / "preferences.html")
     assert column(browser, "preferences", 0)[0] == "Reward model"
     assert "No agreement was computed" in part(browser, "#ranking").text

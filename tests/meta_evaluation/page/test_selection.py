@@ -1,4 +1,4 @@
-"""Rows that a page holds."""
+"""Selection of the rows of a page."""
 
 import json
 from typing import Any

@@ -151,8 +151,8 @@ def test_official_parser_reproduces_recorded_vectors() -> None:
     assert set(vectors) == set(STATED)
     for name, vector in vectors.items():
         official = parse_like_official(vector["response"])
-        found = [list(official.significant), list(official.insignificant), official.num_matched, official.green]
-        assert found == [vector[part] for part in ("sig", "insig", "matched", "green")], name
+        parsed = [list(official.significant), list(official.insignificant), official.num_matched, official.green]
+        assert parsed == [vector[part] for part in ("sig", "insig", "matched", "green")], name
         robust = parse_green(vector["response"], SIX)
         significant, matched = STATED[name]
         assert (robust.significant, robust.num_matched) == (significant, matched), name
@@ -166,10 +166,10 @@ def test_official_parser_reproduces_recorded_vectors() -> None:
 def test_published_sample_answer_scores_0_75() -> None:
     listed = "\n".join(f"- ({letter}) Kind: 0." for letter in "abcdef")
     text = response("(c) Kind: 1. Not there, but here.", listed, "3. One;\nTwo; Three.")
-    found = parse_green(text, SIX)
-    assert found.green == 0.75
-    assert found.matched_findings == ("One", "Two", "Three")
-    assert found.error_texts[2] == ("Not there, but here",)
+    parsed = parse_green(text, SIX)
+    assert parsed.green == 0.75
+    assert parsed.matched_findings == ("One", "Two", "Three")
+    assert parsed.error_texts[2] == ("Not there, but here",)
 
 
 any_criteria = st.sampled_from(
@@ -200,11 +200,11 @@ def test_parse_is_inverse_of_render_answer(criteria: Criteria, data: st.DataObje
     assert read.values == values
     assert read.format_error is None
     types = error_categories(criteria)
-    found = parse_green(text, types.categories)
+    parsed = parse_green(text, types.categories)
     half = len(types.categories)
-    assert found.num_matched == len(matched)
-    assert found.green == green_score(len(matched), values[:half])
-    assert found.explanation == (" ".join(explanation.split()) or "None.")
+    assert parsed.num_matched == len(matched)
+    assert parsed.green == green_score(len(matched), values[:half])
+    assert parsed.explanation == (" ".join(explanation.split()) or "None.")
 
 
 def test_criteria_without_significance_add_both_sections() -> None:
@@ -240,15 +240,15 @@ def test_criteria_without_significance_add_both_sections() -> None:
     ],
 )
 def test_unparsable_line_has_a_reason(line: str, reason: str) -> None:
-    found = parse_green(response(line), SIX)
-    assert (found.significant[0], found.parse_errors[0]) == (None, reason)
-    assert found.green is None
+    parsed = parse_green(response(line), SIX)
+    assert (parsed.significant[0], parsed.parse_errors[0]) == (None, reason)
+    assert parsed.green is None
 
 
 def test_numbered_list_is_not_a_count() -> None:
-    found = parse_green(response("(b) Kind:\n1. Effusion\n2. Edema", matched="1. Heart\n\n 2) Lungs\n3) Tube"), SIX)
-    assert (found.significant, found.num_matched, found.green) == ((0, None, 0, 0, 0, 0), None, None)
-    assert found.parse_errors[1] == "a numbered list and no count"
+    parsed = parse_green(response("(b) Kind:\n1. Effusion\n2. Edema", matched="1. Heart\n\n 2) Lungs\n3) Tube"), SIX)
+    assert (parsed.significant, parsed.num_matched, parsed.green) == ((0, None, 0, 0, 0, 0), None, None)
+    assert parsed.parse_errors[1] == "a numbered list and no count"
     listed = parse_green(response("(b) Kind: 2.\n1. Effusion\n2. Edema", matched="2.\n1. Heart\n2. Lungs"), SIX)
     assert (listed.significant[1], listed.num_matched) == (2.0, 2.0)
     assert parse_green(response("(b) Kind: 1. A nodule of\n3 cm"), SIX).error_texts[1] == ("A nodule of 3 cm",)

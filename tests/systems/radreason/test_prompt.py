@@ -13,11 +13,11 @@ TWO = Criteria("two", [Criterion("omission", "Left out."), Criterion("grammar", 
 GOOD = "<think>Compared.</think><omission>2</omission><grammar>1</grammar>"
 
 names = st.lists(st.from_regex(r"[a-z][a-z ]{0,11}", fullmatch=True), min_size=1, max_size=8).map(
-    lambda drawn: list(
-        {name.strip().replace(" ", "_"): name for name in drawn if name.strip() not in ("think",)}.values()
+    lambda texts: list(
+        {name.strip().replace(" ", "_"): name for name in texts if name.strip() not in ("think",)}.values()
     )
 )
-any_criteria = names.filter(bool).map(lambda drawn: Criteria("any", [Criterion(name, "What it is.") for name in drawn]))
+any_criteria = names.filter(bool).map(lambda texts: Criteria("any", [Criterion(name, "What it is.") for name in texts]))
 
 
 @given(any_criteria, st.data())

@@ -23,7 +23,7 @@ def phrases(text: str) -> list[str]:
         ("Heart normal.", [TYPE_PREFIXES["Anatomy"] + "Heart", TYPE_PREFIXES["Non-Abnormality"] + "normal"]),
         # A clause ends between them.
         ("Nodule; heart.", ["Nodule", TYPE_PREFIXES["Anatomy"] + "heart"]),
-        # Each body part goes with the finding that is nearest.
+        # Each body part joins the nearest finding.
         (
             "Enlarged heart, fracture of rib.",
             ["Enlarged heart", "Enlarged heart", "fracture of rib", "fracture of rib"],

@@ -37,7 +37,7 @@ def target(first: str, second: str, base: float = 0.8) -> float:
         ("left", "right", 0.0),
         ("left effusion", "left", 0.45),
         ("right effusion", "left", 0.0),
-        ("heart", "enlarged", 0.8),  # as the encoder has it
+        ("heart", "enlarged", 0.8),  # similarity by the encoder
         ("mildly enlarged", "markedly enlarged", 0.8 * 0.15),
     ],
 )

@@ -1,4 +1,4 @@
-"""Fits recover planted weights, are reproducible, and never see the references of their evaluation."""
+"""Fits recover planted weights, are reproducible, and exclude the references of their evaluation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from radreward.systems.ratescore.fitting.rated_matches import RatedMatches, samp
 
 
 def planted(pairs: int = 900, noise: float = 0.0, seed: int = 0) -> tuple[RatedMatches, AffinityMatrix]:
-    """Pairs of reports with random entities whose quality is their score by random weights, three to a reference."""
+    """Return pairs of reports with random entities, three per reference, and the weights that give their quality."""
     random = torch.Generator().manual_seed(seed)
     counts = torch.randint(1, 10, (2 * pairs,), generator=random)
     entities = int(counts.sum())
@@ -40,7 +40,7 @@ def planted(pairs: int = 900, noise: float = 0.0, seed: int = 0) -> tuple[RatedM
     return RatedMatches(sums, (quality * 50).round(), torch.arange(pairs) // 3), weights
 
 
-def measured(weights: AffinityMatrix, rated: RatedMatches) -> float:
+def tau_of(weights: AffinityMatrix, rated: RatedMatches) -> float:
     return tau_b_or_worst(weights.score(rated.sums).detach(), rated.quality)
 
 
@@ -51,9 +51,9 @@ def test_gradient_recovers_planted_weights() -> None:
     rated, weights = planted()
     train, test = rated.split(0.2, 0)
     fitted = GradientOptimizer(regularization=0.0, temperature=0.25).fit(START, train)
-    best = measured(weights, test)
-    assert measured(START, test) < best - 0.3
-    assert measured(fitted.affinity, test) > best - 0.02
+    best = tau_of(weights, test)
+    assert tau_of(START, test) < best - 0.3
+    assert tau_of(fitted.affinity, test) > best - 0.02
     assert (fitted.affinity.weight - weights.weight / weights.weight.max()).abs().mean() < 0.05
     assert fitted.affinity.penalty.item() == pytest.approx(0.2, abs=0.05)
     assert fitted.affinity.weight.max() == 1
@@ -62,8 +62,8 @@ def test_gradient_recovers_planted_weights() -> None:
 def test_tpe_improves_on_the_initial_weights() -> None:
     rated, _ = planted(300)
     fitted = TPEOptimizer(n_trials=60, n_startup_trials=20).fit(START, rated)
-    assert fitted.steps[0].train == pytest.approx(measured(START, rated))  # the first trial
-    assert fitted.steps[-1].train == pytest.approx(measured(fitted.affinity, rated))
+    assert fitted.steps[0].train == pytest.approx(tau_of(START, rated))  # the first trial
+    assert fitted.steps[-1].train == pytest.approx(tau_of(fitted.affinity, rated))
     assert fitted.steps[-1].train > fitted.steps[0].train + 0.05
     assert fitted.evaluations == 60
     assert 0 < fitted.search_seconds < fitted.seconds
@@ -110,9 +110,9 @@ def test_validation_stops_early() -> None:
     checked = [step.validation for step in fitted.steps if step.validation is not None]
     assert len(checked) == len(fitted.steps)
     assert checked == sorted(checked)
-    assert measured(fitted.affinity, validation) == pytest.approx(checked[-1])
-    assert measured(fitted.affinity, validation) > measured(free.affinity, validation)
-    assert measured(fitted.affinity, train) < measured(free.affinity, train)
+    assert tau_of(fitted.affinity, validation) == pytest.approx(checked[-1])
+    assert tau_of(fitted.affinity, validation) > tau_of(free.affinity, validation)
+    assert tau_of(fitted.affinity, train) < tau_of(free.affinity, train)
     assert fitted.evaluations < free.evaluations
 
 
@@ -125,7 +125,7 @@ def test_splits_keep_references_together() -> None:
 
 
 class Recorder(AffinityOptimizer):
-    """Records the references it is fitted to and returns the initial weights."""
+    """Optimizer that records its references and returns the initial weights."""
 
     def __init__(self) -> None:
         self.seen: list[set[int]] = []

@@ -1,4 +1,4 @@
-"""RaTEScore against reference values, a naive loop, and properties that hold for any entities."""
+"""RaTEScore against reference values, a naive loop, and invariants for arbitrary entities."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def test_negative_cosines_are_clamped_by_default() -> None:
     assert AffinityMatrix.from_preset("long")(matches).tolist() == [0.0]
 
 
-def test_example_of_the_paper() -> None:
-    """Appendix A.1; the mean of its two directions is 0.655, where it prints 0.676."""
+def test_scores_equal_the_example_of_the_paper() -> None:
+    """Appendix A.1; the mean of its two directions is 0.655, but the paper prints 0.676."""
     cosine, count = torch.zeros(2, 1, 2, 5, 5, dtype=torch.float64)
     cosine[0, 0, ANA, ANA], cosine[0, 0, NON_ABN, ABN] = 1.0, 0.83
     cosine[0, 1, ANA, ANA], cosine[0, 1, ABN, NON_ABN] = 1.0, 0.83
@@ -136,7 +136,7 @@ def matches_of(embeddings: Tensor, references: list[Side], candidates: list[Side
 def naive_direction(
     embeddings: np.ndarray, queries: Side, others: Side, weights: AffinityMatrix
 ) -> tuple[float, list[float]]:
-    """Score of one direction and its unnormalized terms w(1 - f·cos), entity by entity."""
+    """Return the score of one direction and its unnormalized terms w(1 - f·cos), entity by entity."""
     top = bottom = 0.0
     terms = []
     for name, kind in queries:
@@ -270,7 +270,7 @@ def test_contributions_name_matched_entities() -> None:
 
 
 def test_loss_is_assigned_to_types() -> None:
-    """One of two anatomies and the only disease are missing on the other side, with equal weights."""
+    """One of two anatomies and the only disease are missing in the other report, with equal weights."""
     embeddings = torch.eye(4, dtype=torch.float64)
     matches = matches_of(embeddings, [[(0, 1), (1, 1), (2, 2)]], [[(0, 1)]])
     weights = AffinityMatrix(torch.ones(5, 5), 1.0)
@@ -311,7 +311,7 @@ def test_reports_without_entities_have_no_matches() -> None:
     assert AffinityMatrix.from_preset("long")(matches).isnan().tolist() == [True, True]
 
 
-def test_ties_prefer_the_own_type() -> None:
+def test_ties_prefer_the_same_type() -> None:
     embeddings = torch.tensor([[0.3, 0.4], [1.0, 0.0]])
     matches = matches_of(embeddings, [[(0, 2)], [(0, 2)]], [[(0, 4), (1, 0), (0, 2)], [(0, 4), (0, 3)]])
     assert matches.match_type[matches.direction == 0].tolist() == [2, 3]

@@ -48,7 +48,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def finished(records: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainingRun, MetricTable]:
     """A finished run, its training and its metrics."""
-    run = tmp_path_factory.mktemp("whole") / "run"
+    run = tmp_path_factory.mktemp("finished") / "run"
     training = build(CONFIG, *small(records, run))
     return run, training, training.fit()
 
@@ -137,8 +137,8 @@ def test_saved_model_scores_as_fitted(finished: tuple[Path, TrainingRun, MetricT
     assert torch.allclose(scores.double(), expected, atol=1e-6)
 
 
-def _killed(arguments: list[str], step: int | None) -> None:
-    """Until a step of reading pairs, or in the bootstrap."""
+def _run_until_killed(arguments: list[str], step: int | None) -> None:
+    """Run until a step of reading pairs, or until the bootstrap if `step` is None; then kill the process."""
     original = AffinityModule.training_step
 
     def training_step(self: AffinityModule, batch: EntityMatchBatch, batch_idx: int) -> torch.Tensor:
@@ -159,7 +159,7 @@ def test_killed_and_resumed_run_equals_uninterrupted_run(
     step: int | None, finished: tuple[Path, TrainingRun, MetricTable], records: Path, tmp_path: Path
 ) -> None:
     arguments = command(records, tmp_path / "run", "checkpoint_every=2")
-    process = get_context("fork").Process(target=_killed, args=(arguments, step))
+    process = get_context("fork").Process(target=_run_until_killed, args=(arguments, step))
     process.start()
     process.join()
     assert process.exitcode == -signal.SIGKILL

@@ -20,7 +20,7 @@ def target(first: tuple[str, str], second: tuple[str, str], base: float = 0.8, p
 @pytest.mark.parametrize(
     ("first", "second", "value"),
     [
-        (("heart", "Anatomy"), ("cardiac silhouette", "Anatomy"), 0.8),  # as the encoder has it
+        (("heart", "Anatomy"), ("cardiac silhouette", "Anatomy"), 0.8),  # similarity by the encoder
         (("left base", "Anatomy"), ("right base", "Anatomy"), 0.8 * 0.15),
         (("left", "Anatomy"), ("heart", "Anatomy"), 0.8 * 0.8),
         (("left", "Anatomy"), ("left effusion", "Abnormality"), 0.55),

@@ -32,7 +32,7 @@ def scorer(encoder: EntityEncoder) -> RaTEScore:
 
 
 def naive(reference: Sequence[Entity], candidate: Sequence[Entity], encoder: EntityEncoder) -> float:
-    """The formula, entity by entity."""
+    """Return the score by the formula, entity by entity."""
     penalty, weight = PRESETS["long"]
     opposed = ({"Abnormality", "Disease"}, {"Non-Abnormality", "Non-Disease"})
 
@@ -95,7 +95,7 @@ def test_no_entity_score_is_used_and_reported(encoder: EntityEncoder) -> None:
 
 
 class LongNames(RuleTagger):
-    """Tags every sentence as one entity."""
+    """Tagger that returns every sentence as one entity."""
 
     def tag(self, sentences: Sequence[str]) -> list[tuple[Entity, ...]]:
         return [(Entity(text, "Disease", 0, len(text)),) for text in sentences]
@@ -118,16 +118,16 @@ def test_sentences_are_tagged_once_and_names_embedded_once(monkeypatch: pytest.M
     encoded: list[str] = []
     tag, run = RuleTagger.tag, EntityEncoder._compute
 
-    def tagging(self: RuleTagger, sentences: Sequence[str]) -> list[tuple[Entity, ...]]:
+    def counted_tag(self: RuleTagger, sentences: Sequence[str]) -> list[tuple[Entity, ...]]:
         tagged.extend(sentences)
         return tag(self, sentences)
 
-    def running(self: EntityEncoder, names: Sequence[str]) -> dict[str, NameEmbedding]:
+    def counted_encode(self: EntityEncoder, names: Sequence[str]) -> dict[str, NameEmbedding]:
         encoded.extend(names)
         return run(self, names)
 
-    monkeypatch.setattr(RuleTagger, "tag", tagging)
-    monkeypatch.setattr(EntityEncoder, "_compute", running)
+    monkeypatch.setattr(RuleTagger, "tag", counted_tag)
+    monkeypatch.setattr(EntityEncoder, "_compute", counted_encode)
     scorer = RaTEScore(RuleTagger(), EntityEncoder("tiny-bert"), AffinityMatrix.from_preset("long"))
     for _ in range(2):
         scorer.score([REFERENCE] * 3, CANDIDATES)
@@ -198,11 +198,11 @@ def test_invalid_settings_are_rejected(encoder: EntityEncoder) -> None:
 
 
 def test_orthogonal_embeddings_give_zero(scorer: RaTEScore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A score of nothing in common is 0: all names but equal ones at right angles."""
+    """Reports without similar names score 0: embeddings of different names are orthogonal."""
 
-    def unrelated(self: EntityEncoder, names: Sequence[str]) -> NameEmbeddings:
+    def orthogonal(self: EntityEncoder, names: Sequence[str]) -> NameEmbeddings:
         return NameEmbeddings(torch.eye(len(names)), (False,) * len(names))
 
-    monkeypatch.setattr(EntityEncoder, "embed", unrelated)
+    monkeypatch.setattr(EntityEncoder, "embed", orthogonal)
     assert scorer.score(["Effusion."], ["Pneumothorax."]).total.tolist() == [0.0]
     assert scorer.score(["Effusion."], ["Effusion."]).total.tolist() == [1.0]

@@ -1,4 +1,4 @@
-"""Sentence scorer of the package: ranking, outcomes of any input, saving and loading."""
+"""Sentence scorer of the package: ranking, outcomes of arbitrary input, saving and loading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scorers whose answers are given as the candidates: rendered by a template, read by the real parser."""
+"""Scorers whose answers are the candidates: rendered by a template, parsed by the real parser."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCri
 from radreward.generative.evaluator import GeneratedAnswer, GenerativeEvaluator
 from radreward.generative.scorer import GenerativeScorer
 from radreward.prompts.generative_template import ErrorAnalysis, GenerativeTemplate
-from radreward.scoring.score_file import score_file
+from radreward.scoring.file_scoring import score_file
 from radreward.systems.green.prompt import GreenTemplate
 from radreward.systems.green.scorer import GreenScorer
 from radreward.systems.radreason.prompt import RadReasonTemplate
@@ -63,7 +63,7 @@ def radreason() -> GenerativeScorer:
 
 @pytest.fixture
 def scored(tmp_path: Path, green: GenerativeScorer) -> Callable[..., Path]:
-    """Return a function that writes what `radreward score` writes for these answers."""
+    """Return a function that writes the output of `radreward score` for given answers."""
 
     def write(answers: Sequence[str], name: str = "scores.jsonl", systems: Sequence[str] | None = None) -> Path:
         source = tmp_path / f"{name}.in.jsonl"

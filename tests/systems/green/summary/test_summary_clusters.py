@@ -80,7 +80,7 @@ def test_cluster_errors_groups_similar_sentences() -> None:
     assert clusters[0].quotes[0].sentence == "a"
 
 
-def test_cluster_errors_frequent_sentence_is_no_cluster_of_its_own() -> None:
+def test_cluster_errors_frequent_sentence_is_no_separate_cluster() -> None:
     descriptions = [(f"r{n}", name) for n, name in enumerate("aabbccddee")]
     assert [cluster.size for cluster in cluster_errors(descriptions, EMBEDDINGS)] == [6, 4]
 

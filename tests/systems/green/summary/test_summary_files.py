@@ -1,4 +1,4 @@
-"""Files of a summary: HTML, Markdown and JSON, with untrusted texts; invalid input files."""
+"""Files of a summary: HTML, Markdown and JSON, with untrusted text; invalid input files."""
 
 import base64
 import hashlib
@@ -92,7 +92,7 @@ def test_write_summary_three_files_have_the_same_content(summary: ErrorSummary, 
     assert len(data["plot"]["points"]) == data["plot"]["plotted"] == 6
     markdown = paths[1].read_text(encoding="utf-8")
     page = PageContent(paths[0].read_text(encoding="utf-8")).text
-    for text in ("0.812 ± 0.125", "0.250"):  # three times 3 / 4, once 1
+    for text in ("0.812 ± 0.125", "0.250"):  # 3 / 4 three times, 1 once
         assert text in markdown
         assert text in page
     for category in data["systems"][0]["categories"]:
@@ -105,7 +105,7 @@ def test_summary_pages_are_reproducible(summary: ErrorSummary) -> None:
     assert summary_markdown(summary) == summary_markdown(summary)
 
 
-def test_summary_html_texts_of_models_are_never_markup(summary: ErrorSummary) -> None:
+def test_summary_html_model_text_is_never_markup(summary: ErrorSummary) -> None:
     page = summary_html(summary)
     content = PageContent(page)
     assert ATTACK in content.text
@@ -120,7 +120,7 @@ def test_summary_html_texts_of_models_are_never_markup(summary: ErrorSummary) ->
 
 @given(st.text() | st.just(ATTACK))
 @settings(max_examples=30, deadline=None)
-def test_scatter_svg_any_text_is_text(text: str) -> None:
+def test_scatter_svg_text_is_never_markup(text: str) -> None:
     point = ErrorPoint(x=0.5, y=0.5, tag="omission", system=None, sentence=text, frequency=2, report_id=text)
     content = PageContent(str(scatter_svg([point], ["omission"], text)))
     assert content.tags <= {"svg", "g", "defs", "path", "use", "title", "clippath", "rect"}
@@ -268,7 +268,7 @@ def test_read_explanations_rejected_row_needs_no_id(tmp_path: Path) -> None:
     assert summarize_files([path]).systems[0].statistics.unscored_reasons == {"missing id": 1}
 
 
-def test_summarize_command_invalid_input_leaves_files_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_summarize_command_invalid_input_changes_no_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     existing = tmp_path / "file"
     existing.write_text("content")
     assert main(["summarize", "--input=missing.jsonl", f"--output={existing}"]) == 2

@@ -1,4 +1,4 @@
-"""Statistics of categories and scores, against a loop and known answers."""
+"""Statistics of categories and scores, against a loop and fixed answers."""
 
 import statistics
 

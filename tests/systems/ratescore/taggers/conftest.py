@@ -1,4 +1,4 @@
-"""Small taggers, trained in a moment or not at all."""
+"""Small taggers, trained briefly or untrained."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZES: dict[str, Any] = {
 
 @pytest.fixture(params=["bert", "deberta"])
 def hub_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A token-classification model with random weights, as transformers saves it, labels as RaTE-NER's."""
+    """A token-classification model with random weights, in the format of transformers, with the labels of RaTE-NER."""
     names = {number: tag.upper() for number, tag in enumerate(IOB_TAGS)}
     labels: dict[str, Any] = {"id2label": names, "label2id": {tag: number for number, tag in names.items()}}
     if request.param == "bert":

@@ -16,34 +16,34 @@ TEXTS = ["No edema.", "", "Small left effusion.", "No edema."]
 def test_tags_equal_the_predictions_of_the_model(hub_folder: Path) -> None:
     tagger = load_tagger(hub_folder)
     assert isinstance(tagger, HFTagger)
-    found = tagger.tag(TEXTS)
-    assert len(found) == len(TEXTS)
-    assert found[0] == found[3]
-    assert found[1] == ()
+    tagged = tagger.tag(TEXTS)
+    assert len(tagged) == len(TEXTS)
+    assert tagged[0] == tagged[3]
+    assert tagged[1] == ()
     model = AutoModelForTokenClassification.from_pretrained(hub_folder).eval()
-    for text, entities in zip(TEXTS, found, strict=True):
+    for text, entities in zip(TEXTS, tagged, strict=True):
         if not text:
             continue
         ids = tagger.sentence_tokenizer.tokenizer(text, return_tensors="pt")["input_ids"]
         with torch.no_grad():
             tags = [model.config.id2label[int(tag)] for tag in model(input_ids=ids).logits[0].argmax(-1)]
-        assert [(e.start, e.end, e.type) for e in entities] == _by_hand(text, tags)
+        assert [(e.start, e.end, e.type) for e in entities] == _decode_tags(text, tags)
 
 
-def _by_hand(text: str, tags: list[str]) -> list[tuple[int, int, str]]:
-    """A token is a byte here, white space included; entities of white space alone are none."""
+def _decode_tags(text: str, tags: list[str]) -> list[tuple[int, int, str]]:
+    """Decode tags of byte tokens, including white space; drop entities that contain only white space."""
     names = {kind.upper(): kind for kind in ENTITY_TYPES}
-    found: list[list[int | str]] = []
+    spans: list[list[int | str]] = []
     inside = False
     for at, tag in enumerate(tags):
         if text[at] == " ":
             continue
         if tag[0] == "B":
-            found.append([at, at + 1, names[tag[2:]]])
+            spans.append([at, at + 1, names[tag[2:]]])
         elif tag[0] == "I" and inside:
-            found[-1][1] = at + 1
+            spans[-1][1] = at + 1
         inside = tag[0] == "B" or (tag[0] == "I" and inside)
-    return [(int(start), int(end), str(kind)) for start, end, kind in found]
+    return [(int(start), int(end), str(kind)) for start, end, kind in spans]
 
 
 def test_saved_tagger_gives_the_same_entities(hub_folder: Path, tmp_path: Path) -> None:

@@ -37,15 +37,15 @@ def scheme(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("name", ["tiny-bert", "tiny-llama"])
 def test_tag_keeps_order_number_and_offsets(scheme: str, name: str) -> None:
     tagger = NeuralTagger(model_of(scheme, name), load_tokenizer(name))
-    found = tagger.tag(TEXTS)
-    assert len(found) == len(TEXTS)
-    assert found[0] == found[3]
-    assert found[2] == ()
+    tagged = tagger.tag(TEXTS)
+    assert len(tagged) == len(TEXTS)
+    assert tagged[0] == tagged[3]
+    assert tagged[2] == ()
     assert tagger.tag([]) == []
-    for text, entities in zip(TEXTS, found, strict=True):
+    for text, entities in zip(TEXTS, tagged, strict=True):
         assert all(text[entity.start : entity.end] == entity.name for entity in entities)
         assert all(one.end <= other.start for one, other in zip(entities, entities[1:], strict=False))
-    assert [tagger.tag([text])[0] for text in TEXTS] == found, "batching changed the result"
+    assert [tagger.tag([text])[0] for text in TEXTS] == tagged, "batching changed the result"
 
 
 def test_loss_trains_the_tagger(scheme: str) -> None:
@@ -135,8 +135,8 @@ def _chunk(text: str) -> TokenizedChunk:
     ("tags", "expected"),
     [
         (["O", "B-Disease"], ["edema"]),  # an entity that ends with the sentence
-        (["B-Anatomy", "I-Disease"], ["no edema"]),  # the type is that of B
-        (["O", "I-Disease"], ["edema"]),  # I where nothing is open
+        (["B-Anatomy", "I-Disease"], ["no edema"]),  # the type of B wins
+        (["O", "I-Disease"], ["edema"]),  # I without a preceding B
         (["B-Disease", "B-Disease"], ["no", "edema"]),
         (["O", "O"], []),
     ],
@@ -148,11 +148,11 @@ def test_decode_iob_gives_expected_entities(tags: list[str], expected: list[str]
     row = ["O"] * len(chunk.input_ids)
     for (first, last), tag in zip(words, tags, strict=True):
         row[first] = tag
-        row[first + 1 : last + 1] = ["B-Anatomy"] * (last - first)  # what continues a word does not count
-    found = entities_from_spans(chunk, decode_iob(chunk, row))
-    assert [entity.name for entity in found] == expected
+        row[first + 1 : last + 1] = ["B-Anatomy"] * (last - first)  # later tokens of a word are ignored
+    entities = entities_from_spans(chunk, decode_iob(chunk, row))
+    assert [entity.name for entity in entities] == expected
     if tags[0] == "B-Anatomy":
-        assert found[0].type == "Anatomy"
+        assert entities[0].type == "Anatomy"
 
 
 def test_labels_and_decoding_are_inverse() -> None:
@@ -178,8 +178,8 @@ def test_overlapping_spans_go_to_the_most_likely() -> None:
     chunk = _chunk("no edema here")
     model = Certain(Backbone("tiny-bert", lora=LoRA(2)), hidden_size=4, width_embedding_dim=2)
     tagger = NeuralTagger(model, load_tokenizer("embedded"))
-    (found,) = model.decode(tagger.sentence_tokenizer.collate([chunk]), [chunk])
-    assert [entity.name for entity in entities_from_spans(chunk, found)] == ["no edema", "here"]
+    (spans,) = model.decode(tagger.sentence_tokenizer.collate([chunk]), [chunk])
+    assert [entity.name for entity in entities_from_spans(chunk, spans)] == ["no edema", "here"]
 
 
 @pytest.mark.parametrize("field", ["hidden_size", "width_embedding_dim"])

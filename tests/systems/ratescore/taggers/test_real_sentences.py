@@ -17,8 +17,8 @@ LABELS = json.loads(
 
 def test_embedded_tagger_is_small_and_finds_simple_entities() -> None:
     assert sum(file.stat().st_size for file in EMBEDDED_TAGGER_DIR.iterdir()) < 2_000_000
-    (found,) = load_tagger("embedded").tag(["There is no pleural effusion. The heart is enlarged."])
-    assert [(entity.name, entity.type) for entity in found] == [
+    (entities,) = load_tagger("embedded").tag(["There is no pleural effusion. The heart is enlarged."])
+    assert [(entity.name, entity.type) for entity in entities] == [
         ("pleural effusion", "Non-Abnormality"),
         ("heart", "Anatomy"),
         ("enlarged", "Abnormality"),
@@ -47,9 +47,9 @@ def test_labels_are_valid() -> None:
     ],
 )
 def test_taggers_reach_minimum_f1(openi_csv: Path, tagger: str, sample: str, exact: float, overlap: float) -> None:
-    found = list(real_sentences(openi_csv, sample))
+    samples = list(real_sentences(openi_csv, sample))
     lengths = [row["length"] for row in LABELS if row["sample"] == sample]
-    assert [len(text) for text, _ in found] == lengths, "the labels belong to other sentences"
-    values = tagger_metrics(found, tagger)
+    assert [len(text) for text, _ in samples] == lengths, "the labels belong to other sentences"
+    values = tagger_metrics(samples, tagger)
     assert values[2] >= exact
     assert values[-1] >= overlap

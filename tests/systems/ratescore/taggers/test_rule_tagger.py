@@ -53,18 +53,18 @@ def test_tag_returns_expected_entities(text: str, expected: list[str]) -> None:
 )
 def test_offsets_match_names(words: list[str]) -> None:
     text = " ".join(words)
-    (found,) = RuleTagger().tag([text])
-    for entity in found:
+    (entities,) = RuleTagger().tag([text])
+    for entity in entities:
         assert text[entity.start : entity.end] == entity.name
         assert entity.type in ENTITY_TYPES
         assert entity.name.strip()
-    for entity, after in zip(found, found[1:], strict=False):
+    for entity, after in zip(entities, entities[1:], strict=False):
         assert entity.end <= after.start
 
 
 def test_tag_keeps_order_and_number() -> None:
     tagger = RuleTagger()
-    assert [len(found) for found in tagger.tag(["Clear lungs.", "", "Edema.", "Clear lungs."])] == [2, 0, 1, 2]
+    assert [len(entities) for entities in tagger.tag(["Clear lungs.", "", "Edema.", "Clear lungs."])] == [2, 0, 1, 2]
     assert tagger.tag([]) == []
 
 

@@ -28,7 +28,7 @@ from radreward.prompts import PlainPairTemplate
 from radreward.scorers import load
 from radreward.scorers.base import STATUS_NOT_FINITE, STATUS_OK, Scorer
 from radreward.scoring.backends import Chunk, LocalBackend
-from radreward.scoring.score_file import score_file
+from radreward.scoring.file_scoring import score_file
 from radreward.types import Scores
 
 
@@ -73,7 +73,7 @@ def _pairs(number: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
-def test_score_file_keeps_order_length_and_other_columns(tmp_path: Path, suffix: str) -> None:
+def test_file_scoring_keeps_order_length_and_other_columns(tmp_path: Path, suffix: str) -> None:
     source = _write(tmp_path / "in.jsonl", _pairs(25))
     output = tmp_path / f"out{suffix}"
     summary = score_file(Overlap(), source, output, chunk_size=4, progress=False)
@@ -88,7 +88,7 @@ def test_score_file_keeps_order_length_and_other_columns(tmp_path: Path, suffix:
     assert not (tmp_path / f"out{suffix}.parts").exists()
 
 
-def test_score_file_invalid_rows_keep_their_position_and_are_listed_in_rejects(tmp_path: Path) -> None:
+def test_file_scoring_invalid_rows_keep_their_position_and_are_listed_in_rejects(tmp_path: Path) -> None:
     good = {"id": "a", "reference": "x", "candidate": "x"}
     rows = [
         good,
@@ -125,13 +125,13 @@ def test_score_file_invalid_rows_keep_their_position_and_are_listed_in_rejects(t
         ("in.parquet", "PAR1 and then nothing", "cannot be read as parquet"),
     ],
 )
-def test_score_file_unusable_input_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_file_scoring_unusable_input_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=message):
         score_file(Overlap(), tmp_path / name, tmp_path / "out.jsonl", progress=False)
 
 
-def test_score_file_output_folder_is_refused_before_scoring(tmp_path: Path) -> None:
+def test_file_scoring_output_folder_is_refused_before_scoring(tmp_path: Path) -> None:
     source, output, log = _write(tmp_path / "in.jsonl", _pairs(2)), tmp_path / "out.jsonl", tmp_path / "log"
     output.mkdir()
     with pytest.raises(InputError, match=r"out\.jsonl: Expected a file to write but it is a folder"):
@@ -163,7 +163,7 @@ def test_killed_run_resumes_without_scoring_a_finished_chunk_twice(tmp_path: Pat
     source, output, log = _write(tmp_path / "in.jsonl", _pairs(60)), tmp_path / "out.jsonl", tmp_path / "log"
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from pathlib import Path\nfrom test_score_file import Overlap, score_file\n"
+        "from pathlib import Path\nfrom test_file_scoring import Overlap, score_file\n"
         f"score_file(Overlap(Path({str(log)!r}), 0.3), {str(source)!r}, {str(output)!r}, chunk_size=5, progress=False)"
     )
     process = subprocess.Popen([sys.executable, "-c", code])
