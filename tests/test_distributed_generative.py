@@ -175,7 +175,7 @@ class Runs(NamedTuple):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """Run all commands: two processes start once and run their commands one after the other."""
+    """Run all commands: two processes start once and run their commands in sequence."""
     one, two = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")
     commands: dict[Path, dict[str, list[str]]] = {}
     for folder, options in (

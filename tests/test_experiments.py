@@ -1,4 +1,4 @@
-"""Every file of experiments/ works: runs build and train with a small backbone, studies build, criteria load."""
+"""Every file of experiments/ is valid: runs build and train with a small backbone, studies build, criteria load."""
 
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,10 @@ FILES = sorted((ROOT / "experiments").rglob("*.yaml"))
 CRITERIA = [path for path in FILES if path.parent.name == "criteria"]
 LOADED = {path: yaml.safe_load(path.read_text(encoding="utf-8")) for path in FILES}
 STUDIES = [path for path in FILES if "study" in LOADED[path] and path.parent.name not in ("radreason", "ratescore")]
-# Runs of other modules are tried in tests/modules, their studies there and in test_ratescore_studies.py.
+# Runs of other modules are tested in tests/modules, their studies there and in test_ratescore_studies.py.
 RUNS = [path for path in FILES if "class_path" not in LOADED[path].get("model", {"class_path": "none"})]
 FULL_SIZE = ROOT / "experiments" / "er2score" / "llama3-8b.yaml"
-# Bases of a study: its own, and the full-size one that its file names.
+# Bases of a study: its own base and the full-size one named in its file.
 TRIED = [
     (path, base) for path in STUDIES for base in (None, FULL_SIZE) if not base or str(base.name) in path.read_text()
 ]
@@ -43,7 +43,7 @@ def names(paths: list[Path]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder as from the Hub; rows of 64 weights fill a block of 4-bit numbers."""
+    """Return a folder in the format of the Hub; rows of 64 weights fill a block of 4-bit numbers."""
     folder = tmp_path_factory.mktemp("tiny-llama")
     torch.manual_seed(0)
     AutoModel.from_config(
@@ -149,7 +149,7 @@ def test_every_variant_of_a_study_builds(
     settings = load_study_config(path, base)
     in_small = small(yaml.safe_load(settings.base.read_text(encoding="utf-8")), tmp_path, tiny_llama)
     samples = [labels for labels in settings.space.conditional_branches() if labels.get("seed_everything", 0) == 0]
-    if base:  # the settings are checked on their own base; here, that they are the same ones
+    if base:  # settings are checked on their own base; this checks that both bases have the same ones
         samples = samples[:: len(samples) - 1]
     built = []
     for labels in samples:
@@ -157,7 +157,7 @@ def test_every_variant_of_a_study_builds(
         assert isinstance(training.module, RewardModule)
         built.append(training.settings)
     assert len(samples) > 1
-    # Vicuna and Meditron have one architecture; else every variant is another configuration.
+    # Vicuna and Meditron share one architecture; all other variants differ in configuration.
     assert sum(built.index(entry) == place for place, entry in enumerate(built)) >= len(samples) - ("7b" in path.stem)
 
 

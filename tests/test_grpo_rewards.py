@@ -1,4 +1,4 @@
-"""experiments/radreason/accuracy.py: rewards of given answers, and the printed table."""
+"""experiments/radreason/accuracy.py: rewards of fixed answers, and the printed table."""
 
 import json
 import math

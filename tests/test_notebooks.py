@@ -17,7 +17,7 @@ def test_notebooks_exist() -> None:
 
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
-# Jupyter's own: it asks the event loop policy, and looks for a folder of settings.
+# Warnings of Jupyter: it reads the event loop policy and a settings folder.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # tests run side by side

@@ -1,4 +1,4 @@
-"""Equal seeds give bit-equal weights: in two runs, with workers, and after a kill at any moment."""
+"""Equal seeds give bit-equal weights: in two runs, with workers, and after a kill at any step."""
 
 import shutil
 import signal
@@ -25,7 +25,7 @@ import torch
 from lightning.pytorch import Callback
 
 torch.set_num_threads(1)  # as in the resumed process
-multiprocessing.set_start_method("fork", force=True)  # of workers
+multiprocessing.set_start_method("fork", force=True)  # for workers
 
 class Killer(Callback):
     def __init__(self, hook: str, step: int) -> None:
@@ -55,19 +55,19 @@ def validations(run: Path) -> dict[int, float]:
 
 def state(run: Path) -> dict[str, Any]:
     """Return everything in the last checkpoint that determines the rest of the run."""
-    found = torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)
-    judged = ("best_model_score", "best_score", "wait_count")
+    checkpoint = torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)
+    names = ("best_model_score", "best_score", "wait_count")
     callbacks = {
-        name: {key: kept[key] for key in judged if kept.get(key) is not None}
-        for name, kept in found["callbacks"].items()
+        name: {key: values[key] for key in names if values.get(key) is not None}
+        for name, values in checkpoint["callbacks"].items()
     }
     return {
-        "weights": found["state_dict"],
-        "optimizer": found["optimizer_states"][0]["state"],
-        "rates": found["lr_schedulers"][0]["_last_lr"],
-        "callbacks": {name: kept for name, kept in callbacks.items() if kept},
-        "step": found["global_step"],
-        "epoch": found["epoch"],
+        "weights": checkpoint["state_dict"],
+        "optimizer": checkpoint["optimizer_states"][0]["state"],
+        "rates": checkpoint["lr_schedulers"][0]["_last_lr"],
+        "callbacks": {name: values for name, values in callbacks.items() if values},
+        "step": checkpoint["global_step"],
+        "epoch": checkpoint["epoch"],
     }
 
 
@@ -84,7 +84,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[float, int], Pat
 
     @cache
     def make(val_check_interval: float, checkpoint_every: int) -> Path:
-        folder = tmp_path_factory.mktemp("whole")
+        folder = tmp_path_factory.mktemp("uninterrupted")
         config = write_config(folder, val_check_interval, checkpoint_every)
         assert main(["fit", f"--config={config}"]) == 0
         return folder
@@ -101,11 +101,11 @@ def processes() -> ForkServerContext:
 
 
 def test_two_runs_are_bit_equal_with_and_without_workers(runs: Callable[[float, int], Path], tmp_path: Path) -> None:
-    whole = runs(3, 2)
-    assert len(validations(whole / "run")) == STEPS / 3
-    again = ["fit", f"--config={whole / 'config.yaml'}", f"--run-dir={tmp_path}", "--data.num_workers=2"]
+    uninterrupted = runs(3, 2)
+    assert len(validations(uninterrupted / "run")) == STEPS / 3
+    again = ["fit", f"--config={uninterrupted / 'config.yaml'}", f"--run-dir={tmp_path}", "--data.num_workers=2"]
     assert main(again) == 0
-    assert_same(whole / "run", tmp_path)
+    assert_same(uninterrupted / "run", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -129,23 +129,28 @@ def test_resume_after_kill_equals_uninterrupted_run_bit_for_bit(
     at: int,
     last: int,
 ) -> None:
-    whole = runs(val_check_interval, checkpoint_every)
-    command = ["fit", f"--config={whole / 'config.yaml'}", f"--run-dir={tmp_path / 'run'}", "--data.num_workers=1"]
+    uninterrupted = runs(val_check_interval, checkpoint_every)
+    command = [
+        "fit",
+        f"--config={uninterrupted / 'config.yaml'}",
+        f"--run-dir={tmp_path / 'run'}",
+        "--data.num_workers=1",
+    ]
     killer = [f"--trainer.callbacks{entry}" for entry in ("=killer.Killer", f".hook={hook}", f".step={at}")]
-    monkeypatch.chdir(whole)  # where the killer is
+    monkeypatch.chdir(uninterrupted)  # the folder of the killer
     run = processes.Process(target=main, args=([*command, *killer],))
     run.start()
     run.join()
     assert run.exitcode == -signal.SIGKILL
     assert state(tmp_path / "run")["step"] == last
     assert main([*command, "--ckpt_path=last"]) == 0
-    assert_same(whole / "run", tmp_path / "run")
+    assert_same(uninterrupted / "run", tmp_path / "run")
 
 
 def test_resume_of_moved_finished_run_saves_the_same_model(runs: Callable[[float, int], Path], tmp_path: Path) -> None:
-    whole, run = runs(3, 2), tmp_path / "run"
-    command = ["fit", f"--config={whole / 'config.yaml'}", f"--run-dir={run}"]
-    shutil.copytree(whole / "run", run)
+    uninterrupted, run = runs(3, 2), tmp_path / "run"
+    command = ["fit", f"--config={uninterrupted / 'config.yaml'}", f"--run-dir={run}"]
+    shutil.copytree(uninterrupted / "run", run)
     shutil.rmtree(run / "model")
     assert main([*command, "--ckpt_path=last"]) == 0
-    assert_same(whole / "run", run)
+    assert_same(uninterrupted / "run", run)

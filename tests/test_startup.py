@@ -15,7 +15,7 @@ import json, sys
 from radreward.cli import main
 try:
     code = main(sys.argv[2:])
-except SystemExit as end:  # of --help
+except SystemExit as end:  # raised by --help
     code = end.code
 print("\\n" + json.dumps({"code": code, "modules": sorted(set(sys.argv[1].split(",")) & set(sys.modules))}))
 """
@@ -63,12 +63,12 @@ def test_missing_model_is_reported_before_heavy_imports(command: str, pairs: Pat
     assert _imported(MODEL | TRAINING | TABLES, command, "--model=nobody", *files) == (2, set())
 
 
-def test_data_are_made_without_a_model(tmp_path: Path) -> None:
-    watched = MODEL | TRAINING | TABLES - {"pandas"}  # pyarrow looks for it
+def test_data_commands_import_no_model(tmp_path: Path) -> None:
+    watched = MODEL | TRAINING | TABLES - {"pandas"}  # pyarrow imports it if installed
     assert _imported(watched, "synthesize", "--groups=2", f"--output={tmp_path / 'data'}") == (0, set())
 
 
-def test_scoring_imports_a_backbone_and_nothing_of_training(pairs: Path, tmp_path: Path) -> None:
+def test_scoring_imports_a_backbone_but_no_training_code(pairs: Path, tmp_path: Path) -> None:
     watched = TRAINING | TABLES | {"torch", "torchmetrics"}
     arguments = f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
     assert _imported(watched, "score", *arguments) == (0, {"torch"})

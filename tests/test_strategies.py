@@ -1,4 +1,4 @@
-"""Settings for several GPUs, as far as they can be checked without one."""
+"""Multi-GPU settings that can be checked without a GPU."""
 
 import inspect
 import sys
@@ -72,7 +72,7 @@ def test_check_unsharded_names_the_export_command(tmp_path: Path) -> None:
 
 
 class Wrapper(nn.Module):
-    """Names its content like torch's wrappers."""
+    """Module that names its content like torch's wrappers."""
 
     def __init__(self, name: str, module: nn.Module) -> None:
         super().__init__()

@@ -16,7 +16,7 @@ from radreward.types import Scores
 
 
 class Good(ROUGE):
-    """A correct scorer, which is saved as a ROUGE."""
+    """A correct scorer; it is saved as a ROUGE scorer."""
 
     def __init__(self) -> None:
         super().__init__("1")

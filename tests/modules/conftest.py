@@ -36,7 +36,7 @@ def batch(groups: list[ReportGroup]) -> RewardTrainingBatch:
 
 @pytest.fixture
 def module() -> Callable[..., RewardModule]:
-    """A factory of modules; those with different seeds differ only in the weights of the head."""
+    """Return a factory of modules; those with different seeds differ only in the weights of the head."""
 
     def make(
         objective: Objective | None = None,
@@ -52,7 +52,7 @@ def module() -> Callable[..., RewardModule]:
 
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A backbone as downloaded from a hub; its rows have 64 weights, the block size of 4-bit quantization."""
+    """Return a backbone in the format of the Hub; its rows have 64 weights, the block size of 4-bit quantization."""
     folder = tmp_path_factory.mktemp("backbone")
     torch.manual_seed(0)
     config = LlamaConfig(

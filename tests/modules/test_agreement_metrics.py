@@ -1,4 +1,4 @@
-"""Agreement of rewards with known errors, against scipy and a naive loop."""
+"""Agreement of rewards with error counts, against scipy and a naive loop."""
 
 import itertools
 import math

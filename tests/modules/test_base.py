@@ -1,4 +1,4 @@
-"""Checkpoints of modules: what they hold, and which ones are rejected."""
+"""Checkpoints of modules: contents, restoring, and rejected files."""
 
 from collections.abc import Callable
 from pathlib import Path

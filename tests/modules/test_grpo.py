@@ -1,4 +1,4 @@
-"""GRPOModule: rollouts, losses, logged values, resume, and errors that must not be silent."""
+"""GRPOModule: rollouts, losses, logged values, resume, and errors that must be reported."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CRITERIA_YAML = {
     "name": "two",
     "criteria": [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long."}],
 }
-CRITERIA = Criteria(**CRITERIA_YAML)  # type: ignore[arg-type]  # of the two fields
+CRITERIA = Criteria(**CRITERIA_YAML)  # type: ignore[arg-type]  # the two fields
 PLAIN = {"class_path": "Backbone", "init_args": {"name": "tiny-llama", "lora": None}}
 KILLER = """
 import os, signal
@@ -65,7 +65,7 @@ class LetterReward(RewardFunction):
 
 
 def write_config(folder: Path, **model: Any) -> Path:
-    """Write the configuration of a run whose reward is the number of letters, which a random model gets too."""
+    """Write the configuration of a run whose reward is the number of letters, so that a random model earns it."""
     records = folder / "groups.jsonl"
     with records.open("w") as file:
         for number in range(12):
@@ -131,7 +131,7 @@ def write_config(folder: Path, **model: Any) -> Path:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an uninterrupted run."""
+    """Return the folder of an uninterrupted run."""
     folder = tmp_path_factory.mktemp("uninterrupted")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
@@ -204,7 +204,7 @@ def test_resume_after_kill_equals_uninterrupted_run_bit_for_bit(
 
 
 class CannedRolloutEngine(RolloutEngine):
-    """Returns given texts."""
+    """Engine that returns fixed texts."""
 
     def __init__(self, texts: list[str], finish: Literal["stop", "length"] = "stop") -> None:
         self.texts, self.finish = texts, finish
@@ -220,7 +220,7 @@ class CannedRolloutEngine(RolloutEngine):
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """A factory of modules and their first batch, ready for a training step."""
+    """Return a factory of modules and their first batch, ready for a training step."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def make(*overrides: str, texts: list[str] | None = None, **model: Any) -> tuple[Any, Any]:

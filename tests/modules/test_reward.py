@@ -25,7 +25,7 @@ Make = Callable[..., RewardModule]
 
 
 class NaNObjective(PairObjective):
-    """The root of a negative number."""
+    """Loss that is the square root of a negative number."""
 
     def pair_loss(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> Tensor:
         return ((accepted - rejected).square().sum(1) + 1).neg().sqrt()
@@ -37,11 +37,11 @@ class OtherCollator(Collator):
 
 
 class UserTemplate(PlainPairTemplate):
-    """A user's own template."""
+    """A user-defined template."""
 
 
 class Log:
-    """Replaces Lightning's logging of a module."""
+    """Replacement of Lightning's logging of a module."""
 
     def __init__(self, module: RewardModule, monkeypatch: pytest.MonkeyPatch) -> None:
         self.values: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""SFTModule: packed losses and gradients, learning, resume, and a saved model equal to the measured one."""
+"""SFTModule: packed losses and gradients, learning, resume, and a saved model equal to the evaluated one."""
 
 import json
 import signal
@@ -59,7 +59,7 @@ data:
 trainer: {{max_steps: 3, val_check_interval: 3, accelerator: cpu, enable_progress_bar: false}}
 """
 
-# In bytes, the tokens of most tiny backbones.
+# Lengths in bytes, the tokens of most tiny backbones.
 LONG = ("data.collator.max_length=900", "data.collator.max_answer_length=900")
 QUICK = (
     "model.backbone.name=tiny-llama",

@@ -100,7 +100,7 @@ names = st.text(st.characters(codec="ascii", exclude_characters="."), min_size=1
 
 @given(st.recursive(st.dictionaries(names, leaves), lambda inner: st.dictionaries(names, inner | leaves), max_leaves=9))
 def test_flatten_settings_keeps_every_setting_that_is_not_null(settings: dict[str, Any]) -> None:
-    found = flatten_settings(settings)
+    flat = flatten_settings(settings)
 
     def look(name: str) -> Any:
         value: Any = settings
@@ -111,8 +111,8 @@ def test_flatten_settings_keeps_every_setting_that_is_not_null(settings: dict[st
     def count(value: Any) -> int:
         return sum(map(count, value.values())) if isinstance(value, dict) else value is not None
 
-    assert len(found) == count(settings)
-    for name, value in found.items():
+    assert len(flat) == count(settings)
+    for name, value in flat.items():
         expected = look(name)
         assert value == (str(expected) if isinstance(expected, list) else expected)
 
@@ -122,9 +122,9 @@ def test_log_hparams_writes_settings_without_metric_values(tmp_path: Path) -> No
     log_hparams(board, {"model": {"lr": 0.5, "name": "tiny"}}, ["val/tau_total"])
     events = EventAccumulator(str(tmp_path / "logs")).Reload()
     content = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
-    kept = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
-    assert kept["model.lr"].number_value == 0.5
-    assert kept["model.name"].string_value == "tiny"
+    hparams = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
+    assert hparams["model.lr"].number_value == 0.5
+    assert hparams["model.name"].string_value == "tiny"
     content = events.summary_metadata["_hparams_/experiment"].plugin_data.content
     metrics = plugin_data_pb2.HParamsPluginData.FromString(content).experiment.metric_infos
     assert [metric.name.tag for metric in metrics] == ["val/tau_total"]

@@ -324,7 +324,7 @@ def test_missing_answers_are_counted_and_requested_again(
     assert main([*command, *arguments]) == 1
     assert all(row["reason"].startswith(f"no answer: {reason}") for row in rows(out / "rejects.jsonl"))
     assert json.loads((out / "card.json").read_text())["answered"] == 0
-    assert "asks for these again" in capsys.readouterr().err
+    assert "request these again" in capsys.readouterr().err
     assert main(command) == 0
     assert len(server.requests) == 6
 
