@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         summarize_files,
         summarize_scores,
     )
-    from radreward.systems.green.summary.write_summary import write_summary
+    from radreward.systems.green.summary.summary_files import write_summary
 
 __all__ = [
     "ErrorSummary",
