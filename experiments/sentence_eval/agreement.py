@@ -12,10 +12,9 @@ from pathlib import Path
 
 import torch
 
-from radreward.data.relation_io import read_relations
+from radreward.data.relation_io import RELATION_SCORES, read_relations
 from radreward.metrics import cohen_kappa, confusion_matrix
 from radreward.systems.sentence_eval import RelationJudge
-from radreward.systems.sentence_eval.judgement import SCORES
 
 
 def main() -> None:
@@ -32,13 +31,13 @@ def main() -> None:
     judge = RelationJudge.from_pretrained(options.judge)
     judgements = judge.judge([[first] for first, _, _ in pairs], [[second] for _, second, _ in pairs])
     predicted = [score.score for entry in judgements for score in entry.reference_scores if score is not None]
-    confusion = confusion_matrix(torch.tensor(predicted), torch.tensor([score for *_, score in pairs]), SCORES)
+    confusion = confusion_matrix(torch.tensor(predicted), torch.tensor([score for *_, score in pairs]), RELATION_SCORES)
     metrics = {
         "pairs": len(pairs),
         "kappa": round(float(cohen_kappa(confusion)), 4),
         "kappa_quadratic": round(float(cohen_kappa(confusion, "quadratic")), 4),
         "accuracy": round(float(confusion.diagonal().sum() / confusion.sum()), 4),
-        "scores": list(SCORES),
+        "scores": list(RELATION_SCORES),
         "target_by_predicted": confusion.tolist(),
     }
     print(json.dumps(metrics))
