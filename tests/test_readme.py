@@ -160,3 +160,11 @@ def test_files_named_in_readme_exist(path: Path) -> None:
         assert (ROOT / name).is_file() or name.startswith("runs/"), name
     for name in linked:
         assert (path.parent / name).exists(), name
+
+
+@pytest.mark.parametrize("path", [ROOT / "ARCHITECTURE.md", *SYSTEMS], ids=lambda path: str(path.relative_to(ROOT)))
+def test_code_paths_in_documentation_exist(path: Path) -> None:
+    named = re.findall(r"`([a-z_0-9]+/[A-Za-z_0-9/.-]*(?:\.(?:py|txt|js|yaml)|/))`", path.read_text())
+    assert named
+    for name in named:
+        assert any((folder / name).exists() for folder in (ROOT / "radreward", ROOT)), name

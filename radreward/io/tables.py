@@ -66,17 +66,6 @@ def read_rows(path: str | Path, batch_size: int = 1024) -> Iterator[list[TableRo
         raise InputError(f"{path}: cannot be read as {suffix[1:]} ({_error_reason(error)}).") from error
 
 
-def count_rows(path: str | Path) -> int | None:
-    """Return the number of rows of a Parquet file from its footer, None for other formats."""
-    if table_suffix(path) != ".parquet":
-        return None
-    try:
-        with _open_parquet(Path(path)) as file:
-            return int(file.metadata.num_rows)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path}: cannot be read as parquet ({_error_reason(error)}).") from error
-
-
 def _error_reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or " ".join(str(error).split())
 
