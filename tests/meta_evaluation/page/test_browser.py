@@ -130,6 +130,15 @@ def test_matrices_and_charts_show_tooltips_by_keyboard(opened: Open, benchmark: 
     assert "synthetic-0-" in part(browser, "#tooltip").text
 
 
+def test_tooltip_of_a_focused_chart_survives_scrolling(opened: Open) -> None:
+    browser = opened()
+    part(browser, "#scatter .chart").send_keys(Keys.ARROW_RIGHT)
+    browser.execute_script("scrollBy(0, 40)")
+    # A browser dispatches `scroll` in the frame after the scrolling.
+    browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    assert "synthetic-0-" in part(browser, "#tooltip").text
+
+
 def test_first_tab_skips_to_the_results(opened: Open) -> None:
     browser = opened()
     part(browser, "body").send_keys(Keys.TAB)

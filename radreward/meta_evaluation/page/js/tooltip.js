@@ -25,18 +25,20 @@ function hideTooltip() {
   tooltip.hidden = true;
 }
 
+// The owner is the focused element, or a part of it: the selected point of a focused chart.
+const ownerHasFocus = () => document.activeElement !== document.body && document.activeElement.contains(tooltipOwner);
+
 for (const event of ["mouseover", "focusin"]) {
   document.addEventListener(event, ({ target }) => {
     const node = target.closest?.("[data-tooltip]");
     if (node && node !== tooltipOwner) {
       hideTooltip();
       showTooltip(node);
-    } else if (!node && event === "mouseover" && tooltipOwner !== document.activeElement) hideTooltip();
+    } else if (!node && event === "mouseover" && tooltipOwner && !ownerHasFocus()) hideTooltip();
   });
 }
 document.addEventListener("focusout", hideTooltip);
 document.addEventListener("keydown", ({ key }) => key === "Escape" && hideTooltip());
 // A focused element may be scrolled into view after it got the focus: its tooltip moves with it.
-const followOwner = () =>
-  tooltipOwner && (tooltipOwner === document.activeElement ? showTooltip(tooltipOwner) : hideTooltip());
+const followOwner = () => tooltipOwner && (ownerHasFocus() ? showTooltip(tooltipOwner) : hideTooltip());
 document.addEventListener("scroll", followOwner, { passive: true, capture: true });
