@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 # Batches that Lightning moves to a device stay named tuples: it does not accept frozen dataclasses.
 
 
+class FindingWeights(NamedTuple):
+    """Findings of a candidate, weighted by clinical significance; see `radreward.criteria.finding_quality`."""
+
+    matched: float
+    """Weight of the reference's findings that the candidate states, with partial credit where details differ; >= 0."""
+    wrong: float
+    """Weight of false findings, missed findings and wrong details; >= 0."""
+
+
 class Candidate(NamedTuple):
     """A report to be judged against a reference."""
 
@@ -24,6 +33,8 @@ class Candidate(NamedTuple):
     """Error counts by criterion tag; None if unavailable."""
     system: str | None = None
     """Author of the report: a model or a person."""
+    findings: FindingWeights | None = None
+    """What is right and what is wrong; None if unknown."""
 
 
 class ReportGroup(NamedTuple):
@@ -76,6 +87,8 @@ class RewardTargets(NamedTuple):
     """(C,) int64: index of the candidate's reference."""
     pairs: Tensor
     """(P, 2) int64: indices of the accepted and the rejected candidate."""
+    findings: Tensor
+    """(C, 2) float32: matched and wrong weight of the findings; NaN if unknown."""
 
 
 class RewardTrainingBatch(NamedTuple):
@@ -189,6 +202,9 @@ class Scores(NamedTuple):
     """"ok", "truncated" (scored on truncated reports), or the reason why the row has no score."""
     evidence: tuple[Any, ...] | None = None
     """Scorer-specific explanation of each row."""
+    quality: Tensor | None = None
+    """(n,) float32 share of what is right in [0, 1], see `radreward.criteria.finding_quality`; NaN if a row has none,
+    None if the scorer has none."""
 
 
 ENTITY_TYPES = ("Abnormality", "Anatomy", "Disease", "Non-Abnormality", "Non-Disease")

@@ -12,8 +12,10 @@ from radreward.criteria.presets import (
     criteria_config,
     load_criteria,
 )
+from radreward.criteria.quality import DEFAULT_PRIOR, finding_quality
 
 __all__ = [
+    "DEFAULT_PRIOR",
     "PRESETS",
     "RADCLIQ_ERROR_TYPES",
     "Criteria",
@@ -26,5 +28,6 @@ __all__ = [
     "RadCliQSignificanceCriteria",
     "RatingCriteria",
     "criteria_config",
+    "finding_quality",
     "load_criteria",
 ]

@@ -61,8 +61,8 @@ class RewardPlots(Callback):
         dataloader_idx: int = 0,
     ) -> None:
         """Collect rewards, quality and margins of a batch; `outputs` are the rewards."""
-        quality, group, _ = batch.targets
-        margins = pair_margins(outputs, quality, group)
+        quality = batch.targets.quality
+        margins = pair_margins(outputs, quality, batch.targets.group)
         self._outputs.append((outputs.cpu(), quality.cpu(), margins.cpu()))
 
     def on_validation_end(self, trainer: Trainer, pl_module: Any) -> None:

@@ -143,7 +143,9 @@ class RewardModule(BaseModule):
         """
         self.check_packing_once(batch)
         weights = self.criteria.weights.to(self.device)
-        output = self.objective(RewardBatch(self(batch.packed), *batch.targets, weights))
+        targets = batch.targets
+        rewards = RewardBatch(self(batch.packed), targets.quality, targets.group, targets.pairs, weights)
+        output = self.objective(rewards)
         loss = self.objective.reduce(output)
         if not loss.requires_grad:
             raise InputError(f"{type(self.objective).__name__}: Expected losses that depend on the rewards.")

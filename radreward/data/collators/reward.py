@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -48,15 +49,17 @@ class RewardCollator(Collator):
         Raises:
             InputError: If error counts do not match the criteria, or a prompt is too long; names group and candidate.
         """
-        paths, errors, group_indices, num_truncated = [], [], [], 0
+        paths, errors, findings, group_indices, num_truncated = [], [], [], [], 0
         for index, reference, candidate, label in candidates_of(groups):
             path, truncated = self.prompt_encoder.encode_or_raise(reference, candidate.text, self.on_too_long, label)
             num_truncated += truncated
             paths.append(path)
             errors.append(error_tensor(candidate, self.criteria, label))
+            findings.append(candidate.findings or (math.nan, math.nan))
             group_indices.append(index)
         quality, group = self.criteria.quality(torch.stack(errors)), torch.tensor(group_indices)
-        targets = RewardTargets(quality, group, make_pairs(self.criteria.total_quality(quality), group))
+        pairs = make_pairs(self.criteria.total_quality(quality), group)
+        targets = RewardTargets(quality, group, pairs, torch.tensor(findings, dtype=torch.float32))
         return RewardTrainingBatch(
             pack(paths, self.packing), targets, tuple(group.id for group in groups), num_truncated
         )

@@ -7,7 +7,7 @@ from radreward.data.prompt_encoder import PromptEncoder, PromptTooLongError
 from radreward.errors import InputError
 from radreward.prompts import PlainPairTemplate, PromptTemplate
 from radreward.systems.er2score.prompt import InstructionTemplate
-from radreward.types import Candidate, ReportGroup
+from radreward.types import Candidate, FindingWeights, ReportGroup
 
 NONE = dict.fromkeys(RadCliQCriteria().tags, 0.0)
 
@@ -22,6 +22,14 @@ def test_collate_has_targets_and_pairs_within_groups_only() -> None:
     assert batch.targets.pairs.tolist() == [[0, 1], [4, 2], [4, 3]]
     assert torch.equal(batch.targets.quality[:, 1], torch.tensor([0.0, -2, -1, -1, 0]))
     assert (batch.ids, batch.num_truncated) == (("a", "a"), 0)
+
+
+def test_collate_has_findings_where_they_are_known() -> None:
+    group = _group(0, 1)
+    known = group.candidates[0]._replace(findings=FindingWeights(0.5, 0.25))
+    batch = RewardCollator(RadCliQCriteria(), "tiny-bert").collate([group._replace(candidates=(known, *group[2][1:]))])
+    assert torch.equal(batch.targets.findings[0], torch.tensor([0.5, 0.25]))
+    assert batch.targets.findings[1].isnan().all()
 
 
 def test_collate_prompt_over_limit_names_group_and_candidate() -> None:
