@@ -35,15 +35,21 @@ class ByNumberOfPairs(Good):
 
 
 class EmptyIsZero(Good):
-    def score(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
         scores = super().score(references, candidates)
         return scores._replace(total=scores.total.nan_to_num(0.0))
 
 
 class AnyLength(Good):
-    def score(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        length = min(len(references), len(candidates))
-        return super().score(references[:length], candidates[:length])
+    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
+        pairs = list(zip(references, candidates, strict=False))
+        return super().score([reference for reference, _ in pairs], [candidate for _, candidate in pairs])
+
+
+class ByLabel(Good):
+    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
+        columns: Any = zip(*((column[i] for column in (references, candidates)) for i in range(3)), strict=True)
+        return super().score(*columns)
 
 
 class WrongSign(Good):
@@ -78,6 +84,7 @@ FAULTS: list[tuple[Callable[[], Scorer], str]] = [
     (Sorted, "test_order_and_length_match_input"),
     (ByNumberOfPairs, "test_score_independent_of_other_pairs"),
     (EmptyIsZero, "test_empty_reports_get_status"),
+    (ByLabel, "test_rows_are_read_by_position"),
     (AnyLength, "test_no_pairs_give_no_scores"),
     (WrongSign, "test_identical_reports_score_highest"),
     (Constant, "test_identical_reports_score_highest"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +22,41 @@ STATUS_NOT_FINITE = "expected a finite score but the model gave none"
 STATUS_NO_ENTITIES = "no entities: the score is that of the setting"
 SCORED_STATUSES = frozenset({STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES})
 """Statuses of rows with a score."""
+_MISSING_VALUES = frozenset({"nan", "na", "n/a", "<na>", "nat", "null"})
+"""Lower-case texts that stand for a missing value in tables, and those of the missing values of NumPy and pandas."""
+
+
+def text_list(texts: Iterable[Any], name: str) -> list[Any]:
+    """Return the entries of a sequence in their order: a list, a pandas Series with any index, an Arrow array, ...
+
+    Args:
+        texts: The sequence.
+        name: What it contains, for the message.
+
+    Raises:
+        InputError: If it is a single text, is not ordered or has more than one dimension.
+
+    >>> import pandas as pd
+    >>> text_list(pd.Series(["first", "second"], index=[1, 0]), "references")
+    ['first', 'second']
+    """
+    if (
+        isinstance(texts, str | bytes | Mapping | Set)
+        or not isinstance(texts, Iterable)
+        or len(getattr(texts, "shape", (0,))) != 1
+    ):
+        raise InputError(f"{name}: Expected a sequence of texts but got a {type(texts).__name__}.")
+    # Arrow's entries are scalars, not texts.
+    return texts.to_pylist() if hasattr(texts, "to_pylist") else list(texts)
+
+
+def is_missing(value: Any) -> bool:
+    """Return True for a missing value, such as None, NaN, and the text "NA".
+
+    >>> [is_missing(value) for value in (None, float("nan"), "NA", "", "No change.")]
+    [True, True, True, False, False]
+    """
+    return value is None or str(value).strip().lower() in _MISSING_VALUES
 
 
 class PairError(NamedTuple):
@@ -38,7 +73,7 @@ def validate_pair(reference: Any, candidate: Any) -> PairError | None:
     PairError(field='candidate', reason='empty candidate')
     """
     for field, value in (("reference", reference), ("candidate", candidate)):
-        if value is None or value != value:  # NaN differs from itself
+        if is_missing(value):
             return PairError(field, f"missing {field}")
         if not isinstance(value, str):
             return PairError(field, f"expected a text as {field} but got {type(value).__name__}")
@@ -78,13 +113,18 @@ class Scorer(ABC):
         """
         return self
 
-    def score(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
         """Return scores in the order and length of the input; an unscorable row gets NaN and a status with the reason.
+
+        Args:
+            references: Any sequence of texts, see `text_list`: entries are paired by position, never by an index.
+            candidates: As many texts.
 
         Raises:
             ValueError: If the numbers of references and candidates differ.
-            InputError: If the scorer returns a wrong number of scores.
+            InputError: If one is no sequence of texts, or the scorer returns a wrong number of scores.
         """
+        references, candidates = text_list(references, "references"), text_list(candidates, "candidates")
         if len(references) != len(candidates):
             raise ValueError(
                 f"Expected as many references as candidates but got {len(references)} and {len(candidates)}."

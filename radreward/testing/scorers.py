@@ -7,6 +7,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from pathlib import Path
 
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -78,6 +79,21 @@ class ScorerConformance(ABC):
         require(scores.status[1:3] == ("empty reference", "empty candidate"), "the status must name the empty report")
         require(scores.status[0] == scores.status[3] == single.status[0], "empty reports must not change other rows")
         self._require_equal(scores.total[[0, 3]], single.total.expand(2), "empty reports must not change other rows")
+
+    def test_rows_are_read_by_position(self) -> None:
+        """A pandas Series with a shuffled index scores like a list; a single text raises an InputError."""
+        scorer = self._fitted()
+        expected = scorer.score(self.references, self.candidates).total
+        index = range(len(self.references))[::-1]
+        references, candidates = pd.Series(self.references, index), pd.Series(self.candidates)
+        self._require_equal(
+            scorer.score(references, candidates).total, expected, "pairs must be formed by position, not by an index"
+        )
+        try:
+            scorer.score(self.references[0], self.candidates[0])
+        except InputError:
+            return
+        raise AssertionError("a single text must raise an InputError")
 
     def test_no_pairs_give_no_scores(self) -> None:
         """No pairs give no scores, and lists of different lengths raise a ValueError."""

@@ -26,7 +26,7 @@ class Counter:
 def shared(reference, candidate):
     if candidate == "raise":
         raise KeyError("words")
-    return {"nan": math.nan, "inf": math.inf, "text": "7"}.get(candidate, len(set(reference) & set(candidate)))
+    return {"undefined": math.nan, "inf": math.inf, "text": "7"}.get(candidate, len(set(reference) & set(candidate)))
 
 
 def distance(reference, candidate):
@@ -75,7 +75,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_failing_row_does_not_affect_others(file: Path) -> None:
     scorer = load(f"{file}:shared")
-    scores = scorer.score(["abc"] * 6, ["abd", "raise", "nan", "", "text", "inf"])
+    scores = scorer.score(["abc"] * 6, ["abd", "raise", "undefined", "", "text", "inf"])
     assert scores.status == (
         "ok",
         "shared raised KeyError: 'words'",

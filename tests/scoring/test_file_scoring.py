@@ -327,13 +327,15 @@ def test_csv_invalid_rows_have_field_and_reason(tmp_path: Path) -> None:
         b",x,x,a\n"
         b"8,x,caf\xe9,a\n"  # not UTF-8
         b"9,x,x,\xff\n"
-        b"10,nan,nan x,a\n"  # a text like any other: CSV knows no NaN
+        b"10,nan,nan x,a\n"  # missing, as pandas writes it
+        b"11,x,NA,a\n"
+        b"12,nan x,nan,a\n"
     )
-    assert score_file(Overlap(), source, output, chunk_size=3, progress=False).rejected == 8
+    assert score_file(Overlap(), source, output, chunk_size=3, progress=False).rejected == 11
     with output.open(newline="", encoding="utf-8") as file:
         written = list(csv.DictReader(file))
-    assert [row["id"] for row in written] == ["1", "2", "3", "4", "5", "1", "", "8", "9", "10"]
-    assert [row["total"] for row in written] == ["1.0", *[""] * 8, "0.5"]
+    assert [row["id"] for row in written] == ["1", "2", "3", "4", "5", "1", "", "8", "9", "10", "11", "12"]
+    assert [row["total"] for row in written] == ["1.0", *[""] * 11]
     assert [(entry["row"], entry["field"], entry["reason"]) for entry in _read(tmp_path / "out.csv.rejects.jsonl")] == [
         (2, "reference", "empty reference"),
         (3, "candidate", "empty candidate"),
@@ -343,6 +345,9 @@ def test_csv_invalid_rows_have_field_and_reason(tmp_path: Path) -> None:
         (7, "id", "missing id"),
         (8, None, "field 'candidate': expected UTF-8 text"),
         (9, None, "field 'site': expected UTF-8 text"),
+        (10, "reference", "missing reference"),
+        (11, "candidate", "missing candidate"),
+        (12, "candidate", "missing candidate"),
     ]
 
 

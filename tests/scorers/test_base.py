@@ -1,0 +1,90 @@
+"""Inputs of every scorer: any sequence, read by position; missing texts have a status."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import datasets
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.errors import InputError
+from radreward.scorers.base import Scorer
+from radreward.scorers.lexical import ROUGE
+
+TEXTS = ["clear lungs", "small left effusion", "no edema"]
+REPORTS = st.lists(st.sampled_from([*TEXTS, "", "NA", None]), max_size=8)
+SEQUENCES: dict[str, Callable[[Sequence[str | None]], Any]] = {
+    "tuple": tuple,
+    "numpy": lambda texts: np.array(texts, dtype=object),
+    "pandas": lambda texts: pd.Series(texts, dtype=object),
+    "pandas, text type": lambda texts: pd.Series(texts, index=range(len(texts), 0, -1), dtype="string"),
+    "pandas, reversed labels": lambda texts: pd.Series(texts, index=range(len(texts))[::-1], dtype=object),
+    "pandas, one label": lambda texts: pd.Series(texts, index=[0] * len(texts), dtype=object),
+    "pandas, Arrow": lambda texts: pd.Series(texts, dtype=pd.ArrowDtype(pa.string())),
+    "polars": lambda texts: pl.Series(texts, dtype=pl.String),
+    "Arrow array": lambda texts: pa.array(texts, pa.string()),
+    "Arrow chunks": lambda texts: pa.chunked_array([texts[:1], texts[1:]], pa.string()),
+    "datasets": lambda texts: datasets.Dataset(pa.table({"text": pa.array(texts, pa.string())}))["text"],
+    "generator": iter,
+}
+
+
+@pytest.fixture(scope="module")
+def scorer() -> Scorer:
+    return ROUGE("1")
+
+
+@pytest.mark.parametrize("kind", SEQUENCES)
+@given(data=st.data())
+def test_any_sequence_is_read_by_position(scorer: Scorer, kind: str, data: st.DataObject) -> None:
+    references: list[Any] = data.draw(REPORTS)
+    candidates: list[Any] = data.draw(st.permutations(references))
+    expected = scorer.score(references, candidates)
+    make = SEQUENCES[kind]
+    for pair in ((make(references), make(candidates)), (make(references), candidates)):
+        scores = scorer.score(*pair)
+        assert scores.status == expected.status
+        np.testing.assert_array_equal(scores.total, expected.total)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.nan, pd.NA, pd.NaT, "nan", "NaN", "NA", "n/a", " null "])
+def test_missing_text_has_a_status_at_its_row(scorer: Scorer, missing: Any) -> None:
+    scores = scorer.score(TEXTS, [TEXTS[0], missing, TEXTS[2]])
+    assert scores.status == ("ok", "missing candidate", "ok")
+    assert scores.total.isnan().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        ("clear lungs", "str"),
+        (b"clear lungs", "bytes"),
+        ({"a": "clear lungs"}, "dict"),
+        ({"clear lungs"}, "set"),
+        (pd.DataFrame({"reference": TEXTS}), "DataFrame"),
+        (pl.DataFrame({"reference": TEXTS}), "DataFrame"),
+        (pa.table({"reference": TEXTS}), "Table"),
+        (np.array("clear lungs"), "ndarray"),
+        (np.array([TEXTS]), "ndarray"),
+        (None, "NoneType"),
+        (3, "int"),
+    ],
+)
+def test_value_that_is_no_sequence_of_texts_is_refused(scorer: Scorer, texts: Any, kind: str) -> None:
+    with pytest.raises(InputError, match=f"references: Expected a sequence of texts but got a {kind}"):
+        scorer.score(texts, TEXTS)
+    with pytest.raises(InputError, match=f"candidates: Expected a sequence of texts but got a {kind}"):
+        scorer.score(TEXTS, texts)
+
+
+def test_frame_filtered_and_shuffled_scores_its_rows() -> None:
+    frame = pd.DataFrame({"reference": TEXTS, "candidate": TEXTS[::-1]}).sample(frac=1, random_state=3)
+    frame = frame[frame["reference"] != TEXTS[0]]
+    scores = ROUGE("1").score(frame["reference"], frame["candidate"])
+    expected = [ROUGE("1").score([row.reference], [row.candidate]).total.item() for row in frame.itertuples()]
+    assert scores.total.tolist() == expected
