@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check docs bench bench-metrics browser format clean
+.PHONY: demo test check docs bench bench-metrics soak browser format clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer; choose one with PYTHON=python3.12"; exit 2; }
@@ -31,6 +31,9 @@ bench: $(READY)  ## speed and memory compared with what people use today
 
 bench-metrics: $(READY)  ## compare every offline metric with known errors, on a page
 	$(BIN)/python experiments/compare_metrics.py $(if $(RADREWARD_OPENI),--csv=$(RADREWARD_OPENI)/indiana_reports.csv)
+
+soak: $(READY)  ## random kills and hostile reports, with counts; takes about an hour
+	$(BIN)/python -m soak
 
 browser:  # for the tests of HTML pages
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
