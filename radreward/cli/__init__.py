@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from radreward._lazy_imports import lazy_exports
 from radreward.errors import InputError
+from radreward.io.terminal import print_status
 
 if TYPE_CHECKING:
     from radreward.cli.training import TrainingRun, build
@@ -38,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         from radreward.cli.errors import error_line
 
-        print(f"radreward: {error_line(error)}", file=sys.stderr)
+        print_status(f"radreward: {error_line(error)}")
         return 2
     except KeyboardInterrupt as error:
-        print(f"radreward: interrupted. {str(error) or 'Run the same command again.'}", file=sys.stderr)
+        print_status(f"radreward: interrupted. {str(error) or 'Run the same command again.'}")
         return 130

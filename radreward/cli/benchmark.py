@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from radreward.cli.console import make_console, print_paths
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.inputs import check_scorers
 from radreward.errors import InputError
+from radreward.io.console import make_console, print_paths
 
 
 def run(
@@ -69,7 +69,7 @@ def run(
     for table in sensitivity_tables(probed) if probed else ():
         console.print(table, "")
     for note in (FOOTNOTE, *result_notes(values)):
-        console.print(note, highlight=False, markup=False)
+        console.print(note)
     print_paths((path.name, path) for path in written)
     return 0 if result.succeeded else 1
 

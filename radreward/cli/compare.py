@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from radreward.cli.console import make_console, print_paths
 from radreward.cli.errors import suppress_library_warnings, user_errors
+from radreward.io.console import make_console, print_paths
+from radreward.io.terminal import print_status
 
 
 def run(
@@ -37,12 +37,12 @@ def run(
         comparison = compare(finished, group_by, baseline)
         written = write_comparison(comparison, output) if output else ()
     for reason in skipped:
-        print(f"Skipped: {reason}", file=sys.stderr)
+        print_status(f"Skipped: {reason}")
     console = make_console()
     for tag in comparison.metrics if criteria else ("total",):
         console.print(metrics_table(comparison, tag), "")
         if len(comparison.run_groups) > 1:
             console.print(difference_table(comparison, tag), "")
-    console.print(comparison_footnote(comparison), highlight=False)
+    console.print(comparison_footnote(comparison))
     print_paths((path.suffix[1:], path) for path in written)
     return 0

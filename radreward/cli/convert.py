@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from radreward.cli.errors import suppress_library_warnings, user_errors
+from radreward.io.terminal import print_line
 
 Layout = Literal[
     "rexval",
@@ -32,5 +33,5 @@ def run(source: Path, /, *, from_: Layout, output: Path) -> int:
         from radreward.meta_evaluation.converters import convert
 
         summary = convert(from_, source, output)
-    print(f"{summary}: {output}")
+    print_line(f"{summary}: {output}")
     return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-import sys
 import warnings
 from argparse import ArgumentError
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 import yaml
 
 from radreward.errors import InputError
+from radreward.io.terminal import print_status
 
 _BOILERPLATE = (
     "Does not validate against",
@@ -79,7 +79,7 @@ def warn_overwrite(path: Path) -> None:
         path: The file.
     """
     if path.exists():
-        print(f"This run will replace {path}.", file=sys.stderr)
+        print_status(f"This run will replace {path}.")
 
 
 def validate_config_files(arguments: Sequence[str]) -> None:

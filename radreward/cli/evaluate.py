@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
-
-from rich.console import Console
 
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.inputs import check_input, check_output_file
 from radreward.errors import InputError
+from radreward.io.console import make_console
+from radreward.io.terminal import print_line, print_status
 
 if TYPE_CHECKING:
     from radreward.criteria import Criteria
@@ -57,13 +56,13 @@ def run(
         agreement, failed = _measure(scorer, judged_by, candidates, data)
         from radreward.modules import render_metric_table
     num_scored = len(candidates) - len(failed)
-    Console().print(render_metric_table(agreement, f"{data}: {num_scored} candidates of {len(groups)} references"))
+    make_console().print(render_metric_table(agreement, f"{data}: {num_scored} candidates of {len(groups)} references"))
     if output:
         summary = {"model": model, "data": {str(data): file_fingerprint(data)}}
         write_json(output, {**summary, "candidates": num_scored, "skipped": len(failed), "agreement": agreement})
-        print(f"Metrics: {output}")
+        print_line(f"Metrics: {output}")
     if failed:
-        print(f"Skipped: {len(failed)} of {len(candidates)} candidates; the first is {failed[0]}", file=sys.stderr)
+        print_status(f"Skipped: {len(failed)} of {len(candidates)} candidates; the first is {failed[0]}")
     return 1 if failed else 0
 
 

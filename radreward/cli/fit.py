@@ -5,10 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from rich.console import Console
-
-from radreward.cli.console import print_paths
 from radreward.cli.errors import suppress_library_warnings, user_errors
+from radreward.io.console import make_console, print_paths
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -37,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
             again = shlex.join(entry for entry in arguments if not entry.startswith(("--ckpt_path", "--overwrite")))
             raise KeyboardInterrupt(f"Continue with: radreward fit {again} --ckpt_path=last") from error
         if training.trainer.is_global_zero:
-            Console().print(render_metric_table(result, "Validation part", training.module.row_label))
+            make_console().print(render_metric_table(result, "Validation part", training.module.row_label))
             print_paths(
                 (
                     ("model", folder.model),

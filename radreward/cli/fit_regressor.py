@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
-from radreward.cli.console import print_paths
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.judging import load_judge
 from radreward.errors import InputError
+from radreward.io.console import make_console, print_paths
+from radreward.io.terminal import print_line
 
 if TYPE_CHECKING:
     from radreward.criteria import Criteria
@@ -65,10 +65,10 @@ def run(
             results = _fit(output, regressor, seed, loaded, scorer, pairs)
         except InputError as error:
             raise InputError(f"{data}: {error}") from error
-    Console().print(_table(data, results, pairs))
+    make_console().print(_table(data, results, pairs))
     print_paths((name, output / path) for name, path in (("scorer", "model"), ("metrics", "metrics.json")))
     if skipped:
-        print(f"Skipped: {skipped} pairs without sentence scores; reasons in {output / JUDGED}")
+        print_line(f"Skipped: {skipped} pairs without sentence scores; reasons in {output / JUDGED}")
     return 1 if skipped else 0
 
 
@@ -139,16 +139,15 @@ def _fit(
     output: Path, regressor: str, seed: int, criteria: Criteria, scorer: SentenceScorer, pairs: RegressionData
 ) -> list[RegressorResult]:
     """Cross-validate all regressors, save the selected one, and return all results, the unregressed one first."""
-    from rich.progress import Progress
-
+    from radreward.io.progress import ProgressReporter
     from radreward.systems.sentence_eval.cross_validation import RAW_OVERALL, fit_best, nested_cross_validation
     from radreward.systems.sentence_eval.regressors import REGRESSORS
     from radreward.systems.sentence_eval.scorer import SentenceScorer
 
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task("cross-validation", total=len(REGRESSORS))
+    with ProgressReporter() as progress:
+        task = progress.add_task("cross-validation", len(REGRESSORS), unit="regressors")
         results = nested_cross_validation(
-            pairs, folds=FOLDS, inner_folds=INNER_FOLDS, seed=seed, on_progress=lambda _: bar.advance(task)
+            pairs, folds=FOLDS, inner_folds=INNER_FOLDS, seed=seed, on_progress=lambda _: progress.advance(task)
         )
     candidates = [entry for entry in results if regressor in ("best", entry.name)]
     best, fitted = fit_best(pairs, candidates, seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from radreward.cli.judging import (
     write_through,
 )
 from radreward.cli.llm_options import LLMOptions
+from radreward.io.terminal import print_line, print_status
 
 if TYPE_CHECKING:
     from pyarrow import Schema
@@ -58,11 +58,11 @@ def run(*, input: Path, output: Path, judge: JudgeOptions, llm: LLMOptions) -> i
                 if row["status"] != "ok":
                     incomplete.append(f"{row['id']}: {row['status']}")
     for name, count in count_statuses(judgements).items():
-        print(f"{name}: {count}")
-    print(f"Judgements: {output}")
+        print_line(f"{name}: {count}")
+    print_line(f"Judgements: {output}")
     if incomplete:
         first = f"{len(incomplete)} of {len(pairs.ids)} pairs; the first is {incomplete[0]}"
-        print(f"Incomplete: {first}", file=sys.stderr)
+        print_status(f"Incomplete: {first}")
     return 1 if incomplete else 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from radreward.errors import InputError
+from radreward.io.terminal import print_line
 
 if TYPE_CHECKING:
     from radreward.io.tables import AtomicTableWriter
@@ -77,8 +78,8 @@ class JudgeOptions:
             raise InputError("--dry-run: Expected --judge chat: other judges send no requests.")
         valid = [index for index, error in enumerate(pairs.errors) if error is None]
         sides = [[split_sentences(side[index]) for index in valid] for side in (pairs.references, pairs.candidates)]
-        print(estimate_volume(self._chat_judge(DryRunChatModel()).build_requests(*sides)))
-        print("Dry run: nothing was sent. Every request contains two whole reports.")
+        print_line(estimate_volume(self._chat_judge(DryRunChatModel()).build_requests(*sides)))
+        print_line("Dry run: nothing was sent. Every request contains two whole reports.")
 
     def _chat_judge(self, model: ChatModel) -> ChatJudge:
         from radreward.systems.sentence_eval.judges import ChatJudge

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from radreward.cli.console import make_console
 from radreward.cli.errors import suppress_library_warnings
+from radreward.io.console import make_console
 
 
 def run() -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from radreward.errors import InputError
+from radreward.io.terminal import print_status
 
 if TYPE_CHECKING:
     from radreward.llm import ChatModel
@@ -81,4 +81,4 @@ def _print_warning(
     line: str | None = None,
 ) -> None:
     """Print what leaves the machine, without a line of source code."""
-    print(f"radreward: {message}", file=sys.stderr)
+    print_status(f"radreward: {message}")

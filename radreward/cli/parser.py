@@ -14,6 +14,7 @@ from jsonargparse import ArgumentParser, Namespace
 
 from radreward.cli.signature import CommandHelpFormatter, add_signature, call_with_options
 from radreward.errors import InputError
+from radreward.io.terminal import print_line
 
 COMMANDS = (
     *("synthesize", "fit", "evaluate", "score", "tune", "compare"),
@@ -37,10 +38,10 @@ def run_command(arguments: Sequence[str]) -> int:
         InputError: If there is no such command, or an option is unknown, missing or wrong.
     """
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(_help())
+        print_line(_help())
         return 0
     if arguments[0] == "--version":
-        print(f"radreward {version('radreward')}")
+        print_line(f"radreward {version('radreward')}")
         return 0
     name, *options = arguments
     if name not in COMMANDS:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from radreward.cli.console import make_console, print_paths
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.inputs import check_scorers
 from radreward.cli.judging import (
@@ -20,6 +18,8 @@ from radreward.cli.judging import (
     write_through,
 )
 from radreward.cli.llm_options import LLMOptions
+from radreward.io.console import make_console, print_paths
+from radreward.io.terminal import print_line, print_status
 
 if TYPE_CHECKING:
     from pyarrow import Schema
@@ -63,7 +63,7 @@ def run(
         check_scorers(scorers)
         pairs = read_report_pairs(input)
         if llm.dry_run:
-            print("First judgement; corrections send one request per pair, the second judgement as many again:")
+            print_line("First judgement; corrections send one request per pair, the second judgement as many again:")
             judge.print_request_volume(pairs)
             return 0
         model = llm.load(response_cache(output)) if judge.uses_chat else None
@@ -86,7 +86,7 @@ def run(
     make_console().print(score_change_table(changes))
     print_paths((path.suffix[1:], path) for path in (output, *tables))
     if failed:
-        print(f"Skipped: {len(failed)} of {len(pairs.ids)} pairs; the first is {failed[0]}", file=sys.stderr)
+        print_status(f"Skipped: {len(failed)} of {len(pairs.ids)} pairs; the first is {failed[0]}")
     return 1 if failed else 0
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from radreward.cli.console import make_console
 from radreward.cli.errors import suppress_library_warnings, user_errors
+from radreward.io.console import make_console
+from radreward.io.terminal import print_line
 
 
 def run(sheet: Path, /, *, output: Path | None = None) -> int:
@@ -33,5 +34,5 @@ def run(sheet: Path, /, *, output: Path | None = None) -> int:
         table.add_row(entry.tag, str(entry.num_checked), str(entry.num_equal), accuracy)
     make_console().print(table)
     if output:
-        print(f"Table: {output}")
+        print_line(f"Table: {output}")
     return 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from radreward.cli.errors import suppress_library_warnings, user_errors, warn_overwrite
 from radreward.cli.inputs import check_input
+from radreward.io.terminal import print_line, print_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,11 +54,11 @@ def run(
             warn_overwrite(output)
         summary = score_file(scorer, input, output, backend=engine)
     num_scored = summary.rows - summary.rejected
-    print(f"{num_scored} of {summary.rows} rows scored in {summary.seconds:.1f} s: {summary.output}")
+    print_line(f"{num_scored} of {summary.rows} rows scored in {summary.seconds:.1f} s: {summary.output}")
     if summary.resumed:
-        print(f"{summary.resumed} rows were scored by an earlier run.")
+        print_line(f"{summary.resumed} rows were scored by an earlier run.")
     if summary.rejected:
-        print(f"Rejected: {summary.rejected} of {summary.rows} rows; reasons in {summary.rejects}", file=sys.stderr)
+        print_status(f"Rejected: {summary.rejected} of {summary.rows} rows; reasons in {summary.rejects}")
     return 1 if summary.rejected else 0
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
-from radreward.cli.console import print_paths
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.errors import InputError
+from radreward.io.console import make_console, print_paths
+from radreward.io.terminal import print_status, printable
 
 PROGRESS_INTERVAL = 10.0
 """Seconds between two lines of progress outside a terminal."""
@@ -38,11 +37,11 @@ def run(*, input: Sequence[Path], output: Path, encoder: str = "embedded", seed:
         with _progress(output) as report:
             summary = summarize_files(list(input), encoder, seed, report)
         written = write_summary(summary, output)
-    console = Console()
-    console.print(terminal_table(captions.page_title(summary), captions.score_frame(summary)), markup=False)
+    console = make_console()
+    console.print(terminal_table(captions.page_title(summary), captions.score_frame(summary)))
     for section in captions.category_sections(summary):
         frame = captions.accuracy_frame(summary, section)
-        console.print("", terminal_table(section.title, frame), markup=False)
+        console.print("", terminal_table(section.title, frame))
     print_paths((path.suffix[1:], path) for path in written)
     return 0
 
@@ -50,11 +49,11 @@ def run(*, input: Sequence[Path], output: Path, encoder: str = "embedded", seed:
 @contextmanager
 def _progress(output: Path) -> Iterator[Callable[[str], None]]:
     """Report the current step: in place in a terminal, otherwise by a line from time to time."""
-    console = Console(stderr=True)
-    print(f"The summary goes to {output}.", file=sys.stderr)
+    console = make_console(stderr=True)
+    print_status(f"The summary goes to {output}.")
     if console.is_terminal:
         with console.status("reading") as status:
-            yield lambda step: status.update(escape(step))
+            yield lambda step: status.update(Text(printable(step)))
         return
     last = time.monotonic()
 
@@ -62,6 +61,6 @@ def _progress(output: Path) -> Iterator[Callable[[str], None]]:
         nonlocal last
         if time.monotonic() - last >= PROGRESS_INTERVAL:
             last = time.monotonic()
-            print(step, file=sys.stderr, flush=True)
+            print_status(step)
 
     yield report

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from radreward.cli.errors import suppress_library_warnings, user_errors, warn_overwrite
+from radreward.io.terminal import print_line
 
 
 def run(
@@ -50,5 +51,5 @@ def run(
             granularity,
             max_findings,
         )
-    print(f"Groups: {path}, with a data card beside them.")
+    print_line(f"Groups: {path}, with a data card beside them.")
     return 0

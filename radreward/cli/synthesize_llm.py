@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from radreward.cli.console import make_console, print_paths
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.llm_options import LLMOptions
+from radreward.io.console import make_console, print_paths
+from radreward.io.terminal import print_line, print_status
 
 if TYPE_CHECKING:
     from radreward.synthesis.llm import GenerationTask, JobResult
@@ -59,9 +59,9 @@ def run(
         generation_task = _task(task, criteria, per_reference, seed)
         groups = _groups(task, reports, text_column, limit)
         job = GenerationJob.from_groups(generation_task, groups, max_tokens, temperature, seed)
-        print(estimate_volume(job.chat_requests))
+        print_line(estimate_volume(job.chat_requests))
         if llm.dry_run:
-            print("Dry run: nothing was sent. Every request contains one or two whole reports.")
+            print_line("Dry run: nothing was sent. Every request contains one or two whole reports.")
             return 0
         model = llm.load(output / "answers.sqlite")
         writer = f"language model {llm.model or 'named by the environment'} ({llm.chat})"
@@ -86,7 +86,7 @@ def _groups(task: Task, reports: Path, text_column: str | None, limit: int | Non
         return read_pair_groups(reports, limit)
     groups, skipped = read_references(reports, text_column, limit)
     if skipped:
-        print(f"Skipped: {skipped} rows without a text, or with the text of an earlier row", file=sys.stderr)
+        print_status(f"Skipped: {skipped} rows without a text, or with the text of an earlier row")
     return groups
 
 
@@ -115,7 +115,7 @@ def _print_rejected(result: JobResult) -> None:
     retry = f" Without an answer: {missing}; run the same command to request these again." if missing else ""
     first = result.rejected[0]
     summary = f"{len(result.rejected)} of {result.statistics['requested']} answers"
-    print(f"Rejected: {summary}; the first is {first.request.id}: {first.reason}.{retry}", file=sys.stderr)
+    print_status(f"Rejected: {summary}; the first is {first.request.id}: {first.reason}.{retry}")
 
 
 def _table(title: str, *columns: str) -> Table:

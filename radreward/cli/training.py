@@ -17,13 +17,13 @@ from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import ProgressBar as LightningProgressBar
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import TensorBoardLogger
-from rich import get_console
 
 from radreward.cli.errors import validate_config_files
 from radreward.criteria import criteria_config
 from radreward.data.collators.reward import RewardCollator
 from radreward.data.datamodule import BaseDataModule, PairedReportDataModule
 from radreward.errors import InputError
+from radreward.io.console import make_console
 from radreward.modules import (
     BaseModule,
     MetricTable,
@@ -190,7 +190,7 @@ class TrainingCLI(LightningCLI):
         callbacks: list[Callback] = _as_list(settings["callbacks"])
         has_bar = any(isinstance(callback, LightningProgressBar) for callback in callbacks)
         if settings["enable_progress_bar"] is not False and not has_bar:
-            console = get_console()
+            console = make_console()
             settings["enable_progress_bar"] = console.is_terminal or console.is_jupyter
             callbacks.append(ProgressBar() if settings["enable_progress_bar"] else PlainTextProgress(folder.folder))
         settings["callbacks"] = [

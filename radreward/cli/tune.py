@@ -8,11 +8,9 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
-from radreward.cli.console import print_paths
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.errors import InputError
+from radreward.io.console import make_console, print_paths
 
 if TYPE_CHECKING:
     from radreward.cli.training import TrainingRun
@@ -52,7 +50,7 @@ def run(
         settings = load_study_config(config, base, trials, list(overrides))
         folder = run_dir or Path("runs") / settings.study
         study = run_study(settings, fit_runner(), folder, storage, overwrite)
-        Console().print(trial_table(study, settings))
+        make_console().print(trial_table(study, settings))
         results = write_study_results(study, settings, fit_runner(), folder)
     print_paths(
         (

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Collection, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from radreward.io.console import make_console
+from radreward.io.terminal import print_status, printable
+
 T = TypeVar("T")
-
-
-def print_line(text: str) -> None:
-    """Print a line on standard error at once."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def format_time_left(seconds: float) -> str:
@@ -43,14 +39,14 @@ class ProgressReporter:
 
     def __init__(self, enabled: bool = True, interval: float = 60.0) -> None:
         self.interval = interval
-        console = Console(stderr=True)
+        console = make_console(stderr=True)
         is_terminal = console.is_terminal or console.is_jupyter
         self._prints_lines = enabled and not is_terminal
         self._bars = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[speed]}"),
+            TextColumn("{task.fields[speed]}", markup=False),
             TimeRemainingColumn(),
             console=console,
             disable=not (enabled and is_terminal),
@@ -88,14 +84,14 @@ class ProgressReporter:
             "printed": now if note else -math.inf,
             "speed": "",
         }
-        task = self._bars.add_task(description, total=total, completed=completed, **fields)
+        task = self._bars.add_task(printable(description), total=total, completed=completed, **fields)
         if note:
             self._print(task, note)
         return task
 
     def describe(self, task: TaskID, description: str) -> None:
         """Change the description of a task."""
-        self._bars.update(task, description=description)
+        self._bars.update(task, description=printable(description))
 
     def advance(self, task: TaskID, units: int = 1) -> None:
         """Count completed units."""
@@ -119,4 +115,4 @@ class ProgressReporter:
         if self._prints_lines:
             state = self._bars.tasks[self._bars.task_ids.index(task)]
             counts = f"{state.completed:.0f} of {state.total:.0f} {state.fields['unit']}" if state.total else ""
-            print_line(f"{state.description}: {counts}, {text}")
+            print_status(f"{state.description}: {counts}, {text}")

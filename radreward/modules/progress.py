@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -12,8 +11,10 @@ from typing import Any, TypeVar
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import ProgressBar as LightningProgressBar
 from lightning.pytorch.callbacks import RichProgressBar
-from rich.console import Console
 from rich.progress import track
+
+from radreward.io.console import make_console
+from radreward.io.terminal import print_status
 
 T = TypeVar("T")
 _METRIC_TITLES = {"val_tau": "τ-b", "val_f1": "F1"}
@@ -43,14 +44,14 @@ def track_progress(trainer: Trainer, description: str, interval: float = 60.0) -
         entries = list(values)
         callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by a connector
         if any(isinstance(callback, LightningProgressBar) for callback in callbacks):
-            yield from track(entries, description, console=Console(stderr=True))
+            yield from track(entries, description, console=make_console(stderr=True))
             return
         enabled = any(isinstance(callback, PlainTextProgress) for callback in callbacks)
         last_report = -math.inf
         for number, entry in enumerate(entries):
             if enabled and time.monotonic() - last_report >= interval:
                 last_report = time.monotonic()
-                print(f"{description}: {number} of {len(entries)}", file=sys.stderr, flush=True)
+                print_status(f"{description}: {number} of {len(entries)}")
             yield entry
 
     return iterate
@@ -111,4 +112,4 @@ class PlainTextProgress(Callback):
     def _report(self, trainer: Trainer, text: str) -> None:
         self._last_report = time.monotonic()
         if trainer.is_global_zero:
-            print(f"step {trainer.global_step} of {self._total_steps}: {text}", file=sys.stderr, flush=True)
+            print_status(f"step {trainer.global_step} of {self._total_steps}: {text}")

@@ -20,7 +20,7 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 from radreward.errors import InputError
-from radreward.io.progress import print_line
+from radreward.io.terminal import print_status
 from radreward.tuning.heartbeat import FOLDER_ATTR, abandoned_trial, is_own_trial, take_ownership
 from radreward.tuning.samplers import create_sampler
 from radreward.tuning.search_space import ParameterValue
@@ -65,13 +65,13 @@ def run_study(
     """
     folder = folder or Path("runs") / config.study
     validate_search_space(config, runner)
-    optuna.logging.set_verbosity(optuna.logging.ERROR)  # `print_line` prints the same
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # `print_status` prints the same
     folder.mkdir(parents=True, exist_ok=True)
     opened = open_storage(storage, folder)
     location = redact_password(storage) if storage else str(folder / "study.db")
     try:
         study = open_study(config, opened, folder, overwrite)
-        print_line(f"study {config.study}: {config.trials} trials in {folder}; storage {location}")
+        print_status(f"study {config.study}: {config.trials} trials in {folder}; storage {location}")
         gc.freeze()  # exclude imported modules from the collection after each trial
         while claimed := claim_trial(study, config):
             _run_claimed(study, config, runner, claimed, folder)
@@ -172,7 +172,7 @@ def _run_claimed(study: Study, config: StudyConfig, runner: TrialRunner, claimed
     trial.set_user_attr(FOLDER_ATTR, str(folder.absolute()))
     text = ", ".join(f"{name} {_format_value(value)}" for name, value in values.items())
     resumed = " (resumed)" if reclaimed else ""
-    print_line(f"trial {trial.number} of {config.trials}{resumed}: {text}")
+    print_status(f"trial {trial.number} of {config.trials}{resumed}: {text}")
     start = time.monotonic()
     with get_heartbeat_thread(trial._trial_id, study._storage):
         try:
@@ -184,13 +184,13 @@ def _run_claimed(study: Study, config: StudyConfig, runner: TrialRunner, claimed
     outcome = f"{config.metric} {result.value:.4f}" if result.value is not None else "failed"
     outcome += f": {result.reason}" if result.reason else ""
     seconds = time.monotonic() - start
-    print_line(f"trial {trial.number}: {outcome}, {seconds:.1f} s; {_progress_summary(study, config)}")
+    print_status(f"trial {trial.number}: {outcome}, {seconds:.1f} s; {_progress_summary(study, config)}")
 
 
 def _finish_trial(study: Study, trial: Trial, result: TrialResult) -> None:
     """Store the result, unless another worker took the trial over."""
     if not is_own_trial(study.get_trials(deepcopy=False)[trial.number]):
-        print_line(f"trial {trial.number}: another worker took it over after missing heartbeats; its result counts")
+        print_status(f"trial {trial.number}: another worker took it over after missing heartbeats; its result counts")
         return
     if result.reason:
         trial.set_user_attr("reason", result.reason)

@@ -304,7 +304,7 @@ def test_progress_on_a_terminal_is_a_bar(config: Path, monkeypatch: pytest.Monke
 
     from radreward.cli import build
 
-    monkeypatch.setattr("radreward.cli.training.get_console", lambda: Console(force_terminal=True))
+    monkeypatch.setattr("radreward.cli.training.make_console", lambda: Console(force_terminal=True))
     for given, expected in (([], ProgressBar), (["trainer.callbacks=TQDMProgressBar"], TQDMProgressBar)):
         training = build(config, "trainer.enable_progress_bar=true", *given)
         assert type(training.trainer.progress_bar_callback) is expected

@@ -1,0 +1,37 @@
+"""Printing of lines; names, paths, statuses and answers of servers are untrusted and stay text."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+_SEQUENCE = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    "|(?:\x1b[\\]P^_X]|[\x90\x98\x9d-\x9f])[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\\\|\x9c)"  # OSC: titles, links; DCS
+    "|\x1b[ -/]*[0-~]"
+)
+"""Escape sequences of terminals (ECMA-48); each alternative ends at the next control character, so time is linear."""
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+"""Control characters besides tab and line feed, and characters that reorder or break lines."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def printable(text: object) -> str:
+    r"""Return a text without escape sequences, control characters and bidirectional overrides.
+
+    A lone surrogate, such as a byte of a file name that is not UTF-8, becomes U+FFFD, because it cannot be printed.
+
+    >>> printable("a\x1b[31mb\x07\u202ec\x1b]0;title\x07")
+    'abc'
+    """
+    return _SURROGATE.sub("\ufffd", _CONTROL.sub("", _SEQUENCE.sub("", str(text))))
+
+
+def print_line(text: object) -> None:
+    """Print a line on standard output."""
+    print(printable(text), flush=True)
+
+
+def print_status(text: object) -> None:
+    """Print a line on standard error."""
+    print(printable(text), file=sys.stderr, flush=True)
