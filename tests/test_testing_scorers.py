@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from radreward.errors import InputError
 from radreward.scorers.base import Scorer
 from radreward.scorers.lexical import ROUGE
 from radreward.testing import ScorerConformance
@@ -80,6 +82,51 @@ class IgnoresReferences(Good):
         return Constant()
 
 
+class WithQuality(Good):
+    """A correct scorer whose quality is its total; it cannot be saved."""
+
+    has_quality = True
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        raise InputError("This scorer cannot be saved.")
+
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        scores = super()._score_valid(references, candidates)
+        return scores._replace(quality=scores.total)
+
+
+class UnannouncedQuality(WithQuality):
+    has_quality = False
+
+
+class MissingQuality(Good):
+    has_quality = True
+
+
+class QualityAboveOne(WithQuality):
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        scores = super()._score_valid(references, candidates)
+        return scores._replace(quality=scores.total + 1)
+
+
+class SortedQuality(WithQuality):
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        scores = super()._score_valid(references, candidates)
+        return scores._replace(quality=scores.total.sort().values)
+
+
+class ConstantQuality(WithQuality):
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        scores = super()._score_valid(references, candidates)
+        return scores._replace(quality=torch.ones(len(references)))
+
+
+class IdenticalBelowOne(WithQuality):
+    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
+        scores = super().score(references, candidates)
+        return scores._replace(quality=scores.total * 0.9)
+
+
 FAULTS: list[tuple[Callable[[], Scorer], str]] = [
     (Sorted, "test_order_and_length_match_input"),
     (ByNumberOfPairs, "test_score_independent_of_other_pairs"),
@@ -91,6 +138,12 @@ FAULTS: list[tuple[Callable[[], Scorer], str]] = [
     (WrongSign, "test_better_candidates_score_better"),
     (IgnoresReferences, "test_better_candidates_score_better"),
     (NarrowRange, "test_scores_within_total_range"),
+    (UnannouncedQuality, "test_quality_is_a_share_of_what_is_right"),
+    (MissingQuality, "test_quality_is_a_share_of_what_is_right"),
+    (QualityAboveOne, "test_quality_is_a_share_of_what_is_right"),
+    (SortedQuality, "test_quality_is_a_share_of_what_is_right"),
+    (ConstantQuality, "test_quality_is_a_share_of_what_is_right"),
+    (IdenticalBelowOne, "test_quality_is_a_share_of_what_is_right"),
     (Random, "test_equal_scorers_score_equally"),
     (WrongSettings, "test_save_and_load_round_trip"),
 ]
@@ -100,6 +153,14 @@ class TestGood(ScorerConformance):
     @staticmethod
     def scorer() -> Scorer:
         return ROUGE("1")
+
+
+class TestWithQuality(ScorerConformance):
+    can_save = False
+
+    @staticmethod
+    def scorer() -> Scorer:
+        return WithQuality()
 
 
 @pytest.mark.parametrize(("fault", "check"), FAULTS, ids=lambda value: getattr(value, "__name__", value))

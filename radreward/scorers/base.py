@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.io.tables import is_valid_utf8
+from radreward.text.recognition import reads_as_report
 from radreward.types import Scores
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ STATUS_OK = "ok"
 STATUS_TRUNCATED = "truncated"
 STATUS_NOT_FINITE = "expected a finite score but the model gave none"
 STATUS_NO_ENTITIES = "no entities: the score is that of the setting"
+STATUS_NO_REPORT = "no finding and no normal statement recognised"
+"""Beginning of the status of a pair of which one text is no report; the report is named after it."""
 SCORED_STATUSES = frozenset({STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES})
 """Statuses of rows with a score."""
 _MISSING_VALUES = frozenset({"nan", "na", "n/a", "<na>", "nat", "null"})
@@ -93,6 +96,9 @@ class Scorer(ABC):
         higher_is_better: Direction of the total.
         returns_explanations: True if `Scores.evidence` is written to output files.
         total_range: Lowest and highest possible total; None if unbounded.
+        has_quality: True if the scorer knows what matches, so that `Scores.quality` is not None.
+        requires_report: True if both texts must read as reports of the chest in English, see `reads_as_report`;
+            other pairs get a status and no score.
     """
 
     title: str = ""
@@ -100,6 +106,8 @@ class Scorer(ABC):
     higher_is_better: bool = True
     returns_explanations: bool = False
     total_range: tuple[float | None, float | None] = (None, None)
+    has_quality: bool = False
+    requires_report: bool = False
 
     @property
     def sub_names(self) -> tuple[str, ...]:
@@ -116,6 +124,9 @@ class Scorer(ABC):
     def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
         """Return scores in the order and length of the input; an unscorable row gets NaN and a status with the reason.
 
+        The quality of a report that is its own reference is 1, whatever the scorer reads in it; white space is
+        ignored.
+
         Args:
             references: Any sequence of texts, see `text_list`: entries are paired by position, never by an index.
             candidates: As many texts.
@@ -129,7 +140,7 @@ class Scorer(ABC):
             raise ValueError(
                 f"Expected as many references as candidates but got {len(references)} and {len(candidates)}."
             )
-        errors = [validate_pair(*pair) for pair in zip(references, candidates, strict=True)]
+        errors = [self._pair_error(*pair) for pair in zip(references, candidates, strict=True)]
         valid = [index for index, error in enumerate(errors) if error is None]
         scores = self._score_valid([references[i] for i in valid], [candidates[i] for i in valid])
         for name, values in scores._asdict().items():
@@ -144,15 +155,27 @@ class Scorer(ABC):
             by_index = dict(zip(valid, scores.evidence, strict=True))
             evidence = tuple(by_index.get(index) for index in range(len(status)))
         total = _scatter_rows(scores.total, valid, len(status))
-        sub_scores, error_counts = (
+        sub_scores, error_counts, quality = (
             None if values is None else _scatter_rows(values, valid, len(status))
-            for values in (scores.sub_scores, scores.error_counts)
+            for values in (scores.sub_scores, scores.error_counts, scores.quality)
         )
+        if quality is not None:
+            quality[[index for index in valid if references[index].split() == candidates[index].split()]] = 1.0
+            quality[~total.isfinite()] = math.nan
         for index in (~total.isfinite()).nonzero().flatten().tolist():
             total[index] = math.nan
             if status[index] in SCORED_STATUSES:
                 status[index] = STATUS_NOT_FINITE
-        return Scores(total, sub_scores, error_counts, tuple(status), evidence)
+        return Scores(total, sub_scores, error_counts, tuple(status), evidence, quality)
+
+    def _pair_error(self, reference: Any, candidate: Any) -> PairError | None:
+        """Return why this scorer cannot score a pair, or None."""
+        if (error := validate_pair(reference, candidate)) or not self.requires_report:
+            return error
+        for field, text in (("reference", reference), ("candidate", candidate)):
+            if not reads_as_report(text):
+                return PairError(field, f"{STATUS_NO_REPORT} in the {field}")
+        return None
 
     @abstractmethod
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -144,6 +145,27 @@ class ScorerConformance(ABC):
                     f"the score {total} is not within {scorer.total_range}",
                 )
 
+    def test_quality_is_a_share_of_what_is_right(self) -> None:
+        """Quality is in [0, 1] where there is a score, 1 for identical reports, and follows its pairs.
+
+        A good candidate has a higher one than a bad one. Without `has_quality`, there is none.
+        """
+        scorer = self._fitted()
+        scores = scorer.score(self.references, self.candidates)
+        require((scores.quality is not None) == scorer.has_quality, "`has_quality` must say if there is a quality")
+        if scores.quality is None:
+            return
+        rows = scores.total.isfinite()
+        require(torch.equal(scores.quality.isfinite(), rows), "exactly the rows with a score must have a quality")
+        shares = scores.quality[rows]
+        require(bool(((shares >= 0) & (shares <= 1)).all()), f"quality must be in [0, 1] but is {shares.tolist()}")
+        identical = self._quality(scorer, self.references, self.references)
+        require(bool((identical == 1).all()), f"identical reports must have quality 1 but have {identical.tolist()}")
+        backwards = self._quality(scorer, self.references[::-1], self.candidates[::-1])
+        self._require_equal(backwards.flip(0), scores.quality, "quality must follow its pairs")
+        good, bad = self._quality(scorer, [self.references[0]] * 2, [self.candidates[0], self.candidates[-1]]).tolist()
+        require(good > bad, f"the good candidate has quality {good:.3f} and the bad one {bad:.3f}")
+
     def test_equal_scorers_score_equally(self) -> None:
         """Two scorers built the same way have equal fingerprints and scores."""
         first, second = self._fitted(), self._fitted()
@@ -166,7 +188,7 @@ class ScorerConformance(ABC):
             require(files <= {".json", ".safetensors"}, f"only JSON and safetensors may be written, not {files}")
             loaded = load(folder)
             require(loaded.fingerprint() == scorer.fingerprint(), "the fingerprint differs after loading")
-            for name in ("total_range", "higher_is_better", "sub_names"):
+            for name in ("total_range", "higher_is_better", "has_quality", "sub_names"):
                 require(getattr(loaded, name) == getattr(scorer, name), f"`{name}` differs after loading")
             totals = [s.score(self.references, self.candidates).total for s in (scorer, loaded)]
             self._require_equal(totals[1], totals[0], "the scores differ after loading")
@@ -176,6 +198,10 @@ class ScorerConformance(ABC):
 
     def _oriented(self, scorer: Scorer, scores: Scores) -> Tensor:
         return scores.total if scorer.higher_is_better else -scores.total
+
+    def _quality(self, scorer: Scorer, references: Sequence[str], candidates: Sequence[str]) -> Tensor:
+        quality = scorer.score(references, candidates).quality
+        return torch.full((len(references),), math.nan) if quality is None else quality
 
     def _require_equal(self, actual: Tensor, expected: Tensor, message: str) -> None:
         equal = torch.allclose(actual, expected, self.tolerance, self.tolerance, equal_nan=True)

@@ -151,6 +151,15 @@ def match_lexicon(text: str) -> list[LexiconMatch]:
     return [LexiconMatch(phrase_categories()[match[0]], *match.span()) for match in matches]
 
 
+def find_categories(lower: str) -> Iterator[str]:
+    """Yield the category of each lexicon entry in a lowercase text, from left to right.
+
+    >>> list(find_categories("small left pleural effusion"))
+    ['F', 'Z', 'N']
+    """
+    return (phrase_categories()[match[0]] for match in _lexicon_pattern().finditer(lower))
+
+
 def find_phrases(text: str) -> list[LexicalPhrase]:
     """Return the phrases of a sentence, from left to right.
 

@@ -1,0 +1,68 @@
+"""Reports of any style are recognized, other English text is not."""
+
+import csv
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from radreward.synthesis.candidates import random_report_source
+from radreward.synthesis.report_styles import StyleSampler, brief_style, full_style, plain_style, statement_style
+from radreward.text.recognition import reads_as_report
+
+SHORT_REPORTS = (
+    "Lungs are clear.",
+    "Stable.",
+    "STABLE",
+    "No acute disease.",
+    "No acute cardiopulmonary process.",
+    "Negative.",
+    "Normal.",
+    "Normal chest.",
+    "Unchanged.",
+    "No change.",
+    "No significant interval change.",
+    "No PTX.",
+    "Improving.",
+    "Cardiomegaly.",
+    "1. No radiographic evidence of acute thoracic XXXX.",
+    "ETT in place.",
+    "Heart size normal.",
+    "Unremarkable study.",
+)
+OTHER_TEXTS = (
+    "The cat sat on the mat.",
+    "I am sorry, but I cannot help with that.",
+    "As an AI language model, I do not see an image.",
+    "Lorem ipsum dolor sit amet.",
+    "Small left.",
+    "aaaa aaaa aaaa",
+    "12345",
+    "def score(self): return 1",
+    "猫はマットの上に座った。",
+)
+
+
+@pytest.mark.parametrize("text", SHORT_REPORTS)
+def test_short_report_is_recognized(text: str) -> None:
+    assert reads_as_report(text)
+
+
+@pytest.mark.parametrize("text", OTHER_TEXTS)
+def test_other_text_is_not(text: str) -> None:
+    assert not reads_as_report(text)
+
+
+@pytest.mark.parametrize("style", [brief_style, full_style, plain_style, statement_style])
+def test_generated_reports_are_recognized(style: StyleSampler) -> None:
+    draw, rng = random_report_source(style), Random(0)
+    reports = [draw(rng).text for _ in range(200)]
+    assert [report for report in reports if not reads_as_report(report)] == []
+
+
+def test_real_reports_are_recognized(openi_csv: Path) -> None:
+    with openi_csv.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for fields in (["findings"], ["impression"], ["findings", "impression"]):
+        texts = [" ".join(row[field] for field in fields).strip() for row in rows]
+        assert sum(not reads_as_report(text) for text in texts if text) == 0
