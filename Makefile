@@ -9,7 +9,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer; choose one with PYTHON=python3.12"; exit 2; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,embedded,quantization,bench,distributed,lexical,llm]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,embedded,quantization,bench,distributed,lexical,llm,radgraph]'
 	@touch $(READY)
 
 demo: $(READY)  ## generate training data, train, evaluate, score

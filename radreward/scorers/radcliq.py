@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple
 import torch
 
 from radreward.errors import InputError
-from radreward.io.artifacts import fingerprint, read_config, write_json
+from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
+from radreward.io.model_config import read_config, write_config
 from radreward.scorers.base import SCORED_STATUSES, STATUS_OK, Scorer
 from radreward.scorers.embedding import BERTScore, CheXbertSimilarity
 from radreward.scorers.radgraph import RadGraphF1
@@ -95,7 +96,8 @@ class RadCliQScorer(Scorer):
 
     The published components are RadGraph F1, BERTScore of distilroberta-base (rescaled), CheXbert similarity and
     BLEU-2; with other components, the published weights are applied to those. Sub-scores are the components. A pair
-    without a score in one component has no score.
+    without a score in one component has no score. The combination is tested against published values; scores of reports
+    are not, because the weights of RadGraph and CheXbert were not available.
 
     Args:
         version: Version of the published weights, v0 or v1.
@@ -166,7 +168,7 @@ class RadCliQScorer(Scorer):
         with atomic_folder(folder, {CONFIG_NAME}, CONFIG_NAME) as scratch:
             for name, scorer in self.components.items():
                 scorer.save_pretrained(scratch / name)
-            write_json(scratch / CONFIG_NAME, {"format": 1, "version": self.version})
+            write_config(scratch / CONFIG_NAME, {"format": 1, "version": self.version})
 
     @classmethod
     def from_pretrained(
@@ -208,6 +210,6 @@ class RadCliQScorer(Scorer):
             )
         path = Path(folder, CONFIG_NAME)
         saved = read_config(path, {"version"})["version"]
-        if saved not in PUBLISHED_WEIGHTS:
+        if not isinstance(saved, str) or saved not in PUBLISHED_WEIGHTS:
             raise InputError(f"{path}: Expected `version` to be v0 or v1 but got {saved!r}.")
         return cls(saved, {name: load(Path(folder, name), **settings) for name in COMPONENTS})

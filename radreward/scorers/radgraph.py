@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
+from radreward.errors import InputError
 from radreward.metrics.text_overlap import set_f1
 from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
 from radreward.types import Scores
+
+MODELS = ("radgraph", "radgraph-xl", "modern-radgraph-xl", "echograph")
+"""Models of the package."""
 
 
 class RadGraphF1(StatelessScorer):
@@ -23,10 +29,11 @@ class RadGraphF1(StatelessScorer):
     lists what only one of the reports has. The package downloads its model on first use.
 
     Args:
-        model: The package's name of the model.
+        model: One of `MODELS`.
 
     Raises:
-        InputError: If the package is not installed.
+        InputError: If the package is not installed or has no such model; when reports are scored, if the model cannot
+            be loaded.
     """
 
     config_name = "radgraph.json"
@@ -37,6 +44,8 @@ class RadGraphF1(StatelessScorer):
 
     def __init__(self, model: str = "radgraph") -> None:
         super().__init__()
+        if model not in MODELS:
+            raise InputError(f"{self.title}: Expected a model of {', '.join(MODELS)} but got {model!r}.")
         self.model = model
         self._model: Any = None
 
@@ -67,12 +76,38 @@ class RadGraphF1(StatelessScorer):
         if not texts:
             return []
         if self._model is None:
-            from radgraph import RadGraph
-
-            with contextlib.redirect_stdout(io.StringIO()):  # the package prints the device
-                self._model = RadGraph(model_type=self.model)
+            self._model = _load_model(self.model)
         annotations: Mapping[str, Any] = self._model(list(texts))
         return [_entity_and_relation_sets(annotations[str(index)]["entities"]) for index in range(len(texts))]
+
+
+def _load_model(name: str) -> Any:
+    # The package prints the device and changes the filters of warnings.
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        from radgraph import RadGraph
+        from radgraph.allennlp.common import cached_transformers
+
+        if not hasattr(cached_transformers.get_tokenizer, "__wrapped__"):
+            cached_transformers.get_tokenizer = _with_removed_methods(cached_transformers.get_tokenizer)
+        try:
+            return RadGraph(model_type=name)
+        except Exception as error:  # the package raises nothing more specific
+            reason = " ".join(str(error).split())
+            raise InputError(f"{RadGraphF1.title}: the model {name!r} cannot be loaded ({reason}).") from error
+
+
+def _with_removed_methods(get_tokenizer: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap the package's loader of tokenizers: it calls two methods that transformers 5 removed."""
+
+    @functools.wraps(get_tokenizer)
+    def get_compatible_tokenizer(*args: Any, **settings: Any) -> Any:
+        tokenizer = get_tokenizer(*args, **settings)
+        tokenizer.encode_plus = tokenizer.__call__
+        # Every model of the package has a BERT tokenizer.
+        tokenizer.build_inputs_with_special_tokens = lambda ids: [tokenizer.cls_token_id, *ids, tokenizer.sep_token_id]
+        return tokenizer
+
+    return get_compatible_tokenizer
 
 
 def _entity_and_relation_sets(entities: Mapping[str, Mapping[str, Any]]) -> tuple[set[Any], set[Any]]:

@@ -1,10 +1,7 @@
-"""Tests of RadCliQ against published values, and of RadGraph F1 with a fake package."""
+"""Tests of RadCliQ against published values."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 import torch
@@ -15,7 +12,6 @@ from radreward.scorers.base import Scorer
 from radreward.scorers.embedding import BERTScore, CheXbertSimilarity
 from radreward.scorers.entity_f1 import EntityF1
 from radreward.scorers.radcliq import COMPONENTS, PUBLISHED_WEIGHTS, RadCliQBLEU2, RadCliQScorer, RadCliQVersion
-from radreward.scorers.radgraph import RadGraphF1
 from radreward.scorers.stateless import StatelessScorer
 from radreward.testing import ScorerConformance
 from radreward.types import Scores
@@ -108,53 +104,6 @@ def test_invalid_settings_raise(tmp_path: Path) -> None:
 )
 def test_radcliq_bleu_2_matches_formula(reference: str, candidate: str, expected: float) -> None:
     assert RadCliQBLEU2().score([reference], [candidate]).total.item() == pytest.approx(expected, abs=1e-6)
-
-
-class FakeRadGraph:
-    """A fake model that annotates every word as an entity that modifies the next."""
-
-    def __init__(self, model_type: str) -> None:
-        print("Using device: cpu")
-        self.model_type = model_type
-
-    def __call__(self, texts: list[str]) -> dict[str, Any]:
-        annotations = {}
-        for index, text in enumerate(texts):
-            words = text.split()
-            annotations[str(index)] = {
-                "entities": {
-                    str(n): {
-                        "tokens": word,
-                        "label": "Observation::definitely present",
-                        "relations": [["modify", str(n + 1)]] if n < len(words) else [],
-                    }
-                    for n, word in enumerate(words, 1)
-                }
-            }
-        return annotations
-
-
-@pytest.fixture
-def radgraph(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("radgraph")
-    module.RadGraph = FakeRadGraph  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "radgraph", module)
-    monkeypatch.setattr(RadGraphF1, "packages", ())
-
-
-@pytest.mark.usefixtures("radgraph")
-def test_radgraph_f1_of_entities_and_relations(capsys: pytest.CaptureFixture[str]) -> None:
-    scores = RadGraphF1().score(["a b c", "a", "a b", ""], ["a b d", "a", "a b", "a"])
-    assert scores.sub_scores is not None
-    assert scores.sub_scores[:3].flatten().tolist() == pytest.approx([2 / 3, 1 / 2, 1, 0, 1, 1])
-    assert scores.total[:3].tolist() == pytest.approx([7 / 12, 0.5, 1])
-    assert scores.status[3] == "empty reference"
-    assert capsys.readouterr().out == ""
-
-
-def test_radgraph_without_package_names_extra() -> None:
-    with pytest.raises(InputError, match=r"RadGraph F1 needs `radgraph`, of the extra `radgraph`: pip install 'radre"):
-        load("radgraph")
 
 
 class TestRadCliQ(ScorerConformance):

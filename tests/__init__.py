@@ -1,0 +1,1 @@
+"""Tests; a package, so that the `tests` that the `radgraph` package installs does not hide it."""
