@@ -17,7 +17,7 @@ def run(
     granularity: Literal["report", "statement", "plain"] = "report",
     max_findings: int | None = None,
     criteria: str = "radcliq-significance",
-    groups: int = 10_000,
+    groups: int | None = None,
     per_reference: int = 3,
     seed: int = 0,
 ) -> int:
@@ -31,7 +31,7 @@ def run(
             faster; or a few findings in plain words, for a decoder that starts from random weights.
         max_findings: Largest number of findings in a plain report; 4 by default.
         criteria: Preset or YAML file of the criteria by which errors are counted.
-        groups: Number of references.
+        groups: Number of references; by default 10,000, or with --reports one per report.
         per_reference: Candidates per reference.
         seed: Seed; equal seeds give equal files.
     """

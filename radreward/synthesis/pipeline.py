@@ -49,6 +49,7 @@ MAX_CANDIDATE_TRIES = 20
 MAX_REFERENCE_TRIES = 100
 """Number of references sampled until such candidates exist; a normal chest, say, has no location to be wrong about."""
 _DEFAULT_MAX_FINDINGS = 4
+_DEFAULT_GROUPS = 10_000
 
 
 def synthesize(
@@ -194,7 +195,7 @@ class _GroupGenerator:
 def synthesize_files(
     output: Path,
     criteria: Criteria,
-    groups: int,
+    groups: int | None = None,
     per_reference: int = 3,
     seed: int = 0,
     reports: Path | None = None,
@@ -207,7 +208,7 @@ def synthesize_files(
     Args:
         output: The folder.
         criteria: Criteria of the error counts.
-        groups: Number of groups.
+        groups: Number of groups; defaults to the number of reports with text, or 10,000 without `reports`.
         per_reference: Number of candidates per reference.
         seed: Seed of all sampling.
         reports: CSV, JSONL or Parquet file of real reports; by default, references are generated.
@@ -228,6 +229,8 @@ def synthesize_files(
         )
     card = DataCard(criteria, seed, per_reference, reports.name if reports else None, real)
     texts = real.texts if real else None
+    if groups is None:
+        groups = len(texts) if texts is not None else _DEFAULT_GROUPS
     stream = synthesize(criteria, groups, per_reference, seed, texts, granularity, max_findings)
     output.mkdir(parents=True, exist_ok=True)
     path = output / "groups.parquet"

@@ -172,6 +172,13 @@ def test_synthesize_files_warns_about_empty_rows(tmp_path: Path, caplog: pytest.
     assert "- reports: 2; skipped empty rows: 2\n" in (tmp_path / "out" / "card.md").read_text(encoding="utf-8")
 
 
+def test_synthesize_files_default_is_one_group_per_usable_report(tmp_path: Path) -> None:
+    path = tmp_path / "my.csv"
+    path.write_text("report\nNo edema.\n\" \"\nSmall left effusion.\nNo pneumothorax.\n", encoding="utf-8")
+    groups = list(read_groups(synthesize_files(tmp_path / "out", RadCliQCriteria(), reports=path), RadCliQCriteria()))
+    assert [group.reference for group in groups] == ["No edema.", "Small left effusion.", "No pneumothorax."]
+
+
 def test_synthesize_plain_reports_respect_max_findings() -> None:
     def findings(max_findings: int) -> set[int]:
         groups = synthesize(RadCliQCriteria(), 60, seed=3, granularity="plain", max_findings=max_findings)
