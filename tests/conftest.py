@@ -1,6 +1,8 @@
 """Shared test setup: one thread per process, deterministic hypothesis, and the path of real reports."""
 
 import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,3 +30,20 @@ def openi_csv() -> Path:
     if not path.is_file():
         pytest.fail(f"{OPENI_VARIABLE}: Expected a folder with indiana_reports.csv but {path} is missing.")
     return path
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder on a file system of 64 KiB, or skip the test."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = subprocess.run(  # noqa: S603 - fixed arguments
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)],  # noqa: S607
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if mount.returncode:
+        pytest.skip(f"needs permission to mount a small disk: {mount.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)  # noqa: S603, S607

@@ -9,13 +9,13 @@ import hashlib
 import json
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from radreward.errors import InputError
+from radreward.io.atomic import write_text_file
 
 if TYPE_CHECKING:  # torch is imported on use, so that commands without tensors start fast
     import torch
@@ -49,71 +49,13 @@ def read_json_object(path: str | Path) -> dict[str, Any]:
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Write a value as indented JSON, atomically: the file is complete or unchanged.
+    """Write a value as indented JSON; the file is complete or unchanged.
 
     Raises:
         ValueError: If a number is not finite.
+        InputError: If the file cannot be written.
     """
-    path = Path(path)
-    scratch = path.with_name(f".{path.name}.new")
-    scratch.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    scratch.replace(path)
-
-
-def read_config(path: str | Path, fields: Collection[str], format_version: int | str = 1) -> dict[str, Any]:
-    """Return the settings of a model folder, see `check_config`."""
-    config = read_json_object(path)
-    check_config(config, path, fields, format_version)
-    return config
-
-
-def check_config(
-    config: Mapping[str, Any], path: str | Path, fields: Collection[str], format_version: int | str = 1
-) -> None:
-    """Check that settings have the expected format and exactly the expected fields.
-
-    Args:
-        config: The settings.
-        path: File of the settings, for messages.
-        fields: Names of all fields, with or without `format`.
-        format_version: Expected value of the field `format`.
-
-    Raises:
-        InputError: If the format differs, or a field is missing or unknown.
-
-    >>> check_config({"format": 1, "depth": 3}, "config.json", {"depth"})
-    """
-    if config.get("format") != format_version:
-        raise InputError(
-            f"{path}: Expected `format` to be {format_version!r} but got {config.get('format')!r}. "
-            "Save the model again with this version."
-        )
-    expected = {*fields, "format"}
-    if wrong := sorted(expected ^ set(config)):
-        state = "missing" if wrong[0] in expected else "unknown"
-        raise InputError(f"{path}: Expected the fields {', '.join(sorted(expected))} but {wrong[0]!r} is {state}.")
-
-
-@contextmanager
-def config_errors(path: str | Path) -> Iterator[None]:
-    """Name the settings file in every error that building from its fields raises.
-
-    Raises:
-        InputError: In place of any `InputError`, `TypeError`, `ValueError`, `KeyError` or `AttributeError`.
-
-    >>> with config_errors("config.json"):
-    ...     int("one")
-    Traceback (most recent call last):
-    ...
-    radreward.errors.InputError: config.json: a field has a wrong value (invalid literal for int() with base 10: 'one').
-    """
-    try:
-        yield
-    except InputError as error:
-        named = str(error).startswith(str(Path(path).parent) + "/")
-        raise InputError(str(error) if named else f"{path}: {error}") from error
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise InputError(f"{path}: a field has a wrong value ({error}).") from error
+    write_text_file(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
 def save_tensors(

@@ -1,14 +1,58 @@
-"""Folders that are written completely or not at all."""
+"""Files and folders that are written completely, down to the disk, or not at all."""
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from radreward.errors import InputError
+from radreward.io.locks import release_lock, try_lock
+
+_SCRATCH_SUFFIX = ".radreward-tmp"
+"""End of the names of scratch folders, `.<name of the output>-<8 random characters>.radreward-tmp`."""
+_RANDOM_LENGTH = 8
+_LOCK, _OLD = ".radreward-lock", ".radreward-old"
+_DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
+"""Errors of a write, which name no file."""
+_NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP}
+"""Errors of network file systems that do not sync folders."""
+_swept: set[Path] = set()
+"""Folders in which this process has deleted what dead processes left."""
+
+
+@contextmanager
+def atomic_file(path: str | Path) -> Iterator[Path]:
+    """Yield the path of a scratch file that replaces `path` if the block ends without an error.
+
+    The folder is created if absent.
+
+    Raises:
+        InputError: If the file cannot be written.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_file(Path(folder, "a.txt")) as scratch:
+    ...         _ = scratch.write_text("complete")
+    ...     Path(folder, "a.txt").read_text(), os.listdir(folder)
+    ('complete', ['a.txt'])
+    """
+    path = Path(path)
+    with _scratch_folder(path) as scratch:
+        new = scratch / path.name
+        yield new
+        _sync(new, _file_mode(scratch))
+        os.replace(new, path)
+        _sync(path.parent)
+
+
+def write_text_file(path: str | Path, text: str) -> None:
+    """Write a text as UTF-8, see `atomic_file`."""
+    with atomic_file(path) as new:
+        new.write_text(text, encoding="utf-8")
 
 
 @contextmanager
@@ -23,7 +67,7 @@ def atomic_folder(folder: str | Path, marker_files: Collection[str], description
         description: What such a folder holds, for messages.
 
     Raises:
-        InputError: If the folder holds something else.
+        InputError: If the folder holds something else, or cannot be written.
 
     >>> with tempfile.TemporaryDirectory() as parent:
     ...     with atomic_folder(Path(parent, "model"), {"config.json"}, "a model") as scratch:
@@ -35,14 +79,104 @@ def atomic_folder(folder: str | Path, marker_files: Collection[str], description
     replaceable = any((folder / name).is_file() for name in marker_files)
     if folder.exists() and not replaceable and (folder.is_file() or any(folder.iterdir())):
         raise InputError(f"{folder}: Expected a folder that is new, empty or holds {description}.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
-        new, old = Path(scratch, "new"), Path(scratch, "old")
+    with _scratch_folder(folder) as scratch:
+        new = scratch / folder.name
         new.mkdir()
         try:
             yield new
         except InputError as error:
             raise InputError(str(error).replace(str(new), str(folder))) from error
+        for entry in new.rglob("*"):
+            _sync(entry, None if entry.is_dir() else _file_mode(scratch))
+        _sync(new)
         if folder.exists():
-            os.replace(folder, old)
+            os.replace(folder, scratch / _OLD)
         os.replace(new, folder)
+        _sync(folder.parent)
+
+
+def remove_folder(folder: Path) -> None:
+    """Delete a folder at once: after a kill it is complete or gone."""
+    with _scratch_folder(folder) as scratch:
+        os.replace(folder, scratch / folder.name)
+
+
+@contextmanager
+def _scratch_folder(path: Path) -> Iterator[Path]:
+    """Yield a locked folder beside `path`, deleted afterwards; disk errors of the block name `path`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path.parent)
+        scratch, lock = _locked_scratch_folder(path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        yield scratch
+    except OSError as error:
+        if error.filename is None and error.errno in _DISK_ERRORS or _SCRATCH_SUFFIX in str(error.filename):
+            raise _unwritable(path, error) from error
+        raise
+    finally:
+        _delete_scratch_folder(scratch, lock)
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    reason = os.strerror(error.errno) if error.errno else error
+    return InputError(f"{path}: cannot be written ({reason}).")
+
+
+def _locked_scratch_folder(path: Path) -> tuple[Path, int]:
+    while True:
+        scratch = Path(tempfile.mkdtemp(_SCRATCH_SUFFIX, f".{path.name}-", path.parent))
+        with suppress(FileNotFoundError):  # another process may sweep a folder that is not locked yet
+            if (lock := try_lock(scratch / _LOCK, required=False)) is not None:
+                return scratch, lock
+
+
+def _delete_scratch_folder(scratch: Path, lock: int) -> None:
+    for entry in scratch.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        elif entry.name != _LOCK:  # network file systems keep the name of a deleted file that is open
+            entry.unlink()
+    release_lock(scratch / _LOCK, lock)
+    with suppress(OSError):  # another process sweeps it now that its lock is released
+        scratch.rmdir()
+
+
+def _sweep(parent: Path) -> None:
+    """Delete the scratch folders of dead processes, once per process, and undo a replacement that was cut short."""
+    parent = parent.resolve()
+    if parent in _swept:
+        return
+    _swept.add(parent)
+    for scratch in parent.glob(f".*-{'?' * _RANDOM_LENGTH}{_SCRATCH_SUFFIX}"):
+        try:
+            lock = try_lock(scratch / _LOCK)
+        except OSError:  # of another user, already deleted, or on a file system without locks
+            continue
+        if lock is None:
+            continue
+        target = parent / scratch.name[1 : -len(_SCRATCH_SUFFIX) - _RANDOM_LENGTH - 1]
+        if (scratch / _OLD).exists() and not target.exists():
+            os.replace(scratch / _OLD, target)
+        _delete_scratch_folder(scratch, lock)
+
+
+def _file_mode(scratch: Path) -> int:
+    """Return the permissions of new files, which the lock has; some libraries write files for the owner only."""
+    return (scratch / _LOCK).stat().st_mode & 0o777
+
+
+def _sync(path: Path, mode: int | None = None) -> None:
+    """Write what the operating system holds of a file or folder to the disk, and set the permissions of a file."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        if mode is not None:
+            os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
+    except OSError as error:
+        if mode is not None or error.errno not in _NO_FOLDER_SYNC:
+            raise
+    finally:
+        os.close(descriptor)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import count, islice
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from radreward.errors import InputError
+from radreward.io.atomic import atomic_file
 
 TABLE_SUFFIXES = (".jsonl", ".csv", ".parquet")
 UNCLOSED_QUOTE_ERROR = "unexpected end of data"
@@ -126,7 +127,7 @@ def is_valid_utf8(value: str) -> bool:
 
 def _open_parquet(path: Path) -> pq.ParquetFile:
     path.open("rb").close()  # raises a shorter error than Arrow if the file cannot be opened
-    return pq.ParquetFile(path)
+    return pq.ParquetFile(path, page_checksum_verification=True)
 
 
 def _read_parquet(path: Path, batch_size: int) -> Iterator[TableRow]:
@@ -166,19 +167,18 @@ class AtomicTableWriter:
 
     def __init__(self, path: str | Path, schema: pa.Schema) -> None:
         self.path, self.schema, self._suffix = Path(path), schema, table_suffix(path)
-        self._partial_path = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
 
     def __enter__(self) -> Self:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            new = stack.enter_context(atomic_file(self.path))
             if self._suffix == ".parquet":
-                self._parquet_writer = pq.ParquetWriter(self._partial_path, self.schema)
+                writer = pq.ParquetWriter(new, self.schema, write_page_checksum=True)
+                self._parquet_writer = stack.enter_context(writer)
             else:
-                self._file = self._partial_path.open("w", encoding="utf-8", newline="")
-        except OSError as error:
-            raise InputError(f"{self.path}: cannot be written ({error.strerror}).") from error
-        if self._suffix == ".csv":
-            csv.writer(self._file).writerow(self.schema.names)
+                self._file = stack.enter_context(new.open("w", encoding="utf-8", newline=""))
+            if self._suffix == ".csv":
+                csv.writer(self._file).writerow(self.schema.names)
+            self._stack = stack.pop_all()
         return self
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -193,7 +193,8 @@ class AtomicTableWriter:
     def append_file(self, path: Path) -> None:
         """Append the rows of a file that another writer wrote in the same format and with the same columns."""
         if self._suffix == ".parquet":
-            self._parquet_writer.write_table(pq.ParquetFile(path).read())
+            with _open_parquet(path) as parquet:
+                self._parquet_writer.write_table(parquet.read())
             return
         with path.open(encoding="utf-8", newline="") as file:
             if self._suffix == ".csv":
@@ -206,11 +207,7 @@ class AtomicTableWriter:
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        (self._parquet_writer if self._suffix == ".parquet" else self._file).close()
-        if exception_type is None:
-            self._partial_path.replace(self.path)
-        else:
-            self._partial_path.unlink()
+        self._stack.__exit__(exception_type, exception, traceback)
 
 
 def _csv_cell(value: Any) -> Any:

@@ -11,6 +11,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,8 +20,9 @@ import pyarrow as pa
 
 from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint
+from radreward.io.outputs import claimed_file
 from radreward.io.progress import ProgressReporter
-from radreward.io.tables import AtomicTableWriter, TableRow, read_rows, table_suffix, write_table
+from radreward.io.tables import AtomicTableWriter, TableRow, read_rows, table_suffix
 from radreward.scorers.base import SCORED_STATUSES, PairError, Scorer, validate_pair
 from radreward.scoring.backends import Chunk, LocalBackend, ScoringBackend
 from radreward.scoring.input_scan import InputScan, scan_input
@@ -76,25 +78,26 @@ def score_file(
         raise ValueError(f"Expected `chunk_size` to be >= 1 but got {chunk_size}.")
     start, source, output = time.monotonic(), Path(source), Path(output)
     check_output(output, source)
-    scan = scan_input(source, chunk_size)
-    scorer = _fit_references(scorer, source, backend)
-    schema = _output_schema(scan, scorer, source)
-    inputs = {"input": file_fingerprint(source), "scorer": scorer.fingerprint(), "chunk size": chunk_size}
-    store = ChunkStore(output, inputs, table_suffix(output))
-    resumed = sum(size for number, size in enumerate(scan.chunk_sizes) if number in store)
-    with ProgressReporter(enabled=progress) as reporter:
-        task = reporter.add_task("Scoring", scan.num_rows, resumed, note=f"into {output}")
-        for chunk in _score_missing(scan, store, backend or LocalBackend(scorer)):
-            _write_chunk(chunk, store, scan, scorer, schema)
-            reporter.advance(task, len(chunk.rows))
-    rejects = _join_chunks(store, len(scan.chunk_sizes), output, schema)
-    store.remove()
+    with claimed_file(output):
+        scan = scan_input(source, chunk_size)
+        scorer = _fit_references(scorer, source, backend)
+        schema = _output_schema(scan, scorer, source)
+        inputs = {"input": file_fingerprint(source), "scorer": scorer.fingerprint(), "chunk size": chunk_size}
+        store = ChunkStore(output, inputs, table_suffix(output))
+        resumed = sum(size for number, size in enumerate(scan.chunk_sizes) if number in store)
+        with ProgressReporter(enabled=progress) as reporter:
+            task = reporter.add_task("Scoring", scan.num_rows, resumed, note=f"into {output}")
+            for chunk in _score_missing(scan, store, backend or LocalBackend(scorer)):
+                _write_chunk(chunk, store, scan, scorer, schema)
+                reporter.advance(task, len(chunk.rows))
+        rejected = _join_chunks(store, len(scan.chunk_sizes), output, schema)
+        store.remove()
     return ScoringSummary(
         rows=scan.num_rows,
-        rejected=_count_lines(rejects) if rejects else 0,
+        rejected=rejected,
         seconds=time.monotonic() - start,
         output=output,
-        rejects=rejects,
+        rejects=_rejects_path(output) if rejected else None,
         resumed=resumed,
     )
 
@@ -154,7 +157,7 @@ def _score_missing(scan: InputScan, store: ChunkStore, backend: ScoringBackend) 
 
 
 def _write_chunk(chunk: _ScoredChunk, store: ChunkStore, scan: InputScan, scorer: Scorer, schema: pa.Schema) -> None:
-    """Store a chunk as rows of the output, and its rejected rows, if any, in a file of their own."""
+    """Store a chunk as rows of the output, with its rejected rows."""
     score_names = _score_columns(scorer)
     scored = _score_rows(chunk.scores, scorer)
     rows, rejects = [], []
@@ -174,9 +177,7 @@ def _write_chunk(chunk: _ScoredChunk, store: ChunkStore, scan: InputScan, scorer
         explained = {"evidence": evidence} if scorer.returns_explanations else {}
         copied = _copy_values(row, scan.columns, plain=store.suffix != ".parquet")
         rows.append({**copied, **dict(zip(score_names, values, strict=True)), **explained, "status": status})
-    if rejects:
-        write_table(_rejects_path(store.path(chunk.number)), REJECTS_SCHEMA, iter(rejects))
-    write_table(store.path(chunk.number), schema, iter(rows), len(rows))
+    store.write(chunk.number, schema, rows, rejects)
 
 
 def _score_rows(scores: Scores, scorer: Scorer) -> Iterator[tuple[list[float | None], str | None, str]]:
@@ -213,23 +214,23 @@ def _copy_values(row: TableRow, columns: pa.Schema, plain: bool) -> dict[str, An
     return copied
 
 
-def _join_chunks(store: ChunkStore, num_chunks: int, output: Path, schema: pa.Schema) -> Path | None:
-    """Append all chunks to the output and all rejected rows to their file, whose path is returned if there are any."""
-    chunks = [store.path(number) for number in range(num_chunks)]
-    parts, rejects = [path for path in map(_rejects_path, chunks) if path.is_file()], _rejects_path(output)
-    rejects.unlink(missing_ok=True)
-    for path, columns, files in ((rejects, REJECTS_SCHEMA, parts), (output, schema, chunks)):
-        if files:
-            with AtomicTableWriter(path, columns) as writer:
-                for file in files:
-                    writer.append_file(file)
-    return rejects if parts else None
+def _join_chunks(store: ChunkStore, num_chunks: int, output: Path, schema: pa.Schema) -> int:
+    """Append all chunks to the output, and all rejected rows, if any, to their file; return the number of these."""
+    rejected = 0
+    with ExitStack() as stack:
+        writer = stack.enter_context(AtomicTableWriter(output, schema))
+        for number in range(num_chunks):
+            path, rejects = store.read(number)
+            writer.append_file(path)
+            if rejects and not rejected:
+                rejects_writer = stack.enter_context(AtomicTableWriter(_rejects_path(output), REJECTS_SCHEMA))
+            if rejects:
+                rejects_writer.write(rejects)
+            rejected += len(rejects)
+    if not rejected:
+        _rejects_path(output).unlink(missing_ok=True)  # of an earlier run
+    return rejected
 
 
 def _rejects_path(output: Path) -> Path:
     return output.with_name(f"{output.name}.rejects.jsonl")
-
-
-def _count_lines(path: Path) -> int:
-    with path.open("rb") as file:
-        return sum(1 for _ in file)

@@ -3,64 +3,153 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from radreward.errors import InputError
-from radreward.io.artifacts import read_json_object, write_json
+from radreward.io.artifacts import fingerprint, read_json_object, write_json
+from radreward.io.atomic import atomic_folder, remove_folder
 from radreward.io.progress import ProgressReporter
-from radreward.io.tables import AtomicTableWriter, table_suffix
+from radreward.io.tables import table_suffix, write_table
+from radreward.io.terminal import print_status
+
+MANIFEST = "radreward-chunks.json"
+"""File of a folder of chunks with all that they depend on. A folder without it is not ours."""
 
 
 class ChunkStore:
-    """Files of finished chunks in `<output>.parts`: a run that was killed resumes with the missing ones.
+    """Finished chunks in `<output>.parts`: a run that was killed resumes with the missing ones.
+
+    Each chunk is a file of rows and a record with its rejected rows and the checksum of both. A chunk that differs from
+    its checksum counts as missing.
 
     Args:
         output: The file that the run writes.
-        fingerprint: All that the chunks depend on, as JSON values by name.
+        inputs: All that the chunks depend on, as JSON values by name.
         suffix: Format of the chunks' files.
 
     Raises:
-        InputError: If the folder holds chunks with another fingerprint.
+        InputError: If the folder holds chunks with other inputs, or was not made by a run.
 
     >>> import tempfile
     >>> store = ChunkStore(Path(tempfile.mkdtemp()) / "a.jsonl", {"input": "x"})
-    >>> store.path(1).touch()
+    >>> store.write(1, pa.schema({"id": pa.string()}), [{"id": "a"}])
     >>> 0 in store, 1 in store
     (False, True)
     """
 
-    def __init__(self, output: Path, fingerprint: Mapping[str, Any], suffix: str = ".jsonl") -> None:
+    def __init__(self, output: Path, inputs: Mapping[str, Any], suffix: str = ".jsonl") -> None:
         self.folder, self.suffix = chunk_folder(output), suffix
-        manifest = self.folder / "manifest.json"
-        if not manifest.is_file():
-            self.folder.mkdir(parents=True, exist_ok=True)
-            scratch = manifest.with_suffix(".new")
-            write_json(scratch, fingerprint)
-            scratch.replace(manifest)
+        self._manifest = self.folder / MANIFEST
+        if not self.folder.exists():
+            with atomic_folder(self.folder, (), "nothing") as folder:
+                _write_manifest(folder / MANIFEST, inputs)
+        elif not self._manifest.is_file():
+            raise InputError(
+                f"{self.folder}: Expected no such folder, or the chunks of an interrupted run, but it holds something "
+                "else. Rename it, or choose another output."
+            )
+        self._check_inputs(inputs)
+        self._finished = self._check_chunks()
+
+    def __contains__(self, number: int) -> bool:
+        """Return True if a chunk is finished."""
+        return number in self._finished
+
+    def write(
+        self,
+        number: int,
+        schema: pa.Schema,
+        rows: Sequence[Mapping[str, Any]],
+        rejects: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        """Store a finished chunk.
+
+        Args:
+            number: Index of the chunk in the file, from 0.
+            schema: Columns of the rows.
+            rows: Rows of the output.
+            rejects: Rejected rows, as JSON values.
+        """
+        write_table(self._path(number), schema, iter(rows), len(rows))
+        record = {"rejects": list(rejects), "sha256": fingerprint(self._path(number), rejects)}
+        write_json(self._record_path(number), record)
+        self._finished.add(number)
+
+    def read(self, number: int) -> tuple[Path, list[dict[str, Any]]]:
+        """Return the file of a finished chunk, and its rejected rows.
+
+        Raises:
+            InputError: If the file was changed since it was written.
+        """
+        rejects = self._rejects(number)
+        if rejects is None:
+            raise InputError(f"{self._path(number)}: was changed. Run the same command again to compute it again.")
+        return self._path(number), rejects
+
+    def remove(self) -> None:
+        """Delete the folder, once the output is written; files of others stay."""
+        foreign = [path for path in self.folder.iterdir() if not self._is_own(path)]
+        if not foreign:
+            remove_folder(self.folder)
             return
-        previous = read_json_object(manifest)
-        if changed := [name for name, value in fingerprint.items() if previous.get(name) != value]:
+        for path in sorted(self.folder.iterdir(), key=lambda path: path == self._manifest):  # the manifest is last
+            if self._is_own(path):
+                path.unlink()
+        print_status(f"{self.folder}: stays, because it holds other files, such as {foreign[0].name}.")
+
+    def _check_inputs(self, inputs: Mapping[str, Any]) -> None:
+        """Compare the inputs with those of the manifest; without a valid manifest, no chunk is finished."""
+        try:
+            manifest = read_json_object(self._manifest)
+            previous = manifest["inputs"]
+            valid = fingerprint(previous) == manifest["sha256"]
+        except (InputError, KeyError, TypeError):
+            valid = False
+        if not valid:
+            for path in self.folder.glob("*.json"):
+                if path != self._manifest and self._is_own(path):
+                    path.unlink()
+            _write_manifest(self._manifest, inputs)
+            print_status(f"{self._manifest}: is damaged, so that all rows are computed again.")
+        elif changed := [name for name, value in inputs.items() if previous.get(name) != value]:
             raise InputError(
                 f"{self.folder}: the {changed[0]} changed since the run that is to be resumed. "
                 "Delete the folder to start again."
             )
 
-    def __contains__(self, number: int) -> bool:
-        """Return True if a chunk is finished."""
-        return self.path(number).is_file()
+    def _check_chunks(self) -> set[int]:
+        """Return the numbers of the finished chunks."""
+        numbers = {int(path.stem) for path in self.folder.glob("*.json") if path.stem.isdecimal()}
+        finished = {number for number in numbers if self._rejects(number) is not None}
+        if damaged := len(numbers) - len(finished):
+            print_status(f"{self.folder}: {damaged} of {len(numbers)} chunks are damaged and are computed again.")
+        return finished
 
-    def path(self, number: int) -> Path:
-        """Return the file of a chunk."""
+    def _rejects(self, number: int) -> list[dict[str, Any]] | None:
+        """Return the rejected rows of a chunk; None if its file or its record is missing or damaged."""
+        try:
+            record = read_json_object(self._record_path(number))
+            rejects: list[dict[str, Any]] = record["rejects"]
+            return rejects if fingerprint(self._path(number), rejects) == record["sha256"] else None
+        except (InputError, KeyError, TypeError):
+            return None
+
+    def _path(self, number: int) -> Path:
         return self.folder / f"{number:08d}{self.suffix}"
 
-    def remove(self) -> None:
-        """Delete the folder, once the output is written."""
-        shutil.rmtree(self.folder)
+    def _record_path(self, number: int) -> Path:
+        return self.folder / f"{number:08d}.json"
+
+    def _is_own(self, path: Path) -> bool:
+        return path == self._manifest or (path.stem.isdecimal() and path.suffix in (".json", self.suffix))
+
+
+def _write_manifest(path: Path, inputs: Mapping[str, Any]) -> None:
+    write_json(path, {"inputs": dict(inputs), "sha256": fingerprint(inputs)})
 
 
 def chunk_folder(output: Path) -> Path:
@@ -69,14 +158,12 @@ def chunk_folder(output: Path) -> Path:
 
 
 def check_output(output: Path, source: Path) -> None:
-    """Check, before anything is computed, that a run can write its output.
+    """Check the name of an output.
 
     Raises:
-        InputError: If the suffix is unknown, or the output is a folder or the input.
+        InputError: If the suffix is unknown, or the output is the input.
     """
     table_suffix(output)
-    if output.is_dir():
-        raise InputError(f"{output}: Expected a file to write but it is a folder.")
     if output.resolve() == source.resolve():
         raise InputError(f"{output}: Expected an output that is not the input.")
 
@@ -106,10 +193,9 @@ def compute_missing(
         task = progress.add_task(description, num_rows, completed, note=f"into {output}")
         for number, part in enumerate(slices):
             if number not in store:
-                with AtomicTableWriter(store.path(number), pa.schema([])) as writer:
-                    writer.write(compute(part))
+                store.write(number, pa.schema([]), compute(part))
                 progress.advance(task, sizes[number])
-    return (_read_json_lines(store.path(number)) for number in range(len(slices)))
+    return (_read_json_lines(store.read(number)[0]) for number in range(len(slices)))
 
 
 def _read_json_lines(path: Path) -> list[dict[str, Any]]:

@@ -82,8 +82,8 @@ def test_existing_output_is_reported_before_it_is_replaced(tmp_path: Path, capsy
         assert message not in capsys.readouterr().err
         assert main(second) == 0
         assert capsys.readouterr().err.count(message) == 1
-    (tmp_path / "scores.jsonl.parts").mkdir()  # left by an interrupted run, which resumes
-    assert main([*score, "bleu-1"]) == 0
+    (tmp_path / "scores.jsonl.parts").mkdir()  # of an interrupted run, or of the user: the run decides
+    assert main([*score, "bleu-1"]) == 2
     assert "replace" not in capsys.readouterr().err
 
 

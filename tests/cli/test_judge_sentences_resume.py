@@ -53,13 +53,13 @@ def test_killed_run_resumes_without_judging_a_finished_chunk_twice(
     output, parts = tmp_path / "out.jsonl", tmp_path / "out.jsonl.parts"
     arguments = [name, f"--input={pairs}", *more, "--output"]
     process = subprocess.Popen([sys.executable, "-c", SLOW, *arguments, str(output)], stdout=subprocess.DEVNULL)
-    while len(list(parts.glob("0*.jsonl"))) < 3:
+    while len(list(parts.glob("0*.json"))) < 3:
         assert process.poll() is None
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not output.exists()
-    left = ROWS // CHUNK - len(list(parts.glob("0*.jsonl")))
+    left = ROWS // CHUNK - len(list(parts.glob("0*.json")))
     assert left > 0
 
     calls = []

@@ -26,39 +26,11 @@ from radreward.io.tables import write_table
 from radreward.models import Backbone, Calibration, RewardModel, RewardModelArtifact, save_reward_model
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import load
-from radreward.scorers.base import STATUS_NOT_FINITE, STATUS_OK, Scorer
+from radreward.scorers.base import STATUS_NOT_FINITE, STATUS_OK
 from radreward.scoring.backends import Chunk, LocalBackend
 from radreward.scoring.file_scoring import score_file
 from radreward.types import Scores
-
-
-class Overlap(Scorer):
-    """Fraction of the candidate's words that the reference has; logs every candidate, and fails at `fails_at`."""
-
-    def __init__(self, log: Path | None = None, seconds: float = 0.0, fails_at: str | None = None) -> None:
-        self.log, self.seconds, self.fails_at = log, seconds, fails_at
-
-    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        pairs = [(set(r.split()), set(c.split())) for r, c in zip(references, candidates, strict=True)]
-        time.sleep(self.seconds)
-        if self.fails_at in candidates:
-            raise RuntimeError("out of memory")
-        if self.log:
-            with self.log.open("a") as file:
-                file.writelines(candidate + "\n" for candidate in candidates)
-        total = torch.tensor([len(r & c) / len(c) for r, c in pairs])
-        return Scores(total, None, None, (STATUS_OK,) * len(pairs))
-
-    def fingerprint(self) -> str:
-        return "overlap"
-
-    def save_pretrained(self, folder: str | Path) -> None:
-        raise NotImplementedError
-
-
-def _write(path: Path, rows: Sequence[Any]) -> Path:
-    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
-    return path
+from tests.scoring.overlap import Overlap, make_pairs, write_rows
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
@@ -66,15 +38,9 @@ def _read(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in file]
 
 
-def _pairs(number: int) -> list[dict[str, Any]]:
-    return [
-        {"id": f"r{i}", "reference": "clear lungs", "candidate": f"clear word{i}", "site": i} for i in range(number)
-    ]
-
-
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
 def test_file_scoring_keeps_order_length_and_other_columns(tmp_path: Path, suffix: str) -> None:
-    source = _write(tmp_path / "in.jsonl", _pairs(25))
+    source = write_rows(tmp_path / "in.jsonl", make_pairs(25))
     output = tmp_path / f"out{suffix}"
     summary = score_file(Overlap(), source, output, chunk_size=4, progress=False)
     assert (summary.rows, summary.rejected, summary.rejects) == (25, 0, None)
@@ -101,7 +67,7 @@ def test_file_scoring_invalid_rows_keep_their_position_and_are_listed_in_rejects
         {"reference": "x", "candidate": "x"},
         {**good, "id": "z"},
     ]
-    source, output = _write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
+    source, output = write_rows(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
     summary = score_file(Overlap(), source, output, chunk_size=2, progress=False)
     written, rejects = _read(output), _read(tmp_path / "out.jsonl.rejects.jsonl")
     assert [row["total"] for row in written] == [1.0, *[None] * 7, 1.0]
@@ -132,7 +98,7 @@ def test_file_scoring_unusable_input_is_named(tmp_path: Path, name: str, text: s
 
 
 def test_file_scoring_output_folder_is_refused_before_scoring(tmp_path: Path) -> None:
-    source, output, log = _write(tmp_path / "in.jsonl", _pairs(2)), tmp_path / "out.jsonl", tmp_path / "log"
+    source, output, log = write_rows(tmp_path / "in.jsonl", make_pairs(2)), tmp_path / "out.jsonl", tmp_path / "log"
     output.mkdir()
     with pytest.raises(InputError, match=r"out\.jsonl: Expected a file to write but it is a folder"):
         score_file(Overlap(log), source, output, progress=False)
@@ -140,7 +106,7 @@ def test_file_scoring_output_folder_is_refused_before_scoring(tmp_path: Path) ->
 
 
 def test_backend_may_return_chunks_in_any_order_and_gets_missing_chunks_only(tmp_path: Path) -> None:
-    source, output = _write(tmp_path / "in.jsonl", _pairs(11)), tmp_path / "out.jsonl"
+    source, output = write_rows(tmp_path / "in.jsonl", make_pairs(11)), tmp_path / "out.jsonl"
     requested: list[int] = []
 
     def reversed_backend(chunks: Iterable[Chunk]) -> Iterator[tuple[int, Scores]]:
@@ -160,20 +126,20 @@ def test_backend_may_return_chunks_in_any_order_and_gets_missing_chunks_only(tmp
 
 
 def test_killed_run_resumes_without_scoring_a_finished_chunk_twice(tmp_path: Path) -> None:
-    source, output, log = _write(tmp_path / "in.jsonl", _pairs(60)), tmp_path / "out.jsonl", tmp_path / "log"
+    source, output, log = write_rows(tmp_path / "in.jsonl", make_pairs(60)), tmp_path / "out.jsonl", tmp_path / "log"
     code = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from pathlib import Path\nfrom test_file_scoring import Overlap, score_file\n"
+        "from pathlib import Path\nfrom radreward.scoring.file_scoring import score_file\n"
+        "from tests.scoring.overlap import Overlap\n"
         f"score_file(Overlap(Path({str(log)!r}), 0.3), {str(source)!r}, {str(output)!r}, chunk_size=5, progress=False)"
     )
     process = subprocess.Popen([sys.executable, "-c", code])
     parts = tmp_path / "out.jsonl.parts"
-    while len(list(parts.glob("0*.jsonl"))) < 3:
+    while len(list(parts.glob("0*.json"))) < 3:
         assert process.poll() is None
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    finished = 5 * len(list(parts.glob("0*.jsonl")))
+    finished = 5 * len(list(parts.glob("0*.json")))
     log.write_text("")
     with pytest.raises(InputError, match="chunk size changed"):
         score_file(Overlap(), source, output, chunk_size=6, progress=False)
@@ -181,14 +147,6 @@ def test_killed_run_resumes_without_scoring_a_finished_chunk_twice(tmp_path: Pat
     assert log.read_text().splitlines() == [f"clear word{i}" for i in range(finished, 60)]
     assert summary.resumed == finished
     assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(60)]
-
-
-def test_resume_after_changed_input_is_refused(tmp_path: Path) -> None:
-    source, parts = _write(tmp_path / "in.jsonl", _pairs(3)), tmp_path / "out.jsonl.parts"
-    parts.mkdir()
-    (parts / "manifest.json").write_text(json.dumps({"input": "other", "scorer": "overlap", "chunk size": 512}))
-    with pytest.raises(InputError, match="the input changed"):
-        score_file(Overlap(), source, tmp_path / "out.jsonl", progress=False)
 
 
 def test_csv_newlines_and_quotes_are_copied(tmp_path: Path) -> None:
@@ -244,7 +202,7 @@ def test_values_of_mixed_types_are_written_as_text(tmp_path: Path) -> None:
         {**good, "id": "3", "candidate": "\ud800"},
         {**good, "id": 3},
     ]
-    source, output = _write(tmp_path / "in.jsonl", rows), tmp_path / "out.parquet"
+    source, output = write_rows(tmp_path / "in.jsonl", rows), tmp_path / "out.parquet"
     score_file(Overlap(), source, output, progress=False)
     written = pq.read_table(output).to_pylist()
     assert [row["a"] for row in written] == [str(2**80), "1", None, None]
@@ -264,7 +222,7 @@ def test_infinite_score_is_rejected(tmp_path: Path) -> None:
         def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
             return super()._score_valid(references, candidates)._replace(total=torch.tensor([1.0, torch.inf]))
 
-    source, output = _write(tmp_path / "in.jsonl", _pairs(2)), tmp_path / "out.jsonl"
+    source, output = write_rows(tmp_path / "in.jsonl", make_pairs(2)), tmp_path / "out.jsonl"
     assert score_file(Broken(), source, output, progress=False).rejected == 1
     assert [(row["total"], row["status"]) for row in _read(output)] == [(1.0, STATUS_OK), (None, STATUS_NOT_FINITE)]
 
@@ -275,8 +233,8 @@ def test_reward_model_writes_one_score_and_one_count_per_criterion(tmp_path: Pat
     calibration = Calibration([[(-1.0, 2.0), (1.0, 0.0)]] * len(criteria))
     saved = RewardModelArtifact(RewardModel(Backbone("tiny-bert"), criteria), PlainPairTemplate(), 200, calibration)
     save_reward_model(saved, tmp_path / "run" / "model")
-    rows = [*_pairs(5), {"id": "long", "reference": "x", "candidate": "y" * 300}]
-    source, output = _write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
+    rows = [*make_pairs(5), {"id": "long", "reference": "x", "candidate": "y" * 300}]
+    source, output = write_rows(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
     scorer = load(tmp_path / "run")
     summary = score_file(scorer, source, output, chunk_size=2, progress=False)
     *scored, rejected = _read(output)
@@ -303,12 +261,12 @@ def test_resume_with_another_scorer_is_refused(tmp_path: Path) -> None:
         def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
             raise KeyboardInterrupt
 
-    source, output = _write(tmp_path / "in.jsonl", _pairs(3)), tmp_path / "out.jsonl"
+    source, output = write_rows(tmp_path / "in.jsonl", make_pairs(3)), tmp_path / "out.jsonl"
     with pytest.raises(KeyboardInterrupt):
         score_file(Other(), source, output, progress=False)
     with pytest.raises(InputError, match=r"out.jsonl.parts: the scorer changed .*\. Delete the folder to start again"):
         score_file(Overlap(), source, output, progress=False)
-    _write(source, _pairs(4))
+    write_rows(source, make_pairs(4))
     with pytest.raises(InputError, match="the input changed"):
         score_file(Other(), source, output, progress=False)
     assert not output.exists()
@@ -399,7 +357,7 @@ def test_parquet_columns_of_wrong_type_reject_every_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fraction", [0.5, 0.98])
 def test_truncated_parquet_file_is_refused_without_output(tmp_path: Path, fraction: float) -> None:
     direct, source, output = tmp_path / "direct.parquet", tmp_path / "in.parquet", tmp_path / "out.jsonl"
-    pq.write_table(pa.Table.from_pylist(_pairs(500)), direct)
+    pq.write_table(pa.Table.from_pylist(make_pairs(500)), direct)
     data = direct.read_bytes()
     source.write_bytes(data[: int(fraction * len(data))])
     with pytest.raises(InputError, match=r"in\.parquet: cannot be read as parquet"):
@@ -418,7 +376,7 @@ def test_missing_column_is_named_with_present_columns(tmp_path: Path, suffix: st
 
 
 def test_scorer_error_keeps_finished_chunks(tmp_path: Path) -> None:
-    source, output, log = _write(tmp_path / "in.jsonl", _pairs(20)), tmp_path / "out.jsonl", tmp_path / "log"
+    source, output, log = write_rows(tmp_path / "in.jsonl", make_pairs(20)), tmp_path / "out.jsonl", tmp_path / "log"
     with pytest.raises(RuntimeError, match="out of memory"):
         score_file(Overlap(log, fails_at="clear word13"), source, output, chunk_size=4, progress=False)
     assert not output.exists()
@@ -431,16 +389,6 @@ def test_scorer_error_keeps_finished_chunks(tmp_path: Path) -> None:
     assert output.read_bytes() == fresh.read_bytes()
 
 
-def test_partially_written_chunk_is_scored_again(tmp_path: Path) -> None:
-    source, output, log = _write(tmp_path / "in.jsonl", _pairs(12)), tmp_path / "out.jsonl", tmp_path / "log"
-    with pytest.raises(RuntimeError):
-        score_file(Overlap(fails_at="clear word9"), source, output, chunk_size=4, progress=False)
-    (tmp_path / "out.jsonl.parts" / ".00000002.jsonl.1.part").write_text('{"id": nul')
-    assert score_file(Overlap(log), source, output, chunk_size=4, progress=False).resumed == 8
-    assert log.read_text().splitlines() == [f"clear word{i}" for i in range(8, 12)]
-    assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(12)]
-
-
 TEXT = st.one_of(st.none(), st.just(float("nan")), st.integers(), st.text(max_size=5))
 
 
@@ -448,7 +396,7 @@ TEXT = st.one_of(st.none(), st.just(float("nan")), st.integers(), st.text(max_si
 @given(st.lists(st.fixed_dictionaries({"id": TEXT, "reference": TEXT, "candidate": TEXT}), min_size=1, max_size=9))
 def test_any_rows_keep_their_order_and_have_a_score_or_a_reason(rows: list[dict[str, Any]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        source, output = _write(Path(folder) / "in.jsonl", rows), Path(folder) / "out.jsonl"
+        source, output = write_rows(Path(folder) / "in.jsonl", rows), Path(folder) / "out.jsonl"
         summary = score_file(Overlap(), source, output, chunk_size=2, progress=False)
         written = _read(output)
         rejects = _read(summary.rejects) if summary.rejects else []
