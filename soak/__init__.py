@@ -1,7 +1,7 @@
 """Soak tests: long random runs that count what was tried and what survived; `make soak` runs them, the tests a few.
 
-A job is a public module of this package with `run(scale: float) -> Iterator[Outcome]`: 1 is the full run, and less tries
-proportionally less, but at least one of each kind.
+A job is a public module of this package with `run(scale: float) -> Iterator[Outcome]`: 1 is the full run, and less
+tries proportionally less, but at least one of each kind.
 """
 
 from __future__ import annotations

@@ -7,6 +7,10 @@ parser, which knows where the names of findings are. `drop_leading_negation` tur
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+from operator import itemgetter
 
 from radreward.text.lexicon import compile_phrases, cue_pattern, lowercase_same_length
 
@@ -19,12 +23,14 @@ _STATING_VERB = re.compile(
 )
 """A verb that states something; "is seen" after a list of negated findings does not."""
 _CLAUSE_BREAK = re.compile(r"[;:]|\.\s|\s--?\s")
-_CONJUNCTION = re.compile(r",\s+(?!or\b|nor\b)|\s+and\s+")
+_CONJUNCTION = re.compile(r",\s++(?!or\b|nor\b)|(?<!\s)\s++and\s++")
+_COMMA = re.compile(r",\s")
+_ALTERNATIVE = re.compile(r"\b(?:or|nor)\b")
 _ASSERTION_START = re.compile(
     r"(?:and\s+)?(?:mild|moderate|severe|minimal|small|minor|slight|chronic|old|healed|low|the)\b"
 )
 """Start of an asserted finding after a comma, unless the list continues to an "or"."""
-_ENUMERATION = re.compile(r",\s+(?:and|or)\s+|^[^,]*\s+(?:and|or)\s+[^,]*$")
+_ENUMERATION_END = re.compile(r",\s++(?:and|or)\s")
 
 _NAME_CUES = compile_phrases(
     ("no evidence of", "no", "not", "without", "negative for", "free of", "absence of", "nor", "clear of")
@@ -43,40 +49,78 @@ _LEADING_NEGATION = re.compile(
 
 
 def negated_spans(text: str) -> list[tuple[int, int]]:
-    """Return start and end of the negated parts of a sentence.
+    """Return start and end of the negated parts of a sentence, in order and without overlap; takes linear time.
 
     >>> text = "No effusion or edema, but stable cardiomegaly."
     >>> [text[start:end] for start, end in negated_spans(text)]
     [' effusion or edema, ']
     """
-    lower = lowercase_same_length(text)
-    masked = cue_pattern("no negation").sub(lambda match: "#" * len(match[0]), lower)
-    after_cue = [(cue.end(), _scope_end(masked, cue.end())) for cue in cue_pattern("negation before").finditer(masked)]
-    before_cue = [
-        (_scope_start(lower, cue.start()), cue.start()) for cue in cue_pattern("negation after").finditer(masked)
-    ]
-    return after_cue + before_cue
+    masked = cue_pattern("no negation").sub(lambda match: "#" * len(match[0]), lowercase_same_length(text))
+    spans: list[tuple[int, int]] = []
+    for start, end in sorted((*_spans_after_cues(masked), *_spans_before_cues(masked))):
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        elif start < end:
+            spans.append((start, end))
+    return spans
 
 
-def _scope_end(text: str, start: int) -> int:
-    """Return the end of a scope: a word that ends it, or the start of a clause that states something."""
-    stops = (pattern.search(text, start) for pattern in (cue_pattern("scope end"), _CLAUSE_BREAK))
-    end = min([len(text), *(stop.start() for stop in stops if stop)])
-    for conjunction in _CONJUNCTION.finditer(text, start, end):
-        rest = text[conjunction.end() : end]
-        clause = rest if "and" in conjunction[0] else re.split(r",\s", rest, maxsplit=1)[0]
-        is_list = re.search(r"\b(?:or|nor)\b", rest)
-        if _STATING_VERB.search(clause) or (_ASSERTION_START.match(rest) and not is_list):
-            return conjunction.start()
-    return end
+def is_inside(spans: Sequence[tuple[int, int]], offset: int) -> bool:
+    """Return True if an offset is inside one of the spans, which are in order and do not overlap.
+
+    >>> [is_inside([(2, 4), (6, 9)], offset) for offset in (1, 2, 4, 8)]
+    [False, True, False, True]
+    """
+    index = bisect_right(spans, offset, key=itemgetter(0))
+    return index > 0 and offset < spans[index - 1][1]
 
 
-def _scope_start(text: str, end: int) -> int:
-    """Return the start of the scope of a cue that stands after a list of findings."""
-    stops = (stop for pattern in (cue_pattern("scope end"), _CLAUSE_BREAK) for stop in pattern.finditer(text, 0, end))
-    start = max([0, *(stop.end() for stop in stops)])
-    part = text[start:end]
-    return start if "," not in part or _ENUMERATION.search(part) else start + part.rindex(",") + 1
+def _spans_after_cues(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the scopes of cues before findings: up to a word that ends scopes, or a clause that states something.
+
+    The end of a scope is the same for all cues before it, so that all ends are computed at once.
+    """
+    stops = sorted(stop.start() for pattern in _scope_stops() for stop in pattern.finditer(text))
+    statements = (_statement_starts(text, *part) for part in pairwise((0, *stops, len(text))))
+    ends = sorted((*stops, *chain.from_iterable(statements), len(text)))
+    for cue in cue_pattern("negation before").finditer(text):
+        yield cue.end(), ends[bisect_left(ends, cue.end())]
+
+
+def _statement_starts(text: str, start: int, end: int) -> Iterator[int]:
+    """Yield the starts of the conjunctions in a part of a text that introduce a clause that states something."""
+    conjunctions = list(_CONJUNCTION.finditer(text, start, end))
+    if not conjunctions:
+        return
+    last_verb = max((verb.start() for verb in _STATING_VERB.finditer(text, start, end)), default=-1)
+    last_alternative = max((word.start() for word in _ALTERNATIVE.finditer(text, start, end)), default=-1)
+    for conjunction in conjunctions:
+        clause = conjunction.end()
+        if conjunction[0].startswith(","):
+            comma = _COMMA.search(text, clause, end)
+            has_verb = _STATING_VERB.search(text, clause, comma.start() if comma else end) is not None
+        else:
+            has_verb = last_verb >= clause
+        if has_verb or (last_alternative < clause and _ASSERTION_START.match(text, clause, end)):
+            yield conjunction.start()
+
+
+def _spans_before_cues(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the scopes of cues after findings: a list of findings, or the last finding before the cue."""
+    starts = [0, *sorted(stop.end() for pattern in _scope_stops() for stop in pattern.finditer(text))]
+    commas = [comma.end() for comma in re.finditer(",", text)]
+    lists = [(match.end(), match.start()) for match in _ENUMERATION_END.finditer(text)]
+    for cue in cue_pattern("negation after").finditer(text):
+        end = cue.start()
+        start = starts[bisect_right(starts, end) - 1]
+        enumeration = bisect_right(lists, (end, end)) - 1
+        is_list = enumeration >= 0 and lists[enumeration][1] >= start
+        comma = bisect_right(commas, end) - 1
+        yield (start if is_list or comma < 0 else max(start, commas[comma])), end
+
+
+def _scope_stops() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    return cue_pattern("scope end"), _CLAUSE_BREAK
 
 
 def is_name_negated(text: str, start: int, end: int) -> bool:
