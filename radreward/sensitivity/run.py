@@ -15,13 +15,8 @@ from rich.table import Table
 from radreward.io.text_tables import terminal_table, text_frame
 from radreward.meta_evaluation.scorer_runner import SCORES_FILE, score_pairs
 from radreward.scorers.base import Scorer
-from radreward.sensitivity.probes import (
-    ERROR_PROBES,
-    INVARIANCE_PROBES,
-    PerturbedReport,
-    perturb_report,
-    sample_probe_report,
-)
+from radreward.sensitivity.probe_reports import sample_probe_report
+from radreward.sensitivity.probes import ERROR_PROBES, INVARIANCE_PROBES, PerturbedReport, perturb_report
 
 TOLERANCE = 1e-6
 """Difference of scores that counts as none, relative to the larger of 1 and their size."""
@@ -100,12 +95,10 @@ def _perturbed_reports(count: int, seed: int) -> list[dict[str, PerturbedReport]
 
 
 def _pairs(perturbed: Iterable[Mapping[str, PerturbedReport]]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of reference and candidate: each report itself, then every edit in the order of the probes."""
+    """Yield pairs of reference and candidate: for each probe the reference itself, then every edit."""
     for probes in perturbed:
-        reference = probes[ERROR_PROBES[0]].reference
-        yield reference, reference
         for report in probes.values():
-            yield from ((reference, text) for text in report.perturbed)
+            yield from ((report.reference, text) for text in (report.reference, *report.perturbed))
 
 
 def _probe_scores(probes: Mapping[str, PerturbedReport], scores: Mapping[tuple[str, str], float]) -> ProbeScores:
@@ -177,19 +170,18 @@ def _probe_result(
 
 
 def sensitivity_tables(results: Sequence[ProbeResult]) -> Iterator[Table]:
-    """Yield tables of scorers by probes, in percent."""
+    """Yield tables of scorers by probes, in percent: discrimination and robustness are the means over their probes."""
     scores = {(result["scorer"], result["probe"]): result["score"] for result in results}
     scorers = list(dict.fromkeys(result["scorer"] for result in results))
-    titles = ("Falls with errors (%)", "Stays under meaning-preserving edits (%)")
-    for title, probes in zip(titles, (ERROR_PROBES, INVARIANCE_PROBES), strict=True):
-        rows = [
-            [
-                scorer,
-                *(
-                    "-" if scores.get((scorer, probe)) is None else f"{100 * scores[scorer, probe]:.0f}"
-                    for probe in probes
-                ),
-            ]
-            for scorer in scorers
-        ]
-        yield terminal_table(title, text_frame(["", *probes], rows))
+    tables = (
+        ("Falls with errors (%)", "discrimination", ERROR_PROBES),
+        ("Stays under meaning-preserving edits (%)", "robustness", INVARIANCE_PROBES),
+    )
+    for title, summary, probes in tables:
+        rows = []
+        for scorer in scorers:
+            values = [scores.get((scorer, probe)) for probe in probes]
+            measured = [value for value in values if value is not None]
+            mean = float(np.mean(measured)) if measured else None
+            rows.append([scorer, *("-" if value is None else f"{100 * value:.0f}" for value in (mean, *values))])
+        yield terminal_table(title, text_frame(["", summary, *probes], rows))

@@ -12,16 +12,10 @@ from rich.console import Console
 
 from radreward.scorers.base import Scorer
 from radreward.scorers.stateless import StatelessScorer
-from radreward.sensitivity.probes import (
-    ERROR_PROBES,
-    INVARIANCE_PROBES,
-    PerturbedReport,
-    inject_errors,
-    perturb_report,
-    report_text,
-    reword_sentences,
-    sample_probe_report,
-)
+from radreward.sensitivity.error_edits import inject_errors
+from radreward.sensitivity.invariance_edits import reword_sentences
+from radreward.sensitivity.probe_reports import report_text, sample_probe_report
+from radreward.sensitivity.probes import ERROR_PROBES, INVARIANCE_PROBES, PerturbedReport, perturb_report
 from radreward.sensitivity.run import run_sensitivity_tests, sensitivity_tables
 from radreward.synthesis.error_counting import (
     FALSE_COMPARISON,
@@ -33,6 +27,7 @@ from radreward.synthesis.error_counting import (
     count_errors,
     to_radcliq_counts,
 )
+from radreward.text.report_parser import parse_report
 from radreward.text.sentence_parser import sentence_facts
 
 CAUSED_ERRORS = {
@@ -106,13 +101,29 @@ def test_invariance_probes_preserve_facts(seed: int) -> None:
     report = sample_probe_report(Random(seed))
     reworded = reword_sentences(report, Random(seed))
     perturbed = {name: perturb_report(name, report, str(seed)) for name in INVARIANCE_PROBES}
-    assert all(probe.reference == report_text(report) and len(probe.perturbed) == 1 for probe in perturbed.values())
+    assert all(len(probe.perturbed) == 1 for probe in perturbed.values())
+    added_place = perturbed.pop("added place")
+    assert added_place.perturbed == (report_text(report),)
+    assert all(probe.reference == report_text(report) for probe in perturbed.values())
     for name in ("reordering", "whitespace", "case"):
         assert changed_words(perturbed[name].reference, perturbed[name].perturbed[0]) == 0
         assert perturbed[name].perturbed[0] != perturbed[name].reference
     facts = [fact for sentence in report for fact in sentence.facts]
     parsed = [fact for text in reworded.replace(". ", ".\n").splitlines() for fact in sentence_facts(text)]
     assert sum(count_errors(facts, parsed).values()) == 0
+    for name in ("merging", "splitting", "normal statement", "technique remark"):
+        text = perturbed[name].perturbed[0].replace("; ", ". ")
+        assert text != perturbed[name].reference
+        assert sum(count_errors(facts, parse_report(text).facts).values()) == 0, name
+
+
+def test_added_place_probe_states_one_place_more() -> None:
+    for seed in range(6):
+        probe = perturb_report("added place", sample_probe_report(Random(seed)), str(seed))
+        reference, candidate = (parse_report(text).facts for text in (probe.reference, *probe.perturbed))
+        places = [sum(fact.location is not None for fact in facts) for facts in (reference, candidate)]
+        assert places[1] == places[0] + 1
+        assert sum(count_errors(reference, candidate).values()) == 0
 
 
 def test_run_sensitivity_tests_known_scorers(tmp_path: Path) -> None:
@@ -157,10 +168,10 @@ def test_run_sensitivity_tests_known_scorers(tmp_path: Path) -> None:
     for table in sensitivity_tables(results):
         console.print(table)
     assert "broken" in console.export_text()
-    scored: list[str] = []
+    scored: list[tuple[str, str]] = []
 
     def recorded(reference: str, candidate: str) -> float:
-        scored.append(candidate)
+        scored.append((reference, candidate))
         return 1.0
 
     for _ in range(2):  # the second run reads the cache

@@ -1,0 +1,115 @@
+"""Edits that make errors of one kind, for sensitivity probes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from radreward.sensitivity.probe_reports import LATERALIZED, MAX_ERRORS, OTHER_CHANGE, SIZE, ReportSentences
+from radreward.synthesis.fact_sampling import sample_fact, sample_findings
+from radreward.synthesis.grammar import fact_sentence
+from radreward.synthesis.perturbations.sentence_edits import change_severity_word, closest_wording
+from radreward.text.facts import Fact, Sentence
+from radreward.text.findings import FINDINGS, is_related
+from radreward.text.locations import LOCATION_SUFFIXES, mirror_side
+
+MISPLACED = {"above carina": "right mainstem", "stomach": "esophagus", "svc": "brachiocephalic"}
+"""A wrong position of each device position."""
+_OTHER_SIZE = {"6": "16", "14": "41", "3.2": "1.3"}
+SentenceEdit = Callable[[Sentence, Random], Sentence | None]
+
+
+def _mirror(sentence: Sentence, rng: Random) -> Sentence | None:
+    fact = sentence.facts[0]
+    if not (fact.location or "").startswith(("left", "right")) or FINDINGS[fact.finding].is_device:
+        return None
+    mirrored = fact._replace(location=mirror_side(fact.location or ""))
+    text = mirror_side(sentence.text)
+    is_changed = text != sentence.text
+    return sentence._replace(text=text, facts=(mirrored,)) if is_changed else closest_wording(mirrored, sentence, rng)
+
+
+def _negate(sentence: Sentence, rng: Random) -> Sentence | None:
+    fact = sentence.facts[0]
+    if not _is_lateralized_finding(fact):
+        return None
+    return closest_wording(fact._replace(polarity="absent", severity=None, change=None), sentence, rng)
+
+
+def _change_severity(sentence: Sentence, rng: Random) -> Sentence | None:
+    return change_severity_word(sentence, rng) if sentence.facts[0].finding in LATERALIZED else None
+
+
+def _resize(sentence: Sentence, rng: Random) -> Sentence | None:
+    text, count = SIZE.subn(lambda match: _OTHER_SIZE[match[0]], sentence.text)
+    return sentence._replace(text=text) if count else None
+
+
+def _misplace_device(sentence: Sentence, rng: Random) -> Sentence | None:
+    fact = sentence.facts[0]
+    wrong = MISPLACED.get(fact.location or "")
+    if not wrong:
+        return None
+    stated = max((phrase for phrase in LOCATION_SUFFIXES[fact.location or ""] if phrase in sentence.text), key=len)
+    text = sentence.text.replace(stated, rng.choice(LOCATION_SUFFIXES[wrong]))
+    return sentence._replace(text=text, facts=(fact._replace(location=wrong),))
+
+
+def _reverse_change(sentence: Sentence, rng: Random) -> Sentence | None:
+    fact = sentence.facts[0]
+    return closest_wording(fact._replace(change=OTHER_CHANGE[fact.change]), sentence, rng) if fact.change else None
+
+
+def _omit(sentence: Sentence, rng: Random) -> Sentence | None:
+    return sentence._replace(text="", facts=()) if _is_lateralized_finding(sentence.facts[0]) else None
+
+
+def _is_lateralized_finding(fact: Fact) -> bool:
+    return fact.finding in LATERALIZED and fact.positive
+
+
+ERROR_EDITS: dict[str, SentenceEdit] = {
+    "laterality": _mirror,
+    "negation": _negate,
+    "severity": _change_severity,
+    "measurement": _resize,
+    "device position": _misplace_device,
+    "comparison": _reverse_change,
+    "omission": _omit,
+}
+"""Edits of one sentence that make an error of a kind, or return None if they do not apply."""
+FALSE_FINDING = "false finding"
+
+
+def inject_errors(probe: str, report: ReportSentences, rng: Random) -> list[ReportSentences]:
+    """Return the report with one error of a kind, with two, up to `MAX_ERRORS`, each with the errors before it.
+
+    Raises:
+        ValueError: If there is no such probe.
+    """
+    if probe not in (*ERROR_EDITS, FALSE_FINDING):
+        raise ValueError(f"Expected one of {', '.join((*ERROR_EDITS, FALSE_FINDING))} but got {probe!r}.")
+    perturbed: list[ReportSentences] = []
+    for index in rng.sample(range(len(report)), k=len(report)):
+        if len(perturbed) == MAX_ERRORS:
+            break
+        sentences = list(perturbed[-1] if perturbed else report)
+        if probe == FALSE_FINDING:
+            sentences.append(_false_finding(sentences, rng))
+        elif (edited := ERROR_EDITS[probe](sentences[index], rng)) is not None:
+            sentences[index] = edited
+        else:
+            continue
+        perturbed.append(tuple(sentences))
+    return [tuple(sentence for sentence in sentences if sentence.text) for sentences in perturbed]
+
+
+def _false_finding(report: list[Sentence], rng: Random) -> Sentence:
+    """Return a sentence about a finding that the report does not mention."""
+    stated = {fact.finding for sentence in report for fact in sentence.facts}
+    options = [
+        key
+        for key, finding in FINDINGS.items()
+        if not finding.is_device and not any(is_related(key, other) for other in stated)
+    ]
+    return fact_sentence(sample_fact(sample_findings(rng, options, 1)[0], rng)._replace(change=None), rng)

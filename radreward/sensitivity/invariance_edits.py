@@ -1,0 +1,155 @@
+"""Edits that keep the meaning of a report, for sensitivity probes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from random import Random
+
+from radreward.sensitivity.error_edits import MISPLACED
+from radreward.sensitivity.probe_reports import (
+    SIZE,
+    ReportSentences,
+    report_text,
+    sample_device_sentence,
+    sample_sentence,
+)
+from radreward.synthesis.grammar import fact_sentence, joint_sentence, normal_sentence
+from radreward.synthesis.noun_phrases import capitalize_first
+from radreward.text.findings import FINDINGS, is_related
+from radreward.text.sentence_templates import FILLER_SENTENCES, NORMAL_STATEMENTS
+
+SYNONYMS: Mapping[str, str] = {
+    "unchanged": "stable",
+    "seen": "visualized",
+    "noted": "identified",
+    "prior study": "previous examination",
+    "slight": "mild",
+    "minimal": "mild",
+    "marked": "severe",
+    "tiny": "very small",
+    "cardiomegaly": "cardiac enlargement",
+    "pulmonary edema": "edema of the lungs",
+    "pleural effusion": "pleural fluid collection",
+    "nodule": "nodular density",
+    "evident": "apparent",
+    "terminating": "ending",
+    "present": "visible",
+}
+ABBREVIATIONS: Mapping[str, str] = {
+    "right lower lobe": "RLL",
+    "left lower lobe": "LLL",
+    "right upper lobe": "RUL",
+    "left upper lobe": "LUL",
+    "right middle lobe": "RML",
+    "endotracheal tube": "ETT",
+    "nasogastric tube": "NGT",
+    "superior vena cava": "SVC",
+    "central venous catheter": "CVC",
+    "pneumothorax": "PTX",
+    "bilateral": "b/l",
+    "with": "w/",
+    "right": "R",
+    "left": "L",
+}
+
+
+def reword_sentences(report: ReportSentences, rng: Random) -> str:
+    """Return the report with every sentence reworded, with the same sizes and device locations."""
+    texts = []
+    for sentence in report:
+        if len(sentence.facts) > 1:
+            reworded = joint_sentence(sentence.facts, rng)
+        elif sentence.facts[0].location in MISPLACED:
+            reworded = sample_device_sentence(sentence.facts[0], rng)
+        else:
+            reworded = sample_sentence(sentence.facts[0], rng, bool(SIZE.search(sentence.text)))
+        texts.append(reworded.text)
+    return " ".join(texts)
+
+
+def _shuffle_sentences(report: ReportSentences, rng: Random) -> str:
+    return report_text(tuple(rng.sample(report, k=len(report))))
+
+
+def _replace_synonyms(report: ReportSentences, rng: Random) -> str:
+    return _replace_phrases(report_text(report), {**SYNONYMS, **{new: old for old, new in SYNONYMS.items()}})
+
+
+def _abbreviate(report: ReportSentences, rng: Random) -> str:
+    return _replace_phrases(report_text(report), ABBREVIATIONS)
+
+
+def _vary_white_space(report: ReportSentences, rng: Random) -> str:
+    """Return the report with one line per sentence and some double spaces."""
+    return "\n".join(re.sub(" ", lambda _: rng.choice((" ", "  ")), sentence.text) for sentence in report)
+
+
+def _change_case(report: ReportSentences, rng: Random) -> str:
+    return rng.choice((str.upper, str.lower))(report_text(report))
+
+
+def _merge_sentences(report: ReportSentences, rng: Random) -> str:
+    """Return the report with two sentences each joined by a semicolon."""
+    texts = [sentence.text for sentence in report]
+    pairs = zip(texts[::2], texts[1::2], strict=False)
+    merged = [f"{first.removesuffix('.')}; {_lower_first(second)}" for first, second in pairs]
+    return " ".join(merged + texts[2 * len(merged) :])
+
+
+def _lower_first(text: str) -> str:
+    """Return a text with a small first letter, unless its first word is an abbreviation."""
+    first_word = text.split(" ", 1)[0]
+    return text if len(first_word) > 1 and first_word.isupper() else text[:1].lower() + text[1:]
+
+
+def _split_sentences(report: ReportSentences, rng: Random) -> str:
+    """Return the report with one sentence per finding."""
+    return " ".join(
+        sentence.text
+        if len(sentence.facts) == 1
+        else " ".join(fact_sentence(fact, rng).text for fact in sentence.facts)
+        for sentence in report
+    )
+
+
+def _add_normal_statements(report: ReportSentences, rng: Random) -> str:
+    """Return the report with two correct normal statements about regions without a finding."""
+    positive = [fact.finding for sentence in report for fact in sentence.facts if fact.positive]
+    regions = {FINDINGS[key].region for key in positive}
+    options = [
+        keys
+        for keys in NORMAL_STATEMENTS
+        if not any(FINDINGS[key].region in regions or any(is_related(key, other) for other in positive) for key in keys)
+    ]
+    statements = [normal_sentence(keys, rng).text for keys in rng.sample(options, k=2)]
+    return " ".join([report_text(report), *statements])
+
+
+def _add_technique_remark(report: ReportSentences, rng: Random) -> str:
+    return f"{rng.choice(FILLER_SENTENCES)} {report_text(report)}"
+
+
+def _replace_phrases(text: str, replacements: Mapping[str, str]) -> str:
+    pattern = r"\b(?:" + "|".join(sorted(map(re.escape, replacements), key=len, reverse=True)) + r")\b"
+
+    def replacement(match: re.Match[str]) -> str:
+        new = replacements[match[0].lower()]
+        return capitalize_first(new) if match[0][0].isupper() else new
+
+    return re.sub(pattern, replacement, text, flags=re.IGNORECASE)
+
+
+INVARIANT_EDITS: dict[str, Callable[[ReportSentences, Random], str]] = {
+    "paraphrase": reword_sentences,
+    "reordering": _shuffle_sentences,
+    "synonym": _replace_synonyms,
+    "abbreviation": _abbreviate,
+    "whitespace": _vary_white_space,
+    "case": _change_case,
+    "merging": _merge_sentences,
+    "splitting": _split_sentences,
+    "normal statement": _add_normal_statements,
+    "technique remark": _add_technique_remark,
+}
+"""Edits of a report that change no finding."""
