@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from radreward._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
+    from radreward.integrations.torchmetrics import ScorerMetric as ScorerMetric
     from radreward.scorers.registry import load as load
 
-__all__ = ["load"]
+__all__ = ["ScorerMetric", "__version__", "load"]
+__version__ = version("radreward")
 
 __getattr__ = lazy_exports(__name__)
 

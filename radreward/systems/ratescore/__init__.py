@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         score_loss_by_type,
     )
     from radreward.systems.ratescore.matching import Matches, PackedEntities, TypePairSums, match_entities
-    from radreward.systems.ratescore.metric import RaTEScoreMetric
     from radreward.systems.ratescore.module import AffinityModule
     from radreward.systems.ratescore.scorer import EntityMatch, RaTEScore
 
@@ -34,7 +33,6 @@ __all__ = [
     "Matches",
     "PackedEntities",
     "RaTEScore",
-    "RaTEScoreMetric",
     "TypePairSums",
     "entity_contributions",
     "match_entities",

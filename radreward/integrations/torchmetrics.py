@@ -1,0 +1,73 @@
+"""Any scorer as a metric of torchmetrics; exported as `radreward.ScorerMetric` and `radreward.metrics.ScorerMetric`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+
+from radreward.scorers import Scorer, load
+
+logger = logging.getLogger(__name__)
+
+
+class ScorerMetric(Metric):
+    """Mean total of a scorer over all pairs with a score; sums are reduced over ranks.
+
+    Args:
+        scorer: A scorer, or its name or folder.
+        kwargs: See `torchmetrics.Metric`.
+
+    Raises:
+        InputError: If the scorer is unknown.
+
+    >>> metric = ScorerMetric("rouge-l")
+    >>> metric.update(["No effusion.", "Clear lungs."], ["No effusion.", "Small edema."])
+    >>> metric.compute()
+    tensor(0.5000)
+    """
+
+    full_state_update = False
+    is_differentiable = False
+    total_sum: Tensor
+    num_scored: Tensor
+    num_pairs: Tensor
+
+    def __init__(self, scorer: Scorer | str | Path, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.scorer = scorer if isinstance(scorer, Scorer) else load(scorer)
+        self.add_state("total_sum", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("num_scored", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("num_pairs", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+
+    @property
+    def higher_is_better(self) -> bool:  # type: ignore[override]  # an attribute of the base class
+        """Direction of the scorer."""
+        return self.scorer.higher_is_better
+
+    def update(self, references: Iterable[str], candidates: Iterable[str]) -> None:
+        """Score pairs and add them.
+
+        Args:
+            references: See `Scorer.score`; the same order of arguments.
+            candidates: As many texts.
+
+        Raises:
+            ValueError: If the numbers of references and candidates differ.
+        """
+        total = self.scorer.score(references, candidates).total.to(self.total_sum)
+        scored = total[total.isfinite()]
+        self.total_sum += scored.sum()
+        self.num_scored += len(scored)
+        self.num_pairs += len(total)
+
+    def compute(self) -> Tensor:
+        """Return the mean as a () float32 tensor, NaN if no pair has a score; the log counts pairs without one."""
+        if unscored := int(self.num_pairs - self.num_scored):
+            logger.warning("%s: %d of %d pairs have no score.", self.scorer.title, unscored, int(self.num_pairs))
+        return (self.total_sum / self.num_scored).float()
