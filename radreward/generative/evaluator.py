@@ -14,16 +14,9 @@ from radreward.criteria import Criteria
 from radreward.data.chat_encoding import ChatPromptEncoder
 from radreward.data.prompt_encoder import PromptTooLongError
 from radreward.errors import InputError
-from radreward.io.artifacts import (
-    config_errors,
-    fingerprint,
-    load_into,
-    load_tensors,
-    read_config,
-    save_tensors,
-    write_json,
-)
+from radreward.io.artifacts import fingerprint, load_into, load_tensors, save_tensors
 from radreward.io.atomic import atomic_folder
+from radreward.io.model_config import check_settings, config_errors, read_config, write_config
 from radreward.models.attention import check_length
 from radreward.models.backbone import Backbone
 from radreward.models.transformers_engine import TransformersEngine
@@ -128,7 +121,7 @@ class GenerativeEvaluator:
         with atomic_folder(folder, TEMPLATE_CLASSES, "a generative evaluator") as scratch:
             save_tensors(scratch / WEIGHTS, state, torch.float16 if as_float16 else None)
             self.prompt_encoder.tokenizer.save_pretrained(scratch / TOKENIZER)
-            write_json(scratch / name, self._config(bool(state)))
+            write_config(scratch / name, self._config(bool(state)), (WEIGHTS, TOKENIZER))
 
     def _config(self, has_weights: bool) -> dict[str, Any]:
         return {
@@ -189,14 +182,19 @@ def load_generative_evaluator(
     path, weights = find_evaluator_settings(folder), folder / WEIGHTS
     if path is None:
         raise InputError(f"{folder}: Expected a folder with {' or '.join(TEMPLATE_CLASSES)}.")
-    config = read_config(path, _CONFIG_FIELDS)
+    config = read_config(path, _CONFIG_FIELDS, files=(WEIGHTS, TOKENIZER))
     with config_errors(path):
         backbone = Backbone.from_dict(config, allow_download)
-        template = import_object(TEMPLATE_CLASSES[path.name])(**config["template"])
+        template_class = import_object(TEMPLATE_CLASSES[path.name])
+        check_settings(template_class, config["template"], "template")
+        template = template_class(**config["template"])
         criteria = Criteria.from_dict(config["criteria"])
         settings = {key: config[key] for key in _ENCODER_FIELDS}
+        check_settings(ChatPromptEncoder, settings)
         encoder = ChatPromptEncoder(str(folder / TOKENIZER), criteria, template, **settings)
         model = backbone.build(causal_lm=True)
+        if type(config["has_weights"]) is not bool:
+            raise InputError(f"Expected `has_weights` to be true or false but got {config['has_weights']!r}.")
         if not config["has_weights"]:
             model.requires_grad_(False)
         evaluator = GenerativeEvaluator(backbone, model.to(device).eval(), encoder, config["training_info"])

@@ -12,19 +12,20 @@ from torch import Tensor, nn
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
-from radreward.io.artifacts import config_errors, load_tensors, read_config, read_json, save_tensors, write_json
+from radreward.io.artifacts import load_tensors, read_json_object, save_tensors, write_json
 from radreward.io.atomic import atomic_folder
+from radreward.io.model_config import check_settings, config_errors, read_config, write_config
 from radreward.models import CONFIG
 from radreward.models.attention import check_length
 from radreward.models.backbone import Backbone
-from radreward.models.calibration import Calibration
+from radreward.models.calibration import Calibration, calibrated_quality
 from radreward.models.lora import merge_lora
 from radreward.models.reward_model import RewardModel
 from radreward.prompts.template import TEMPLATES, PromptTemplate, template_class
 
 WEIGHTS, CALIBRATION = "model.safetensors", "calibration.json"
 _CONFIG_FIELDS = (
-    *("backbone", "lora", "pooling", "head_hidden_size"),
+    *("backbone", "lora", "pooling", "head_hidden_size", "predicts_findings"),
     *("template", "max_length", "criteria", "training_info"),
 )
 
@@ -42,10 +43,18 @@ class RewardModelArtifact:
     """Training metadata, stored for information only."""
     trained_state: Mapping[str, Tensor] | None = None
     """Trained weights, if the model has its adapters merged into the weights of the backbone."""
+    findings_calibration: Calibration | None = None
+    """Curves of `calibrate_findings`; None if the model predicts no findings, or was trained without their weights."""
 
     def weights_to_save(self) -> Mapping[str, Tensor]:
         """Return the trained weights by name."""
         return self.model.trained_state() if self.trained_state is None else self.trained_state
+
+    def quality(self, findings: Tensor | None) -> Tensor | None:
+        """Return the (n,) quality of candidates from the model's (n, 2) findings, or None if it is not calibrated."""
+        if findings is None or self.findings_calibration is None:
+            return None
+        return calibrated_quality(self.findings_calibration, findings)
 
 
 def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_float16: bool = False) -> None:
@@ -75,9 +84,11 @@ def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_floa
     }
     with atomic_folder(folder, {CONFIG}, "a model") as scratch:
         save_tensors(scratch / WEIGHTS, artifact.weights_to_save(), torch.float16 if as_float16 else None)
-        write_json(scratch / CONFIG, config)
         if artifact.calibration:
-            write_json(scratch / CALIBRATION, artifact.calibration.to_dict())
+            findings = artifact.findings_calibration
+            curves = {"findings": findings.to_dict()} if findings else {}
+            write_json(scratch / CALIBRATION, {**artifact.calibration.to_dict(), **curves})
+        write_config(scratch / CONFIG, config, _files(scratch))
 
 
 def load_reward_model(
@@ -97,7 +108,7 @@ def load_reward_model(
     """
     folder = Path(folder)
     path, weights = folder / CONFIG, folder / WEIGHTS
-    config = read_config(path, _CONFIG_FIELDS)
+    config = read_config(path, _CONFIG_FIELDS, files=_files(folder))
     with config_errors(path):
         template, max_length = config["template"], config["max_length"]
         if not isinstance(template, str) or template not in TEMPLATES:
@@ -112,14 +123,21 @@ def load_reward_model(
             model.load_trained_state(state)
         else:
             _merge_adapters(model, state, layers)
+    calibration, findings_calibration = _load_calibrations(folder / CALIBRATION, len(model.criteria))
     return RewardModelArtifact(
         model.to(device).eval(),
         template_class(template)(),
         max_length,
-        _load_calibration(folder / CALIBRATION, len(model.criteria)),
+        calibration,
         config["training_info"],
         None if layers is None else state,
+        findings_calibration,
     )
+
+
+def _files(folder: Path) -> list[str]:
+    """Return the files of a model whose content is checked; a model without error counts has no calibration."""
+    return [WEIGHTS, *([CALIBRATION] if (folder / CALIBRATION).is_file() else [])]
 
 
 def load_initial_weights(model: RewardModel, folder: str | Path) -> None:
@@ -143,6 +161,7 @@ def _architecture(model: RewardModel) -> dict[str, Any]:
         "lora": model.backbone.to_dict()["lora"],
         "pooling": model.pooling_name,
         "head_hidden_size": model.head_hidden_size,
+        "predicts_findings": model.findings_head is not None,
         "criteria": list(model.criteria.tags),
     }
 
@@ -153,7 +172,9 @@ def _build_model(
     """Return a model without its trained weights, and the layers to merge adapters into if it has no adapters."""
     backbone = Backbone.from_dict(config, allow_download)
     lora = backbone.lora
-    architecture = (Criteria.from_dict(config["criteria"]), config["pooling"], config["head_hidden_size"])
+    settings = {name: config[name] for name in ("pooling", "head_hidden_size", "predicts_findings")}
+    check_settings(RewardModel, settings)
+    architecture = (Criteria.from_dict(config["criteria"]), *settings.values())
     if merge_adapters and lora and lora.targets != "all-linear" and not backbone.quantization:
         backbone.lora = None
         model = RewardModel(backbone, *architecture)
@@ -173,12 +194,19 @@ def _merge_adapters(model: RewardModel, state: Mapping[str, Tensor], layers: Map
     model.load_trained_state(other_weights)
 
 
-def _load_calibration(path: Path, num_criteria: int) -> Calibration | None:
+def _load_calibrations(path: Path, num_criteria: int) -> tuple[Calibration | None, Calibration | None]:
+    """Return the curves of the rewards and of the findings."""
     if not path.is_file():
-        return None
-    value = read_json(path)
+        return None, None
+    value = read_json_object(path)
     with config_errors(path):
-        calibration = Calibration.from_dict(value)
-        if len(calibration.curves) != num_criteria:
-            raise InputError(f"Expected {num_criteria} curves, one per criterion, but got {len(calibration.curves)}.")
+        calibration = _calibration(value, num_criteria, "one per criterion")
+        findings = _calibration(value["findings"], 2, "matched and wrong") if "findings" in value else None
+    return calibration, findings
+
+
+def _calibration(value: Any, size: int, meaning: str) -> Calibration:
+    calibration = Calibration.from_dict(value)
+    if len(calibration.curves) != size:
+        raise InputError(f"Expected {size} curves, {meaning}, but got {len(calibration.curves)}.")
     return calibration

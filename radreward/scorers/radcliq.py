@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 import torch
 
 from radreward.errors import InputError
-from radreward.io.artifacts import fingerprint
+from radreward.io.artifacts import fingerprint, write_json
 from radreward.io.atomic import atomic_folder
-from radreward.io.model_config import read_config, write_config
+from radreward.io.model_config import read_config
 from radreward.scorers.base import SCORED_STATUSES, STATUS_OK, Scorer
 from radreward.scorers.embedding import BERTScore, CheXbertSimilarity
 from radreward.scorers.radgraph import RadGraphF1
@@ -168,7 +168,7 @@ class RadCliQScorer(Scorer):
         with atomic_folder(folder, {CONFIG_NAME}, CONFIG_NAME) as scratch:
             for name, scorer in self.components.items():
                 scorer.save_pretrained(scratch / name)
-            write_config(scratch / CONFIG_NAME, {"format": 1, "version": self.version})
+            write_json(scratch / CONFIG_NAME, {"format": 1, "version": self.version})
 
     @classmethod
     def from_pretrained(

@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Self
 import torch
 
 from radreward.errors import InputError
-from radreward.io.artifacts import config_errors, file_fingerprint, fingerprint, read_config, write_json
+from radreward.io.artifacts import file_fingerprint, fingerprint, write_json
 from radreward.io.atomic import atomic_folder
+from radreward.io.model_config import check_settings, config_errors, read_config
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.types import Scores
 
@@ -103,7 +104,6 @@ class StatelessScorer(Scorer):
             return cls(**{**options, **settings})
         path = Path(folder, cls.config_name)
         saved = read_config(path, {"settings"})["settings"]
-        if not isinstance(saved, dict):
-            raise InputError(f"{path}: Expected `settings` to be a mapping but got {type(saved).__name__}.")
         with config_errors(path):
+            check_settings(cls, saved, "settings")
             return cls(**{**options, **saved})

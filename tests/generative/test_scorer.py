@@ -28,6 +28,7 @@ from radreward.systems.green.scorer import GreenScorer
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.systems.radreason.scorer import RadReasonScorer
 from radreward.text.report_parser import parse_report
+from tests.model_folders import renew_digests
 
 REFERENCE = "Small left effusion. There is a nodule."
 CANDIDATES = ["Small left effusion. There is a nodule.", "Small right effusion.", "There is scoliosis."]
@@ -250,9 +251,9 @@ def test_from_published_weights_uses_their_chat_template(tmp_path: Path) -> None
         ("format", 2, "`format` to be 1"),
         ("max_length", 0, "max_length"),
         ("chat_template", "loud", "chat"),
-        ("template", {"include_instruction": True, "code": "x"}, "a field has a wrong value"),
+        ("template", {"include_instruction": True, "code": "x"}, "Expected `template` to have the fields"),
         ("criteria", {}, "name"),
-        ("backbone", {"name": "tiny-owl", "quantization": None, "dtype": "float32", "attention": "auto"}, "tiny-owl"),
+        ("backbone", {"name": "tiny-owl", "quantization": None, "dtype": "float32"}, "tiny-owl"),
         ("surplus", 1, "'surplus' is unknown"),
     ],
 )
@@ -276,9 +277,11 @@ def test_load_wrong_weights_raise(tmp_path: Path) -> None:
         ({"other": state[name]}, "is (missing|unknown)"),
     ):
         save_file({key: value.contiguous() for key, value in wrong.items()}, path)
+        renew_digests(tmp_path / "model" / "green.json")
         with pytest.raises(InputError, match=message):
             load_generative_evaluator(tmp_path / "model")
     path.write_bytes(b"nothing")
+    renew_digests(tmp_path / "model" / "green.json")
     with pytest.raises(InputError, match="damaged"):
         load_generative_evaluator(tmp_path / "model")
 

@@ -8,13 +8,11 @@ from torch import nn
 
 from radreward.errors import InputError
 from radreward.io.artifacts import (
-    config_errors,
     file_fingerprint,
     fingerprint,
     load_into,
     load_metadata,
     load_tensors,
-    read_config,
     read_json_object,
     save_tensors,
     write_json,
@@ -37,33 +35,6 @@ def test_read_json_object_invalid_file_is_named(tmp_path: Path, content: bytes |
         (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_json_object(tmp_path / "a.json")
-
-
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ({"depth": 1}, r"config\.json: Expected `format` to be 1 but got None\. Save the model again"),
-        ({"format": 2, "depth": 1}, "Expected `format` to be 1 but got 2"),
-        ({"format": 1}, r"Expected the fields depth, format but 'depth' is missing\."),
-        ({"format": 1, "depth": 1, "width": 2}, "Expected the fields depth, format but 'width' is unknown"),
-    ],
-)
-def test_read_config_other_format_or_fields_are_named(tmp_path: Path, config: Any, message: str) -> None:
-    path = tmp_path / "config.json"
-    write_json(path, config)
-    with pytest.raises(InputError, match=message):
-        read_config(path, {"depth"})
-
-
-def test_config_errors_name_the_file_once(tmp_path: Path) -> None:
-    path = tmp_path / "config.json"
-    for error in (TypeError("too many"), KeyError("lora"), InputError("Expected a depth.")):
-        with pytest.raises(InputError, match=r"config\.json: "), config_errors(path):
-            raise error
-    message = f"{tmp_path}/model.safetensors: Expected weights."
-    with pytest.raises(InputError) as caught, config_errors(path):
-        raise InputError(message)
-    assert str(caught.value) == message
 
 
 def test_tensors_round_trip_with_dtype_and_metadata(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Saving and loading of reward models."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from radreward.models.tiny_backbones import tiny_model
 from radreward.prompts import PlainPairTemplate
 from radreward.systems.er2score.prompt import InstructionTemplate
 from radreward.systems.er2score.scorer import for_inference
+from tests.model_folders import renew_digests
 
 PACKED = pack([[[1, 2], [3]], [[1, 2], [4, 5]]], "tree")
 
@@ -48,13 +50,34 @@ def test_load_reward_model_restores_equal_rewards(tmp_path: Path, family: str, l
     save_reward_model(saved, tmp_path / "model")
     save_reward_model(saved, tmp_path / "model")  # replaces the existing folder
     loaded = load_reward_model(tmp_path / "model")
-    torch.testing.assert_close(loaded.model(PACKED), saved.model(PACKED), rtol=0, atol=0)
+    torch.testing.assert_close(loaded.model(PACKED).rewards, saved.model(PACKED).rewards, rtol=0, atol=0)
     assert loaded.calibration is not None
     assert saved.calibration is not None
     assert loaded.calibration.to_dict() == saved.calibration.to_dict()
     assert (loaded.max_length, loaded.training_info, type(loaded.template)) == (64, {"seed": 3}, InstructionTemplate)
     assert loaded.model.criteria == RadCliQCriteria()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["base", "model"]
+
+
+def test_load_reward_model_restores_equal_quality(tmp_path: Path) -> None:
+    curves = Calibration([[(-1.0, 2.0), (0.0, 0.0)], [(-2.0, 1.0), (1.0, 0.0)]])
+    saved = replace(_saved(Backbone("tiny-bert"), predicts_findings=True), findings_calibration=curves)
+    save_reward_model(saved, tmp_path / "model")
+    loaded = load_reward_model(tmp_path / "model")
+    with torch.no_grad():
+        quality = saved.quality(saved.model(PACKED).findings)
+        assert quality is not None
+        assert quality.std() > 0
+        torch.testing.assert_close(loaded.quality(loaded.model(PACKED).findings), quality, rtol=0, atol=0)
+
+
+def test_load_reward_model_without_field_of_findings_raises(tmp_path: Path) -> None:
+    save_reward_model(_saved(Backbone("tiny-bert")), tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["predicts_findings"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(InputError, match=r"config\.json: Expected .*predicts_findings"):
+        load_reward_model(tmp_path)
 
 
 def test_save_reward_model_writes_trained_weights_only(tmp_path: Path) -> None:
@@ -64,7 +87,7 @@ def test_save_reward_model_writes_trained_weights_only(tmp_path: Path) -> None:
     assert all("lora_" in name or name.startswith(("pooling.", "head.")) for name in load_file(weights))
     assert weights.stat().st_size < 2_000_000
     with torch.no_grad():
-        expected, actual = saved.model(PACKED), load_reward_model(tmp_path / "model").model(PACKED)
+        expected, actual = saved.model(PACKED).rewards, load_reward_model(tmp_path / "model").model(PACKED).rewards
     torch.testing.assert_close(actual, expected, rtol=1e-2, atol=1e-2 * float(expected.abs().max()))
 
 
@@ -108,16 +131,20 @@ def test_load_reward_model_damaged_file_raises(tmp_path: Path) -> None:
         {**state, "head.out.bias": torch.full((6,), torch.nan)},
     ):
         save_file(damage, folder / "model.safetensors")
+        renew_digests(folder / "config.json")
         with pytest.raises(InputError, match=r"model\.safetensors"):
             load_reward_model(folder)
     (folder / "model.safetensors").write_bytes(b"broken")
+    renew_digests(folder / "config.json")
     with pytest.raises(InputError, match=r"model\.safetensors"):
         load_reward_model(folder)
     save_file(state, folder / "model.safetensors")
     (folder / "calibration.json").write_text('{"curves": [[[0, 1]]]}')
+    renew_digests(folder / "config.json")
     with pytest.raises(InputError, match=r"calibration\.json: Expected 6 curves"):
         load_reward_model(folder)
     (folder / "calibration.json").write_text("[")
+    renew_digests(folder / "config.json")
     with pytest.raises(InputError, match=rf"^{folder / 'calibration.json'}: Expected JSON"):
         load_reward_model(folder)
     (folder / "config.json").write_text("{")
@@ -146,7 +173,7 @@ def test_load_initial_weights_requires_equal_architecture(tmp_path: Path) -> Non
     fresh = RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQCriteria())
     load_initial_weights(fresh, tmp_path / "model")
     torch.testing.assert_close(
-        fresh.eval()(PACKED), load_reward_model(tmp_path / "model").model(PACKED), rtol=0, atol=0
+        fresh.eval()(PACKED).rewards, load_reward_model(tmp_path / "model").model(PACKED).rewards, rtol=0, atol=0
     )
     assert any(parameter.requires_grad for parameter in fresh.parameters())
     for model, field in (
@@ -202,5 +229,6 @@ def test_load_reward_model_adapters_of_another_model_raise(tmp_path: Path, chang
         if change == "unknown":
             state[name.replace("layer.0", "layer.7")] = value
     save_file(state, path)
+    renew_digests(path.with_name("config.json"))
     with pytest.raises(InputError, match=r"model\.safetensors: Expected adapters of"):
         load_reward_model(tmp_path / "a", merge_adapters=True)

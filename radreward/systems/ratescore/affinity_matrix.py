@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from radreward.errors import InputError
-from radreward.io.artifacts import config_errors, load_tensors, read_config, save_tensors, write_json
+from radreward.io.artifacts import load_tensors, save_tensors
+from radreward.io.model_config import config_errors, read_config, write_config
 from radreward.systems.ratescore.functional import (
     EntityContributions,
     PenaltyRule,
@@ -123,7 +124,7 @@ class AffinityMatrix(nn.Module):
         folder.mkdir(parents=True, exist_ok=True)
         save_tensors(folder / WEIGHTS_FILE, self.state_dict())
         config = {"format": 1, "penalty_rule": self.penalty_rule, "clamp_cosines": self.clamp_cosines}
-        write_json(folder / CONFIG_FILE, config)
+        write_config(folder / CONFIG_FILE, config, (WEIGHTS_FILE,))
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -132,7 +133,7 @@ class AffinityMatrix(nn.Module):
         Raises:
             InputError: If a file is missing or invalid, or a value is out of range; names the file.
         """
-        config = read_config(Path(folder, CONFIG_FILE), {"penalty_rule", "clamp_cosines"})
+        config = read_config(Path(folder, CONFIG_FILE), {"penalty_rule", "clamp_cosines"}, files=(WEIGHTS_FILE,))
         path = Path(folder, WEIGHTS_FILE)
         state = load_tensors(path)
         with config_errors(path):

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from radreward.io.artifacts import load_into, load_tensors, save_tensors
+from radreward.io.model_config import read_config, write_config
 from radreward.systems.ratescore.role_similarity import ANATOMY, NEGATED, EntityAttributes, role_target_similarity
 from radreward.systems.ratescore.target_similarity import DEFAULT_TARGETS, FINDING_KEYS, SimilarityTargets
 
@@ -46,9 +47,11 @@ class EntityHead(nn.Module):
         return F.normalize(x + self.outer(F.gelu(self.inner(x * x.shape[-1] ** 0.5))), dim=-1)
 
     def save(self, path: str | Path) -> None:
-        """Write the weights as float16."""
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        """Write the weights as float16, and a JSON file of the same name with their SHA-256."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
         save_tensors(path, self.state_dict(), torch.float16)
+        write_config(path.with_suffix(".json"), {"format": 1}, (path.name,))
 
     @classmethod
     def load(cls, path: str | Path = EMBEDDED_HEAD) -> EntityHead:
@@ -57,6 +60,7 @@ class EntityHead(nn.Module):
         Raises:
             InputError: If the file is missing or invalid.
         """
+        read_config(Path(path).with_suffix(".json"), (), files=(Path(path).name,))
         state = {name: value.float() for name, value in load_tensors(path).items()}
         hidden_size, embedding_dim = state["inner.weight"].shape
         head = cls(embedding_dim, hidden_size)

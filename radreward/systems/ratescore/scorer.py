@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from radreward.errors import InputError
-from radreward.io.artifacts import config_errors, fingerprint, read_config, write_json
+from radreward.io.artifacts import fingerprint, write_json
 from radreward.io.atomic import atomic_folder
+from radreward.io.model_config import config_errors, read_config
 from radreward.scorers.base import STATUS_NO_ENTITIES, STATUS_OK, STATUS_TRUNCATED, Scorer
 from radreward.systems.ratescore.affinity_matrix import AffinityMatrix
 from radreward.systems.ratescore.collator import embedded_entity_encoder, match_reports

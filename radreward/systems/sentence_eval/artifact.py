@@ -9,16 +9,9 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from radreward.data.tokenizer import load_tokenizer
-from radreward.io.artifacts import (
-    config_errors,
-    fingerprint,
-    load_into,
-    load_tensors,
-    read_config,
-    save_tensors,
-    write_json,
-)
+from radreward.io.artifacts import fingerprint, load_into, load_tensors, save_tensors
 from radreward.io.atomic import atomic_folder
+from radreward.io.model_config import DIGESTS, check_settings, config_errors, read_config, write_config
 from radreward.models.backbone import Backbone
 from radreward.models.lora import LoRA, merge_lora
 from radreward.systems.sentence_eval.model import RelationModel, RelationPredictor
@@ -40,7 +33,7 @@ class RelationArtifact(NamedTuple):
 
     def fingerprint(self) -> str:
         """Return a hash of settings and weights."""
-        return fingerprint({**self.config, "training_info": None}, self.state)
+        return fingerprint({**self.config, "training_info": None, DIGESTS: None}, self.state)
 
 
 def make_relation_artifact(
@@ -74,7 +67,7 @@ def save_relation_artifact(artifact: RelationArtifact, folder: str | Path) -> No
     """
     with atomic_folder(folder, {CONFIG}, "a judge") as new:
         save_tensors(new / WEIGHTS, artifact.state)
-        write_json(new / CONFIG, dict(artifact.config))
+        write_config(new / CONFIG, artifact.config, (WEIGHTS,))
 
 
 def load_relation_artifact(
@@ -91,13 +84,15 @@ def load_relation_artifact(
         InputError: If a file is missing or damaged, or a field is invalid.
     """
     path = Path(folder, CONFIG)
-    config = read_config(path, _CONFIG_FIELDS, FORMAT)
+    config = read_config(path, _CONFIG_FIELDS, FORMAT, (WEIGHTS,))
     with config_errors(path):
         backbone = Backbone.from_dict(config, allow_download)
         lora = backbone.lora
         merge = lora is not None and lora.targets != "all-linear"
         backbone.lora = None if merge else lora
-        model = RelationModel(backbone, config["projection_size"], config["comparison_size"])
+        sizes = {name: config[name] for name in ("projection_size", "comparison_size")}
+        check_settings(RelationModel, sizes)
+        model = RelationModel(backbone, **sizes)
         state = load_tensors(Path(folder, WEIGHTS))
         _load_weights(model, state, lora if merge else None)
         backbone.lora = lora

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 
 from radreward.errors import InputError
-from radreward.io.artifacts import fingerprint, read_config, write_json
+from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
+from radreward.io.model_config import DIGESTS, read_config, write_config
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
 from radreward.systems.sentence_eval.judges import RelationJudge, SentenceJudge
@@ -130,7 +131,7 @@ class SentenceScorer(Scorer):
                 self.judge.save_pretrained(new / JUDGE)
             if self.regressor is not None:
                 self.regressor.save(new / REGRESSOR)
-            write_json(new / CONFIG, config)
+            write_config(new / CONFIG, config, [] if self.regressor is None else [REGRESSOR])
 
     @classmethod
     def from_pretrained(
@@ -205,7 +206,7 @@ def _evidence(
 
 
 def _read_config(path: Path) -> dict[str, Any]:
-    config = read_config(path, _CONFIG_FIELDS, FORMAT)
+    config = read_config(path, _CONFIG_FIELDS, FORMAT, files=())
     for field, values in (
         ("judge", ("embedded", JUDGE, EXTERNAL_JUDGE)),
         ("feature_set", FEATURE_SETS),
@@ -214,8 +215,8 @@ def _read_config(path: Path) -> dict[str, Any]:
         if config[field] not in values:
             expected = " or ".join("null" if value is None else value for value in values)
             raise InputError(f"{path}: Expected `{field}` to be {expected} but got {config[field]!r}.")
-    if not isinstance(config["training_info"], dict):
-        raise InputError(f"{path}: Expected `training_info` to be an object but got {config['training_info']!r}.")
+    if config["regressor"] and REGRESSOR not in config[DIGESTS]:
+        raise InputError(f"{path}: Expected `{DIGESTS}` to list {REGRESSOR!r}. Save the model again.")
     return config
 
 

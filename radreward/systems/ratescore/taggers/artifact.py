@@ -8,10 +8,10 @@ from typing import Any
 
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
-from radreward.io.artifacts import check_config, config_errors, load_into, load_tensors, read_json_object
+from radreward.io.artifacts import load_into, load_tensors, read_json_object
+from radreward.io.model_config import check_config, check_settings, config_errors
 from radreward.models.backbone import Backbone
 from radreward.systems.ratescore.taggers.base import CONFIG_FILE, WEIGHTS_FILE, Tagger
-from radreward.systems.ratescore.taggers.hf_tagger import HFTagger
 from radreward.systems.ratescore.taggers.iob_tagger import IOBTagger
 from radreward.systems.ratescore.taggers.neural import NeuralTagger, TaggerModel
 from radreward.systems.ratescore.taggers.rule_tagger import RuleTagger
@@ -53,9 +53,9 @@ def load_tagger(name: str | Path, device: str = "cpu", allow_download: bool = Fa
     if "model_type" in config:
         return _load_hf_tagger(name, device, allow_download)
     kind = config.get("kind")
-    if kind not in _MODEL_SETTINGS:
+    if not isinstance(kind, str) or kind not in _MODEL_SETTINGS:
         raise InputError(f"{path}: Expected `kind` to be one of {', '.join(_MODEL_SETTINGS)} but got {kind!r}.")
-    check_config(config, path, {"kind", *_MODEL_SETTINGS[kind]})
+    check_config(config, path, {"kind", *_MODEL_SETTINGS[kind]}, files=None if kind == "rules" else (WEIGHTS_FILE,))
     if kind == "rules":
         return RuleTagger()
     with config_errors(path):
@@ -77,6 +77,8 @@ def is_hub_name(name: str) -> bool:
 
 
 def _load_hf_tagger(name: str | Path, device: str, allow_download: bool) -> Tagger:
+    from radreward.systems.ratescore.taggers.hf_tagger import HFTagger  # imports transformers
+
     tagger = HFTagger.from_pretrained(name, allow_download)
     tagger.model.to(device)
     return tagger
@@ -86,4 +88,6 @@ def _build_model(config: dict[str, Any], allow_download: bool) -> TaggerModel:
     backbone = Backbone.from_dict(config, allow_download)
     if config["kind"] == "iob":
         return IOBTagger(backbone)
-    return SpanTagger(backbone, config["hidden_size"], config["width_embedding_dim"])
+    sizes = {name: config[name] for name in ("hidden_size", "width_embedding_dim")}
+    check_settings(SpanTagger, sizes)
+    return SpanTagger(backbone, **sizes)

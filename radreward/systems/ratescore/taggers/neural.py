@@ -9,10 +9,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedConfig, PreTrainedTokenizerBase
 
-from radreward.io.artifacts import fingerprint, save_tensors, write_json
+from radreward.data.tokenizer import TextTokenizer
+from radreward.io.artifacts import fingerprint, save_tensors
+from radreward.io.model_config import write_config
 from radreward.models.backbone import Backbone
+from radreward.models.bert import BackboneConfig
 from radreward.models.sentence_tokenizer import (
     SentenceTokenizer,
     TokenBatch,
@@ -30,7 +32,7 @@ TokenSpan = tuple[int, int, str]
 class EntityDecoder(nn.Module):
     """A network that decodes the entities of tokenized chunks."""
 
-    config: PreTrainedConfig
+    config: BackboneConfig
 
     @abstractmethod
     def decode(self, batch: TokenBatch, chunks: Sequence[TokenizedChunk]) -> list[list[TokenSpan]]:
@@ -78,7 +80,7 @@ class BatchTagger(Tagger):
         tokenizer: Tokenizer of its backbone.
     """
 
-    def __init__(self, model: EntityDecoder, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, model: EntityDecoder, tokenizer: TextTokenizer) -> None:
         self.model = model.eval()
         self.sentence_tokenizer = SentenceTokenizer(tokenizer, max_chunk_tokens(model.config))
 
@@ -113,7 +115,7 @@ class NeuralTagger(BatchTagger):
 
     model: TaggerModel
 
-    def __init__(self, model: TaggerModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, model: TaggerModel, tokenizer: TextTokenizer) -> None:
         super().__init__(model, tokenizer)
 
     def save_pretrained(
@@ -139,7 +141,7 @@ class NeuralTagger(BatchTagger):
         }
         with atomic_tagger_folder(folder) as scratch:
             save_tensors(scratch / WEIGHTS_FILE, state, torch.float16 if half_precision else None)
-            write_json(scratch / CONFIG_FILE, config)
+            write_config(scratch / CONFIG_FILE, config, (WEIGHTS_FILE,))
 
 
 def entities_from_spans(chunk: TokenizedChunk, spans: Sequence[TokenSpan]) -> list[Entity]:

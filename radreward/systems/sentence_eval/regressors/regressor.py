@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from radreward.errors import InputError
-from radreward.io.artifacts import config_errors, fingerprint, load_metadata, load_tensors, save_tensors
+from radreward.io.artifacts import fingerprint, load_metadata, load_tensors, save_tensors
+from radreward.io.model_config import config_errors
 
 Array = NDArray[Any]
 PredictFunction = Callable[[Mapping[str, Array], Array], Array]

@@ -24,6 +24,7 @@ from radreward.systems.sentence_eval.artifact import (
 from radreward.systems.sentence_eval.judges import RelationJudge
 from radreward.systems.sentence_eval.judges.relation_judge import combine_pair_probabilities
 from radreward.systems.sentence_eval.model import RelationModel, RelationPredictor, TokenStates
+from tests.model_folders import renew_digests
 
 TEXTS = ["No edema.", "Mild edema at the left base.", "Heart size is normal.", "x"]
 
@@ -122,10 +123,11 @@ def test_load_invalid_folder_raises(folder: Path, tmp_path: Path) -> None:
         ({**state, name: torch.zeros(3)}, "to have shape"),
     ):
         save_file(changed, tmp_path / "judge" / "model.safetensors")
+        renew_digests(tmp_path / "judge" / "judge.json")
         with pytest.raises(InputError, match=message):
             load_relation_artifact(tmp_path / "judge")
     config = json.loads((tmp_path / "judge" / "judge.json").read_text())
-    for change, message in (({"format": 9}, "`format`"), ({"more": 1}, "'more'"), ({"projection_size": "8"}, "wrong")):
+    for change, message in (({"format": 9}, "`format`"), ({"more": 1}, "'more'"), ({"projection_size": "8"}, "`projection_size` to be int but got '8'")):
         (tmp_path / "judge" / "judge.json").write_text(json.dumps({**config, **change}))
         with pytest.raises(InputError, match=message):
             load_relation_artifact(tmp_path / "judge")

@@ -1,0 +1,171 @@
+"""Settings of a model folder: format, fields and types are checked, and so is the content of the files beside them."""
+
+from __future__ import annotations
+
+import inspect
+import reprlib
+import sys
+import types
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from radreward.errors import InputError
+from radreward.io.artifacts import file_fingerprint, read_json_object, write_json
+
+DIGESTS = "sha256"
+"""Field with the SHA-256 of the other files of a model, by name."""
+MAX_INTEGER = 1_000_000
+"""Largest integer of a setting; any size beyond it would exhaust the memory."""
+
+
+def write_config(path: str | Path, config: Mapping[str, Any], files: Collection[str]) -> None:
+    """Write the settings of a model folder, with the SHA-256 of other files, so that damage is found when it is loaded.
+
+    Args:
+        path: File of the settings.
+        config: The settings.
+        files: Names of complete files, or of folders, beside it.
+    """
+    digests = {name: file_fingerprint(Path(path).with_name(name)) for name in files}
+    write_json(path, {**config, DIGESTS: digests})
+
+
+def read_config(
+    path: str | Path,
+    fields: Collection[str],
+    format_version: int | str = 1,
+    files: Collection[str] | None = None,
+) -> dict[str, Any]:
+    """Return the settings of a model folder, see `check_config`."""
+    config = read_json_object(path)
+    check_config(config, path, fields, format_version, files)
+    return config
+
+
+def check_config(
+    config: Mapping[str, Any],
+    path: str | Path,
+    fields: Collection[str],
+    format_version: int | str = 1,
+    files: Collection[str] | None = None,
+) -> None:
+    """Check that settings have the expected format and fields, and that the files beside them are undamaged.
+
+    Args:
+        config: The settings.
+        path: File of the settings.
+        fields: Names of all fields, with or without `format`.
+        format_version: Expected value of the field `format`.
+        files: Names of files that `write_config` must have listed with their SHA-256; every listed file is checked.
+            None for settings without other files.
+
+    Raises:
+        InputError: If the format differs, a field is missing or unknown, or a file is missing or damaged.
+
+    >>> check_config({"format": 1, "depth": 3}, "config.json", {"depth"})
+    """
+    if config.get("format") != format_version or isinstance(config.get("format"), bool):
+        raise InputError(
+            f"{path}: Expected `format` to be {format_version!r} but got {reprlib.repr(config.get('format'))}. "
+            "Save the model again with this version."
+        )
+    expected = {*fields, "format"} if files is None else {*fields, "format", DIGESTS}
+    if wrong := sorted(expected ^ set(config)):
+        state = "missing" if wrong[0] in expected else "unknown"
+        raise InputError(
+            f"{path}: Expected the fields {', '.join(sorted(expected))} but {reprlib.repr(wrong[0])} is {state}."
+        )
+    for name in {DIGESTS, "training_info"} & expected:
+        if not isinstance(config[name], dict):
+            raise InputError(f"{path}: Expected `{name}` to be an object but got {reprlib.repr(config[name])}.")
+    if files is not None:
+        _check_digests(Path(path), config[DIGESTS], files)
+
+
+def _check_digests(path: Path, digests: Mapping[str, Any], files: Collection[str]) -> None:
+    if missing := sorted(set(files) - set(digests)):
+        raise InputError(f"{path}: Expected `{DIGESTS}` to list {missing[0]!r}. Save the model again.")
+    for name, digest in digests.items():
+        if Path(name).name != name:
+            raise InputError(f"{path}: Expected `{DIGESTS}` to list names of files but got {reprlib.repr(name)}.")
+        file = path.with_name(name)
+        if not file.exists():
+            raise InputError(f"{file}: Expected a file, which {path.name} lists, but there is none. Copy it again.")
+        if file_fingerprint(file) != digest:
+            raise InputError(
+                f"{file}: Expected the content that was saved with {path.name} but its SHA-256 differs: it is damaged "
+                "or was replaced. Copy the folder again."
+            )
+
+
+def check_settings(factory: Callable[..., Any], values: Any, field: str = "") -> None:
+    """Check names and types of settings before a function or a constructor is called with them.
+
+    Args:
+        factory: The function. Parameters of other than plain JSON types are not checked.
+        values: Arguments by name.
+        field: Field of the settings that holds them, for messages.
+
+    Raises:
+        InputError: If the values are no object, or a name is unknown or a value has another type; names the field.
+
+    >>> def encoder(depth: int = 2) -> None: ...
+    >>> check_settings(encoder, {"depth": "two"}, "encoder")
+    Traceback (most recent call last):
+    ...
+    radreward.errors.InputError: Expected `encoder.depth` to be int but got 'two'.
+    """
+    if not isinstance(values, Mapping):
+        raise InputError(f"Expected `{field}` to be an object but got {reprlib.repr(values)}.")
+    names = list(inspect.signature(factory).parameters)
+    hints = get_type_hints(factory.__init__ if isinstance(factory, type) else factory)
+    for name, value in values.items():
+        path = f"{field}.{name}" if field else name
+        if name not in names:
+            raise InputError(f"Expected `{field}` to have the fields {', '.join(names)} but got {reprlib.repr(name)}.")
+        if name in hints and not _has_type(value, hints[name]):
+            kind = inspect.formatannotation(hints[name]).replace("typing.", "")
+            raise InputError(f"Expected `{path}` to be {kind} but got {reprlib.repr(value)}.")
+
+
+def _has_type(value: Any, hint: Any) -> bool:
+    """Return True if a JSON value has a type; True for any type that JSON does not have."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return any(_has_type(value, argument) for argument in arguments)
+    if origin is Literal:
+        return any(type(value) is type(choice) and value == choice for choice in arguments)
+    if origin is list:
+        return isinstance(value, list) and all(_has_type(entry, arguments[0]) for entry in value)
+    if hint is int:
+        return type(value) is int and abs(value) <= MAX_INTEGER
+    if hint is float:
+        return type(value) in (int, float) and abs(value) <= sys.float_info.max
+    if hint in (str, bool, type(None)):
+        return type(value) is hint
+    return True
+
+
+@contextmanager
+def config_errors(path: str | Path) -> Iterator[None]:
+    """Name the settings file in every error that building from its fields raises.
+
+    Raises:
+        InputError: In place of any error of a wrong value.
+
+    >>> with config_errors("config.json"):
+    ...     int("one")
+    Traceback (most recent call last):
+    ...
+    radreward.errors.InputError: config.json: a field has a wrong value (invalid literal for int() with base 10: 'one').
+    """
+    try:
+        yield
+    except InputError as error:
+        named = str(error).startswith(str(Path(path).parent) + "/")
+        raise InputError(str(error) if named else f"{path}: {error}") from error
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, MemoryError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:300]  # of RuntimeError: nesting too deep, a size beyond the memory
+        raise InputError(f"{path}: a field has a wrong value ({reason}).") from error
