@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
@@ -14,7 +15,7 @@ from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
 from radreward.text.findings import FINDINGS
 from radreward.text.lexicon import compile_phrases, inflections, lowercase_same_length
-from radreward.text.negation import negated_spans
+from radreward.text.negation import is_inside, negated_spans
 from radreward.text.sentence_splitter import split_sentences
 from radreward.types import Scores
 
@@ -67,7 +68,7 @@ _UNCERTAIN_BEFORE = re.compile(
 )
 """Cues between the start of the clause and the finding."""
 _UNCERTAIN_AFTER = re.compile(
-    r"^[^.;]{0,30}?(?:(?:is|are) (?:possible|suspected|likely|questioned)|may be present|"
+    r"[^.;]{0,30}?(?:(?:is|are) (?:possible|suspected|likely|questioned)|may be present|"
     r"(?:not|cannot)(?: be)?(?: entirely| completely)? excluded|difficult to exclude)\b"
 )
 _CLAUSE = re.compile(r"[.;]|\bbut\b|\bhowever\b")
@@ -135,24 +136,22 @@ def _positive_labels(labels: Mapping[str, LabelState]) -> set[str]:
 @lru_cache(50_000)
 def _sentence_labels(sentence: str) -> tuple[tuple[str, LabelState], ...]:
     scopes = negated_spans(sentence)
+    clauses = [0, *(match.end() for match in _CLAUSE.finditer(sentence))]
+    cues = [-1, *(match.start() for match in _UNCERTAIN_BEFORE.finditer(sentence))]
     mentions = [(match.span(), _phrase_observations()[match[0]]) for match in _phrase_pattern().finditer(sentence)]
     for name, pattern in _IMPLIED.items():
         mentions += [(match.span(), (name,)) for match in re.finditer(pattern, sentence)]
     labels: list[tuple[str, LabelState]] = []
     for (start, end), names in mentions:
         state: LabelState = "positive"
-        if any(low <= start < high for low, high in scopes) or re.search(r"\bnot\b", sentence[start:end]):
+        clause, last_cue = clauses[bisect_right(clauses, start) - 1], cues[bisect_left(cues, start) - 1]
+        if is_inside(scopes, start) or re.search(r"\bnot\b", sentence[start:end]):
             state = "negative"
-        elif _is_uncertain(sentence, start, end):
+        elif last_cue >= clause or _UNCERTAIN_AFTER.match(sentence, end):
             state = "uncertain"
         labels += [(name, state) for name in names]
     labels += [(name, "negative") for name, pattern in _NORMAL.items() if re.search(pattern, sentence)]
     return tuple(labels)
-
-
-def _is_uncertain(sentence: str, start: int, end: int) -> bool:
-    clause = _CLAUSE.split(sentence[:start])[-1]
-    return bool(_UNCERTAIN_BEFORE.search(clause) or _UNCERTAIN_AFTER.search(sentence[end:]))
 
 
 @lru_cache(1)

@@ -6,10 +6,12 @@ import re
 from functools import lru_cache
 
 from radreward.text.lexicon import LexicalPhrase, find_phrases, lowercase_same_length
-from radreward.text.negation import negated_spans
+from radreward.text.negation import is_inside, negated_spans
 from radreward.types import Entity
 
 _NOT_BEFORE = re.compile(r"\bnot\s+(?:\w+ly\s+)?$")
+_MAX_ADVERB = 64
+"""Characters before a name in which "not" and an adverb are searched."""
 
 
 @lru_cache(50_000)
@@ -22,14 +24,15 @@ def rule_entities(sentence: str) -> tuple[Entity, ...]:
     [('Heart', 'Anatomy'), ('normal', 'Non-Abnormality'), ('left effusion', 'Non-Abnormality')]
     """
     text, offsets = _with_single_spaces(sentence)
-    scopes = negated_spans(text)
+    lower, scopes = lowercase_same_length(text), negated_spans(text)
     entities = []
     for phrase in find_phrases(text):
-        is_negated = any(start <= phrase.start < end for start, end in scopes)
+        is_negated = is_inside(scopes, phrase.start)
         if phrase.kind == "generic" and phrase.is_standalone and not is_negated:
             continue
         entity_type = phrase_type(phrase, is_negated)
-        if phrase.kind == "normal" and is_negated and _NOT_BEFORE.search(lowercase_same_length(text[: phrase.start])):
+        adverb_start = max(0, phrase.start - _MAX_ADVERB)
+        if phrase.kind == "normal" and is_negated and _NOT_BEFORE.search(lower, adverb_start, phrase.start):
             entity_type = "Abnormality"
         name = text[phrase.start : phrase.end]
         entities.append(Entity(name, entity_type, offsets[phrase.start], offsets[phrase.end - 1] + 1))

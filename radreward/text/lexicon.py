@@ -31,17 +31,19 @@ CUE_SECTIONS = ("negation before", "negation after", "no negation", "scope end")
 
 PhraseKind = Literal["finding", "generic", "device", "location", "abnormal", "normal"]
 _PHRASES: tuple[tuple[PhraseKind, str], ...] = (
-    ("finding", "[FY]*[QZBA]*[FY]*[BA]*[ND]"),  # small left pleural effusion
-    ("generic", "[FY]*[QZBA]*[FY]*[BA]*E"),  # acute cardiopulmonary process
-    ("device", "[FQZBA]*V"),  # right internal jugular catheter
-    ("location", "[QZB]*A|[QZB]*[ZB][QZB]*"),  # left upper lobe; a body part ends it
-    ("abnormal", "F*[XY]"),  # mildly enlarged
+    ("finding", "[FY]*+[QZBA]*+[FY]*+[BA]*+[ND]"),  # small left pleural effusion
+    ("generic", "[FY]*+[QZBA]*+[FY]*+[BA]*+E"),  # acute cardiopulmonary process
+    ("device", "[FQZBA]*+V"),  # right internal jugular catheter
+    ("location", "[QZB]*+A|Q*+[ZB][QZB]*+"),  # left upper lobe; a body part ends it
+    ("abnormal", "F*+[XY]"),  # mildly enlarged
     ("normal", "G"),  # normal
 )
 """Phrases as patterns of category codes. A finding includes the words of severity, form and location before it."""
 _PHRASE = re.compile("|".join(f"(?P<{kind}>{codes})" for kind, codes in _PHRASES))
 _FINDING = re.compile(_PHRASES[0][1])
 _GAP = re.compile(r"[\s/-]*")
+_MAX_RUN = 64
+"""Adjacent entries that are searched for phrases together; no report has as many, and it bounds the time."""
 
 
 class LexiconMatch(NamedTuple):
@@ -174,7 +176,7 @@ def find_phrases(text: str) -> list[LexicalPhrase]:
 def _adjacent_matches(text: str) -> list[list[LexiconMatch]]:
     runs: list[list[LexiconMatch]] = []
     for match in match_lexicon(text):
-        if runs and _GAP.fullmatch(text, runs[-1][-1].end, match.start):
+        if runs and len(runs[-1]) < _MAX_RUN and _GAP.fullmatch(text, runs[-1][-1].end, match.start):
             runs[-1].append(match)
         else:
             runs.append([match])

@@ -29,7 +29,7 @@ _CONTEXT_LENGTH = 24
 """Characters around a stop that decide if it ends a sentence."""
 
 _STOP = re.compile(r"(?<=[.!?])\s+(?=\S)")
-_ENDS_WITH_ABBREVIATION = re.compile(r"(?:\b(?:dr|mr|ms|mrs|vs|approx|no)|\b\d+|^\d{1,2})\.$", re.IGNORECASE)
+_ENDS_WITH_ABBREVIATION = re.compile(r"\b(?:dr|mr|ms|mrs|vs|approx|no|\d+)\.$", re.IGNORECASE)
 
 
 def sentence_spans(report: str) -> list[tuple[int, int]]:
@@ -76,13 +76,12 @@ def split_at_stops(text: str) -> list[str]:
     >>> split_at_stops("1. No edema. 2. Seen by Dr. ___ today.")
     ['1. No edema.', '2. Seen by Dr. ___ today.']
     """
-    sentences: list[str] = []
+    sentences: list[list[str]] = [[]]
     for part in _STOP.split(text.strip()):
-        if sentences and _ENDS_WITH_ABBREVIATION.search(sentences[-1]):
-            sentences[-1] += " " + part
-        else:
-            sentences.append(part)
-    return [sentence for sentence in sentences if sentence]
+        sentences[-1].append(part)
+        if not _ENDS_WITH_ABBREVIATION.search(part):
+            sentences.append([])
+    return [sentence for parts in sentences if (sentence := " ".join(parts))]
 
 
 def _is_sentence_end(report: str, start: int, stop: re.Match[str]) -> bool:

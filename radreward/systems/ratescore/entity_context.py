@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Literal
 
@@ -34,7 +35,7 @@ def contextualize(context: ContextMode, text: str, entities: Sequence[Entity]) -
     Args:
         context: The mode.
         text: The report.
-        entities: Entities of the report, with offsets in it.
+        entities: Entities of the report, with offsets in it, in order.
 
     >>> text = "Heart enlarged. Collapse of the left lower lobe, no effusion."
     >>> spans = [(0, 5, "Anatomy"), (6, 14, "Abnormality"), (16, 24, "Abnormality"), (32, 47, "Anatomy")]
@@ -57,7 +58,9 @@ def _finding_phrases(text: str, entities: Sequence[Entity]) -> dict[int, str]:
     groups: dict[int, list[int]] = {}
     for index, entity in enumerate(entities):
         if entity.type == "Anatomy":
-            gap, nearest = min((_gap(text, entity, entities[finding]), finding) for finding in findings)
+            following = bisect_left(findings, index)
+            neighbors = findings[max(0, following - 1) : following + 1]
+            gap, nearest = min((_gap(text, entity, entities[finding]), finding) for finding in neighbors)
             if gap <= MAX_GAP:
                 groups.setdefault(nearest, [nearest]).append(index)
     phrases: dict[int, str] = {}
@@ -69,6 +72,7 @@ def _finding_phrases(text: str, entities: Sequence[Entity]) -> dict[int, str]:
 
 
 def _gap(text: str, a: Entity, b: Entity) -> float:
-    """Return the number of characters between two entities; infinite if a clause ends between them."""
+    """Return the number of characters between two entities; infinite if many, or if a clause ends between them."""
     first, second = sorted((a, b), key=lambda entity: entity.start)
-    return float("inf") if _CLAUSE_END.search(text[first.end : second.start]) else second.start - first.end
+    gap = second.start - first.end
+    return float("inf") if gap > MAX_GAP or _CLAUSE_END.search(text, first.end, second.start) else gap
