@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from torch import Tensor  # torch is imported on use, so that commands without tensors start fast
 
 CriterionKind = Literal["count", "binary", "rating"]
+
+
+MAX_NUMBER = 1_000_000
+"""Largest weight or total; sums of larger ones lose errors of small weight in float32."""
 
 
 class CriteriaError(InputError):
@@ -123,7 +128,7 @@ class Criteria:
             raise CriteriaError(f"unknown criterion {unknown[0]!r}; {self.name} has {', '.join(self.tags)}")
         if missing := [tag for tag in self.tags if tag not in errors]:
             raise CriteriaError(f"no value for criterion {missing[0]!r} of {self.name}")
-        return [_validated_error(errors[criterion.tag], criterion) for criterion in self.criteria]
+        return [_validated_error(errors[tag], entry) for tag, entry in zip(self.tags, self.criteria, strict=True)]
 
     def weighted_errors(self, errors: Mapping[str, float]) -> float:
         """Return the total lost by errors given by tag, Σ_j errors_j · weight_j; raises like `to_list`."""
@@ -201,8 +206,8 @@ def _validated_criterion(entry: Criterion | Mapping[str, Any], number: int) -> C
 
 
 def _finite_number(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise CriteriaError(f"Expected {name} to be a finite number but got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_NUMBER:
+        raise CriteriaError(f"Expected {name} to be a number of at most {MAX_NUMBER:,} but got {reprlib.repr(value)}.")
     return float(value)
 
 

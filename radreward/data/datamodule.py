@@ -21,11 +21,11 @@ from radreward.criteria import Criteria
 from radreward.data.collators.base import Collator
 from radreward.data.length_buckets import LengthBucketSampler, ResumableDataLoader
 from radreward.data.pairing import make_pairs
-from radreward.data.records import GROUP_SCHEMA, group_to_row, read_groups
+from radreward.data.records import GROUP_SCHEMA, group_to_row, read_groups, row_to_group
 from radreward.data.split import is_held_out, normalize_text
 from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint
-from radreward.types import Candidate, ReportGroup
+from radreward.types import ReportGroup
 
 logger = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class ArrowGroupDataset(SizedDataset):
 
     def __getitem__(self, indices: list[int]) -> list[ReportGroup]:
         table = self._open_table()
-        return [_group_from_row(table.slice(index, 1).to_pylist()[0]) for index in indices]
+        return [row_to_group(table.slice(index, 1).to_pylist()[0]) for index in indices]
 
     def references(self) -> Iterator[str]:
         """Yield the reference of each group."""
@@ -117,13 +117,6 @@ class ArrowGroupDataset(SizedDataset):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_table": None}
-
-
-def _group_from_row(row: dict[str, Any]) -> ReportGroup:
-    candidates = (
-        Candidate(entry["text"], dict(entry["errors"] or ()) or None, entry["system"]) for entry in row["candidates"]
-    )
-    return ReportGroup(row["id"], row["reference"], tuple(candidates))
 
 
 class PairedReportDataModule(BaseDataModule):

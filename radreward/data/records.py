@@ -16,20 +16,28 @@ from radreward.criteria import Criteria, CriteriaError
 from radreward.errors import InputError
 from radreward.io.tables import TableRow, arrow_rows, is_valid_utf8, read_rows, write_table
 from radreward.io.validated_rows import RowError, text_field
-from radreward.types import Candidate, ReportGroup
+from radreward.types import Candidate, FindingWeights, ReportGroup
 
 GROUP_SCHEMA = pa.schema(
     {
         "id": pa.string(),
         "reference": pa.string(),
         "candidates": pa.list_(
-            pa.struct({"text": pa.string(), "errors": pa.map_(pa.string(), pa.float64()), "system": pa.string()})
+            pa.struct(
+                {
+                    "text": pa.string(),
+                    "errors": pa.map_(pa.string(), pa.float64()),
+                    "system": pa.string(),
+                    "matched": pa.float64(),
+                    "wrong": pa.float64(),
+                }
+            )
         ),
     }
 )
 
 
-FLAT_COLUMNS = frozenset({"id", "group", "reference", "candidate", "system"})
+FLAT_COLUMNS = frozenset({"id", "group", "reference", "candidate", "system", *FindingWeights._fields})
 """Columns of a flat row that are no criteria."""
 
 
@@ -37,7 +45,8 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
     """Yield groups from JSONL, CSV, Parquet, a `datasets` folder, or `hf:name` (its split `train`).
 
     Rows have `id`, `reference` and either `candidates` (a list of text, errors by tag, system) or, flat, `candidate`,
-    `errors` (or a column per criterion tag), `system` and optionally `group`. Flat rows without `id` are numbered.
+    `errors` (or a column per criterion tag), `system` and optionally `group`. Flat rows without `id` are numbered. A
+    candidate can have `matched` and `wrong`, the weights of its findings (`FindingWeights`), both or neither.
     Rows of a `group` must be adjacent, and are streamed; without `group`, rows with equal references form a group, and
     all are held in memory.
 
@@ -88,11 +97,22 @@ def write_groups(path: str | Path, groups: Iterable[ReportGroup]) -> None:
 
 def group_to_row(group: ReportGroup) -> dict[str, Any]:
     """Return the values of a group by the columns of `GROUP_SCHEMA`."""
-    candidates = [
-        {"text": text, "errors": None if errors is None else dict(errors), "system": system}
-        for text, errors, system in group.candidates
-    ]
+    candidates = []
+    for text, errors, system, findings in group.candidates:
+        weights = dict.fromkeys(FindingWeights._fields) if findings is None else findings._asdict()
+        candidates.append(
+            {"text": text, "errors": None if errors is None else dict(errors), "system": system, **weights}
+        )
     return {"id": group.id, "reference": group.reference, "candidates": candidates}
+
+
+def row_to_group(row: Mapping[str, Any]) -> ReportGroup:
+    """Return the group of a valid row of `GROUP_SCHEMA`; the inverse of `group_to_row`."""
+    candidates = tuple(
+        Candidate(entry["text"], dict(entry["errors"] or ()) or None, entry["system"], _parse_weights(entry))
+        for entry in row["candidates"]
+    )
+    return ReportGroup(row["id"], row["reference"], candidates)
 
 
 def _read_any_rows(path: str | Path) -> Iterator[TableRow]:
@@ -138,9 +158,7 @@ def _parse_group(values: Mapping[str, Any], criteria: Criteria | None) -> Report
     candidates = []
     for position, entry in enumerate(entries, 1):
         try:
-            candidates.append(
-                _parse_candidate(text_field(entry, "text"), entry.get("errors"), entry.get("system"), criteria)
-            )
+            candidates.append(_parse_candidate(text_field(entry, "text"), entry, entry.get("errors"), criteria))
         except (RowError, CriteriaError) as error:
             raise RowError(f"candidate {position}: {error}") from error
     return ReportGroup(text_field(values, "id", allow_integer=True), text_field(values, "reference"), tuple(candidates))
@@ -151,7 +169,7 @@ def _parse_flat_row(values: Mapping[str, Any], criteria: Criteria | None) -> tup
     if "errors" not in values and criteria:
         errors = {tag: _parse_cell(values[tag], tag) for tag in _tag_columns(values, criteria)}
     reference, text = text_field(values, "reference"), text_field(values, "candidate")
-    candidate = _parse_candidate(text, errors, values.get("system"), criteria)
+    candidate = _parse_candidate(text, values, errors, criteria)
     streamed = "group" in values
     return ReportGroup(text_field(values, "group" if streamed else "id", True), reference, (candidate,)), streamed
 
@@ -165,13 +183,25 @@ def _tag_columns(values: Mapping[str, Any], criteria: Criteria) -> list[str]:
     return [tag for tag in criteria.tags if tag in values]
 
 
-def _parse_candidate(text: str, errors: Any, system: Any, criteria: Criteria | None) -> Candidate:
+def _parse_candidate(text: str, values: Mapping[str, Any], errors: Any, criteria: Criteria | None) -> Candidate:
+    """Return a candidate from its errors, and from the other values of its row or object."""
+    system = values.get("system")
     counts = _parse_errors(_parse_json(errors, "errors"))
     if criteria is not None:
         criteria.to_list(counts or {})
     if system is not None and (not isinstance(system, str) or not is_valid_utf8(system)):
         raise RowError(f"field 'system': expected a text but got {system!r}")
-    return Candidate(text, counts, system or None)
+    return Candidate(text, counts, system or None, _parse_weights(values))
+
+
+def _parse_weights(values: Mapping[str, Any]) -> FindingWeights | None:
+    cells = {name: values.get(name) for name in FindingWeights._fields}
+    stated = [name for name, value in cells.items() if value is not None and value != ""]
+    if not stated:
+        return None
+    if missing := [name for name in cells if name not in stated]:
+        raise RowError(f"field {missing[0]!r}: expected a number because the row has {stated[0]!r}")
+    return FindingWeights(*(_parse_number(_parse_cell(value, name), name) for name, value in cells.items()))
 
 
 def _parse_errors(value: Any) -> dict[str, float] | None:
@@ -182,10 +212,10 @@ def _parse_errors(value: Any) -> dict[str, float] | None:
     if not isinstance(value, dict) or not all(isinstance(tag, str) for tag in value):
         raise RowError(f"field 'errors': expected a mapping from criterion to number but got {value!r}")
     # In Arrow structs, a tag of another row is null in this one.
-    return {tag: _parse_error_count(number, tag) for tag, number in value.items() if number is not None}
+    return {tag: _parse_number(number, tag) for tag, number in value.items() if number is not None}
 
 
-def _parse_error_count(value: Any, tag: str) -> float:
+def _parse_number(value: Any, tag: str) -> float:
     try:
         if isinstance(value, bool | int | float) and math.isfinite(float(value)) and value >= 0:
             return float(value)

@@ -143,7 +143,7 @@ def check_criteria(criteria: Criteria) -> None:
 
 def select_errors(errors: Mapping[str, int], criteria: Criteria) -> dict[str, float]:
     """Return the counts that the criteria define."""
-    return {criterion.tag: float(errors[criterion.tag]) for criterion in criteria.criteria}
+    return {tag: float(errors[tag]) for tag in criteria.tags}
 
 
 def random_report_source(sample_style: StyleSampler) -> ReportSource:

@@ -9,6 +9,7 @@ from typing import Any
 
 from radreward.criteria import Criteria
 from radreward.io.artifacts import write_json
+from radreward.io.atomic import write_text_file
 from radreward.synthesis.report_reader import ReportTexts
 from radreward.types import ReportGroup
 
@@ -80,4 +81,4 @@ class DataCard:
         lines += [f"| {tag} | {row['count']} | {row['candidates']} |" for tag, row in card["errors"].items()]
         lines += ["", "| system | candidates |", "| --- | ---: |"]
         lines += [f"| {name} | {count} |" for name, count in card["systems"].items()]
-        (folder / "card.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_text_file(folder / "card.md", "\n".join(lines) + "\n")

@@ -1,4 +1,4 @@
-"""Rule-based count of a candidate's errors, from the facts of both reports."""
+"""Errors of a candidate, and what it gets right, from the facts of both reports."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from radreward.criteria import RADCLIQ_ERROR_TYPES
+from radreward.synthesis.fact_matching import FactMatch, match_facts
 from radreward.text.facts import Change, Fact
-from radreward.text.findings import FINDINGS, ancestors, is_related
+from radreward.text.findings import ancestors, means_same_care
+from radreward.text.locations import are_neighbors, contains_location
 from radreward.text.severity import SEVERITY_LEVELS
+from radreward.text.significance import is_actionable, significance_level, significance_weight
+from radreward.types import FindingWeights
 
 ERROR_TAGS = tuple(criterion.tag for criterion in RADCLIQ_ERROR_TYPES)
 FALSE_PREDICTION, OMISSION, WRONG_LOCATION, WRONG_SEVERITY, FALSE_COMPARISON, OMITTED_COMPARISON = ERROR_TAGS
 REPORTABLE_CHANGES: frozenset[Change | None] = frozenset({"new", "worse", "better", "resolved"})
 """Changes whose omission is an error; stability may go unmentioned."""
-FactPair = tuple[Fact | None, Fact | None]
+DETAIL_WEIGHT = 0.5
+"""Weight of a wrong detail that changes care."""
 
 
 class FactError(NamedTuple):
@@ -35,26 +40,42 @@ class FactComparison(NamedTuple):
     errors: tuple[FactError, ...]
     matched: tuple[Fact, ...]
     """Positive findings of both reports, as the reference states them."""
+    weights: FindingWeights
+    """Matched and wrong findings, weighted by clinical significance."""
+
+
+class _Difference(NamedTuple):
+    """A detail in which facts about one finding differ."""
+
+    changes_care: bool
+    error: FactError | None
+    """None for a detail that RadCliQ does not count."""
 
 
 def count_errors(reference: Iterable[Fact], candidate: Iterable[Fact]) -> dict[str, int]:
     """Count errors by the tags of `RadCliQSignificanceCriteria`.
 
-    Facts are matched one to one: the same finding before a more general or more specific one, and the most similar
-    first. An unmatched fact is a false prediction or an omission. A matched fact can have a wrong location, a wrong
-    severity, a comparison that the reference does not make, or lack a change that the reference reports. A location,
-    severity or negation that only one report states is no error.
+    Facts are matched by `match_facts`. An unmatched fact is a false prediction or an omission. A matched fact can have
+    a wrong location, a wrong severity, a comparison that the reference does not make, or lack a change that the
+    reference reports; a detail that two facts share is counted once. A location, severity or negation that only one
+    report states is no error.
 
-    An error is significant if the finding is urgent or actionable. A wrong severity is significant only if the finding
-    is urgent or the levels are mild and severe; a wrong or missing comparison only if it hides or invents a change.
+    An error is significant if the finding as stated is urgent or actionable (`significance_level`) and, for a detail,
+    if it changes care: another side or a zone that does not touch, a severity of another level of significance or mild
+    for severe, a change that is hidden or invented.
 
-    >>> effusion = Fact("effusion", location="left", severity="mild")
+    >>> effusion = Fact("effusion", location="left")
     >>> errors = count_errors([effusion], [effusion._replace(location="right"), Fact("scoliosis")])
     >>> {tag: count for tag, count in errors.items() if count}
     {'significant_incorrect_location': 1, 'insignificant_false_prediction': 1}
     """
+    return tally_errors(compare_facts(reference, candidate).errors)
+
+
+def tally_errors(errors: Iterable[FactError]) -> dict[str, int]:
+    """Count errors by the tags of `RadCliQSignificanceCriteria`."""
     counts = {f"{kind}_{tag}": 0 for kind in ("significant", "insignificant") for tag in ERROR_TAGS}
-    for error in compare_facts(reference, candidate).errors:
+    for error in errors:
         counts[f"{'' if error.significant else 'in'}significant_{error.tag}"] += 1
     return counts
 
@@ -62,21 +83,33 @@ def count_errors(reference: Iterable[Fact], candidate: Iterable[Fact]) -> dict[s
 def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactComparison:
     """Return the errors of a candidate by the rules of `count_errors`, and the findings of both reports.
 
+    Weights follow CRIMSON (arXiv 2603.06183). A matched finding of weight w whose wrong details weigh d has the credit
+    w² / (w + d), and adds d to what is wrong, at most the larger weight of the two findings: a finding with wrong
+    details is not worse than one missed and one invented. False and missed findings add their weight. Besides the
+    details that are counted as errors, a more or less specific name and another certainty can be wrong.
+
     >>> effusion = Fact("effusion", location="left")
-    >>> comparison = compare_facts([effusion], [effusion, Fact("scoliosis")])
-    >>> [error.tag for error in comparison.errors], comparison.matched == (effusion,)
-    (['false_prediction'], True)
+    >>> comparison = compare_facts([effusion], [effusion, Fact("scar")])
+    >>> [error.tag for error in comparison.errors], comparison.matched == (effusion,), comparison.weights
+    (['false_prediction'], True, FindingWeights(matched=0.5, wrong=0.25))
     """
-    pairs = _match_facts(_judgeable_facts(reference), _judgeable_facts(candidate))
-    errors = [
-        FactError(tag, significant, expected, stated)
-        for expected, stated in pairs
-        for tag, significant in _pair_errors(expected, stated)
-    ]
-    matched = tuple(
-        expected for expected, stated in pairs if expected and stated and expected.positive and stated.positive
-    )
-    return FactComparison(tuple(errors), matched)
+    errors: list[FactError] = []
+    matched: list[Fact] = []
+    credit = wrong = 0.0
+    for match in match_facts(reference, candidate):
+        weight, stated_weight = (sum(map(significance_weight, facts)) for facts in match)
+        expected, stated = (facts[0] if facts else None for facts in match)
+        if expected is None or stated is None or expected.positive != stated.positive:
+            errors.append(_finding_error(expected, stated))
+            wrong += weight if expected and expected.positive else stated_weight or weight
+            continue
+        differences = _differences(match)
+        errors += [entry.error for entry in differences if entry.error]
+        matched += [fact for fact in match.reference if fact.positive]
+        details = DETAIL_WEIGHT * sum(entry.changes_care for entry in differences)
+        credit += weight * weight / (weight + details) if weight else 0.0
+        wrong += min(details, max(weight, stated_weight))
+    return FactComparison(tuple(errors), tuple(matched), FindingWeights(credit, wrong))
 
 
 def to_radcliq_counts(counts: Mapping[str, int]) -> dict[str, int]:
@@ -84,85 +117,49 @@ def to_radcliq_counts(counts: Mapping[str, int]) -> dict[str, int]:
     return {tag: counts[f"significant_{tag}"] + counts[f"insignificant_{tag}"] for tag in ERROR_TAGS}
 
 
-def contains_location(first: str, second: str) -> bool:
-    """Return True if either location is the side of the other, so that both can be correct.
-
-    >>> contains_location("right", "right lower"), contains_location("right upper", "right lower")
-    (True, False)
-    """
-    return first.split(" ")[0] == second.split(" ")[0] and (" " not in first or " " not in second)
-
-
-def _judgeable_facts(facts: Iterable[Fact]) -> list[Fact]:
-    """Return facts that can be right or wrong: positive findings, and those that have resolved."""
-    return [fact for fact in dict.fromkeys(facts) if fact.positive or fact.change == "resolved"]
+def _finding_error(expected: Fact | None, stated: Fact | None) -> FactError:
+    """Return the error of a finding that is missed, invented, or present in one report and resolved in the other."""
+    if expected and (expected.positive or not stated):
+        tag = OMISSION if expected.positive else OMITTED_COMPARISON
+        return FactError(tag, is_actionable(expected), expected, stated)
+    if stated is None:
+        raise ValueError("Expected a fact of one of the reports but got none.")
+    return FactError(FALSE_PREDICTION if stated.positive else FALSE_COMPARISON, is_actionable(stated), expected, stated)
 
 
-def _pair_errors(expected: Fact | None, stated: Fact | None) -> Iterator[tuple[str, bool]]:
-    """Yield the tag and significance of each error of a pair."""
-    if expected is None and stated is not None:
-        yield FALSE_PREDICTION if stated.positive else FALSE_COMPARISON, FINDINGS[stated.finding].is_significant
-    elif expected is not None and stated is None:
-        yield OMISSION if expected.positive else OMITTED_COMPARISON, FINDINGS[expected.finding].is_significant
-    elif expected is not None and stated is not None:
-        yield from _detail_errors(expected, stated)
+def _differences(match: FactMatch) -> list[_Difference]:
+    """Return the details that differ, each once although two facts may share it."""
+    differences: dict[str, _Difference] = {}
+    for expected in match.reference:
+        for stated in match.candidate:
+            is_side = len(match.reference) + len(match.candidate) > 2
+            for detail, tag, changes_care in _pair_differences(expected, stated):
+                if is_side and detail == "location":
+                    continue
+                is_significant = changes_care and (is_actionable(expected) or is_actionable(stated))
+                error = FactError(tag, is_significant, expected, stated) if tag else None
+                if detail not in differences or changes_care > differences[detail].changes_care:
+                    differences[detail] = _Difference(changes_care, error)
+    return list(differences.values())
 
 
-def _detail_errors(expected: Fact, stated: Fact) -> Iterator[tuple[str, bool]]:
-    significant = FINDINGS[expected.finding].is_significant or FINDINGS[stated.finding].is_significant
-    if expected.positive and not stated.positive:
-        yield OMISSION, significant
-        return
-    if stated.positive and not expected.positive:
-        yield FALSE_PREDICTION, significant
-        yield OMITTED_COMPARISON, significant
-        return
+def _pair_differences(expected: Fact, stated: Fact) -> Iterator[tuple[str, str | None, bool]]:
+    """Yield each detail that differs, its tag if RadCliQ counts it, and whether it changes care."""
+    level = significance_level(expected)
+    if expected.finding != stated.finding:
+        specific = max(expected, stated, key=lambda fact: len(ancestors(fact.finding)))
+        yield "name", None, specific.polarity == "present" and not means_same_care(expected.finding, stated.finding)
+    if expected.polarity != stated.polarity:
+        yield "certainty", None, level == "urgent"
     locations = (expected.location or "", stated.location or "")
-    if all(locations) and locations[0] != locations[1] and not contains_location(*locations):
-        yield WRONG_LOCATION, significant
+    if all(locations) and not contains_location(*locations):
+        moves_level = significance_level(expected._replace(location=stated.location)) != level
+        yield "location", WRONG_LOCATION, moves_level or not are_neighbors(*locations)
     if expected.severity and stated.severity and expected.severity != stated.severity:
         is_far = abs(SEVERITY_LEVELS[expected.severity] - SEVERITY_LEVELS[stated.severity]) > 1
-        yield WRONG_SEVERITY, significant and (is_far or FINDINGS[expected.finding].urgency == "urgent")
-    if expected.change != stated.change:
-        if stated.change:
-            is_reportable = stated.change in REPORTABLE_CHANGES or expected.change in REPORTABLE_CHANGES
-            yield FALSE_COMPARISON, significant and is_reportable
-        elif expected.change in REPORTABLE_CHANGES:
-            yield OMITTED_COMPARISON, significant
-
-
-def _match_facts(reference: list[Fact], candidate: list[Fact]) -> list[FactPair]:
-    """Return facts in pairs, the most similar first; None for the partner of an unmatched fact."""
-    similarities = sorted(
-        ((_similarity(a, b), i, j) for i, a in enumerate(reference) for j, b in enumerate(candidate)),
-        key=lambda entry: (-entry[0], entry[1], entry[2]),
-    )
-    left, right = dict(enumerate(reference)), dict(enumerate(candidate))
-    matched: list[tuple[Fact, Fact]] = []
-    for similarity, i, j in similarities:
-        if similarity > 0 and i in left and j in right:
-            matched.append((left.pop(i), right.pop(j)))
-    omitted = [fact for fact in left.values() if not _is_repetition(fact, [pair[0] for pair in matched])]
-    added = [fact for fact in right.values() if not _is_repetition(fact, [pair[1] for pair in matched])]
-    return [*matched, *((fact, None) for fact in omitted), *((None, fact) for fact in added)]
-
-
-def _is_repetition(fact: Fact, matched: list[Fact]) -> bool:
-    """Return True if a fact repeats a matched one of its report, more or less specifically, at no other location."""
-    return any(
-        other.positive == fact.positive
-        and is_related(other.finding, fact.finding)
-        and (not fact.location or not other.location or contains_location(fact.location, other.location))
-        for other in matched
-    )
-
-
-def _similarity(first: Fact, second: Fact) -> float:
-    if first.finding == second.finding:
-        base = 100.0
-    elif is_related(first.finding, second.finding):
-        base = 50.0 - max(len(ancestors(first.finding)), len(ancestors(second.finding)))
-    else:
-        return 0.0
-    shared = (first.positive == second.positive) * 8 + (first.location == second.location) * 4
-    return base + shared + (first.severity == second.severity) * 2 + (first.change == second.change)
+        moves_level = significance_level(expected._replace(severity=stated.severity)) != level
+        yield "severity", WRONG_SEVERITY, is_far or moves_level
+    if stated.change and expected.change != stated.change:
+        yield "change", FALSE_COMPARISON, bool(REPORTABLE_CHANGES & {expected.change, stated.change})
+    elif expected.change in REPORTABLE_CHANGES and expected.change != stated.change:
+        yield "change", OMITTED_COMPARISON, True

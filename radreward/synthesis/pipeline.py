@@ -28,6 +28,7 @@ from radreward.synthesis.candidates import (
     similar_report_source,
 )
 from radreward.synthesis.data_card import DataCard
+from radreward.synthesis.error_counting import compare_facts
 from radreward.synthesis.report_reader import parse_editable_report, read_reports
 from radreward.synthesis.report_styles import (
     FrequentChoiceRandom,
@@ -189,7 +190,8 @@ class _GroupGenerator:
 
     def _to_candidate(self, reference: AnnotatedReport, draft: CandidateDraft) -> Candidate:
         errors = select_errors(count_all_errors(reference, draft), self.criteria)
-        return Candidate(draft.report.text, errors, draft.system)
+        weights = compare_facts(reference.facts, draft.report.facts).weights
+        return Candidate(draft.report.text, errors, draft.system, weights)
 
 
 def synthesize_files(

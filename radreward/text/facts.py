@@ -55,8 +55,13 @@ class AnnotatedReport(NamedTuple):
     @property
     def facts(self) -> tuple[Fact, ...]:
         """Distinct facts in order, without those that a more specific fact of the report includes."""
-        stated = list(dict.fromkeys(fact for sentence in self.sentences for fact in sentence.facts))
-        return tuple(fact for fact in stated if not any(_is_more_specific(candidate, fact) for candidate in stated))
+        stated = dict.fromkeys(fact for sentence in self.sentences for fact in sentence.facts)
+        by_finding: dict[str, list[Fact]] = {}
+        for fact in stated:
+            by_finding.setdefault(fact.finding, []).append(fact)
+        return tuple(
+            fact for fact in stated if not any(_is_more_specific(other, fact) for other in by_finding[fact.finding])
+        )
 
     @property
     def text(self) -> str:
@@ -71,8 +76,8 @@ class AnnotatedReport(NamedTuple):
         return " ".join(parts)
 
 
-def _is_more_specific(candidate: Fact, fact: Fact) -> bool:
-    """Return True if `candidate` states everything that `fact` does, and more."""
-    same_finding = candidate.finding == fact.finding and candidate.positive == fact.positive
-    details = zip(candidate[2:], fact[2:], strict=True)
-    return same_finding and candidate[2:] != fact[2:] and all(b is None or a == b for a, b in details)
+def _is_more_specific(other: Fact, fact: Fact) -> bool:
+    """Return True if `other` states everything about a finding that `fact` does, and more."""
+    if other is fact or other.positive != fact.positive or other[2:] == fact[2:]:
+        return False
+    return all(b is None or a == b for a, b in zip(other[2:], fact[2:], strict=True))

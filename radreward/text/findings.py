@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from typing import Literal, get_args
 
@@ -10,7 +11,7 @@ from radreward.text.locations import LOCATIONS
 
 Urgency = Literal["urgent", "actionable", "not actionable", "benign"]
 URGENCIES: tuple[Urgency, ...] = get_args(Urgency)
-"""All levels of urgency, the most urgent first."""
+"""All levels of significance, the most urgent first; see `significance_level`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,10 +20,13 @@ class Finding:
 
     key: str
     urgency: Urgency
+    """Significance of the finding if its details are not stated."""
     region: str
     """One of lungs, pleura, heart, mediastinum, bones, devices, abdomen."""
     parent: str | None
-    """The more general finding; using either name for the other is no error."""
+    """The more general finding; either name matches the other."""
+    equals_parent: bool
+    """True if care is the same under the name of the parent."""
     location_group: str
     """A key of `LOCATIONS`, or - if the name includes the location."""
     has_severity: bool
@@ -60,7 +64,8 @@ def _parse_finding(line: str) -> Finding:
         key=key,
         urgency=next(level for level in URGENCIES if level == urgency),
         region=region,
-        parent=None if parent == "-" else parent,
+        parent=None if parent == "-" else parent.removeprefix("~"),
+        equals_parent=parent.startswith("~"),
         location_group=location_group,
         has_severity="g" in flags,
         can_change="c" in flags,
@@ -78,6 +83,7 @@ FINDINGS: dict[str, Finding] = _read_findings()
 """All findings by key."""
 
 
+@cache
 def ancestors(key: str) -> tuple[str, ...]:
     """Return a finding and its more general findings, nearest first.
 
@@ -95,6 +101,18 @@ def is_related(first: str, second: str) -> bool:
     (True, False)
     """
     return first in ancestors(second) or second in ancestors(first)
+
+
+def means_same_care(first: str, second: str) -> bool:
+    """Return True if a report can use either name for the other: the same finding, or an equivalent parent.
+
+    >>> means_same_care("pneumonia", "consolidation"), means_same_care("pneumonia", "opacity")
+    (True, False)
+    """
+    return first == second or any(
+        FINDINGS[child].equals_parent and FINDINGS[child].parent == parent
+        for child, parent in ((first, second), (second, first))
+    )
 
 
 def remove_related(keys: list[str]) -> list[str]:

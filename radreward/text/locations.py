@@ -141,6 +141,37 @@ LOCATION_WORDS: dict[str, str] = {
 } | _EXTRA_LOCATIONS
 """The canonical location of each lowercase phrase."""
 
+_NEIGHBORS = {
+    frozenset(pair)
+    for pair in (
+        *(("upper", "middle"), ("middle", "lower")),
+        *(("perihilar", zone) for zone in ("upper", "middle", "lower")),
+        *(("brachiocephalic", "svc"), ("svc", "cavoatrial"), ("cavoatrial", "right atrium")),
+    )
+}
+"""Zones of a lung, and stations of a central venous catheter, that touch."""
+
+
+def contains_location(first: str, second: str) -> bool:
+    """Return True if both locations can be correct: they are equal, or either is the side of the other.
+
+    >>> contains_location("right", "right lower"), contains_location("right upper", "right lower")
+    (True, False)
+    """
+    return first == second or (first.split(" ")[0] == second.split(" ")[0] and (" " not in first or " " not in second))
+
+
+def are_neighbors(first: str, second: str) -> bool:
+    """Return True if two locations touch: neighboring zones of the same side, or neighboring tip positions.
+
+    >>> are_neighbors("right upper", "right middle"), are_neighbors("right upper", "right lower")
+    (True, False)
+    """
+    (side, _, zone), (other_side, _, other_zone) = first.partition(" "), second.partition(" ")
+    same_side = side == other_side and frozenset((zone, other_zone)) in _NEIGHBORS
+    return same_side or frozenset((first, second)) in _NEIGHBORS
+
+
 _MIRRORED_SIDES = {"left": "right", "right": "left", "Left": "Right", "Right": "Left"}
 _MIRRORED_LOBES = {"LLL": "RLL", "RLL": "LLL", "LUL": "RUL", "RUL": "LUL"}
 _MIRRORED_LOBES |= {lobe.lower(): mirrored.lower() for lobe, mirrored in _MIRRORED_LOBES.items()}

@@ -18,7 +18,7 @@ from radreward.data.records import GROUP_SCHEMA, read_groups, write_groups
 from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint
 from radreward.io.validated_rows import text_field
-from radreward.types import Candidate, ReportGroup
+from radreward.types import Candidate, FindingWeights, ReportGroup
 
 TAGS = RadCliQCriteria().tags
 NONE = dict.fromkeys(TAGS, 0.0)
@@ -26,7 +26,8 @@ FORMATS = [".jsonl", ".csv", ".parquet"]
 
 text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 counts = st.fixed_dictionaries({tag: st.floats(0, 1e6) for tag in TAGS})
-candidates = st.builds(Candidate, text, counts, st.none() | text)
+weights = st.none() | st.builds(FindingWeights, st.floats(0, 1e6), st.floats(0, 1e6))
+candidates = st.builds(Candidate, text, counts, st.none() | text, weights)
 some_groups = st.lists(
     st.builds(ReportGroup, text, text, st.lists(candidates, min_size=1, max_size=3).map(tuple)),
     max_size=3,
@@ -354,3 +355,31 @@ def test_file_fingerprint_depends_on_content(tmp_path: Path) -> None:
 def test_group_schema_is_the_written_schema(tmp_path: Path) -> None:
     write_groups(tmp_path / "groups.parquet", GROUPS)
     assert pq.read_schema(tmp_path / "groups.parquet").equals(GROUP_SCHEMA)
+
+
+@pytest.mark.parametrize("suffix", [*FORMATS, ""])
+def test_read_groups_accepts_flat_rows_with_and_without_weights(tmp_path: Path, suffix: str) -> None:
+    rows = [
+        {"id": "1", "reference": "Scar.", "candidate": "Clear.", **NONE, "matched": 0.0, "wrong": 0.25},
+        {"id": "2", "reference": "Scar.", "candidate": "Scar.", **NONE, "matched": None, "wrong": None},
+    ]
+    path = write_flat(tmp_path / f"rows{suffix}", rows)
+    (group,) = read_groups(path, RadCliQCriteria())
+    assert [entry.findings for entry in group.candidates] == [FindingWeights(0.0, 0.25), None]
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"matched": 0.5}, "candidate 1: field 'wrong': expected a number because the row has 'matched'"),
+        ({"matched": 0.5, "wrong": -1.0}, "candidate 1: field 'wrong': expected a finite number >= 0 but got -1.0"),
+        ({"matched": "much", "wrong": 0.0}, "candidate 1: field 'matched': expected a number but got 'much'"),
+    ],
+)
+def test_read_groups_invalid_weights_raise(tmp_path: Path, weights: dict[str, Any], message: str) -> None:
+    path = tmp_path / "groups.jsonl"
+    row = {"id": "1", "reference": "Scar.", "candidates": [{"text": "Scar.", "errors": NONE, **weights}]}
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        list(read_groups(path))
+    assert str(error.value) == f"{path}, row 1: {message}."

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
+from radreward.io.atomic import atomic_file
 from radreward.io.tables import AtomicTableWriter, read_rows
 
 WRITTEN_PREFIX, CHECKED_PREFIX = "written: ", "checked: "
@@ -117,7 +118,7 @@ def _parse_count(path: Path, number: int, name: str, value: Any) -> int | None:
 
 def write_agreements(path: Path, agreements: Sequence[ReviewerAgreement]) -> None:
     """Write the agreement per criterion as CSV."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with atomic_file(path) as new, new.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["criterion", "checked", "equal", "accuracy"])
         writer.writerows([entry.tag, entry.num_checked, entry.num_equal, entry.accuracy] for entry in agreements)

@@ -11,14 +11,12 @@ from radreward.criteria import Criteria
 from radreward.llm.messages import Message
 from radreward.synthesis.llm.parser import GeneratedReport, normalize_for_comparison
 from radreward.synthesis.llm.prompts import (
-    Tier,
     analysis_messages,
-    error_severity,
     injection_messages,
     reasoning_messages,
-    severity_tiers,
     tier_messages,
 )
+from radreward.synthesis.tiers import Tier, error_severity, severity_tiers
 from radreward.types import ReportGroup
 
 MAX_INJECTED_ERRORS = 4

@@ -17,7 +17,6 @@ from radreward.synthesis.error_counting import (
     REPORTABLE_CHANGES,
     WRONG_LOCATION,
     WRONG_SEVERITY,
-    contains_location,
 )
 from radreward.synthesis.fact_sampling import sample_fact, sample_findings
 from radreward.synthesis.perturbations.fact_edits import mirrored_location, other_severities
@@ -30,6 +29,7 @@ from radreward.synthesis.perturbations.report_edits import (
 from radreward.synthesis.perturbations.word_substitution import possibly_mentioned
 from radreward.text.facts import AnnotatedReport, Change, Fact
 from radreward.text.findings import FINDINGS, is_related
+from radreward.text.locations import contains_location
 
 ErrorOperator = Callable[[AnnotatedReport, Random], AnnotatedReport | None]
 
@@ -123,7 +123,6 @@ def _other_locations(report: AnnotatedReport, fact: Fact) -> list[str]:
     return [
         location
         for location in FINDINGS[fact.finding].locations
-        if location != fact.location
-        and not contains_location(location, fact.location or "")
+        if not contains_location(location, fact.location or "")
         and can_replace_fact(report, fact, fact._replace(location=location))
     ]

@@ -20,6 +20,10 @@ FeatureSet = Literal["fractions", "findings"]
 FEATURE_SETS: tuple[FeatureSet, ...] = get_args(FeatureSet)
 SENTENCE_COUNT_UNIT = 10.0
 """Sentence counts are divided by this, so that their scale is that of fractions."""
+INSIGNIFICANT_WHEN_FITTED = frozenset(
+    {"cardiomegaly", "lvh", "la", "interstitial", "fibrosis", "peribronchial", "bronchiectasis"}
+)
+"""Findings that count as insignificant because the shipped regressor was fitted so; see `significance_level`."""
 _SIDES = ("reference", "candidate")
 _SCORE_NAMES = ("unmatched", "partial", "equal", "contradiction")
 
@@ -96,4 +100,5 @@ def _states_significant_finding(text: str) -> bool:
 def _stated_findings(text: str) -> tuple[bool, bool]:
     """Return True if a sentence states any finding, and True if it states a clinically significant one."""
     findings = [FINDINGS[fact.finding] for fact in sentence_facts(text) if fact.positive]
-    return bool(findings), any(finding.is_significant for finding in findings)
+    significant = (finding.is_significant and finding.key not in INSIGNIFICANT_WHEN_FITTED for finding in findings)
+    return bool(findings), any(significant)

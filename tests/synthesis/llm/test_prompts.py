@@ -7,16 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
-from radreward.errors import InputError
 from radreward.prompts.tags import wrap_in_tags
 from radreward.synthesis.llm.prompts import (
     analysis_messages,
-    error_severity,
     injection_messages,
     reasoning_messages,
-    severity_tiers,
     tier_messages,
 )
+from radreward.synthesis.tiers import severity_tiers
 
 ALL = [
     RadCliQCriteria(),
@@ -50,46 +48,6 @@ def test_prompts_state_required_errors() -> None:
     assert (
         "without errors"
         in injection_messages(RadCliQCriteria(), "A.", dict.fromkeys(RadCliQCriteria().tags, 0.0))[1].content
-    )
-
-
-def test_severity_tiers_of_counts_and_points() -> None:
-    counts = {tier.name: tier for tier in severity_tiers(RadCliQSignificanceCriteria())}
-    assert [[name for name, tier in counts.items() if tier.contains(errors)] for errors in range(8)] == [
-        *[["good"]] * 3,
-        *[["fair"]] * 2,
-        *[["bad"]] * 2,
-        [],
-    ]
-    points = {
-        tier.name: tier for tier in severity_tiers(MRScoreCriteria())
-    }  # minimum scores: 70, 40 and 0 of 100 points
-    for deduction in range(0, 101, 5):
-        expected = "good" if 100 - deduction >= 70 else "fair" if 100 - deduction >= 40 else "bad"
-        assert [name for name, tier in points.items() if tier.contains(deduction)] == [expected]
-
-
-def test_severity_tiers_excludes_unreachable_tier() -> None:
-    criteria = Criteria("one", [Criterion("grammar", "Bad.", "binary", 5)])
-    assert [tier.name for tier in severity_tiers(criteria)] == ["good", "bad"]
-    with pytest.raises(InputError, match="weights that separate"):
-        severity_tiers(Criteria("none", [Criterion("grammar", "Bad.", "binary", 0)]))
-
-
-def test_severity_tiers_of_many_criteria() -> None:
-    criteria = Criteria("many", [Criterion(f"c{place}", "Bad.", "binary", 1 + place / 7) for place in range(40)])
-    assert [tier.name for tier in severity_tiers(criteria)] == ["good", "fair", "bad"]
-
-
-def test_error_severity() -> None:
-    none = dict.fromkeys(RadCliQSignificanceCriteria().tags, 0.0)
-    assert (
-        error_severity(RadCliQSignificanceCriteria(), none | {"insignificant_omission": 2, "significant_omission": 1})
-        == 3
-    )
-    assert (
-        error_severity(MRScoreCriteria(), dict.fromkeys(MRScoreCriteria().tags, 0) | {"grammar": 1, "completeness": 1})
-        == 15
     )
 
 

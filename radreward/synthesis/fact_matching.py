@@ -1,0 +1,135 @@
+"""Which facts of two reports are about the same finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from radreward.text.facts import Fact
+from radreward.text.findings import ancestors, is_related
+from radreward.text.locations import contains_location
+
+SEPARATE_KINDS = frozenset({"nodule", "cvc", "fracture"})
+"""Findings that a report can state beside a kind of them: a nodule beside a mass."""
+
+
+class FactMatch(NamedTuple):
+    """Facts about one finding; a bilateral fact matches a fact of each side, an unmatched one none."""
+
+    reference: tuple[Fact, ...]
+    candidate: tuple[Fact, ...]
+
+
+def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> list[FactMatch]:
+    """Return the matched facts of two reports: of positive findings, and of those that have resolved.
+
+    A report that states one finding several times, more or less specifically, states it once. Then a bilateral finding
+    is matched with its two sides, and the other facts one to one: the same finding before a more general or more
+    specific one, the most similar first. A fact that repeats a matched one of its report is left out.
+
+    >>> sides = [Fact("effusion", location="left"), Fact("effusion", location="right")]
+    >>> len(match_facts([Fact("effusion", location="bilateral"), Fact("scar")], sides))
+    2
+    """
+    left, right = distinct_findings(reference), distinct_findings(candidate)
+    matches = [FactMatch((whole,), parts) for whole, parts in _take_sides(left, right)]
+    matches += [FactMatch(parts, (whole,)) for whole, parts in _take_sides(right, left)]
+    similarities = sorted(
+        ((_similarity(a, b), i, j) for i, a in enumerate(left) for j, b in enumerate(right)),
+        key=lambda entry: (-entry[0], entry[1], entry[2]),
+    )
+    expected, stated = dict(enumerate(left)), dict(enumerate(right))
+    for similarity, i, j in similarities:
+        if similarity > 0 and i in expected and j in stated:
+            matches.append(FactMatch((expected.pop(i),), (stated.pop(j),)))
+    matched = [[fact for match in matches for fact in match[side]] for side in (0, 1)]
+    omitted = [fact for fact in expected.values() if not _is_repetition(fact, matched[0])]
+    added = [fact for fact in stated.values() if not _is_repetition(fact, matched[1])]
+    return [*matches, *(FactMatch((fact,), ()) for fact in omitted), *(FactMatch((), (fact,)) for fact in added)]
+
+
+def distinct_findings(facts: Iterable[Fact]) -> list[Fact]:
+    """Return the positive and resolved findings of a report, each once and as specifically as the report states it.
+
+    A sign and its interpretation are one finding, and so are statements that differ in what they leave out.
+
+    >>> distinct_findings([Fact("opacity", location="left lower"), Fact("pneumonia", "uncertain")])
+    [Fact(finding='pneumonia', polarity='uncertain', location='left lower', severity=None, change=None)]
+    """
+    stated = list(dict.fromkeys(fact for fact in facts if fact.positive or fact.change == "resolved"))
+    if len(stated) < 2:
+        return stated
+    retained: list[tuple[int, Fact]] = []
+    for index in sorted(range(len(stated)), key=lambda index: _generality(stated[index])):
+        for number, (first, specific) in enumerate(retained):
+            if _is_included(stated[index], specific):
+                retained[number] = min(first, index), _fill_details(specific, stated[index])
+                break
+        else:
+            retained.append((index, stated[index]))
+    return [fact for _, fact in sorted(retained)] if len(retained) < len(stated) else stated
+
+
+def _generality(fact: Fact) -> tuple[int, int, tuple[str, ...]]:
+    """Return a sort key that does not depend on the order of facts: the most specific first."""
+    return -len(ancestors(fact.finding)), -sum(map(bool, fact[2:])), tuple(map(str, fact))
+
+
+def _is_included(fact: Fact, specific: Fact) -> bool:
+    """Return True if `specific` states the finding of a fact, or its interpretation, at the same location."""
+    if fact.positive != specific.positive or fact.finding not in ancestors(specific.finding):
+        return False
+    locations = (fact.location or specific.location or "", specific.location or fact.location or "")
+    if fact.finding != specific.finding:
+        return fact.finding not in SEPARATE_KINDS and locations[0] == locations[1]
+    details = zip(fact[3:], specific[3:], strict=True)
+    return contains_location(*locations) and all(not a or not b or a == b for a, b in details)
+
+
+def _fill_details(specific: Fact, fact: Fact) -> Fact:
+    location = max(specific.location or "", fact.location or "", key=len) or None
+    return specific._replace(
+        location=location, severity=specific.severity or fact.severity, change=specific.change or fact.change
+    )
+
+
+def _take_sides(wholes: list[Fact], parts: list[Fact]) -> list[tuple[Fact, tuple[Fact, ...]]]:
+    """Remove bilateral facts of the first list and their two sides of the second, and return them."""
+    taken = []
+    for whole in [fact for fact in wholes if fact.positive and (fact.location or "").startswith("bilateral")]:
+        zone = (whole.location or "").removeprefix("bilateral")
+        options = [part for part in parts if part.positive and part.finding == whole.finding and part.location]
+        if any(part.location == whole.location for part in options):
+            continue
+        sides = [
+            next((part for part in options if contains_location(side + zone, part.location or "")), None)
+            for side in ("left", "right")
+        ]
+        found = tuple(part for part in sides if part)
+        if len(found) == len(sides):
+            taken.append((whole, found))
+            wholes.remove(whole)
+            for part in found:
+                parts.remove(part)
+    return taken
+
+
+def _is_repetition(fact: Fact, matched: list[Fact]) -> bool:
+    """Return True if a fact repeats a matched one of its report, more or less specifically, at no other location."""
+    return any(
+        other.positive == fact.positive
+        and is_related(other.finding, fact.finding)
+        and (not fact.location or not other.location or contains_location(fact.location, other.location))
+        for other in matched
+    )
+
+
+def _similarity(first: Fact, second: Fact) -> float:
+    if first.finding == second.finding:
+        base = 100.0
+    elif is_related(first.finding, second.finding):
+        base = 50.0 - max(len(ancestors(first.finding)), len(ancestors(second.finding)))
+    else:
+        return 0.0
+    shared = (first.positive == second.positive) * 8 + (first.location == second.location) * 4
+    return base + shared + (first.severity == second.severity) * 2 + (first.change == second.change)

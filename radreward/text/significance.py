@@ -1,0 +1,125 @@
+"""Clinical significance of findings, after the published guideline of CRIMSON (arXiv 2603.06183).
+
+The level of a finding is in findings.txt; significance.txt has the details and the patients that move it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib import resources
+
+from radreward.text.facts import Fact
+from radreward.text.findings import FINDINGS, URGENCIES, Urgency, ancestors
+from radreward.text.sentence_parser import sentence_facts
+
+SIGNIFICANCE_WEIGHTS: dict[Urgency, float] = dict(zip(URGENCIES, (1.0, 0.5, 0.25, 0.0), strict=True))
+"""Weight of a finding by its level."""
+ELDERLY_AGE = 65
+"""Age in years from which age-related changes are expected."""
+SMALL_CHILD_AGE = 5
+"""Age in years below which a fracture is urgent."""
+_TRAUMA = re.compile(r"\b(?:trauma\w*|falls?|fell|mvc|mva|accident|injury|assault|blunt)\b", re.IGNORECASE)
+_PROCEDURE = re.compile(
+    r"\b(?:status post|s/p|post-?\s?(?:op\w*|procedur\w*)|after|following|placement|removal|biopsy|surgery"
+    r"|thoracentesis)\b",
+    re.IGNORECASE,
+)
+_KNOWN = re.compile(r"\b(?:known|history of|h/o|hx|chronic|prior|previous|follow-?\s?up)\b", re.IGNORECASE)
+
+
+def significance_level(fact: Fact, age: float | None = None, indication: str | None = None) -> Urgency:
+    """Return the level of a finding as stated; an absent finding is benign, a resolved one not actionable.
+
+    Args:
+        fact: The finding with its details.
+        age: Age of the patient in years, if known. Age-related changes are benign from 65 on unless the indication
+            names them, and not actionable before; fractures in small children are urgent.
+        indication: Reason for the examination, if known. A known condition or a recent procedure lowers what it
+            explains by one level; after an injury, fractures and pneumothorax are at least actionable.
+
+    >>> heart = Fact("cardiomegaly", severity="mild")
+    >>> significance_level(heart), significance_level(heart._replace(severity="severe"))
+    ('actionable', 'urgent')
+    >>> significance_level(heart, indication="History of heart failure.")
+    'not actionable'
+    """
+    level = _stated_level(fact)
+    if not fact.positive or (age is None and not indication):
+        return level
+    names, text = ancestors(fact.finding), indication or ""
+    if age is not None and fact.finding in _findings("age"):
+        is_asked = any(fact.finding in ancestors(asked.finding) for asked in sentence_facts(text))
+        level = "benign" if age >= ELDERLY_AGE and not is_asked else "not actionable"
+    if age is not None and age < SMALL_CHILD_AGE and fact.finding in _findings("children"):
+        return "urgent"
+    if _is_explained(fact, text):
+        level = URGENCIES[min(URGENCIES.index(level) + 1, len(URGENCIES) - 1)]
+    if _TRAUMA.search(text) and _findings("trauma").intersection(names):
+        level = min(level, "actionable", key=URGENCIES.index)
+    return level
+
+
+def significance_weight(fact: Fact, age: float | None = None, indication: str | None = None) -> float:
+    """Return the weight of the level of a finding, see `significance_level`.
+
+    >>> significance_weight(Fact("pneumothorax")), significance_weight(Fact("degenerative"))
+    (1.0, 0.0)
+    """
+    return SIGNIFICANCE_WEIGHTS[significance_level(fact, age, indication)]
+
+
+@lru_cache(10_000)
+def is_actionable(fact: Fact) -> bool:
+    """Return True if a finding as stated is urgent or actionable; a resolved one counts as if it were present.
+
+    >>> is_actionable(Fact("edema", "absent", change="resolved")), is_actionable(Fact("scar"))
+    (True, False)
+    """
+    if not fact.positive and fact.change:
+        fact = fact._replace(polarity="present", change=None)
+    return significance_level(fact) in ("urgent", "actionable")
+
+
+@lru_cache(10_000)
+def _stated_level(fact: Fact) -> Urgency:
+    if not fact.positive:
+        return "not actionable" if fact.change == "resolved" else "benign"
+    stated = {fact.severity, fact.location, fact.change}
+    for keys, details, level in _lines("details"):
+        if fact.finding in keys.split() and stated & set(details.split(", ")):
+            return next(name for name in URGENCIES if name == level)
+    return FINDINGS[fact.finding].urgency
+
+
+def _is_explained(fact: Fact, indication: str) -> bool:
+    """Return True if a known condition or a recent procedure of the indication explains a finding."""
+    if _PROCEDURE.search(indication) and fact.finding in _findings("procedure"):
+        return not _TRAUMA.search(indication)
+    if not _KNOWN.search(indication):
+        return False
+    if any(known.finding in ancestors(fact.finding) for known in sentence_facts(indication)):
+        return True
+    return any(
+        fact.finding in keys.split() and re.search(rf"\b(?:{words.replace(', ', '|')})\b", indication, re.IGNORECASE)
+        for words, keys in _lines("known")
+    )
+
+
+def _findings(section: str) -> frozenset[str]:
+    return frozenset(_lines(section)[0][0].split())
+
+
+@lru_cache(1)
+def _sections() -> dict[str, tuple[tuple[str, ...], ...]]:
+    text = resources.files("radreward.text").joinpath("significance.txt").read_text(encoding="utf-8")
+    sections: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for block in re.split(r"^\[", text, flags=re.MULTILINE)[1:]:
+        title, *lines = block.splitlines()
+        rows = (tuple(part.strip() for part in line.split("|")) for line in lines if line)
+        sections[title.partition(":")[0]] = tuple(rows)
+    return sections
+
+
+def _lines(section: str) -> tuple[tuple[str, ...], ...]:
+    return _sections()[section]

@@ -1,0 +1,117 @@
+"""Tests of clinical significance: the published table, its details, and the patients that move a level."""
+
+from itertools import product
+
+import pytest
+
+from radreward.text.facts import Change, Fact
+from radreward.text.findings import FINDINGS, URGENCIES, Urgency, means_same_care
+from radreward.text.locations import LOCATIONS
+from radreward.text.severity import SEVERITY_WORDS
+from radreward.text.significance import _sections, significance_level, significance_weight
+
+CHANGES: tuple[Change, ...] = ("new", "worse", "better", "stable", "resolved")
+
+
+@pytest.mark.parametrize(
+    ("fact", "level"),
+    [
+        (Fact("pneumothorax"), "urgent"),
+        (Fact("tension"), "urgent"),
+        (Fact("pneumothorax", severity="mild"), "actionable"),
+        (Fact("pneumothorax", "uncertain"), "urgent"),
+        (Fact("pneumomediastinum"), "urgent"),
+        (Fact("freeair"), "urgent"),
+        (Fact("widemed"), "urgent"),
+        (Fact("shift"), "urgent"),
+        (Fact("foreign"), "urgent"),
+        (Fact("pericardial", severity="severe"), "urgent"),
+        (Fact("pericardial", severity="mild"), "actionable"),
+        (Fact("cardiomegaly", severity="severe"), "urgent"),
+        (Fact("cardiomegaly", severity="moderate"), "actionable"),
+        (Fact("cardiomegaly"), "actionable"),
+        (Fact("ettlow"), "urgent"),
+        (Fact("ngtmal"), "urgent"),
+        (Fact("effusion", severity="moderate"), "actionable"),
+        (Fact("effusion", severity="mild"), "not actionable"),
+        (Fact("nodule"), "actionable"),
+        (Fact("mass"), "actionable"),
+        (Fact("consolidation"), "actionable"),
+        (Fact("edema"), "actionable"),
+        (Fact("congestion"), "actionable"),
+        (Fact("interstitial"), "actionable"),
+        (Fact("peribronchial"), "actionable"),
+        (Fact("ribfx"), "actionable"),
+        (Fact("adenopathy"), "actionable"),
+        (Fact("atelectasis"), "not actionable"),
+        (Fact("scar"), "not actionable"),
+        (Fact("granuloma"), "not actionable"),
+        (Fact("thickening"), "not actionable"),
+        (Fact("osteopenia"), "not actionable"),
+        (Fact("ett"), "not actionable"),
+        (Fact("picc", location="svc"), "not actionable"),
+        (Fact("picc", location="right atrium"), "actionable"),
+        (Fact("aorticcalc"), "benign"),
+        (Fact("tortuous"), "benign"),
+        (Fact("degenerative"), "benign"),
+        (Fact("oldribfx", change="stable"), "benign"),
+        (Fact("effusion", "absent"), "benign"),
+        (Fact("effusion", "absent", change="resolved"), "not actionable"),
+    ],
+)
+def test_significance_level_follows_guideline(fact: Fact, level: Urgency) -> None:
+    assert significance_level(fact) == level
+
+
+@pytest.mark.parametrize(
+    ("key", "age", "indication", "level"),
+    [
+        ("aorticcalc", 80, None, "benign"),
+        ("aorticcalc", 40, None, "not actionable"),
+        ("degenerative", 80, "Back pain, degenerative changes of the spine?", "not actionable"),
+        ("osteopenia", 70, None, "benign"),
+        ("ribfx", 2, None, "urgent"),
+        ("ribfx", 40, None, "actionable"),
+        ("edema", None, "History of heart failure.", "not actionable"),
+        ("edema", None, "Shortness of breath.", "actionable"),
+        ("pneumonia", None, "Follow up of known pneumonia.", "not actionable"),
+        ("atelectasis", 50, "Status post coronary bypass.", "benign"),
+        ("pneumothorax", None, "Status post thoracentesis.", "urgent"),
+        ("oldribfx", None, "Status post fall.", "not actionable"),
+        ("nodule", None, "Chest pain.", "actionable"),
+    ],
+)
+def test_significance_level_moves_with_the_patient(
+    key: str, age: float | None, indication: str | None, level: Urgency
+) -> None:
+    assert significance_level(Fact(key), age, indication) == level
+
+
+def test_significance_level_after_trauma_is_at_least_actionable() -> None:
+    small = Fact("pneumothorax", severity="mild")
+    assert significance_level(small, indication="Trauma, known pneumothorax.") == "actionable"
+    assert significance_level(Fact("pneumothorax"), indication="Trauma.") == "urgent"
+
+
+def test_significance_weight_is_one_half_quarter_zero() -> None:
+    facts = [Fact("tension"), Fact("mass"), Fact("scar"), Fact("tortuous")]
+    assert [significance_weight(fact) for fact in facts] == [1.0, 0.5, 0.25, 0.0]
+
+
+def test_significance_file_names_findings_details_and_levels_that_exist() -> None:
+    details = {*SEVERITY_WORDS, *CHANGES, *(place for group in LOCATIONS.values() for place in group)}
+    sections = _sections()
+    keys = [row[0] for name in ("details", "age", "trauma", "children", "procedure") for row in sections[name]]
+    keys += [row[1] for row in sections["known"]]
+    assert {key for row in keys for key in row.split()} <= FINDINGS.keys()
+    for _, stated, level in sections["details"]:
+        assert level in URGENCIES
+        assert set(stated.split(", ")) <= details
+
+
+def test_means_same_care_is_symmetric_and_not_transitive() -> None:
+    assert means_same_care("pneumonia", "consolidation")
+    assert means_same_care("consolidation", "opacity")
+    assert not means_same_care("pneumonia", "opacity")
+    assert not means_same_care("effusion", "blunting")
+    assert all(means_same_care(*pair) == means_same_care(*pair[::-1]) for pair in product(FINDINGS, repeat=2))
