@@ -60,22 +60,22 @@ class PromptSegments(NamedTuple):
 
 
 class PackedBatch(NamedTuple):
-    """Token rows, each a tree of nodes: a token attends to its own node and to the ancestors of that node.
+    """Token nodes one after the other: a token attends to its own node and to the ancestors of that node.
 
-    A row with a single path is an ordinary sequence, so packed and unpacked batches have the same form. The tokens of a
-    node are contiguous and follow those of its parent.
+    T tokens, M nodes, C candidates. A path without branches is an ordinary sequence, so packed and separate sequences
+    have the same form. There is no padding.
     """
 
     input_ids: Tensor
-    """(R, L) int64."""
+    """(T,) int64."""
     position_ids: Tensor
-    """(R, L) int64; positions of a node continue from the end of its parent."""
-    node_ids: Tensor
-    """(R, L) int64: node of each token; -1 for padding."""
+    """(T,) int64: number of tokens before this one on its path."""
+    node_lengths: Tensor
+    """(M,) int64: number of tokens of each node, in the order of the tokens."""
     parent_ids: Tensor
-    """(R, M) int64: parent of each node; -1 for a root, -2 for an unused entry."""
+    """(M,) int64: parent of each node, which precedes it; -1 for a root."""
     candidate_nodes: Tensor
-    """(C, 2) int64: row and node of each candidate, in the order of the rewards."""
+    """(C,) int64: node of each candidate, in the order of the rewards."""
 
 
 class RewardTargets(NamedTuple):

@@ -1,172 +1,103 @@
-"""Packing: tokens that candidates share are encoded once, as a tree of nodes per row."""
+"""Packing: tokens that candidates share are encoded once, as nodes of trees."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from itertools import chain
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from radreward.types import PackedBatch
 
-Packing = Literal["tree", "rows", "batch"]
-"""rows: one row per candidate. tree: one row per reference. batch: one row per instruction."""
-NO_NODE = -2
-"""Parent of an unused entry in `PackedBatch.parent_ids`."""
+Packing = Literal["tree", "rows"]
+"""tree: candidates share instruction and reference. rows: each candidate has its own."""
 
 
-class PackNode(NamedTuple):
-    """A segment of a row: its tokens, and its parent node (-1 for a root)."""
-
-    tokens: Sequence[int]
-    parent: int
-
-
-class PackRow(NamedTuple):
-    """Nodes, parents before children, and the last node of each candidate as (node, candidate)."""
-
-    nodes: list[PackNode]
-    candidate_nodes: list[tuple[int, int]]
-
-
-def pack(paths: Sequence[Sequence[Sequence[int]]], packing: Packing, pad: int = 0) -> PackedBatch:
-    """Return rows for token paths.
+def pack(paths: Sequence[Sequence[Sequence[int]]], packing: Packing = "tree") -> PackedBatch:
+    """Return the nodes of token paths.
 
     Args:
-        paths: Per candidate, the token ids of its segments from the root to its own.
-        packing: Candidates that share a row.
-        pad: Id of padding tokens; never read, since padding belongs to no node.
-
-    Returns:
-        The batch; `candidate_nodes` are in the order of `paths`.
+        paths: Per candidate, the token ids of its segments from the root to its own. Equal segments after equal ones
+            are one node; a candidate's own segment is never shared.
+        packing: Candidates that share nodes.
 
     Raises:
         ValueError: If there is no path, or a segment is empty.
 
-    >>> packed = pack([[[7, 8], [1]], [[7, 8], [2, 3]]], "tree")
-    >>> packed.input_ids.tolist(), packed.position_ids.tolist(), packed.node_ids.tolist()
-    ([[7, 8, 1, 2, 3]], [[0, 1, 2, 2, 3]], [[0, 0, 1, 2, 2]])
-    >>> packed.parent_ids.tolist(), packed.candidate_nodes.tolist()
-    ([[-1, 0, 0]], [[0, 1], [0, 2]])
+    >>> packed = pack([[[7, 8], [1]], [[7, 8], [2, 3]]])
+    >>> packed.input_ids.tolist(), packed.position_ids.tolist()
+    ([7, 8, 1, 2, 3], [0, 1, 2, 2, 3])
+    >>> packed.node_lengths.tolist(), packed.parent_ids.tolist(), packed.candidate_nodes.tolist()
+    ([2, 1, 2], [-1, 0, 0], [1, 2])
     """
     if not paths or any(not path or not all(path) for path in paths):
         raise ValueError("Expected at least one path, of segments that are not empty.")
-    return _to_tensors([_build_row(paths, members) for members in _assign_rows(paths, packing)], len(paths), pad)
-
-
-def _assign_rows(paths: Sequence[Sequence[Sequence[int]]], packing: Packing) -> Iterator[list[int]]:
-    """Yield the indices of the candidates of each row, in order of first appearance."""
-    shared: dict[object, list[int]] = {}
-    for index, path in enumerate(paths):
-        keys = {
-            "rows": index,
-            "tree": tuple(map(tuple, path[:-1])),
-            "batch": tuple(path[0]) if len(path) > 2 else index,
-        }
-        if packing == "batch" and len(path) <= 2:
-            keys["batch"] = tuple(map(tuple, path[:-1]))  # no instruction to share: one row per reference
-        shared.setdefault(keys[packing], []).append(index)
-    yield from shared.values()
-
-
-def _build_row(paths: Sequence[Sequence[Sequence[int]]], members: list[int]) -> PackRow:
-    nodes: list[PackNode] = []
-    shared: dict[tuple[int, tuple[int, ...]], int] = {}
+    segments: list[Sequence[int]] = []
+    parents: list[int] = []
+    shared: dict[object, int] = {}
     candidate_nodes = []
-    for member in members:
+    for index, path in enumerate(paths):
         parent = -1
-        for segment in paths[member][:-1]:
-            key = (parent, tuple(segment))
-            if key not in shared:
-                shared[key] = len(nodes)
-                nodes.append(PackNode(segment, parent))
-            parent = shared[key]
-        nodes.append(PackNode(paths[member][-1], parent))  # never shared: equal candidates stay separate
-        candidate_nodes.append((len(nodes) - 1, member))
-    return PackRow(nodes, candidate_nodes)
+        for depth, segment in enumerate(path):
+            own = index if packing == "rows" or depth == len(path) - 1 else None
+            node = shared.setdefault((parent, tuple(segment), own), len(segments))
+            if node == len(segments):
+                segments.append(segment)
+                parents.append(parent)
+            parent = node
+        candidate_nodes.append(parent)
+    return PackedBatch(
+        torch.tensor(list(chain.from_iterable(segments))),
+        torch.cat(_positions(segments, parents)),
+        torch.tensor([len(segment) for segment in segments]),
+        torch.tensor(parents),
+        torch.tensor(candidate_nodes),
+    )
 
 
-def _to_tensors(rows: list[PackRow], num_candidates: int, pad: int) -> PackedBatch:
-    length = max(sum(len(node.tokens) for node in row.nodes) for row in rows)
-    width = max(len(row.nodes) for row in rows)
-    input_ids = torch.full((len(rows), length), pad)
-    position_ids = torch.zeros(len(rows), length, dtype=torch.int64)
-    node_ids = torch.full((len(rows), length), -1)
-    parent_ids = torch.full((len(rows), width), NO_NODE)
-    candidate_nodes = torch.empty(num_candidates, 2, dtype=torch.int64)
-    for r, row in enumerate(rows):
-        ends: list[int] = []  # position after the last token of each node
-        column = 0
-        for n, node in enumerate(row.nodes):
-            start = ends[node.parent] if node.parent >= 0 else 0
-            ends.append(start + len(node.tokens))
-            span = slice(column, column := column + len(node.tokens))
-            input_ids[r, span] = torch.tensor(node.tokens)
-            position_ids[r, span] = torch.arange(start, ends[n])
-            node_ids[r, span] = n
-            parent_ids[r, n] = node.parent
-        for end, candidate in row.candidate_nodes:
-            candidate_nodes[candidate] = torch.tensor((r, end))
-    return PackedBatch(input_ids, position_ids, node_ids, parent_ids, candidate_nodes)
+def _positions(segments: Sequence[Sequence[int]], parents: Sequence[int]) -> list[Tensor]:
+    """Return the positions of each node's tokens, which continue those of its parent."""
+    positions: list[Tensor] = []
+    for segment, parent in zip(segments, parents, strict=True):
+        start = int(positions[parent][-1]) + 1 if parent >= 0 else 0
+        positions.append(torch.arange(start, start + len(segment)))
+    return positions
 
 
-def unpack(packed: PackedBatch) -> list[list[list[int]]]:
-    """Return the token paths of a batch in the order of its candidates: the inverse of `pack`."""
-    paths = []
-    for row, end in packed.candidate_nodes.tolist():
-        path, node = [], end
+def node_starts(packed: PackedBatch) -> Tensor:
+    """Return the (M,) index of the first token of each node."""
+    return packed.node_lengths.cumsum(0) - packed.node_lengths
+
+
+def paths_of(packed: PackedBatch) -> list[list[int]]:
+    """Return the nodes of each candidate's path from the root.
+
+    >>> paths_of(pack([[[7, 8], [1]], [[7, 8], [2, 3]]]))
+    [[0, 1], [0, 2]]
+    """
+    parents, paths = packed.parent_ids.tolist(), []
+    for node in packed.candidate_nodes.tolist():
+        path = []
         while node >= 0:
-            path.append(packed.input_ids[row, packed.node_ids[row] == node].tolist())
-            node = int(packed.parent_ids[row, node])
+            path.append(node)
+            node = parents[node]
         paths.append(path[::-1])
     return paths
 
 
+def unpack(packed: PackedBatch) -> list[list[list[int]]]:
+    """Return the token paths of a batch in the order of its candidates: the inverse of `pack`."""
+    segments = [segment.tolist() for segment in packed.input_ids.split(packed.node_lengths.tolist())]
+    return [[segments[node] for node in path] for path in paths_of(packed)]
+
+
 def to_rows(packed: PackedBatch) -> PackedBatch:
-    """Return the same candidates with one row each, to check the packed form against."""
-    return pack(unpack(packed), "rows")
+    """Return the same candidates, each with its own nodes, on the same device, to check the packed form against."""
+    return to_device(pack(unpack(packed), "rows"), packed.input_ids.device)
 
 
-def ancestor_mask(parent_ids: Tensor) -> Tensor:
-    """Return the nodes that each node attends to: itself and its ancestors.
-
-    Args:
-        parent_ids: (R, M) as in `PackedBatch`.
-
-    Returns:
-        (R, M, M) bool: [r, q, k] is True if tokens of node q attend to those of node k.
-    """
-    rows, width = parent_ids.shape
-    seen = torch.eye(width, dtype=torch.bool, device=parent_ids.device).repeat(rows, 1, 1)
-    exists = (parent_ids >= 0).unsqueeze(-1)
-    index = parent_ids.clamp_min(0).unsqueeze(-1).expand(rows, width, width)
-    for _ in range(2):  # a path has at most three segments: two steps reach the root
-        seen = seen | (torch.gather(seen, 1, index) & exists)
-    return seen
-
-
-def attention_mask(packed: PackedBatch, causal: bool, window: int | None = None) -> Tensor:
-    """Return the attention mask of packed rows.
-
-    Args:
-        packed: The rows.
-        causal: True if a token attends only to its own and earlier positions.
-        window: Size of a sliding window in positions, the token's own included; columns of a row are no distances.
-
-    Returns:
-        (R, L, L) bool: [r, q, k]. A padding token attends to itself alone, so that no row of the mask is empty.
-    """
-    nodes = packed.node_ids
-    rows, length = nodes.shape
-    index = nodes.clamp_min(0)
-    seen = ancestor_mask(packed.parent_ids)
-    query = torch.gather(seen, 1, index.unsqueeze(-1).expand(rows, length, seen.shape[-1]))  # (R, L, M)
-    allowed = torch.gather(query, 2, index.unsqueeze(1).expand(rows, length, length))
-    allowed = allowed & (nodes >= 0).unsqueeze(1) & (nodes >= 0).unsqueeze(2)
-    distance = packed.position_ids.unsqueeze(2) - packed.position_ids.unsqueeze(1)
-    if causal:
-        allowed = allowed & (distance >= 0)
-    if window is not None:
-        allowed = allowed & (distance < window) & (distance > -window)
-    return allowed | torch.eye(length, dtype=torch.bool, device=nodes.device)
+def to_device(packed: PackedBatch, device: torch.device) -> PackedBatch:
+    """Return a batch on a device."""
+    return PackedBatch(*(tensor.to(device) for tensor in packed))

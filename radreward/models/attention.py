@@ -1,33 +1,38 @@
-"""Inputs of transformers models under which each token sees its own node and the node's ancestors only."""
+"""Inputs of transformers models with which each token attends to its own node and the node's ancestors only."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
-from transformers import PreTrainedConfig
+from torch import Tensor, nn
 
-from radreward.data.packing import attention_mask
 from radreward.errors import InputError
+from radreward.models.bert import BackboneConfig
+from radreward.models.node_attention import NodeLayout, attention, node_attention
 from radreward.types import PackedBatch
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig
 
 ENCODER_TYPES = frozenset({"bert", "camembert", "electra", "roberta", "xlm-roberta"})
 OFFSET_POSITION_TYPES = frozenset({"camembert", "roberta", "xlm-roberta"})
 """Encoders whose positions start after the padding index."""
 DECODER_TYPES = frozenset(
-    {"cohere", "falcon", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "granite", "llama", "mistral", "olmo2"}
-    | {"opt", "phi", "phi3", "qwen2", "qwen3", "smollm3", "stablelm", "starcoder2"}
+    {"cohere", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "granite", "llama", "mistral", "olmo2", "opt"}
+    | {"phi", "phi3", "qwen2", "qwen3", "smollm3", "starcoder2"}
 )
 """Decoders that give the same hidden states for a tree of nodes as for separate rows."""
+ATTENTION_NAME = "radreward_node"
+"""Name of `layout_attention` in transformers."""
 
 
-def is_encoder(config: PreTrainedConfig) -> bool:
+def is_encoder(config: BackboneConfig) -> bool:
     """Return True if tokens attend in both directions.
 
     Raises:
-        InputError: If the architecture is not verified to work with tree masks; its results could be silently wrong.
+        InputError: If the architecture is not verified to work with trees; its results could be silently wrong.
     """
     if config.model_type not in ENCODER_TYPES | DECODER_TYPES:
         expected = ", ".join(sorted(ENCODER_TYPES | DECODER_TYPES))
@@ -35,12 +40,12 @@ def is_encoder(config: PreTrainedConfig) -> bool:
     return config.model_type in ENCODER_TYPES
 
 
-def position_offset(config: PreTrainedConfig) -> int:
+def position_offset(config: BackboneConfig) -> int:
     """Return the position of the first token."""
     return int(config.pad_token_id) + 1 if config.model_type in OFFSET_POSITION_TYPES else 0
 
 
-def check_length(config: PreTrainedConfig, length: int) -> None:
+def check_length(config: BackboneConfig, length: int) -> None:
     """Check that a backbone has positions for a path of `length` tokens.
 
     Raises:
@@ -60,22 +65,70 @@ def check_length(config: PreTrainedConfig, length: int) -> None:
         )
 
 
-def model_inputs(packed: PackedBatch, config: PreTrainedConfig, dtype: torch.dtype) -> dict[str, Any]:
-    """Return the keyword arguments for the forward pass of a transformers model.
+def packed_inputs(model: Any, packed: PackedBatch) -> dict[str, Any]:
+    """Return the keyword arguments for the forward pass of a transformers model: one row of all T tokens.
 
-    The mask is additive and 4-D, (R, 1, L, L): 0 where a token may attend, the minimum of `dtype` elsewhere. (Eager
-    attention adds a boolean mask as 0 or 1, without an error.) Layers with a sliding window get their own mask, based
-    on positions, because distances between columns are meaningless in a tree.
+    The row has no padding and no mask; `layout` replaces it. Without a layout, the model computes ordinary rows.
+
+    Args:
+        model: The model, with or without adapters; its attention becomes `layout_attention`.
+        packed: Tokens on the model's device.
+
+    Raises:
+        InputError: See `is_encoder`.
     """
+    config = model.config
     causal = not is_encoder(config)
+    if getattr(config, "_attn_implementation", ATTENTION_NAME) != ATTENTION_NAME:
+        enable_node_attention(model)
     inputs: dict[str, Any] = {
-        "input_ids": packed.input_ids,
-        "position_ids": packed.position_ids + position_offset(config),
-        "attention_mask": _layer_masks(
-            config, lambda window: _additive_mask(attention_mask(packed, causal, window), dtype)
-        ),
+        "input_ids": packed.input_ids.unsqueeze(0),
+        "position_ids": packed.position_ids.unsqueeze(0) + position_offset(config),
+        "attention_mask": torch.zeros(1, 1, 1, 1, device=packed.input_ids.device),  # 4-D: no mask is created
+        "node_layout": NodeLayout.from_packed(packed, causal),
     }
     return inputs | {"use_cache": False} if causal else inputs
+
+
+def enable_node_attention(model: Any) -> None:
+    """Let a transformers model attend node by node; its parameters do not change."""
+    from transformers import AttentionInterface, AttentionMaskInterface  # slow to import
+    from transformers.masking_utils import eager_mask
+
+    AttentionInterface.register(ATTENTION_NAME, layout_attention)
+    AttentionMaskInterface.register(ATTENTION_NAME, eager_mask)
+    model.set_attn_implementation(ATTENTION_NAME)
+
+
+def layout_attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    node_layout: NodeLayout | None = None,
+    scaling: float | None = None,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    **kwargs: Any,
+) -> tuple[Tensor, None]:
+    """Compute attention for transformers' `AttentionInterface`: by `node_layout`, or of rows under an additive mask.
+
+    Returns:
+        (B, L, H, D), and no weights.
+
+    Raises:
+        ValueError: If the architecture did not pass on the layout: the result would be silently wrong.
+    """
+    if torch.is_autocast_enabled(query.device.type):  # once, not per node
+        dtype = torch.get_autocast_dtype(query.device.type)
+        query, key, value = query.to(dtype), key.to(dtype), value.to(dtype)
+    if node_layout is not None:
+        return node_attention(query, key, value, node_layout, scaling, sliding_window, softcap), None
+    if attention_mask is not None and attention_mask.shape[-1] != key.shape[2]:
+        raise ValueError(f"Expected a mask of {key.shape[2]} keys or a `node_layout` in {type(module).__name__}.")
+    out = attention(query, key, value, attention_mask, scaling=scaling, softcap=softcap)
+    return out.transpose(1, 2).contiguous(), None
 
 
 def decoding_inputs(

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import torch
 from torch import nn
-from transformers import (
-    AutoConfig,
-    AutoModel,
-    AutoModelForCausalLM,
-    BitsAndBytesConfig,
-    PreTrainedConfig,
-    PreTrainedModel,
-)
-from transformers.utils import logging as transformers_logging
 
-from radreward.data.tokenizer import TINY_PREFIX, resolve_backbone
+from radreward.data.tokenizer import EMBEDDED_BACKBONE, TINY_PREFIX, resolve_backbone
 from radreward.errors import InputError
-from radreward.models.attention import ENCODER_TYPES, is_encoder
+from radreward.io.hub import use_only_cache_if_hub_is_unreachable
+from radreward.io.model_config import check_settings
+from radreward.models.attention import ENCODER_TYPES, enable_node_attention, is_encoder
+from radreward.models.bert import BackboneConfig, BertEncoder, BertSizes
 from radreward.models.lora import LoRA
-from radreward.models.tiny_backbones import tiny_config, tiny_model
+
+if TYPE_CHECKING:  # imported on use: slow to import, and not required to score with the embedded backbone
+    from transformers import BitsAndBytesConfig, PreTrainedModel
 
 DTypeName = Literal["float32", "bfloat16", "float16"]
 
@@ -34,7 +31,6 @@ class Backbone:
         lora: Adapters to train; null trains the complete backbone.
         quantization: Load the frozen weights in 4 (NF4) or 8 bits with bitsandbytes.
         dtype: Type of the weights.
-        attention: Attention implementation of transformers; "auto" is the fastest that the architecture supports.
         gradient_checkpointing: Recompute activations in the backward pass to save memory.
         local_files_only: Never download from the Hub.
 
@@ -48,7 +44,6 @@ class Backbone:
         lora: LoRA | None = LoRA(),  # noqa: B008 - an immutable default that a configuration shows
         quantization: Literal["4bit", "8bit"] | None = None,
         dtype: DTypeName = "float32",
-        attention: Literal["auto", "sdpa", "eager"] = "auto",
         gradient_checkpointing: bool = False,
         local_files_only: bool = False,
     ) -> None:
@@ -62,8 +57,6 @@ class Backbone:
         self.lora = lora
         self.quantization = quantization
         self.dtype = dtype
-        self.attention = attention
-        self._implementation = None if attention == "auto" else attention
         self.gradient_checkpointing = gradient_checkpointing
         self.local_files_only = local_files_only
 
@@ -71,17 +64,20 @@ class Backbone:
         """Return the fields `backbone` and `lora` of a saved model's settings."""
         lora = self.lora
         return {
-            "backbone": {name: getattr(self, name) for name in ("name", "quantization", "dtype", "attention")},
+            "backbone": {name: getattr(self, name) for name in ("name", "quantization", "dtype")},
             "lora": lora and {name: getattr(lora, name) for name in ("r", "alpha", "targets")},
         }
 
     @classmethod
     def from_dict(cls, config: Mapping[str, Any], allow_download: bool = False) -> Self:
         """Return the backbone of a saved model's settings, see `to_dict`."""
-        lora = config["lora"] and LoRA(**config["lora"])
+        check_settings(cls, config["backbone"], "backbone", ("name", "quantization", "dtype"))
+        if config["lora"] is not None:
+            check_settings(LoRA, config["lora"], "lora", ("r", "alpha", "targets"))
+        lora = None if config["lora"] is None else LoRA(**config["lora"])
         return cls(lora=lora, local_files_only=not allow_download, **config["backbone"])
 
-    def config(self, packed: bool = True) -> PreTrainedConfig:
+    def config(self, packed: bool = True) -> BackboneConfig:
         """Return the architecture, without weights.
 
         Args:
@@ -90,10 +86,19 @@ class Backbone:
         Raises:
             InputError: If there is no such backbone, or it cannot read packed prompts but should.
         """
-        if self.name.startswith(TINY_PREFIX):
+        config: BackboneConfig
+        if self.name == EMBEDDED_BACKBONE:
+            config = BertSizes.load(resolve_backbone(self.name))
+        elif self.name.startswith(TINY_PREFIX):
+            from radreward.models.tiny_backbones import tiny_config
+
             config = tiny_config(self.name.removeprefix(TINY_PREFIX))
         else:
+            from transformers import AutoConfig
+
             path = resolve_backbone(self.name)
+            if not (self.local_files_only or Path(path).is_dir()):
+                use_only_cache_if_hub_is_unreachable()
             try:
                 config = AutoConfig.from_pretrained(
                     path, trust_remote_code=False, local_files_only=self.local_files_only
@@ -117,20 +122,29 @@ class Backbone:
         config = self.config(packed)  # raises a one-line error first
         if causal_lm and config.model_type in ENCODER_TYPES:
             raise InputError(f"{self.name}: Expected a causal language model but {config.model_type} is an encoder.")
+        dtype = getattr(torch, self.dtype)
+        if self.name == EMBEDDED_BACKBONE and self.lora is None and not self.gradient_checkpointing:
+            return BertEncoder.load(resolve_backbone(self.name), dtype)
+        from transformers import AutoModel, AutoModelForCausalLM
+
         if self.name.startswith(TINY_PREFIX):
+            from radreward.models.tiny_backbones import tiny_model
+
             family = self.name.removeprefix(TINY_PREFIX)
-            model = tiny_model(family, self._implementation, causal_lm).to(getattr(torch, self.dtype))
+            model = tiny_model(family, causal_lm).to(dtype)
         else:
             model = self._load(AutoModelForCausalLM if causal_lm else AutoModel)
-        return self.prepare(model)
+        return self.prepare(model, packed)
 
-    def prepare(self, model: PreTrainedModel) -> nn.Module:
-        """Return a model with adapters, frozen weights and no dropout.
+    def prepare(self, model: PreTrainedModel, packed: bool = True) -> nn.Module:
+        """Return a model with adapters, frozen weights and no dropout, which attends node by node if it reads trees.
 
         Without dropout a packed batch and separate sequences give the same loss and gradients. An encoder's own pooler
         is removed: no reward depends on it.
         """
         module: Any = model
+        if packed:
+            enable_node_attention(model)
         if hasattr(module, "pooler"):
             module.pooler = None
         for module in model.modules():
@@ -147,7 +161,9 @@ class Backbone:
         return self.lora.apply(model) if self.lora else model
 
     def _load(self, auto_class: Any) -> PreTrainedModel:
-        options: dict[str, Any] = {"dtype": getattr(torch, self.dtype), "attn_implementation": self._implementation}
+        from transformers.utils import logging as transformers_logging
+
+        options: dict[str, Any] = {"dtype": getattr(torch, self.dtype)}
         if self.quantization:
             options["quantization_config"] = _quantization_config(self.quantization, getattr(torch, self.dtype))
         path = resolve_backbone(self.name)
@@ -171,6 +187,8 @@ class Backbone:
 
 
 def _quantization_config(bits: str, dtype: torch.dtype) -> BitsAndBytesConfig:
+    from transformers import BitsAndBytesConfig
+
     if bits == "8bit":
         return BitsAndBytesConfig(load_in_8bit=True)
     return BitsAndBytesConfig(

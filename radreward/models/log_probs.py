@@ -10,15 +10,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from radreward.data.packing import pack
+from radreward.data.packing import node_starts, pack, to_device
 from radreward.errors import InputError
-from radreward.models.attention import model_inputs
-from radreward.models.tree_attention import TreeLayout, enable_tree_attention
+from radreward.models.attention import packed_inputs
 
 CompletionPacking = Literal["tree", "rows"]
 """tree: one row for a prompt and its completions. rows: one row per completion."""
-
-_NO_MASK = torch.zeros(1, 1, 1, 1)  # 4-D: transformers then creates no mask
 
 
 def completion_log_probs(
@@ -65,25 +62,13 @@ def _row_log_probs(
 ) -> Tensor:
     """Return the log-probabilities of all completions, one after the other."""
     causal_lm = unwrap_peft(model)
-    device = causal_lm.device
-    tree = TreeLayout.from_lengths(len(prompt), [len(completion) for completion in completions])
-    tokens = torch.tensor([token for piece in (prompt, *completions) for token in piece], device=device)
-    if enable_tree_attention(causal_lm):
-        inputs: dict[str, Any] = {
-            "input_ids": tokens.unsqueeze(0),
-            "position_ids": tree.position_ids(device),
-            "attention_mask": _NO_MASK.to(device),
-            "tree": tree,
-            "use_cache": False,
-        }
-    else:
-        packed = pack([[prompt, completion] for completion in completions], "tree")
-        inputs = model_inputs(type(packed)(*(part.to(device) for part in packed)), causal_lm.config, causal_lm.dtype)
+    packed = to_device(pack([[prompt, completion] for completion in completions]), causal_lm.device)
     # Each token is predicted by the one before it; the first of a completion by the last of the prompt.
-    previous = torch.arange(len(tokens), device=device) - 1
-    previous[[tree.prompt_length, *tree.completion_ends[:-1]]] = tree.prompt_length - 1
-    logits = causal_lm(**inputs, logits_to_keep=previous[tree.prompt_length :]).logits[0].float() / temperature
-    targets = tokens[tree.prompt_length :].unsqueeze(1)
+    previous = torch.arange(len(packed.input_ids), device=causal_lm.device) - 1
+    previous[node_starts(packed)[packed.candidate_nodes]] = len(prompt) - 1
+    inputs = packed_inputs(causal_lm, packed)
+    logits = causal_lm(**inputs, logits_to_keep=previous[len(prompt) :]).logits[0].float() / temperature
+    targets = packed.input_ids[len(prompt) :].unsqueeze(1)
     log_probs: Tensor = logits.gather(1, targets).squeeze(1) - logits.logsumexp(1)
     return log_probs
 

@@ -1,112 +1,164 @@
-"""Encoders without padding and masks: a batch is one sequence, and attention is computed node by node."""
+"""Attention over trees of token nodes, computed node by node, so that no masked product is computed."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
-from transformers import AttentionInterface, PreTrainedModel
 
-from radreward.data.packing import NO_NODE
-from radreward.models.attention import is_encoder, position_offset
 from radreward.types import PackedBatch
 
-ATTENTION_NAME = "radreward_node"
 
+class NodeLayout:
+    """Nodes of a packed batch as blocks of tokens, and their masks, which all layers share.
 
-class NodeBlock(NamedTuple):
-    """Tokens of one node, and the tokens they attend to: the node's ancestors from the root, then the node."""
+    In causal attention, an only child that follows its parent is part of the parent's block: a chain of nodes is an
+    ordinary sequence.
 
-    queries: slice
-    keys: tuple[slice, ...]
+    Args:
+        lengths: Number of tokens of each node.
+        parents: Parent of each node, -1 for a root.
+        causal: True if a token attends to its own and earlier positions only.
 
+    Attributes:
+        lengths: Number of tokens of each block.
+        paths: Blocks that each block attends to: its ancestors from the root, then itself.
 
-def node_blocks(packed: PackedBatch) -> list[NodeBlock]:
-    """Return the nodes of all rows, one row after the other without padding.
-
-    >>> from radreward.data.packing import pack
-    >>> node_blocks(pack([[[7, 8], [1]], [[7, 8], [2, 3]]], "tree"))[2]
-    NodeBlock(queries=slice(3, 5, None), keys=(slice(0, 2, None), slice(3, 5, None)))
+    >>> layout = NodeLayout([2, 1, 3], [-1, 0, 0], causal=True)
+    >>> layout.lengths, layout.paths
+    ([2, 1, 3], [(0,), (0, 1), (0, 2)])
+    >>> NodeLayout([2, 1, 3], [-1, 0, 1], causal=True).lengths
+    [6]
     """
-    blocks: list[NodeBlock] = []
-    column = 0
-    for nodes, parents in zip(packed.node_ids, packed.parent_ids.tolist(), strict=True):
-        row: list[NodeBlock] = []
-        lengths = nodes[nodes >= 0].bincount().tolist()
-        for length, parent in zip(lengths, (p for p in parents if p != NO_NODE), strict=True):
-            own = slice(column, column := column + length)
-            row.append(NodeBlock(own, (*(row[parent].keys if parent >= 0 else ()), own)))
-        blocks += row
-    return blocks
+
+    def __init__(self, lengths: Sequence[int], parents: Sequence[int], causal: bool) -> None:
+        self.causal = causal
+        self.lengths: list[int] = []
+        self.paths: list[tuple[int, ...]] = []
+        self._masks: dict[object, Tensor] = {}
+        block_of: list[int] = []
+        children = Counter(parents)
+        for node, (length, parent) in enumerate(zip(lengths, parents, strict=True)):
+            if causal and parent >= 0 and parent == node - 1 and children[parent] == 1:
+                block_of.append(block_of[parent])
+                self.lengths[-1] += length
+                continue
+            ancestors = self.paths[block_of[parent]] if parent >= 0 else ()
+            block_of.append(len(self.lengths))
+            self.paths.append((*ancestors, len(self.lengths)))
+            self.lengths.append(length)
+
+    @classmethod
+    def from_packed(cls, packed: PackedBatch, causal: bool) -> NodeLayout:
+        """Return the layout of a packed batch."""
+        return cls(packed.node_lengths.tolist(), packed.parent_ids.tolist(), causal)
+
+    def is_sequence(self, block: int, window: int | None) -> bool:
+        """Return True if causal attention without a mask is right: the block has no ancestors and fits the window."""
+        return self.causal and len(self.paths[block]) == 1 and (window is None or self.lengths[block] <= window)
+
+    def mask(self, block: int, window: int | None, like: Tensor) -> Tensor | None:
+        """Return the additive (own tokens, tokens of the path) mask of a block, None if everything is visible.
+
+        Args:
+            block: The block.
+            window: Number of positions that a token attends to, its own included; positions count along the path.
+            like: Tensor that decides type and device.
+        """
+        if not self.causal:
+            return None
+        length, total = self.lengths[block], sum(self.lengths[index] for index in self.paths[block])
+        key = (length, total, window, like.dtype)
+        if key not in self._masks:
+            position = torch.arange(total, device=like.device)
+            distance = position[total - length :].unsqueeze(1) - position
+            hidden = (distance < 0) | (distance >= (window or total))
+            mask = torch.zeros(hidden.shape, dtype=like.dtype, device=like.device)
+            self._masks[key] = mask.masked_fill_(hidden, torch.finfo(like.dtype).min)
+        return self._masks[key]
 
 
 def node_attention(
-    module: nn.Module,
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    attention_mask: Tensor | None,
-    node_blocks: list[NodeBlock] | None = None,
+    layout: NodeLayout,
     scaling: float | None = None,
-    **kwargs: Any,
-) -> tuple[Tensor, None]:
-    """Compute softmax(q kᵀ · scaling) v node by node, for transformers' `AttentionInterface`.
+    window: int | None = None,
+    softcap: float | None = None,
+) -> Tensor:
+    """Return softmax(q kᵀ · scaling) v, each token over its own node and the node's ancestors.
 
     Args:
-        module: The attention layer.
-        query: (1, heads, T, D), as are `key` and `value`.
-        key: See `query`.
-        value: See `query`.
-        attention_mask: Must be None: the blocks replace it.
-        node_blocks: Result of `node_blocks`; must cover the T tokens in order.
-        scaling: Scale of the products.
-        **kwargs: Further arguments of transformers, unused.
+        query: (1, H, T, D).
+        key: (1, H', T, D), each shared by H / H' heads.
+        value: (1, H', T, D).
+        layout: Blocks of the T tokens.
+        scaling: Scale of the products; defaults to D^-½.
+        window: Number of positions that a token attends to, its own included.
+        softcap: Bound c of the products s, replaced by c · tanh(s / c).
 
     Returns:
-        (1, T, heads, D), and no weights.
-
-    Raises:
-        ValueError: If there are no blocks or there is a mask: the result would be silently wrong.
+        (1, T, H, D).
     """
-    if node_blocks is None or attention_mask is not None:
-        raise ValueError("Expected `node_blocks` and no `attention_mask`.")
-    out = torch.empty_like(query)
-    for queries, keys in node_blocks:
-        k, v = (torch.cat([x[:, :, span] for span in keys], 2) for x in (key, value))
-        out[:, :, queries] = F.scaled_dot_product_attention(query[:, :, queries], k, v, scale=scaling)
-    return out.transpose(1, 2), None
+    # Tensors are split once: each slice of a loop would write a gradient of full size.
+    queries, keys, values = (tensor.split(layout.lengths, 2) for tensor in (query, key, value))
+    parts = []
+    for block, path in enumerate(layout.paths):
+        own_key, own_value = keys[block], values[block]
+        if len(path) > 1:
+            own_key, own_value = (torch.cat([pieces[index] for index in path], 2) for pieces in (keys, values))
+        is_causal = layout.is_sequence(block, window)
+        mask = None if is_causal else layout.mask(block, window, query)
+        part = attention(queries[block], own_key, own_value, mask, is_causal, scaling, softcap)
+        parts.append(part.transpose(1, 2))
+    return torch.cat(parts, 1)
 
 
-AttentionInterface.register(ATTENTION_NAME, node_attention)
-
-
-def enable_node_attention(encoder: nn.Module) -> PreTrainedModel | None:
-    """Return a backbone prepared for `encode_packed`, or None if it is not supported.
-
-    It must be an encoder without adapters on the CPU: a causal mask does not consist of complete nodes, and a GPU is
-    slow with many small calls.
-    """
-    if not isinstance(encoder, PreTrainedModel) or not is_encoder(encoder.config) or encoder.device.type != "cpu":
-        return None
-    encoder.set_attn_implementation(ATTENTION_NAME)
-    return encoder
-
-
-def encode_packed(encoder: PreTrainedModel, packed: PackedBatch) -> Tensor:
-    """Return (R, L, H) hidden states, zeros at padding: those under a tree mask, without computing masked products.
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    is_causal: bool = False,
+    scaling: float | None = None,
+    softcap: float | None = None,
+) -> Tensor:
+    """Return (B, H, L, D) attention of queries over the keys that a mask leaves visible.
 
     Args:
-        encoder: Result of `enable_node_attention`.
-        packed: Any rows.
+        query: (B, H, L, D).
+        key: (B, H', K, D), each shared by H / H' heads.
+        value: (B, H', K, D).
+        mask: (L, K), or broadcastable to (B, H, L, K); additive, or bool: True for visible keys.
+        is_causal: Mask later keys; L must equal K.
+        scaling: See `node_attention`.
+        softcap: See `node_attention`.
     """
-    is_token = packed.node_ids >= 0
-    flat = encoder(
-        input_ids=packed.input_ids[is_token].unsqueeze(0),
-        position_ids=packed.position_ids[is_token].unsqueeze(0) + position_offset(encoder.config),
-        node_blocks=node_blocks(packed),
-    ).last_hidden_state[0]
-    padded: Tensor = flat.new_zeros(*is_token.shape, flat.shape[-1])
-    padded[is_token] = flat
-    return padded
+    heads_per_key = query.shape[1] // key.shape[1]
+    # The backward pass of the fused kernel for bfloat16 on a CPU takes about twice the time of plain products.
+    slow_backward = query.dtype == torch.bfloat16 and query.device.type == "cpu" and query.requires_grad
+    if softcap is None and not slow_backward:
+        if heads_per_key > 1 and mask is not None and query.is_cuda:  # no fused CUDA kernel has both
+            key, value = (tensor.repeat_interleave(heads_per_key, 1) for tensor in (key, value))
+        return F.scaled_dot_product_attention(
+            query, key, value, mask, is_causal=is_causal, scale=scaling, enable_gqa=query.shape[1] != key.shape[1]
+        )
+    batch, heads, length, size = query.shape
+    scaling = size**-0.5 if scaling is None else scaling
+    if is_causal:
+        mask = query.new_full((length, length), torch.finfo(query.dtype).min).triu_(1)
+    # Heads that share a key are rows of one product, so that keys are not copied.
+    grouped = (query * scaling).reshape(batch, key.shape[1], heads_per_key * length, size)
+    scores = (grouped @ key.transpose(2, 3)).view(batch, heads, length, -1)
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    if mask is not None and mask.dtype == torch.bool:
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    elif mask is not None:
+        scores = scores + mask
+    weights = scores.softmax(-1).view(batch, key.shape[1], heads_per_key * length, -1)
+    return (weights @ value).view(batch, heads, length, size)

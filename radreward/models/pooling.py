@@ -1,4 +1,4 @@
-"""Pooling of hidden states of packed rows to one vector per candidate."""
+"""Pooling of hidden states of packed tokens to one vector per candidate."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from radreward.data.packing import node_starts
 from radreward.types import PackedBatch
 
 
@@ -16,29 +17,27 @@ class TokenSpans(NamedTuple):
     """Tokens of one node per candidate, padded."""
 
     columns: Tensor
-    """(C, S) int64: columns of the row."""
+    """(C, S) int64: indices of the tokens."""
     mask: Tensor
     """(C, S) bool: True for tokens, False for padding."""
 
-    def gather(self, hidden: Tensor, rows: Tensor) -> Tensor:
-        """Return (C, S, H) states, zeros at padding, from (R, L, H) hidden states."""
-        return hidden[rows.unsqueeze(1), self.columns] * self.mask.unsqueeze(-1)
+    def gather(self, hidden: Tensor) -> Tensor:
+        """Return (C, S, H) states, zeros at padding, from (T, H) hidden states."""
+        return hidden[self.columns] * self.mask.unsqueeze(-1)
 
 
 def node_spans(packed: PackedBatch, nodes: Tensor) -> TokenSpans:
     """Return the tokens of one node per candidate.
 
     Args:
-        packed: The rows.
-        nodes: (C,) node of each candidate's row; an absent node has an empty span.
+        packed: The batch.
+        nodes: (C,) the nodes; -1, the parent of a root, has an empty span.
     """
-    row_nodes = packed.node_ids[packed.candidate_nodes[:, 0]]  # (C, L)
-    in_node = (row_nodes == nodes.unsqueeze(1)) & (row_nodes >= 0)  # the parent of a root is -1, as padding is
-    lengths = in_node.sum(1)
-    start = in_node.int().argmax(1)  # nodes are contiguous
+    index = nodes.clamp_min(0)
+    lengths = packed.node_lengths[index] * (nodes >= 0)
     offset = torch.arange(int(lengths.max()), device=nodes.device)
     mask = offset < lengths.unsqueeze(1)
-    return TokenSpans((start.unsqueeze(1) + offset) * mask, mask)
+    return TokenSpans((node_starts(packed)[index].unsqueeze(1) + offset) * mask, mask)
 
 
 class Pooling(nn.Module, ABC):
@@ -57,18 +56,16 @@ class Pooling(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
-        """Map (R, L, H) float32 hidden states to (C, output_size) vectors."""
+        """Map (T, H) float32 hidden states to (C, output_size) vectors."""
 
 
 class LastTokenPooling(Pooling):
-    """Last token of the candidate, located by its node and so independent of the padding token."""
+    """Last token of the candidate."""
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        rows, nodes = packed.candidate_nodes.unbind(1)
-        spans = node_spans(packed, nodes)
-        last = spans.columns.gather(1, spans.mask.sum(1, keepdim=True) - 1).squeeze(1)
-        return hidden[rows, last]
+        ends = packed.node_lengths.cumsum(0)
+        return hidden[ends[packed.candidate_nodes] - 1]
 
 
 class MeanPooling(Pooling):
@@ -76,9 +73,8 @@ class MeanPooling(Pooling):
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        rows, nodes = packed.candidate_nodes.unbind(1)
-        spans = node_spans(packed, nodes)
-        return spans.gather(hidden, rows).sum(1) / spans.mask.sum(1, keepdim=True)
+        spans = node_spans(packed, packed.candidate_nodes)
+        return spans.gather(hidden).sum(1) / spans.mask.sum(1, keepdim=True)
 
 
 class FirstTokenPooling(Pooling):
@@ -86,14 +82,13 @@ class FirstTokenPooling(Pooling):
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        rows, nodes = packed.candidate_nodes.unbind(1)
-        return hidden[rows, node_spans(packed, nodes).columns[:, 0]]
+        return hidden[node_starts(packed)[packed.candidate_nodes]]
 
 
 class CrossMatchingPooling(Pooling):
     """Comparison of candidate tokens with reference tokens and the reverse (similar to ESIM, Chen et al. 2017).
 
-    In a packed row the reference does not attend to the candidate, so its states cannot show omissions. Here every
+    In a packed batch the reference does not attend to the candidate, so its states cannot show omissions. Here every
     token x of one side is aligned with y = Σ_t softmax_t(e^τ cos(x, t)) t on the other side. A layer compares
     [x, y, |x - y|, x·y]; the sum and the maximum of its output over the candidate (errors and additions) and over the
     reference (omissions) form the vector.
@@ -112,11 +107,9 @@ class CrossMatchingPooling(Pooling):
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        rows, nodes = packed.candidate_nodes.unbind(1)
-        parents = packed.parent_ids[rows, nodes]
-        reference, candidate = node_spans(packed, parents), node_spans(packed, nodes)
-        x = self.project(reference.gather(hidden, rows))
-        y = self.project(candidate.gather(hidden, rows))
+        nodes = packed.candidate_nodes
+        reference, candidate = node_spans(packed, packed.parent_ids[nodes]), node_spans(packed, nodes)
+        x, y = self.project(reference.gather(hidden)), self.project(candidate.gather(hidden))
         sides = (
             *self._compare_side(y, x, candidate.mask, reference.mask),
             *self._compare_side(x, y, reference.mask, candidate.mask),

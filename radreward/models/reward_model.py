@@ -1,8 +1,8 @@
-"""Reward model: backbone, pooling and head map packed prompts to one reward per candidate and criterion."""
+"""Reward model: packed prompts to one reward per candidate and criterion, and to the weights of its findings."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -11,32 +11,48 @@ from radreward.criteria import Criteria
 from radreward.data.packing import to_rows
 from radreward.errors import InputError
 from radreward.io.artifacts import load_into
-from radreward.models.attention import is_encoder, model_inputs
+from radreward.models.attention import is_encoder, packed_inputs
 from radreward.models.backbone import Backbone
-from radreward.models.heads import MultiRewardHead
+from radreward.models.heads import FeatureHead, MultiRewardHead
 from radreward.models.pooling import POOLINGS
 from radreward.types import PackedBatch
 
 PoolingName = Literal["auto", "last", "mean", "first", "matching"]
 
 
+class RewardOutput(NamedTuple):
+    """Outputs of a reward model for C candidates."""
+
+    rewards: Tensor
+    """(C, N) float32."""
+    findings: Tensor | None
+    """(C, 2) float32 matched and wrong weight of the findings, before calibration; None if not predicted."""
+
+
 class RewardModel(nn.Module):
-    """Rewards of packed candidates (ER²Score, section 3.2).
+    """Rewards of packed candidates (ER²Score, section 3.2), and what is right and wrong in them.
 
     Args:
         backbone: The pretrained model.
         criteria: One reward per criterion.
         pooling: Token states to one vector per candidate; "auto" is "last" for decoders and "matching" for encoders.
-        head_hidden_size: Size of the head's hidden layer; 0 for a linear head.
+        head_hidden_size: Size of the heads' hidden layer; 0 for linear heads.
+        predicts_findings: Predict the matched and the wrong weight of the findings too, see
+            `radreward.criteria.finding_quality`.
 
     >>> model = RewardModel(Backbone("tiny-llama"), Criteria("one", [{"name": "tone", "description": "Rude."}]))
     >>> from radreward.data.packing import pack
-    >>> model(pack([[[1, 2], [3]], [[1, 2], [4, 5]]], "tree")).shape
+    >>> model(pack([[[1, 2], [3]], [[1, 2], [4, 5]]], "tree")).rewards.shape
     torch.Size([2, 1])
     """
 
     def __init__(
-        self, backbone: Backbone, criteria: Criteria, pooling: PoolingName = "auto", head_hidden_size: int = 0
+        self,
+        backbone: Backbone,
+        criteria: Criteria,
+        pooling: PoolingName = "auto",
+        head_hidden_size: int = 0,
+        predicts_findings: bool = False,
     ) -> None:
         super().__init__()
         config = backbone.config()
@@ -48,17 +64,18 @@ class RewardModel(nn.Module):
         self.head_hidden_size = head_hidden_size
         self.encoder = backbone.build()
         self.config = config
-        self.mask_dtype = getattr(torch, backbone.dtype)
         self.pooling = POOLINGS[pooling](config.hidden_size)
-        self.head = MultiRewardHead(self.pooling.output_size, criteria, head_hidden_size)
+        size = self.pooling.output_size
+        self.head = MultiRewardHead(size, criteria, head_hidden_size)
+        self.findings_head = FeatureHead(size, 2, head_hidden_size) if predicts_findings else None
 
-    def forward(self, packed: PackedBatch) -> Tensor:
-        """Return (C, N) float32 rewards, in the order of `packed.candidate_nodes`."""
-        inputs = model_inputs(packed, self.config, self.mask_dtype)
-        states = self.encoder(**inputs).last_hidden_state
+    def forward(self, packed: PackedBatch) -> RewardOutput:
+        """Return the outputs in the order of `packed.candidate_nodes`."""
+        states = self.encoder(**packed_inputs(self.encoder, packed)).last_hidden_state[0]
         with torch.autocast(states.device.type, enabled=False):
-            rewards: Tensor = self.head(self.pooling(states.to(self.head.scale.dtype), packed))
-        return rewards
+            features = self.pooling(states.to(self.head.scale.dtype), packed)
+            findings = None if self.findings_head is None else self.findings_head(features)
+            return RewardOutput(self.head(features), findings)
 
     def trained_names(self) -> set[str]:
         """Return the names of trainable parameters: adapters, pooling and head, or all."""
@@ -94,7 +111,7 @@ def check_packing(model: RewardModel, packed: PackedBatch, tolerance: float) -> 
         PackingError: If they differ by more.
     """
     with torch.no_grad():
-        rewards, row_rewards = model(packed), model(to_rows(packed))
+        rewards, row_rewards = model(packed).rewards, model(to_rows(packed)).rewards
     scale = max(1e-3, float(row_rewards.abs().max()))
     difference = float((rewards - row_rewards).abs().max()) / scale
     if not difference <= tolerance:

@@ -71,7 +71,7 @@ def tiny_config(family: str) -> PreTrainedConfig:
     return deepcopy(FAMILIES[family])
 
 
-def tiny_model(family: str, attention: str | None = None, causal_lm: bool = False) -> PreTrainedModel:
+def tiny_model(family: str, causal_lm: bool = False) -> PreTrainedModel:
     """Return a model with random weights, the same at every call; `causal_lm` adds the language-model head.
 
     Raises:
@@ -83,5 +83,5 @@ def tiny_model(family: str, attention: str | None = None, causal_lm: bool = Fals
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         auto_class: Any = AutoModelForCausalLM if causal_lm else AutoModel
-        model: PreTrainedModel = auto_class.from_config(tiny_config(family), attn_implementation=attention)
+        model: PreTrainedModel = auto_class.from_config(tiny_config(family))
     return model

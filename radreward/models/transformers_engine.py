@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache, PreTrainedConfig, PreTrainedTokenizerBase
 
-from radreward.data.packing import ancestor_mask, pack
-from radreward.models.attention import decoding_inputs, is_encoder, model_inputs
+from radreward.data.packing import pack, paths_of, to_device
+from radreward.models.attention import decoding_inputs, is_encoder, packed_inputs
 from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt, sample_tokens
 from radreward.types import PackedBatch
 
@@ -104,16 +105,14 @@ class TransformersEngine(RolloutEngine):
         """Compute keys and values of all prompts, for each completion, except the last tokens, which `_step` reads."""
         last_tokens = [next(piece[-1] for piece in reversed(prompt) if piece) for prompt in prompts]
         paths = [_drop_last_token(prompt) for prompt in prompts]
-        packed = PackedBatch(*(part.to(device) for part in pack(paths, "tree")))
+        packed = to_device(pack(paths), device)
         cache = DynamicCache()
-        inputs = model_inputs(packed, self.config, _model_dtype(self.model))
-        inputs |= {"use_cache": True, "past_key_values": cache}
+        inputs = packed_inputs(self.model, packed) | {"use_cache": True, "past_key_values": cache}
         self.model(**inputs, logits_to_keep=1)
-        columns, is_token = _path_columns(packed)
-        rows = packed.candidate_nodes[:, 0].unsqueeze(1)  # (C, 1) with columns (C, P)
+        columns, is_token = _path_columns(packed)  # (C, P)
         for layer in cache.layers:
             for name in ("keys", "values"):
-                path_states = getattr(layer, name).transpose(1, 2)[rows, columns].transpose(1, 2)  # (C, H, P, D)
+                path_states = getattr(layer, name)[0, :, columns].transpose(0, 1)  # (C, H, P, D)
                 setattr(layer, name, path_states.repeat_interleave(num_completions, 0))
         positions = torch.arange(is_token.shape[1], device=device).expand(is_token.shape)
         return _DecodingState(
@@ -177,14 +176,11 @@ def _drop_last_token(prompt: TokenizedPrompt) -> list[Sequence[int]]:
 
 
 def _path_columns(packed: PackedBatch) -> tuple[Tensor, Tensor]:
-    """Return the (C, P) columns of each path's tokens in its row, and a (C, P) mask that excludes padding."""
-    rows, nodes = packed.candidate_nodes.unbind(1)
-    on_path = ancestor_mask(packed.parent_ids)[rows, nodes]  # (C, M)
-    row_nodes = packed.node_ids[rows]  # (C, L)
-    in_path = on_path.gather(1, row_nodes.clamp_min(0)) & (row_nodes >= 0)
-    lengths = in_path.sum(1)
-    columns = torch.argsort((~in_path).byte(), dim=1, stable=True)[:, : int(lengths.max())]
-    return columns, torch.arange(columns.shape[1], device=columns.device) < lengths.unsqueeze(1)
+    """Return the (C, P) indices of each path's tokens, and a (C, P) mask that excludes padding."""
+    nodes = torch.arange(len(packed.input_ids), device=packed.input_ids.device).split(packed.node_lengths.tolist())
+    columns = [torch.cat([nodes[node] for node in path]) for path in paths_of(packed)]
+    padded = pad_sequence(columns, batch_first=True, padding_value=-1)
+    return padded.clamp_min(0), padded >= 0
 
 
 def _eos_token_ids(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:

@@ -19,7 +19,7 @@ from radreward.errors import InputError
 from radreward.generative.evaluator import GenerativeEvaluator
 from radreward.io.artifacts import write_json
 from radreward.models import Backbone
-from radreward.models.attention import model_inputs
+from radreward.models.attention import packed_inputs
 from radreward.models.log_probs import unwrap_peft
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.modules.agreement_metrics import predicted_count_agreement
@@ -78,7 +78,6 @@ class SFTModule(BaseModule):
         self.backbone = backbone or Backbone("tiny-generator", lora=None)
         self.model = self.backbone.build(causal_lm=True)
         self.max_decoded, self.batch_size = max_decoded, batch_size
-        self.mask_dtype = getattr(torch, self.backbone.dtype)
         self.val_losses: list[tuple[float, int]] = []
         self.val_generations: list[GenerationBatch] = []
         self.predicted: PredictedCounts | None = None
@@ -130,17 +129,14 @@ class SFTModule(BaseModule):
         return loss
 
     def _token_loss(self, packed: PackedBatch, labels: Tensor) -> Tensor:
-        config = unwrap_peft(self.model).config
-        columns = (labels != IGNORE_INDEX).any(0).nonzero().flatten()  # logits only for columns with an answer token
-        logits = self.model(**model_inputs(packed, config, self.mask_dtype), logits_to_keep=columns).logits
-        return F.cross_entropy(logits.flatten(0, 1).float(), labels[:, columns].flatten(), ignore_index=IGNORE_INDEX)
+        columns = (labels != IGNORE_INDEX).nonzero().flatten()  # logits for answer tokens only
+        logits = self.model(**packed_inputs(self.model, packed), logits_to_keep=columns).logits[0]
+        return F.cross_entropy(logits.float(), labels[columns])
 
     def check_packing(self, batch: SFTBatch) -> None:
         """Compare the loss of packed and of separate candidates."""
         packed_loss = float(self._token_loss(batch.packed, batch.labels))
-        packed, labels = require_collator(self.datamodule, SFTCollator, "SFT").unpacked(batch)
-        packed = PackedBatch(*(tensor.to(self.device) for tensor in packed))
-        loss = float(self._token_loss(packed, labels.to(self.device)))
+        loss = float(self._token_loss(*require_collator(self.datamodule, SFTCollator, "SFT").unpacked(batch)))
         if not abs(packed_loss - loss) <= self.packing_tolerance(1e-3, 0.1) * max(1.0, abs(loss)):
             raise InputError(
                 f"Packed and separate losses of {self.backbone.name} are {packed_loss:.6f} and {loss:.6f}. "

@@ -1,4 +1,4 @@
-"""Tests of packing: unpacking, attention masks and packed sizes."""
+"""Tests of packing: unpacking, positions and packed sizes."""
 
 from typing import get_args
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.data.packing import Packing, attention_mask, pack, to_rows, unpack
+from radreward.data.packing import Packing, pack, paths_of, to_rows, unpack
 
 piece = st.lists(st.integers(0, 9), min_size=1, max_size=4)
 paths = st.lists(st.tuples(piece, piece, piece) | st.tuples(piece, piece), min_size=1, max_size=6).map(
@@ -22,26 +22,22 @@ def test_unpack_inverts_pack(given_paths: list[list[list[int]]], packing: Packin
 
 
 @given(paths, packings)
-def test_attention_mask_allows_exactly_the_path(given_paths: list[list[list[int]]], packing: Packing) -> None:
+def test_positions_count_the_tokens_of_the_path(given_paths: list[list[list[int]]], packing: Packing) -> None:
     packed = pack(given_paths, packing)
-    allowed = attention_mask(packed, causal=True)
-    for (row, leaf), path in zip(packed.candidate_nodes.tolist(), given_paths, strict=True):
-        column = int((packed.node_ids[row] == leaf).nonzero()[-1])
-        visible = allowed[row, column].nonzero().flatten()
-        assert packed.input_ids[row, visible].tolist() == sum(path, [])
-        assert packed.position_ids[row, visible].tolist() == list(range(len(sum(path, []))))
+    positions = packed.position_ids.split(packed.node_lengths.tolist())
+    for nodes, path in zip(paths_of(packed), given_paths, strict=True):
+        assert [int(p) for node in nodes for p in positions[node]] == list(range(sum(map(len, path))))
 
 
 @given(paths)
-def test_tree_packing_is_never_larger_than_rows(given_paths: list[list[list[int]]]) -> None:
-    sizes = {form: int((pack(given_paths, form).node_ids >= 0).sum()) for form in get_args(Packing)}
-    assert sizes["batch"] <= sizes["tree"] <= sizes["rows"] == sum(len(p) for path in given_paths for p in path)
-
-
-def test_attention_mask_window_counts_positions() -> None:
-    packed = pack([[[1, 2], [3, 4]], [[1, 2], [5]]], "tree")
-    last = attention_mask(packed, causal=True, window=2)[0, 4]
-    assert last.tolist() == [False, True, False, False, True]
+def test_tree_packing_encodes_each_shared_prefix_once(given_paths: list[list[list[int]]]) -> None:
+    tree, rows = pack(given_paths, "tree"), pack(given_paths, "rows")
+    prefixes = {str(path[:depth]): path[depth - 1] for path in given_paths for depth in range(1, len(path))}
+    own = [path[-1] for path in given_paths]
+    assert len(tree.input_ids) == sum(map(len, [*prefixes.values(), *own]))
+    assert len(rows.input_ids) == sum(len(segment) for path in given_paths for segment in path)
+    assert len(rows.node_lengths) == sum(map(len, given_paths))
+    assert all(parent < node for node, parent in enumerate(tree.parent_ids.tolist()))
 
 
 def test_pack_empty_segment_raises() -> None:

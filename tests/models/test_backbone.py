@@ -33,7 +33,7 @@ def _losses(model: RewardModel, steps: int = 12) -> list[float]:
     losses = []
     for _ in range(steps):
         optimizer.zero_grad()
-        loss = (model(PACKED) - target).square().mean()
+        loss = (model(PACKED).rewards - target).square().mean()
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
@@ -88,7 +88,7 @@ def test_encoder_every_trainable_weight_gets_a_gradient(kind: str, lora: LoRA | 
     for name, parameter in model.named_parameters():
         if "lora_B" in name:
             torch.nn.init.normal_(parameter)
-    model(PACKED).square().sum().backward()
+    model(PACKED).rewards.square().sum().backward()
     unused = [name for name, p in model.named_parameters() if p.requires_grad and p.grad is None]
     assert unused == []
     assert not any("encoder.pooler" in name or "model.pooler" in name for name in model.trained_state())
@@ -101,14 +101,14 @@ def test_gradient_checkpointing_keeps_gradients(tmp_path: Path) -> None:
         torch.manual_seed(0)
         backbone = Backbone(str(tmp_path), LoRA(4), gradient_checkpointing=checkpointing)
         model = RewardModel(backbone, RadCliQCriteria()).train()
-        model(PACKED).square().sum().backward()
+        model(PACKED).rewards.square().sum().backward()
         gradients.append([p.grad for p in model.parameters() if p.requires_grad])
     torch.testing.assert_close(*gradients)
 
 
 def test_bfloat16_backbone_gives_float32_rewards(tmp_path: Path) -> None:
     tiny_model("llama").save_pretrained(tmp_path)
-    rewards = RewardModel(Backbone(str(tmp_path), dtype="bfloat16"), RadCliQCriteria())(PACKED)
+    rewards = RewardModel(Backbone(str(tmp_path), dtype="bfloat16"), RadCliQCriteria())(PACKED).rewards
     assert rewards.dtype == torch.float32
     assert rewards.isfinite().all()
 
@@ -145,7 +145,7 @@ def test_build_encoder_as_causal_lm_raises() -> None:
 
 @pytest.mark.parametrize("lora", [None, LoRA(4, 6, ["query"])])
 def test_from_dict_restores_backbone_and_adapters(lora: LoRA | None) -> None:
-    backbone = Backbone("tiny-bert", lora, dtype="bfloat16", attention="eager")
+    backbone = Backbone("tiny-bert", lora, dtype="bfloat16")
     restored = Backbone.from_dict(backbone.to_dict())
     assert restored.to_dict() == backbone.to_dict()
     assert restored.local_files_only

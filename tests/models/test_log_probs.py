@@ -10,7 +10,6 @@ from radreward.errors import InputError
 from radreward.models import Backbone, LoRA
 from radreward.models.log_probs import adapters_disabled, completion_log_probs
 from radreward.models.tiny_backbones import tiny_model
-from radreward.models.tree_attention import ATTENTION_NAME, SUPPORTED_TYPES, enable_tree_attention
 
 PROMPT = [1, *range(10, 50)]
 COMPLETIONS = [[60, 61, 62, 63, 2], [70], [60, 61, 99, *range(100, 130)]]
@@ -49,16 +48,6 @@ def test_completion_log_probs_tree_rows_and_sequences_agree(family: str) -> None
         actual = completion_log_probs(model, PROMPT, COMPLETIONS, 0.7, packing)
         torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
         assert_same_gradients(gradients(model, actual), expected_gradients)
-    assert (model.config._attn_implementation == ATTENTION_NAME) == (family in SUPPORTED_TYPES)
-
-
-def test_enable_tree_attention_keeps_padded_rows() -> None:
-    model: Any = tiny_model("llama", causal_lm=True)
-    tokens = torch.tensor([[0, 0, 1, 70, 71], [1, 72, 73, 74, 75]])
-    mask = tokens != 0
-    before = model(input_ids=tokens, attention_mask=mask).logits
-    assert enable_tree_attention(model)
-    torch.testing.assert_close(model(input_ids=tokens, attention_mask=mask).logits[mask], before[mask])
 
 
 def test_completion_log_probs_gradient_checkpointing_keeps_gradients() -> None:

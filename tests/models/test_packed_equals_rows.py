@@ -7,9 +7,10 @@ import torch
 from torch import Tensor
 
 from radreward.criteria import RadCliQCriteria
-from radreward.data.packing import Packing, pack, to_rows
+from radreward.data.packing import pack, to_rows
 from radreward.models import Backbone, PackingError, RewardModel, attention, check_packing
 from radreward.models import reward_model as module
+from radreward.models.node_attention import NodeLayout
 from radreward.models.pooling import POOLINGS
 from radreward.models.tiny_backbones import FAMILIES
 from radreward.types import PackedBatch
@@ -26,23 +27,21 @@ def _model(family: str, pooling: str = "auto") -> RewardModel:
     torch.manual_seed(1)
     model = RewardModel(Backbone(f"tiny-{family}", lora=None), RadCliQCriteria(), pooling)  # type: ignore[arg-type]
     model.encoder.double()
-    model.mask_dtype = torch.float64
     torch.nn.init.normal_(model.head.out.weight)
     return model
 
 
 def _gradients(model: RewardModel, packed: PackedBatch) -> tuple[Tensor, dict[str, Tensor]]:
     model.zero_grad()
-    rewards = model(packed)
+    rewards = model(packed).rewards
     rewards.square().sum().backward()
     return rewards.detach(), {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
 
 
-@pytest.mark.parametrize("packing", ["tree", "batch"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_packed_rewards_and_gradients_equal_those_of_rows(family: str, packing: Packing) -> None:
+def test_packed_rewards_and_gradients_equal_those_of_rows(family: str) -> None:
     model = _model(family)
-    packed_rewards, gradients = _gradients(model, pack(PATHS, packing))
+    packed_rewards, gradients = _gradients(model, pack(PATHS, "tree"))
     row_rewards, expected = _gradients(model, pack(PATHS, "rows"))
     torch.testing.assert_close(packed_rewards, row_rewards, rtol=1e-5, atol=1e-5)
     assert gradients.keys() == expected.keys()
@@ -54,7 +53,8 @@ def test_packed_rewards_and_gradients_equal_those_of_rows(family: str, packing: 
 @pytest.mark.parametrize("family", ["bert", "llama"])
 def test_packed_pooling_equals_that_of_rows(family: str, pooling: str) -> None:
     model = _model(family, pooling)
-    torch.testing.assert_close(model(pack(PATHS, "tree")), model(pack(PATHS, "rows")), rtol=1e-5, atol=1e-5)
+    tree, rows = (model(pack(PATHS, packing)).rewards for packing in ("tree", "rows"))
+    torch.testing.assert_close(tree, rows, rtol=1e-5, atol=1e-5)
 
 
 def test_single_row_equals_a_plain_sequence() -> None:
@@ -62,40 +62,24 @@ def test_single_row_equals_a_plain_sequence() -> None:
     path = PATHS[0]
     tokens = torch.tensor([[token for piece in path for token in piece]])
     state = model.encoder(input_ids=tokens).last_hidden_state[:, -1]
-    torch.testing.assert_close(model(pack([path], "tree")), model.head(state))
+    torch.testing.assert_close(model(pack([path], "tree")).rewards, model.head(state))
 
 
 def test_unmasked_packing_changes_later_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     model = _model("llama")
     packed = pack(PATHS, "tree")
-    row_rewards = model(to_rows(packed))
+    row_rewards = model(to_rows(packed)).rewards
 
-    def unmasked(*args: Any) -> dict[str, Any]:
-        return {key: value for key, value in attention.model_inputs(*args).items() if key != "attention_mask"}
+    def unmasked(encoder: Any, packed: PackedBatch) -> dict[str, Any]:
+        keys = ("input_ids", "position_ids", "use_cache")
+        inputs = {key: value for key, value in attention.packed_inputs(encoder, packed).items() if key in keys}
+        return inputs | {"node_layout": NodeLayout([len(packed.input_ids)], [-1], causal=True)}
 
-    monkeypatch.setattr(module, "model_inputs", unmasked)
-    assert (model(packed) - row_rewards).abs().max() > 1e-3
+    monkeypatch.setattr(module, "packed_inputs", unmasked)
+    assert (model(packed).rewards - row_rewards).abs().max() > 1e-3
     with pytest.raises(PackingError, match="packing: rows"):
-        check_packing(_broken(model, monkeypatch), packed, 1e-4)
-
-
-def _broken(model: RewardModel, monkeypatch: pytest.MonkeyPatch) -> RewardModel:
-    """Model without a tree mask for rows of more than one candidate."""
-    real = model.pooling.forward
-
-    def forward(hidden: Tensor, packed: PackedBatch) -> Tensor:
-        return real(hidden, packed) + packed.parent_ids.shape[1]
-
-    monkeypatch.setattr(model.pooling, "forward", forward)
-    return model
+        check_packing(model, packed, 1e-4)
 
 
 def test_check_packing_accepts_a_correct_model() -> None:
     check_packing(_model("bert"), pack(PATHS, "tree"), 1e-5)
-
-
-@pytest.mark.parametrize("attention", ["eager", "sdpa"])
-def test_additive_mask_works_with_every_attention(attention: str) -> None:
-    torch.manual_seed(1)
-    model = RewardModel(Backbone("tiny-llama", attention=attention), RadCliQCriteria())  # type: ignore[arg-type]
-    check_packing(model, pack(PATHS, "tree"), 1e-4)

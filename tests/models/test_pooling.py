@@ -9,26 +9,23 @@ from radreward.data.packing import pack
 from radreward.models import MultiRewardHead
 from radreward.models.pooling import CrossMatchingPooling, FirstTokenPooling, LastTokenPooling, MeanPooling, Pooling
 
-# Ends in 0, which is also the padding token: only the nodes determine padding.
-PACKED = pack([[[1, 2], [3]], [[1, 2], [4, 5, 0]], [[1, 6, 0], [7, 0]]], "tree", pad=0)
-
-
-def _own(hidden: torch.Tensor, candidate: int) -> torch.Tensor:
-    row, node = PACKED.candidate_nodes[candidate].tolist()
-    return torch.stack([hidden[row, t] for t in range(hidden.shape[1]) if PACKED.node_ids[row, t] == node])
+PACKED = pack([[[1, 2], [3]], [[1, 2], [4, 5, 0]], [[1, 6, 0], [7, 0]]])
+NODES = [slice(0, 2), slice(2, 3), slice(3, 6), slice(6, 9), slice(9, 11)]
+CANDIDATES = [(NODES[0], NODES[1]), (NODES[0], NODES[2]), (NODES[3], NODES[4])]
+"""Tokens of each candidate's reference and own segment."""
 
 
 @pytest.mark.parametrize("kind", [LastTokenPooling, MeanPooling, FirstTokenPooling])
 def test_pooling_equals_a_loop(kind: type[Pooling]) -> None:
-    hidden = torch.randn(*PACKED.input_ids.shape, 8)
-    tokens = [_own(hidden, candidate) for candidate in range(3)]
+    hidden = torch.randn(len(PACKED.input_ids), 8)
+    tokens = [hidden[own] for _, own in CANDIDATES]
     expected = [{LastTokenPooling: x[-1], MeanPooling: x.mean(0), FirstTokenPooling: x[0]}[kind] for x in tokens]
     torch.testing.assert_close(kind(8)(hidden, PACKED), torch.stack(expected))
 
 
 def test_cross_matching_pooling_equals_a_loop() -> None:
     torch.manual_seed(0)
-    matching, hidden = CrossMatchingPooling(8, 4), torch.randn(*PACKED.input_ids.shape, 8)
+    matching, hidden = CrossMatchingPooling(8, 4), torch.randn(len(PACKED.input_ids), 8)
 
     def side(tokens: torch.Tensor, other_tokens: torch.Tensor) -> list[torch.Tensor]:
         rest = []
@@ -41,10 +38,8 @@ def test_cross_matching_pooling_equals_a_loop() -> None:
         return [torch.stack(rest).sum(0) / 10, torch.stack(rest).amax(0)]
 
     expected = []
-    for candidate, (row, node) in enumerate(PACKED.candidate_nodes.tolist()):
-        parent = PACKED.parent_ids[row, node]
-        reference = matching.project(hidden[row, PACKED.node_ids[row] == parent])
-        own = matching.project(_own(hidden, candidate))
+    for first, second in CANDIDATES:
+        reference, own = matching.project(hidden[first]), matching.project(hidden[second])
         expected.append(torch.cat(side(own, reference) + side(reference, own)))
     torch.testing.assert_close(matching(hidden, PACKED), torch.stack(expected))
 

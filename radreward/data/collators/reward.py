@@ -23,7 +23,7 @@ class RewardCollator(Collator):
         criteria: The criteria of every candidate's error counts.
         tokenizer: Name of the backbone whose tokenizer to use.
         template: Layout of the prompts; the two texts alone by default.
-        packing: Candidates that share a row; "rows" disables packing.
+        packing: "tree" encodes instruction and reference once for all candidates, "rows" once per candidate.
         max_length: Maximum number of tokens from the root to a candidate's end.
         on_too_long: Stop at a longer prompt with an error that names it, or truncate reference and candidate, which is
             counted in the batch.

@@ -14,7 +14,7 @@ from torch import Tensor
 from radreward.criteria import Criteria
 from radreward.data.chat_encoding import ChatPromptEncoder, ChatTemplateName
 from radreward.data.collators.base import Collator, LabelledCandidate, candidates_of, error_tensor
-from radreward.data.packing import Packing, pack, to_rows
+from radreward.data.packing import Packing, node_starts, pack, to_rows
 from radreward.data.prompt_encoder import PromptTooLongError
 from radreward.errors import InputError
 from radreward.prompts.generative_template import ErrorAnalysis, GenerativeTemplate
@@ -84,7 +84,7 @@ class SFTCollator(Collator):
         tokenizer: Name of the backbone whose tokenizer to use.
         analysis_writer: Explains the counts in words; states the counts alone by default.
         chat_template: Chat layout around the prompt, see `ChatPromptEncoder`.
-        packing: Candidates that share a row; "rows" disables packing.
+        packing: "tree" encodes instruction and reference once for all candidates, "rows" once per candidate.
         max_length: Maximum number of tokens of a prompt.
         max_answer_length: Maximum number of tokens of an answer; a longer one is an error in training, and truncated
             in use.
@@ -134,10 +134,9 @@ class SFTCollator(Collator):
         )
 
     def unpacked(self, batch: SFTBatch) -> tuple[PackedBatch, Tensor]:
-        """Return the same candidates with one row each, and their labels, to check the packed form against."""
-        starts = [len(prompt[-1]) for prompt in batch.prompts]
-        rows = to_rows(PackedBatch(*(part.cpu() for part in batch.packed)))
-        return rows, next_token_labels(rows, starts)
+        """Return the same candidates in separate sequences, and their labels, to check the packed form against."""
+        rows = to_rows(batch.packed)
+        return rows, next_token_labels(rows, [len(prompt[-1]) for prompt in batch.prompts])
 
     def length(self, group: ReportGroup) -> int:
         """Return the number of tokens of the reference, all candidates and their answers.
@@ -174,14 +173,16 @@ class SFTCollator(Collator):
 
 
 def next_token_labels(packed: PackedBatch, starts: Sequence[int]) -> Tensor:
-    """Return (R, L) int64 labels: the next token if it belongs to an answer, else `IGNORE_INDEX`.
+    """Return (T,) int64 labels: the next token if it belongs to an answer, else `IGNORE_INDEX`.
 
     Args:
         packed: Prompts with answers; an answer is in its candidate's node.
         starts: (C,) start of each answer in this node.
     """
     labels = torch.full_like(packed.input_ids, IGNORE_INDEX)
-    for (row, node), start in zip(packed.candidate_nodes.tolist(), starts, strict=True):
-        columns = (packed.node_ids[row] == node).nonzero().flatten()
-        labels[row, columns[start - 1 : -1]] = packed.input_ids[row, columns[start:]]
+    ends = packed.node_lengths.cumsum(0)[packed.candidate_nodes].tolist()
+    for start, answer_start, end in zip(
+        node_starts(packed)[packed.candidate_nodes].tolist(), starts, ends, strict=True
+    ):
+        labels[start + answer_start - 1 : end - 1] = packed.input_ids[start + answer_start : end]
     return labels

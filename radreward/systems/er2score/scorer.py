@@ -9,17 +9,15 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 
-from radreward.data.packing import pack
+from radreward.data.packing import pack, to_device
 from radreward.data.prompt_encoder import PromptEncoder, PromptTooLongError
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.models import RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
 from radreward.models.int8 import quantize_linear_layers
-from radreward.models.node_attention import enable_node_attention, encode_packed
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
-from radreward.types import PackedBatch, Scores
+from radreward.types import Scores
 
 TokenPath = tuple[tuple[int, ...], ...]
 """Token segments of one candidate, from the most shared to its own."""
@@ -31,16 +29,17 @@ SORT_WINDOW = 4096
 class RewardModelScorer(Scorer):
     """Total, rewards and expected error counts of candidates (ER²Score).
 
-    total = max_total + Σ_j reward_j; sub-scores are the rewards (n, N); error counts are calibrated (n, N), or None if
-    the model was saved without a calibration. Candidates of one reference share its tokens, equal pairs are scored
-    once, adapters are merged, and an encoder on the CPU runs without padding.
+    total = max_total + Σ_j reward_j; sub-scores are the rewards (n, N). Calibrated outputs, None if the model was saved
+    without a calibration for them: error counts (n, N), and the quality (n,) of the findings, see
+    `radreward.criteria.finding_quality`. Candidates of one reference share its tokens, equal pairs are scored once,
+    and adapters are merged.
 
     Args:
         artifact: Model, template, maximum length and calibration; not modified.
         precision: "fp32" computes in the precision of the backbone, "int8" (CPU only) linear layers in 8 bits.
         on_too_long: "reject" gives pairs over the maximum length a status and no score, "truncate" truncates both
             reports and sets the status "truncated".
-        packing: "tree" puts candidates into one row with their reference, "rows" each into its own.
+        packing: "tree" encodes a reference once for its candidates, "rows" once per candidate.
         max_batch_tokens: Maximum number of tokens, with padding, per forward pass; defaults to 1,024 on the CPU, which
             fits its caches, and 16,384 elsewhere.
 
@@ -73,7 +72,6 @@ class RewardModelScorer(Scorer):
         self._model = for_inference(model, precision)
         self._device = next(self._model.parameters()).device
         self.max_batch_tokens = max_batch_tokens or (1024 if self._device.type == "cpu" else 16_384)
-        self._encoder = enable_node_attention(self._model.encoder)
 
     @classmethod
     def from_pretrained(
@@ -100,7 +98,7 @@ class RewardModelScorer(Scorer):
             model.pooling_name,
             type(artifact.template).__name__,
             artifact.max_length,
-            artifact.calibration.to_dict() if artifact.calibration else None,
+            *(curves.to_dict() if curves else None for curves in (artifact.calibration, artifact.findings_calibration)),
             self.precision,
             self.on_too_long,
             {name: value.float() for name, value in artifact.weights_to_save().items()},
@@ -109,18 +107,25 @@ class RewardModelScorer(Scorer):
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer._score_valid`."""
         criteria, calibration = self.artifact.model.criteria, self.artifact.calibration
-        rewards = torch.full((len(references), len(criteria)), torch.nan)
+        outputs = torch.full((len(references), len(criteria) + 2), torch.nan)
         status: list[str] = []
         for start in range(0, len(references), SORT_WINDOW):
             window = slice(start, start + SORT_WINDOW)
             paths, window_status = self._encode_pairs(references[window], candidates[window])
-            reward_of = self._compute_rewards(list(dict.fromkeys(path for path in paths if path)))
+            output_of = self._compute_outputs(list(dict.fromkeys(path for path in paths if path)))
             for row, path in enumerate(paths, start):
                 if path:
-                    rewards[row] = reward_of[path]
+                    outputs[row] = output_of[path]
             status += window_status
+        rewards, findings = outputs[:, :-2], outputs[:, -2:]
         counts = calibration.predict_counts(rewards) if calibration else None
-        return Scores(criteria.total_quality(rewards), rewards, counts, tuple(status))
+        return Scores(
+            criteria.total_quality(rewards),
+            rewards,
+            counts,
+            tuple(status),
+            quality=self.artifact.quality(findings),
+        )
 
     def _encode_pairs(
         self, references: Sequence[str], candidates: Sequence[str]
@@ -140,23 +145,15 @@ class RewardModelScorer(Scorer):
         return paths, status
 
     @torch.inference_mode()
-    def _compute_rewards(self, paths: list[TokenPath]) -> dict[TokenPath, Tensor]:
-        """Return the (N,) rewards of each path."""
-        reward_of: dict[TokenPath, Tensor] = {}
+    def _compute_outputs(self, paths: list[TokenPath]) -> dict[TokenPath, Tensor]:
+        """Return the (N + 2,) rewards and findings of each path; findings are NaN if the model predicts none."""
+        output_of: dict[TokenPath, Tensor] = {}
         for batch in _length_batches(paths, self.packing, self.max_batch_tokens):
-            packed = PackedBatch(*(tensor.to(self._device) for tensor in pack(batch, self.packing)))
-            reward_of.update(zip(batch, self._forward(packed).float().cpu(), strict=True))
-        return reward_of
-
-    def _forward(self, packed: PackedBatch) -> Tensor:
-        """Return the (C, N) rewards of the model's forward pass, without padding if the encoder supports it."""
-        model = self._model
-        if self._encoder is None:
-            rewards: Tensor = model(packed)
-        else:
-            states = encode_packed(self._encoder, packed)
-            rewards = model.head(model.pooling(states.to(model.head.scale.dtype), packed))
-        return rewards
+            rewards, findings = self._model(to_device(pack(batch, self.packing), self._device))
+            if findings is None:
+                findings = rewards.new_full((len(rewards), 2), torch.nan)
+            output_of.update(zip(batch, torch.cat([rewards, findings], 1).float().cpu(), strict=True))
+        return output_of
 
 
 def for_inference(model: RewardModel, precision: Precision) -> RewardModel:
@@ -169,11 +166,10 @@ def for_inference(model: RewardModel, precision: Precision) -> RewardModel:
         raise InputError("precision: Expected fp32 for a model that is already quantized or not on the CPU.")
     model = copy.deepcopy(model).eval()
     encoder: Any = model.encoder
-    if not isinstance(encoder, PreTrainedModel) and not model.backbone.quantization:  # peft adapters
+    if hasattr(encoder, "merge_and_unload") and not model.backbone.quantization:  # peft adapters
         model.encoder = encoder.merge_and_unload()
     if precision == "int8":
         model.encoder.float()
-        model.mask_dtype = torch.float32
         quantize_linear_layers(model.encoder)
     return model
 
