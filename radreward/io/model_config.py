@@ -18,6 +18,8 @@ DIGESTS = "sha256"
 """Field with the SHA-256 of the other files of a model, by name."""
 MAX_INTEGER = 1_000_000
 """Largest integer of a setting; any size beyond it would exhaust the memory."""
+_MAX_MESSAGE = 600
+"""Characters of a message about a setting."""
 
 
 def write_config(path: str | Path, config: Mapping[str, Any], files: Collection[str]) -> None:
@@ -100,16 +102,18 @@ def _check_digests(path: Path, digests: Mapping[str, Any], files: Collection[str
             )
 
 
-def check_settings(factory: Callable[..., Any], values: Any, field: str = "") -> None:
+def check_settings(factory: Callable[..., Any], values: Any, field: str = "", required: Collection[str] = ()) -> None:
     """Check names and types of settings before a function or a constructor is called with them.
 
     Args:
         factory: The function. Parameters of other than plain JSON types are not checked.
         values: Arguments by name.
         field: Field of the settings that holds them, for messages.
+        required: Names that must be present.
 
     Raises:
-        InputError: If the values are no object, or a name is unknown or a value has another type; names the field.
+        InputError: If the values are no object, or a name is unknown or missing, or a value has another type; names
+            the field.
 
     >>> def encoder(depth: int = 2) -> None: ...
     >>> check_settings(encoder, {"depth": "two"}, "encoder")
@@ -119,6 +123,8 @@ def check_settings(factory: Callable[..., Any], values: Any, field: str = "") ->
     """
     if not isinstance(values, Mapping):
         raise InputError(f"Expected `{field}` to be an object but got {reprlib.repr(values)}.")
+    if missing := [name for name in required if name not in values]:
+        raise InputError(f"Expected `{field}` to have the field {missing[0]!r} but it is missing.")
     names = list(inspect.signature(factory).parameters)
     hints = get_type_hints(factory.__init__ if isinstance(factory, type) else factory)
     for name, value in values.items():
@@ -165,7 +171,13 @@ def config_errors(path: str | Path) -> Iterator[None]:
         yield
     except InputError as error:
         named = str(error).startswith(str(Path(path).parent) + "/")
-        raise InputError(str(error) if named else f"{path}: {error}") from error
+        raise InputError(_shorten(str(error)) if named else f"{path}: {_shorten(error)}") from error
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, MemoryError, RuntimeError) as error:
-        reason = " ".join(str(error).split())[:300]  # of RuntimeError: nesting too deep, a size beyond the memory
-        raise InputError(f"{path}: a field has a wrong value ({reason}).") from error
+        # RuntimeError: nesting that is too deep, or a size beyond the memory
+        raise InputError(f"{path}: a field has a wrong value ({_shorten(error)}).") from error
+
+
+def _shorten(error: object) -> str:
+    """Return a message in one line without the middle of a long value."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= _MAX_MESSAGE else f"{text[: _MAX_MESSAGE // 2]} … {text[-_MAX_MESSAGE // 2 :]}"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from radreward.errors import InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 DEFAULT_TARGETS = {
     "bert": ("query", "value"),
@@ -32,6 +34,10 @@ PEFT_WEIGHT_NAME = "base_model.model.{}.lora_{}.default.weight"
 """Name that peft gives to the matrices A and B of a layer."""
 
 
+MAX_RANK = 4096
+"""Largest rank; no backbone has layers that gain from more."""
+
+
 class LoRA:
     """Low-rank adapters: W x + (alpha / r) B A x with A (r, in) and B (out, r) trained (Hu et al. 2022).
 
@@ -43,14 +49,14 @@ class LoRA:
         targets: Names of the layers to adapt; "auto" selects queries and values, as in ER²Score, "all-linear" all.
 
     Raises:
-        ValueError: If `r` or `alpha` is not positive.
+        ValueError: If `r` is not in [1, `MAX_RANK`], or `alpha` is not positive.
     """
 
     def __init__(
         self, r: int = 16, alpha: int | None = None, targets: list[str] | Literal["auto", "all-linear"] = "auto"
     ) -> None:
-        if r < 1:
-            raise ValueError(f"Expected `r` to be >= 1 but got {r}.")
+        if not 1 <= r <= MAX_RANK:
+            raise ValueError(f"Expected `r` to be in [1, {MAX_RANK}] but got {r}.")
         if alpha is not None and alpha <= 0:
             raise ValueError(f"Expected `alpha` to be > 0 but got {alpha}.")
         self.r = r
@@ -96,13 +102,13 @@ class LoRA:
 
 @torch.no_grad()
 def merge_lora(
-    layers: Mapping[str, nn.Linear], scaling: float, state: Mapping[str, Tensor], prefix: str = "encoder."
+    layers: Mapping[str, nn.Linear], lora: LoRA, state: Mapping[str, Tensor], prefix: str = "encoder."
 ) -> dict[str, Tensor]:
-    """Add scaling · B A to the weight of each layer, in place, so that the model no longer needs its adapters.
+    """Add alpha / r · B A to the weight of each layer, in place, so that the model no longer needs its adapters.
 
     Args:
         layers: Result of `LoRA.target_layers`.
-        scaling: alpha / r.
+        lora: Rank and scale of the adapters.
         state: Matrices A (r, in) and B (out, r) of each layer, under the prefix and the names of peft, and any other
             weights.
         prefix: Name of the module with the layers.
@@ -119,7 +125,8 @@ def merge_lora(
         raise InputError(f"Expected adapters of this model but {min(names ^ set(adapters))!r} is missing or unknown.")
     for name, layer in layers.items():
         a, b = (adapters[PEFT_WEIGHT_NAME.format(name, matrix)].to(layer.weight.device).float() for matrix in "AB")
-        if a.shape != (len(b.T), layer.in_features) or b.shape != (layer.out_features, len(a)):
-            raise InputError(f"Expected adapters of {name!r} for {layer} but got {tuple(a.shape)}, {tuple(b.shape)}.")
-        layer.weight += b @ a * scaling
+        if a.shape != (lora.r, layer.in_features) or b.shape != (layer.out_features, lora.r):
+            shapes = f"{tuple(a.shape)}, {tuple(b.shape)}"
+            raise InputError(f"Expected adapters of {name!r} of rank {lora.r} for {layer} but got {shapes}.")
+        layer.weight += b @ a * (lora.alpha / lora.r)
     return {name: value for name, value in state.items() if not name.startswith(prefix)}

@@ -189,7 +189,7 @@ def _merge_adapters(model: RewardModel, state: Mapping[str, Tensor], layers: Map
     lora = model.backbone.lora
     if lora is None:
         raise InputError("Expected `lora` settings with adapters.")
-    other_weights = merge_lora(layers, lora.alpha / lora.r, state)
+    other_weights = merge_lora(layers, lora, state)
     model.encoder.requires_grad_(False)
     model.load_trained_state(other_weights)
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from radreward.errors import InputError
 from radreward.io.artifacts import load_tensors, save_tensors
-from radreward.io.model_config import config_errors, read_config, write_config
+from radreward.io.model_config import check_settings, config_errors, read_config, write_config
 from radreward.systems.ratescore.functional import (
     EntityContributions,
     PenaltyRule,
@@ -134,12 +134,15 @@ class AffinityMatrix(nn.Module):
             InputError: If a file is missing or invalid, or a value is out of range; names the file.
         """
         config = read_config(Path(folder, CONFIG_FILE), {"penalty_rule", "clamp_cosines"}, files=(WEIGHTS_FILE,))
+        settings = {name: config[name] for name in ("penalty_rule", "clamp_cosines")}
+        with config_errors(Path(folder, CONFIG_FILE)):
+            check_settings(cls, settings)
         path = Path(folder, WEIGHTS_FILE)
         state = load_tensors(path)
         with config_errors(path):
             if set(state) != {"weight", "penalty"}:
                 raise InputError(f"Expected the tensors weight and penalty but got {', '.join(sorted(state))}.")
-            return cls(**state, penalty_rule=config["penalty_rule"], clamp_cosines=config["clamp_cosines"])
+            return cls(**state, **settings)
 
 
 def _validate_matrix(weight: Tensor | list[list[float]]) -> Tensor:

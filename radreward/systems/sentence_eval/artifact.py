@@ -109,5 +109,5 @@ def _load_weights(model: RelationModel, state: Mapping[str, Tensor], lora: LoRA 
     layers = lora.target_layers(model.encoder, model.config.model_type)
     if layers is None:
         raise ValueError(f"no layers of this backbone are called {lora.targets}")
-    other_weights = merge_lora(layers, lora.alpha / lora.r, state)
+    other_weights = merge_lora(layers, lora, state)
     load_into(model, other_weights, [name for name in model.state_dict() if not name.startswith("encoder.")])

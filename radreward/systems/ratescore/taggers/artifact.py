@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,9 @@ def load_tagger(name: str | Path, device: str = "cpu", allow_download: bool = Fa
         return _load_hf_tagger(name, device, allow_download)
     kind = config.get("kind")
     if not isinstance(kind, str) or kind not in _MODEL_SETTINGS:
-        raise InputError(f"{path}: Expected `kind` to be one of {', '.join(_MODEL_SETTINGS)} but got {kind!r}.")
+        raise InputError(
+            f"{path}: Expected `kind` to be one of {', '.join(_MODEL_SETTINGS)} but got {reprlib.repr(kind)}."
+        )
     check_config(config, path, {"kind", *_MODEL_SETTINGS[kind]}, files=None if kind == "rules" else (WEIGHTS_FILE,))
     if kind == "rules":
         return RuleTagger()

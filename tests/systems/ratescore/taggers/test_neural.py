@@ -80,7 +80,7 @@ def test_saved_tagger_gives_the_same_entities(scheme: str, tmp_path: Path) -> No
     ("field", "value", "message"),
     [
         ("format", 2, "Expected `format` to be 1"),
-        ("lora", {"r": 0}, r"Expected `r` to be in \[1, 4096\]"),
+        ("lora", {"r": 0, "alpha": 8, "targets": "auto"}, r"Expected `r` to be in \[1, 4096\]"),
         ("lora", {"r": 8, "alpha": 8, "targets": "auto"}, "to have shape"),
         ("surplus", 1, "'surplus' is unknown"),
     ],
