@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from radreward.cli.errors import suppress_library_warnings, user_errors
+from radreward.io.outputs import claimed_file
 from radreward.io.terminal import print_line
 
 Layout = Literal[
@@ -14,6 +15,8 @@ Layout = Literal[
     "rate-eval-paragraphs",
     "rate-eval-triads",
     "rad100",
+    "radpref",
+    "radjudge",
     "sentence-eval",
     "green-preferences",
     "nested",
@@ -29,7 +32,7 @@ def run(source: Path, /, *, from_: Layout, output: Path) -> int:
         from_: Layout of the source.
         output: File to write: JSONL, CSV or Parquet by its name.
     """
-    with suppress_library_warnings(), user_errors():
+    with suppress_library_warnings(), user_errors(), claimed_file(output):
         from radreward.meta_evaluation.converters import convert
 
         summary = convert(from_, source, output)

@@ -144,11 +144,15 @@ def _preference_tables(results: Results) -> Iterator[TextTable]:
             row["n"],
             format_number(row["accuracy"]),
             _format_interval(row),
+            f"{row['cases_passed']} of {row['cases']}",
         ]
         for row in results["preferences"]
     ]
     if rows:
-        yield TextTable("Preferences of raters", text_frame(["", "confidence", "n", "accuracy", "95 %"], rows))
+        columns = ["", "confidence", "n", "accuracy", "95 %", "cases"]
+        yield TextTable(
+            "Preferences of raters (cases: those in which every preference holds)", text_frame(columns, rows)
+        )
 
 
 def _count_tables(results: Results) -> Iterator[TextTable]:

@@ -24,7 +24,9 @@ from radreward.io.validated_rows import (
 from radreward.statistics.cluster_bootstrap import percentile_interval, resample_clusters
 
 Floats = NDArray[np.float64]
-PreferredCandidate = Literal["a", "b", "neither"]
+PreferredCandidate = Literal["a", "b", "equal", "neither"]
+EQUAL_TOLERANCE = 0.01
+"""Largest difference of scores that counts as equal."""
 CONFIDENCE_BANDS = ((1, 4), (5, 7), (8, 10))
 """Bands of confidence, both ends included."""
 _SCHEMA = pa.schema(
@@ -44,7 +46,7 @@ class Preference:
         reference: Reference report.
         candidate_a: First candidate.
         candidate_b: Second candidate.
-        preferred: "a", "b" or "neither".
+        preferred: "a" or "b"; "equal" if a score should not differ; "neither" if raters disagree.
         group: The case; preferences of a case are resampled together.
         confidence: Confidence of the raters, 1 to 10, if known.
     """
@@ -64,13 +66,16 @@ class PreferenceAgreement:
 
     Attributes:
         confidence: Band of confidence; None for all preferences.
-        n: Number of preferences for one candidate with scores of both.
-        accuracy: Share of these in which the preferred candidate has the higher score; ties count as errors.
+        n: Number of preferences with scores of both candidates, without "neither".
+        accuracy: Share of these that hold: the preferred candidate has the higher score (ties count as errors), or the
+            scores of candidates that are "equal" differ by less than `EQUAL_TOLERANCE`.
         low: Lower bound of the 95 % cluster-bootstrap interval.
         high: Upper bound.
-        ties: Number of these with equal scores.
+        ties: Number of preferences for one candidate with equal scores.
         unscored: Number of preferences left out because a candidate has no score.
         neither: Number of preferences left out because neither candidate is preferred.
+        cases: Number of cases of the n preferences.
+        cases_passed: Number of these in which every preference holds.
     """
 
     confidence: tuple[float, float] | None
@@ -81,12 +86,14 @@ class PreferenceAgreement:
     ties: int
     unscored: int
     neither: int
+    cases: int
+    cases_passed: int
 
 
 def read_preferences(path: str | Path) -> list[Preference]:
     """Read preferences from JSONL, CSV or Parquet.
 
-    A row has `id`, `reference`, `candidate_a`, `candidate_b`, `preferred` ("a", "b" or "neither") and, if known,
+    A row has `id`, `reference`, `candidate_a`, `candidate_b`, `preferred` ("a", "b", "equal", "neither") and, if known,
     `group` (the case; by default, the reference) and `confidence` (1 to 10).
 
     Raises:
@@ -133,15 +140,18 @@ def preference_agreement(
     cluster = np.array([numbers.setdefault(entry.group, len(numbers)) for entry in preferences])
     counts = resample_clusters(len(numbers), n_resamples, seed)
     confidence = np.array([math.nan if entry.confidence is None else entry.confidence for entry in preferences])
-    sign = np.array([{"a": 1, "b": -1, "neither": 0}[entry.preferred] for entry in preferences])
+    sign = np.array([{"a": 1, "b": -1}.get(entry.preferred, 0) for entry in preferences])
+    is_equal = np.array([entry.preferred == "equal" for entry in preferences])
+    is_judged = is_equal | (sign != 0)
     scored = ~np.isnan(scores_a) & ~np.isnan(scores_b)
-    correct = (np.sign(scores_a - scores_b) == sign).astype(np.float64)
+    difference = scores_a - scores_b
+    correct = np.where(is_equal, np.abs(difference) < EQUAL_TOLERANCE, np.sign(difference) == sign).astype(np.float64)
     agreements = []
     for band in (None, *CONFIDENCE_BANDS):
         in_band = (confidence >= band[0]) & (confidence < band[1] + 1) if band else np.ones(len(sign), np.bool_)
         if band and not in_band.any():
             continue
-        rows = in_band & scored & (sign != 0)
+        rows = in_band & scored & is_judged
         low, high = _accuracy_interval(correct[rows], cluster[rows], counts)
         agreements.append(
             PreferenceAgreement(
@@ -150,9 +160,11 @@ def preference_agreement(
                 accuracy=float(correct[rows].mean()) if rows.any() else math.nan,
                 low=low,
                 high=high,
-                ties=int((scores_a == scores_b)[rows].sum()),
-                unscored=int((in_band & ~scored & (sign != 0)).sum()),
-                neither=int((in_band & (sign == 0)).sum()),
+                ties=int((scores_a == scores_b)[rows & ~is_equal].sum()),
+                unscored=int((in_band & ~scored & is_judged).sum()),
+                neither=int((in_band & ~is_judged).sum()),
+                cases=len(set(cluster[rows])),
+                cases_passed=len(set(cluster[rows]) - set(cluster[rows][correct[rows] == 0])),
             )
         )
     return agreements
@@ -175,7 +187,7 @@ def _parse_preference(values: Mapping[str, Any]) -> Preference:
     reference = text_field(values, "reference")
     preferred: Any = values.get("preferred")
     if preferred not in get_args(PreferredCandidate):
-        raise RowError(f"field 'preferred': expected 'a', 'b' or 'neither' but got {preferred!r}")
+        raise RowError(f"field 'preferred': expected 'a', 'b', 'equal' or 'neither' but got {preferred!r}")
     return Preference(
         id=text_field(values, "id", allow_integer=True),
         reference=reference,

@@ -16,7 +16,7 @@ from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.meta_evaluation.converters import CONVERTERS, convert
 from radreward.meta_evaluation.converters.rexval import CATEGORY_TAGS, COUNTS_FILE, REPORTS_FILE, SYSTEMS
-from radreward.meta_evaluation.preferences import read_preferences
+from radreward.meta_evaluation.preferences import preference_agreement, read_preferences
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER
 from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
 
@@ -285,3 +285,126 @@ def test_convert_command_groups_are_synthetic_pairs(tmp_path: Path, capsys: pyte
 
 def test_convert_command_lists_every_layout() -> None:
     assert set(get_args(Layout)) == set(CONVERTERS)
+
+
+RADPREF_CASES: Rows = [
+    {
+        "id": case,
+        "ground_truth_report": f"Reference {case}.",
+        "ground_truth_findings": ["small effusion"],
+        "C1_report": f"First {case}.",
+        "C1_source": "model-1",
+        "C2_report": f"Second {case}.",
+        "C2_source": "model-2",
+        "PatientAge": "061Y",
+    }
+    for case in ("a", "b")
+]
+RADPREF_JUDGEMENT: dict[str, Any] = {
+    "finding_errors": {
+        "0": {"error_type": "false", "clinical_significance": "Actionable, not urgent"},
+        "1": {"error_type": "attribute", "attributes": {"location": "significant", "measurement": "negligible"}},
+    },
+    "missing_findings": {"0": {"clinical_significance": "benign"}, "2": {"clinical_significance": "urgent"}},
+    "rating": 2,
+}
+
+
+def radpref(folder: Path, judgement: Any = RADPREF_JUDGEMENT) -> Path:
+    """Write two cases; one rater judged the first candidate of the first case, another rated all."""
+    (folder / "preference_data.json").write_text(json.dumps(RADPREF_CASES))
+    (folder / "radiologist_annotations").mkdir()
+    users = {
+        "user_1": {"a": {"C1": judgement}},
+        "user_2": {case: {name: {"rating": 5} for name in ("C1", "C2")} for case in ("a", "b")},
+    }
+    for user, annotations in users.items():
+        (folder / "radiologist_annotations" / f"{user}.json").write_text(json.dumps({"annotations": annotations}))
+    return folder
+
+
+def test_convert_radpref_counts_errors_by_type_and_significance(tmp_path: Path) -> None:
+    assert convert("radpref", radpref(tmp_path), tmp_path / "a.jsonl") == "4 rated pairs of 2 cases"
+    first, second, *_ = read_rated_pairs(tmp_path / "a.jsonl").rows
+    assert (first.id, first.reference, first.candidate, first.system) == ("a/C1", "Reference a.", "First a.", "model-1")
+    assert dict(first.ratings) == {"user_1": 2, "user_2": 5}
+    counts = {tag: count for tag, count in first.errors["user_1"].items() if count}
+    assert counts == {"false_prediction": 1, "omission": 2, "incorrect_location": 1, "wrong_measurement": 1}
+    significant = {tag: count for tag, count in first.significant_errors["user_1"].items() if count}
+    assert significant == {"false_prediction": 1, "omission": 1, "incorrect_location": 1}
+    assert sum(first.errors["user_2"].values()) == 0
+    assert dict(second.ratings) == {"user_2": 5}
+
+
+@pytest.mark.parametrize(
+    ("judgement", "message"),
+    [
+        ({"rating": 6}, r"case 1: field 'rating': expected a number from 1 to 5 but got 6"),
+        ({"finding_errors": {"3": {"error_type": "typo"}}}, r"finding_errors\.3\.error_type': expected 'false' or"),
+        ({"missing_findings": {"0": {"clinical_significance": "big"}}}, r"missing_findings\.0': expected a signif"),
+        ({"finding_errors": [1]}, r"field 'user_1: C1\.finding_errors': expected a mapping but got \[1\]"),
+        ([], r"field 'user_1: C1': expected a mapping but got \[\]"),
+    ],
+)
+def test_radpref_invalid_entry_is_named(tmp_path: Path, judgement: Any, message: str) -> None:
+    with pytest.raises(InputError, match=rf"preference_data\.json, .*{message}"):
+        list(CONVERTERS["radpref"](radpref(tmp_path, judgement)))
+
+
+def test_radpref_without_raters_raises(tmp_path: Path) -> None:
+    (tmp_path / "preference_data.json").write_text(json.dumps(RADPREF_CASES))
+    with pytest.raises(InputError, match="Expected one JSON file per rater"):
+        list(CONVERTERS["radpref"](tmp_path))
+
+
+def radjudge(folder: Path, ranking: Any = "C1 > C2 = C3") -> Path:
+    tests = [
+        {
+            "id": "t1",
+            "ground_truth": "Reference.",
+            "candidates": {
+                "C1": {"text": "One.", "context": {"age": 80, "indication": "Fall."}},
+                "C2": {"text": "Two."},
+                "C3": {"text": "Three."},
+            },
+            "expected_ranking": ranking,
+        },
+        {
+            "id": "t2",
+            "ground_truth": "Reference.",
+            "candidates": {"C1": {"text": "One."}, "C2": {"text": "Two."}},
+            "expected_ranking": ["C2 > C1"],
+        },
+    ]
+    path = folder / "ranking_tests.py"
+    path.write_text(f"import os\nRANKING_TESTS = {[{'category': 'made up', 'tests': tests}]!r}\nos.remove(__file__)\n")
+    return path
+
+
+def test_convert_radjudge_gives_relations_of_each_test(tmp_path: Path) -> None:
+    source = radjudge(tmp_path)
+    assert convert("radjudge", source, tmp_path / "a.jsonl") == "3 preferences of 2 cases"
+    assert source.exists()  # the file was not executed
+    first, second, third = preferences = read_preferences(tmp_path / "a.jsonl")
+    assert (first.candidate_a, first.candidate_b, first.preferred, first.group) == ("One.", "Two.", "a", "t1")
+    assert (second.candidate_a, second.candidate_b, second.preferred) == ("Two.", "Three.", "equal")
+    assert (third.candidate_a, third.preferred, third.group) == ("Two.", "a", "t2")
+    scores = {"One.": 0.9, "Two.": 0.405, "Three.": 0.4}
+    sides = (
+        np.array([scores[getattr(entry, side)] for entry in preferences]) for side in ("candidate_a", "candidate_b")
+    )
+    [agreement] = preference_agreement(preferences, *sides, n_resamples=0)
+    assert (agreement.cases, agreement.cases_passed) == (2, 1)
+
+
+@pytest.mark.parametrize("ranking", ["C1 > C9", "C1", None, 3, ["C1 > C2", ""]])
+def test_radjudge_invalid_ranking_is_named(tmp_path: Path, ranking: Any) -> None:
+    with pytest.raises(InputError, match=r"ranking_tests\.py, test 1: field 'expected_ranking': expected relations"):
+        list(CONVERTERS["radjudge"](radjudge(tmp_path, ranking)))
+
+
+@pytest.mark.parametrize("text", ["RANKING_TESTS = open('x')", "X = []", "RANKING_TESTS = 3", "RANKING_TESTS = (", ""])
+def test_radjudge_file_without_literal_raises(tmp_path: Path, text: str) -> None:
+    (tmp_path / "tests.py").write_text(text)
+    with pytest.raises(InputError, match=r"tests\.py: Expected"):
+        list(CONVERTERS["radjudge"](tmp_path / "tests.py"))

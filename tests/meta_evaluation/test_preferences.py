@@ -49,7 +49,7 @@ def test_read_preferences_returns_what_was_written(tmp_path: Path, name: str) ->
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"preferred": "1"}, "field 'preferred': expected 'a', 'b' or 'neither' but got '1'"),
+        ({"preferred": "1"}, "field 'preferred': expected 'a', 'b', 'equal' or 'neither' but got '1'"),
         ({"confidence": 11}, "field 'confidence': expected a number from 1 to 10 but got 11"),
         ({"candidate_b": ""}, "field 'candidate_b': expected a text that is not empty"),
         ({"id": "z"}, "field 'id': expected a new id but 'z' is in row 1"),
@@ -89,6 +89,18 @@ def test_preference_agreement_preferences_of_a_case_are_resampled_together() -> 
     )
     assert (common.low, common.high) == (0, 1)
     assert 0.2 < separate.low < separate.high < 0.8
+
+
+def test_preference_agreement_equal_candidates_need_nearly_equal_scores() -> None:
+    preferences = [
+        preference("a", "equal", group="g"),
+        preference("b", "equal", group="h"),
+        preference("c", "b", group="h"),
+    ]
+    [agreement] = preference_agreement(preferences, np.array([0.5, 0.5, 0.1]), np.array([0.505, 0.52, 0.2]), 0)
+    assert (agreement.n, agreement.ties) == (3, 0)
+    assert agreement.accuracy == pytest.approx(2 / 3)
+    assert (agreement.cases, agreement.cases_passed) == (2, 1)
 
 
 def test_preference_agreement_no_usable_preference_is_undefined() -> None:

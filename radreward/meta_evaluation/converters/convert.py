@@ -12,6 +12,8 @@ from radreward.meta_evaluation.converters.green_preferences import read_green_pr
 from radreward.meta_evaluation.converters.nested_counts import read_nested_counts
 from radreward.meta_evaluation.converters.own_groups import read_own_groups
 from radreward.meta_evaluation.converters.rad100 import read_rad100
+from radreward.meta_evaluation.converters.radjudge import read_radjudge
+from radreward.meta_evaluation.converters.radpref import read_radpref
 from radreward.meta_evaluation.converters.rate_eval import read_paragraph_task, read_sentence_task, read_triad_task
 from radreward.meta_evaluation.converters.rexval import read_rexval
 from radreward.meta_evaluation.converters.sentence_eval import read_sentence_evaluation
@@ -25,6 +27,8 @@ CONVERTERS: dict[str, Callable[[Path], Iterable[Any]]] = {
     "rate-eval-paragraphs": read_paragraph_task,
     "rate-eval-triads": read_triad_task,
     "rad100": read_rad100,
+    "radpref": read_radpref,
+    "radjudge": read_radjudge,
     "sentence-eval": read_sentence_evaluation,
     "green-preferences": read_green_preferences,
     "nested": read_nested_counts,

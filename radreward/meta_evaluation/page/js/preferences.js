@@ -38,6 +38,14 @@ const preferences = {
       },
       ...bands.map((band) => bandColumn(band, (row) => lookUp(entries, row.scorer.name, band))),
       { title: "Preferences", numeric: true, class: "extra", value: (row) => row.n, cell: (row) => count(row.n) },
+      {
+        title: "Cases passed",
+        numeric: true,
+        class: "extra",
+        headTooltip: "Cases in which every preference holds",
+        value: (row) => row.cases_passed,
+        cell: (row) => `${count(row.cases_passed)} of ${count(row.cases)}`,
+      },
     ];
     const label = "Metrics by preference accuracy";
     add(node, scrollBox("Preferences", sortable("preferences", label, columns, rows, [1, "descending"])));
