@@ -113,7 +113,7 @@ def own_variant(model: RewardModel, paths: Paths, pairs: Sequence[tuple[int, int
 
     def score() -> Tensor:
         packed = pack(paths, packing)
-        rewards: Tensor = model(PackedBatch(*(value.to(device) for value in packed)))
+        rewards: Tensor = model(PackedBatch(*(value.to(device) for value in packed))).rewards
         return rewards
 
     def sides() -> tuple[Tensor, Tensor]:

@@ -87,7 +87,7 @@ def peer_totals(saved: RewardModelArtifact) -> Totals:
         rewards = []
         for start in range(0, len(references), BATCH):
             pairs = zip(references[start : start + BATCH], candidates[start : start + BATCH], strict=True)
-            rewards.append(model(pack([prompts.encode(*pair, truncate=True)[0] for pair in pairs], "rows")))
+            rewards.append(model(pack([prompts.encode(*pair, truncate=True)[0] for pair in pairs], "rows")).rewards)
         return model.criteria.total_quality(torch.cat(rewards))
 
     return totals

@@ -151,7 +151,7 @@ def own_variant(
     quality, group = -(rank % case.candidates).float().unsqueeze(1), rank // case.candidates
 
     def step() -> Tensor:
-        rewards = model(pack(paths, packing))
+        rewards = model(pack(paths, packing)).rewards
         return objective.reduce(objective(RewardBatch(rewards, quality, group, torch.tensor(pairs))))
 
     nodes = pack(paths, packing).node_ids

@@ -1,4 +1,4 @@
-"""Calibration of rewards, which the loss determines only up to differences, to expected numbers of errors."""
+"""Calibration of a model's outputs to expected values: rewards to numbers of errors, findings to their weights."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from radreward.criteria import finding_quality
 from radreward.errors import InputError
 
 MAX_KNOTS = 64
@@ -82,6 +83,31 @@ class Calibration:
             raise
         except (KeyError, TypeError, ValueError) as error:
             raise InputError("calibration: Expected curves of knots (reward, errors).") from error
+
+
+def calibrate_findings(predicted: Tensor, target: Tensor) -> Calibration | None:
+    """Fit one increasing curve each for the matched and the wrong weight of findings.
+
+    Args:
+        predicted: (n, 2) outputs of the model on held-out data.
+        target: (n, 2) weights; rows of NaN, which are unknown, are left out.
+
+    Returns:
+        Curves over the negative outputs, because a `Calibration` decreases; None if every row is unknown.
+    """
+    known = target.isfinite().all(1)
+    return Calibration.fit(-predicted[known], target[known]) if known.any() else None
+
+
+def calibrated_quality(calibration: Calibration, findings: Tensor) -> Tensor:
+    """Return the (n,) quality of candidates from a model's (n, 2) findings; see `finding_quality`.
+
+    >>> findings = torch.tensor([[0.5, 0.0], [0.5, 0.25]])
+    >>> calibrated_quality(Calibration([[(-1.0, 1.0), (0.0, 0.0)]] * 2), findings)
+    tensor([1.0000, 0.7500])
+    """
+    matched, wrong = calibration.predict_counts(-findings).unbind(-1)
+    return finding_quality(matched, wrong)
 
 
 def _fit_curve(rewards: np.ndarray, errors: np.ndarray) -> list[tuple[float, float]]:

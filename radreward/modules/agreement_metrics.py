@@ -10,12 +10,13 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from torch import Tensor
 
-from radreward.criteria import Criteria
+from radreward.criteria import Criteria, finding_quality
 from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, SpearmanRho
 from radreward.metrics.functional import count_concordant_pairs, kendall_tau_b, spearman
 from radreward.models import Calibration
+from radreward.models.calibration import calibrate_findings, calibrated_quality
 from radreward.modules.base import MetricTable
-from radreward.modules.predictions import PredictedCounts, ScoredCandidates
+from radreward.modules.predictions import FindingPredictions, PredictedCounts, ScoredCandidates
 
 METRIC_TITLES = {
     "tau_b": "τ-b",
@@ -104,6 +105,19 @@ def max_tau_b(target: Tensor) -> Tensor:
     return torch.sqrt(1 - tied / pairs)
 
 
+def quality_agreement(quality: Tensor, target: Tensor, group: Tensor) -> dict[str, float | None]:
+    """Return the ranking metrics of `reward_agreement`, and the mean absolute error, of (n,) quality.
+
+    Args:
+        quality: (n,) predicted.
+        target: (n,) from known weights of findings; unknown rows (NaN) are left out.
+        group: (n,) int64 index of the reference.
+    """
+    known = target.isfinite() & quality.isfinite()
+    row = _by_row(_ranking_metrics((), quality[known], target[known], group[known]))["total"]
+    return {**row, "quality_mae": _rounded_or_none((quality - target)[known].abs().mean())}
+
+
 def cross_fitted_counts(candidates: ScoredCandidates) -> Tensor | None:
     """Return (n, N) counts per half of the references, calibrated on the other half; None for fewer than two groups."""
     half = candidates.group % 2
@@ -115,6 +129,18 @@ def cross_fitted_counts(candidates: ScoredCandidates) -> Tensor | None:
         calibration = Calibration.fit(candidates.rewards[fit], candidates.errors[fit])
         counts[~fit] = calibration.predict_counts(candidates.rewards[~fit])
     return counts
+
+
+def cross_fitted_quality(findings: FindingPredictions, group: Tensor) -> dict[str, float | None] | None:
+    """Return `quality_agreement` per half of the references, calibrated on the other half; None if it is undefined."""
+    quality = torch.full((len(group),), torch.nan)
+    for fold in (0, 1):
+        held_out = group % 2 == fold
+        calibration = calibrate_findings(findings.predicted[~held_out], findings.target[~held_out])
+        if calibration is None:
+            return None
+        quality[held_out] = calibrated_quality(calibration, findings.predicted[held_out])
+    return quality_agreement(quality, finding_quality(*findings.target.unbind(1)), group)
 
 
 def predicted_count_agreement(criteria: Criteria, predicted: PredictedCounts) -> MetricTable:

@@ -12,6 +12,16 @@ import torch
 from torch import Tensor
 
 from radreward.criteria import Criteria
+from radreward.io.atomic import atomic_file
+
+
+class FindingPredictions(NamedTuple):
+    """Predicted and target weights of the findings of n candidates, see `FindingWeights`."""
+
+    predicted: Tensor
+    """(n, 2), before calibration."""
+    target: Tensor
+    """(n, 2); NaN if unknown."""
 
 
 class ScoredCandidates(NamedTuple):
@@ -23,6 +33,8 @@ class ScoredCandidates(NamedTuple):
     """(n, N) target error counts."""
     group: Tensor
     """(n,) int64: index of the reference."""
+    findings: FindingPredictions | None = None
+    """Weights of the findings; None if the model predicts none."""
 
 
 class PredictedCounts(NamedTuple):
@@ -80,4 +92,5 @@ def write_predictions(path: Path, criteria: Criteria, candidates: ScoredCandidat
     }
     for name, values in (("reward", candidates.rewards), ("errors", candidates.errors)):
         columns |= {f"{name}/{tag}": column.numpy() for tag, column in zip(criteria.tags, values.T, strict=True)}
-    pq.write_table(pa.table(columns), path)
+    with atomic_file(path) as new:
+        pq.write_table(pa.table(columns), new, write_page_checksum=True)

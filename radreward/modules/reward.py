@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -31,13 +32,16 @@ from radreward.models import (
     load_initial_weights,
     save_reward_model,
 )
-from radreward.modules.agreement_metrics import cross_fitted_counts, reward_agreement
+from radreward.models.calibration import calibrate_findings
+from radreward.models.reward_model import RewardOutput
+from radreward.modules.agreement_metrics import cross_fitted_counts, cross_fitted_quality, reward_agreement
 from radreward.modules.base import BaseModule, MetricTable, log_name, require_collator
 from radreward.modules.callbacks import RewardPlots
 from radreward.modules.optimizer import AdamWConfig
-from radreward.modules.predictions import ScoredCandidates, write_predictions
+from radreward.modules.predictions import FindingPredictions, ScoredCandidates, write_predictions
 from radreward.modules.run_folder import RunFolder
 from radreward.objectives import MarginRewardEnforcement, Objective
+from radreward.objectives.functional.regression import findings_regression_loss
 from radreward.prompts.template import TEMPLATES, template_class
 from radreward.types import PackedBatch, RewardBatch, RewardTrainingBatch
 
@@ -54,6 +58,7 @@ class RewardPrediction(NamedTuple):
     group: Tensor
     """(C,) index into `group_ids`."""
     group_ids: tuple[str, ...]
+    findings: FindingPredictions | None
 
 
 class RewardModule(BaseModule):
@@ -64,7 +69,9 @@ class RewardModule(BaseModule):
         backbone: Encoder or decoder that reads the reports.
         objective: Loss on rewards; defaults to Margin Reward Enforcement.
         pooling: From token states to one vector per candidate, see `RewardModel`.
-        head_hidden_size: Width of the head's hidden layer; 0 for a linear head.
+        head_hidden_size: Width of the heads' hidden layer; 0 for linear heads.
+        findings_weight: Weight of the loss of the findings' matched and wrong weights, which give the quality; 0 trains
+            rewards only.
         optimizer: Learning rates and schedule.
     """
 
@@ -75,12 +82,16 @@ class RewardModule(BaseModule):
         objective: Objective | None = None,
         pooling: Literal["auto", "last", "mean", "first", "matching"] = "auto",
         head_hidden_size: int = 0,
+        findings_weight: float = 1.0,
         optimizer: AdamWConfig | None = None,
     ) -> None:
         super().__init__(optimizer)
+        if not (math.isfinite(findings_weight) and findings_weight >= 0):
+            raise ValueError(f"Expected `findings_weight` to be finite and >= 0 but got {findings_weight}.")
         self.criteria = criteria
         self.backbone = backbone or Backbone()
-        self.model = RewardModel(self.backbone, criteria, pooling, head_hidden_size)
+        self.findings_weight = findings_weight
+        self.model = RewardModel(self.backbone, criteria, pooling, head_hidden_size, findings_weight > 0)
         self.objective = objective or MarginRewardEnforcement()
         self.metrics = MetricCollection(
             {
@@ -94,10 +105,10 @@ class RewardModule(BaseModule):
         self.num_truncated = 0
         self._plots = RewardPlots()
 
-    def forward(self, packed: PackedBatch) -> Tensor:
-        """Return (C, N) rewards."""
-        rewards: Tensor = self.model(packed)
-        return rewards
+    def forward(self, packed: PackedBatch) -> RewardOutput:
+        """Return rewards and findings."""
+        output: RewardOutput = self.model(packed)
+        return output
 
     def validate_setup(self, data: BaseDataModule) -> None:
         """Check that objective and criteria fit, prompts fit the backbone, and a saved model can name its template.
@@ -118,8 +129,9 @@ class RewardModule(BaseModule):
         check_length(self.model.config, require_reward_collator(data).prompt_encoder.max_length)
 
     def new_modules(self) -> list[nn.Module]:
-        """Return pooling and head."""
-        return [self.model.pooling, self.model.head]
+        """Return pooling and heads."""
+        heads = (self.model.head, self.model.findings_head)
+        return [self.model.pooling, *(head for head in heads if head is not None)]
 
     def configure_callbacks(self) -> list[Callback]:
         """Return the TensorBoard plots."""
@@ -144,13 +156,18 @@ class RewardModule(BaseModule):
         self.check_packing_once(batch)
         weights = self.criteria.weights.to(self.device)
         targets = batch.targets
-        rewards = RewardBatch(self(batch.packed), targets.quality, targets.group, targets.pairs, weights)
-        output = self.objective(rewards)
+        rewards, findings = self(batch.packed)
+        output = self.objective(RewardBatch(rewards, targets.quality, targets.group, targets.pairs, weights))
         loss = self.objective.reduce(output)
         if not loss.requires_grad:
             raise InputError(f"{type(self.objective).__name__}: Expected losses that depend on the rewards.")
+        logs = output.logs
+        if findings is not None:
+            findings_loss = findings_regression_loss(findings, targets.findings)
+            loss = loss + self.findings_weight * findings_loss
+            logs = {**logs, "findings": findings_loss.detach()}
         self.raise_if_not_finite(loss, f"The loss is {loss.item()} in", batch.ids)
-        self._log_training(batch, {"loss": loss, **output.logs})
+        self._log_training(batch, {"loss": loss, **logs})
         return loss
 
     def check_packing(self, batch: RewardTrainingBatch) -> None:
@@ -173,7 +190,7 @@ class RewardModule(BaseModule):
         Raises:
             FloatingPointError: If a reward is not finite; names the groups of the batch.
         """
-        rewards: Tensor = self(batch.packed)
+        rewards: Tensor = self(batch.packed).rewards
         self.raise_if_not_finite(rewards, "A reward is not finite in validation,", batch.ids)
         self.metrics.update(rewards, batch.targets.quality, group=batch.targets.group)
         return rewards
@@ -197,41 +214,55 @@ class RewardModule(BaseModule):
     def predict_step(self, batch: RewardTrainingBatch, batch_idx: int) -> RewardPrediction:
         """Return rewards as in scoring: without autocast, in the precision of the weights."""
         with torch.autocast(self.device.type, enabled=False):
-            rewards = self(batch.packed)
-        return RewardPrediction(rewards.cpu(), batch.targets.quality.cpu(), batch.targets.group.cpu(), batch.ids)
+            rewards, findings = self(batch.packed)
+        targets = batch.targets
+        predictions = None
+        if findings is not None:
+            predictions = FindingPredictions(findings.float().cpu(), targets.findings.cpu())
+        return RewardPrediction(rewards.cpu(), targets.quality.cpu(), targets.group.cpu(), batch.ids, predictions)
 
     def measure(self, trainer: Trainer, data: BaseDataModule) -> MetricTable:
         """Return agreement on the validation split; count errors are cross-fitted, see `cross_fitted_counts`."""
         self.predictions, self.predicted_ids = self.predict_validation(trainer, data)
-        self.agreement = reward_agreement(self.criteria, self.predictions, cross_fitted_counts(self.predictions))
+        predictions = self.predictions
+        self.agreement = reward_agreement(self.criteria, predictions, cross_fitted_counts(predictions))
+        if predictions.findings is not None and predictions.findings.target.isfinite().any():
+            self.agreement["quality"] = cross_fitted_quality(predictions.findings, predictions.group)
         return self.agreement
 
     def predict_validation(self, trainer: Trainer, data: BaseDataModule) -> tuple[ScoredCandidates, tuple[str, ...]]:
         """Return rewards and target errors of the validation split, and the ids of its groups."""
         batches: Any = trainer.predict(self, data.val_dataloader())
-        rewards, quality, groups = [], [], []
+        rewards, quality, groups, findings = [], [], [], []
         ids: tuple[str, ...] = ()
         for prediction in all_gather_in_order(batches):
             rewards.append(prediction.rewards.float())  # whatever the precision of training
             quality.append(prediction.quality.float())
             groups.append(prediction.group + len(ids))  # groups are numbered from 0 in every batch
             ids += prediction.group_ids
+            findings += [prediction.findings] if prediction.findings is not None else []
         errors = self.criteria.errors(torch.cat(quality))
-        return ScoredCandidates(torch.cat(rewards), errors, torch.cat(groups)), ids
+        joined = FindingPredictions(*map(torch.cat, zip(*findings, strict=True))) if findings else None
+        return ScoredCandidates(torch.cat(rewards), errors, torch.cat(groups), joined), ids
 
     def save_results(
         self, run: RunFolder, data: BaseDataModule, training_info: Mapping[str, Any], as_float16: bool
     ) -> None:
-        """Fit the calibration on the validation split; save model, predictions and metrics."""
+        """Fit the calibrations on the validation split; save model, predictions and metrics."""
         encoder = require_reward_collator(data).prompt_encoder
         training_info = {**training_info, "validation_tau_b": self.agreement["total"]["tau_b"]}
         calibration = Calibration.fit(self.predictions.rewards, self.predictions.errors)
+        findings = self.predictions.findings
+        findings_calibration = calibrate_findings(*findings) if findings is not None else None
+        if findings is not None and findings_calibration is None:
+            logger.warning("The data have no `matched` and `wrong` weights: this model gives no quality.")
         artifact = RewardModelArtifact(
             model=self.model,
             template=encoder.template,
             max_length=encoder.max_length,
             calibration=calibration,
             training_info=training_info,
+            findings_calibration=findings_calibration,
         )
         save_reward_model(artifact, run.model, as_float16)
         write_predictions(run.validation, self.criteria, self.predictions, self.predicted_ids)

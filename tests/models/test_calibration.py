@@ -11,6 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from radreward.errors import InputError
 from radreward.models import Calibration
+from radreward.models.calibration import calibrate_findings, calibrated_quality
 
 POINTS = st.lists(st.tuples(st.floats(-50, 50), st.integers(0, 6)), min_size=1, max_size=150)
 
@@ -67,3 +68,22 @@ def test_wrong_shapes_raise() -> None:
         Calibration.fit(torch.zeros(2, 1), torch.zeros(3, 1))
     with pytest.raises(ValueError, match="1 criteria"):
         Calibration([[(0.0, 0.0)]]).predict_counts(torch.zeros(2, 3))
+
+
+def test_calibrated_quality_is_ratio_of_isotonic_weights() -> None:
+    generator = np.random.default_rng(1)
+    target = generator.uniform(0, 2, (60, 2))
+    predicted = target + generator.normal(0, 0.3, target.shape)
+    target[5] = np.nan
+    calibration = calibrate_findings(torch.tensor(predicted), torch.tensor(target))
+    assert calibration is not None
+    known = np.delete(np.arange(60), 5)
+    columns = zip(predicted.T, target.T, strict=True)
+    fits = [IsotonicRegression(out_of_bounds="clip").fit(x[known], y[known]).predict(x) for x, y in columns]
+    expected = (fits[0] + 0.25) / (fits[0] + 0.25 + fits[1])
+    quality = calibrated_quality(calibration, torch.tensor(predicted))
+    np.testing.assert_allclose(quality.numpy(), expected, atol=1e-5)
+
+
+def test_calibrate_findings_without_known_weights_gives_none() -> None:
+    assert calibrate_findings(torch.zeros(3, 2), torch.full((3, 2), torch.nan)) is None

@@ -44,14 +44,14 @@ def test_checkpoint_holds_only_adapters_and_head(
 
     first, second = build(0), build(1)
     with torch.no_grad():
-        rewards = first(batch.packed)
-        assert not torch.allclose(rewards, second(batch.packed))
+        rewards = first(batch.packed).rewards
+        assert not torch.allclose(rewards, second(batch.packed).rewards)
     state = save_checkpoint(first, tmp_path / "a.ckpt")
     assert state
-    assert all("lora_" in name or name.startswith("model.head.") for name in state)
+    assert all("lora_" in name or name.startswith(("model.head.", "model.findings_head.")) for name in state)
     second.load_state_dict(second.read_checkpoint(tmp_path / "a.ckpt")["state_dict"])  # strict
     with torch.no_grad():
-        torch.testing.assert_close(second(batch.packed), rewards, rtol=0, atol=0)
+        torch.testing.assert_close(second(batch.packed).rewards, rewards, rtol=0, atol=0)
 
 
 def test_checkpoint_restores_weighting_state_that_grew(

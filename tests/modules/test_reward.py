@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from radreward.criteria import RadCliQCriteria
 from radreward.data.collators.base import Collator
 from radreward.data.collators.reward import RewardCollator
 from radreward.data.datamodule import PairedReportDataModule
@@ -18,6 +19,7 @@ from radreward.modules import RewardModule
 from radreward.modules.callbacks import RewardPlots
 from radreward.modules.reward import require_reward_collator
 from radreward.objectives import BradleyTerry, CountRegression, DynamicWeighting, PairObjective, WeightedSumObjective
+from radreward.objectives.functional.regression import findings_regression_loss
 from radreward.prompts import PlainPairTemplate
 from radreward.types import RewardTrainingBatch
 
@@ -110,7 +112,7 @@ def test_validation_logs_agreement_by_criterion_and_in_total(
     log = Log(reward_module, monkeypatch)
     with torch.no_grad():
         returned = reward_module.validation_step(batch, 0)
-        rewards = reward_module(batch.packed)
+        rewards = reward_module(batch.packed).rewards
     reward_module.on_validation_epoch_end()
     assert torch.equal(returned, rewards), "callbacks plot them"
     quality = batch.targets.quality
@@ -153,6 +155,57 @@ def test_predict_validation_numbers_groups_over_batches(module: Make, batch: Rew
     assert candidates.group.tolist() == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
     assert torch.equal(candidates.rewards[:5], candidates.rewards[5:])
     assert candidates.errors[:5].tolist() == [[0, 0], [1, 2], [0, 1], [0, 0], [1, 2]]
+
+
+@pytest.fixture
+def known_findings(batch: RewardTrainingBatch) -> RewardTrainingBatch:
+    weights = torch.tensor([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [1.0, 0.0], [torch.nan, torch.nan]])
+    return batch._replace(targets=batch.targets._replace(findings=weights))
+
+
+def test_training_learns_weights_of_findings(module: Make, known_findings: RewardTrainingBatch) -> None:
+    reward_module = module()
+    optimizer = torch.optim.AdamW(reward_module.parameters(), lr=0.02)
+    for _ in range(60):
+        predicted = reward_module(known_findings.packed).findings
+        loss = findings_regression_loss(predicted, known_findings.targets.findings)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    predicted, target = reward_module(known_findings.packed).findings[:4], known_findings.targets.findings[:4]
+    torch.testing.assert_close(predicted, target, rtol=0, atol=0.1)
+
+
+def test_training_step_adds_weighted_loss_of_findings(
+    module: Make, known_findings: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reward_module = module()
+    log = Log(reward_module, monkeypatch)
+    losses = []
+    for weight in (1.0, 3.0):
+        reward_module.findings_weight = weight
+        losses.append(reward_module.training_step(known_findings, 0).item())
+    assert losses[1] - losses[0] == pytest.approx(2 * log.values["train/findings"], rel=1e-5)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_measure_reports_quality_if_weights_of_findings_are_known(
+    module: Make, known_findings: RewardTrainingBatch, batch: RewardTrainingBatch, known: bool
+) -> None:
+    reward_module = module()
+    with torch.no_grad():
+        prediction = reward_module.predict_step(known_findings if known else batch, 0)
+    trainer: Any = SimpleNamespace(predict=lambda *_: [prediction, prediction])
+    data: Any = SimpleNamespace(val_dataloader=lambda: None)
+    table = reward_module.measure(trainer, data)
+    assert ("quality" in table) == known
+    if known:
+        assert table["quality"]["quality_mae"] is not None
+
+
+def test_negative_weight_of_findings_raises() -> None:
+    with pytest.raises(ValueError, match="Expected `findings_weight`"):
+        RewardModule(RadCliQCriteria(), findings_weight=-1.0)
 
 
 def test_require_reward_collator_rejects_data_that_cannot_be_exported(module: Make) -> None:
