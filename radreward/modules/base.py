@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ from radreward.distributed import all_reduce_sum, raise_on_all_ranks
 from radreward.errors import InputError
 from radreward.models import Backbone
 from radreward.models.precision import round_to_float16
-from radreward.modules.checkpoints import best_checkpoint, check_unsharded
+from radreward.modules.checkpoints import best_checkpoint, check_unsharded, load_checkpoint
 from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.run_folder import RunFolder
 
@@ -225,10 +224,7 @@ class BaseModule(LightningModule, ABC):
         Raises:
             InputError: If the file cannot be read or comes from another model; names the file.
         """
-        try:
-            checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        except (OSError, EOFError, LookupError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
-            raise InputError(f"{path}: Expected a checkpoint but the file cannot be read.") from error
+        checkpoint = load_checkpoint(path)
         if "state_dict" not in checkpoint:
             raise InputError(f"{path}: Expected a checkpoint of a run but it has no weights.")
         try:

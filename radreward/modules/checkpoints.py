@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+import io
+import pickle
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 import torch
+from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.strategies import FSDPStrategy, ModelParallelStrategy
 
 from radreward.errors import InputError
+from radreward.io.atomic import atomic_file
 from radreward.modules.run_folder import RunFolder
+
+
+class AtomicCheckpointIO(TorchCheckpointIO):
+    """Checkpoint files that are complete after a kill, on the disk too.
+
+    (Lightning writes to the folder for temporary files, and copies from there if that is another disk.)
+    """
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any | None = None) -> None:
+        """Write a checkpoint."""
+        content = io.BytesIO()  # an error of a disk stays an `OSError`
+        torch.save(checkpoint, content)
+        with atomic_file(path) as new:
+            new.write_bytes(content.getbuffer())
+
+
+_UNREADABLE = (
+    *(OSError, EOFError, LookupError, RuntimeError, ValueError, OverflowError, TypeError, AttributeError),
+    *(pickle.UnpicklingError, zipfile.BadZipFile, zlib.error),
+)
+"""Errors that damaged files cause."""
 
 
 class BestCheckpoint(ModelCheckpoint):
@@ -74,6 +101,30 @@ class ResumableEarlyStopping(EarlyStopping):
         """Stop if the patience was used up before the run was resumed."""
         super().on_train_start(trainer, pl_module)
         trainer.should_stop = trainer.should_stop or self.wait_count >= self.patience
+
+
+def load_checkpoint(path: str | Path) -> dict[str, Any]:
+    """Return the content of a checkpoint file, on the CPU; nothing in it is executed.
+
+    `torch.load` does not verify the CRC-32 that `torch.save` writes for every part of the file: a flipped bit would
+    change a weight.
+
+    Raises:
+        InputError: If the file cannot be read or is damaged.
+    """
+    try:
+        with zipfile.ZipFile(path) as file:
+            damaged = file.testzip()
+        if damaged is not None:
+            raise zipfile.BadZipFile(f"wrong CRC-32 of {damaged}")
+        checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    except _UNREADABLE as error:
+        reason = " ".join(str(error).split())[:200].rstrip(".")
+        raise InputError(
+            f"{path}: Expected a checkpoint but it cannot be read or is damaged ({reason}). Resume from another one, "
+            "or start again with --overwrite=true."
+        ) from error
+    return checkpoint
 
 
 def checkpoint_callbacks(

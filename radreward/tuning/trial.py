@@ -12,7 +12,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
-import torch
 from lightning.pytorch import LightningModule, Trainer
 from optuna.exceptions import TrialPruned
 from optuna.trial import Trial, TrialState
@@ -20,6 +19,8 @@ from optuna_integration import PyTorchLightningPruningCallback
 
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
+from radreward.io.atomic import is_disk_error, write_text_file
+from radreward.modules.checkpoints import load_checkpoint
 from radreward.modules.run_folder import RunFolder
 from radreward.tuning.search_space import ParameterValue
 from radreward.tuning.study_config import StudyConfig
@@ -125,8 +126,10 @@ def run_trial(
     except StudyError as error:
         study_error, result = error, TrialResult(TrialState.FAIL, None, str(error))
     except Exception as error:  # recorded; other values may succeed
+        if is_disk_error(error):  # no value would: the trial is resumed when the study is
+            raise
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "error.txt").write_text(traceback.format_exc(), encoding="utf-8")
+        write_text_file(folder / "error.txt", traceback.format_exc())
         kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
         result = TrialResult(TrialState.FAIL, None, f"{kind}{' '.join(str(error).split())}")
     record = {
@@ -180,7 +183,7 @@ def _train(
 
 def _missed_validation(trainer: Trainer, checkpoint: Path, reported: Mapping[int, float]) -> bool:
     """Return True if the worker died between the checkpoint and a validation due at its step: Lightning skips it."""
-    step = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)["global_step"]
+    step = load_checkpoint(checkpoint)["global_step"]
     interval = getattr(trainer, "val_check_interval", None)
     not_due = isinstance(interval, int) and trainer.accumulate_grad_batches == 1 and step % interval
     return step not in reported and not not_due

@@ -1,5 +1,6 @@
 """Checkpoint callbacks, and the choice of the checkpoint to export."""
 
+import random
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,8 +10,14 @@ import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.demos.boring_classes import BoringModel
 
+from radreward.errors import InputError
 from radreward.modules import RunFolder
-from radreward.modules.checkpoints import ResumableEarlyStopping, best_checkpoint, checkpoint_callbacks
+from radreward.modules.checkpoints import (
+    ResumableEarlyStopping,
+    best_checkpoint,
+    checkpoint_callbacks,
+    load_checkpoint,
+)
 
 
 def test_checkpoint_callbacks_monitor_the_metric(tmp_path: Path) -> None:
@@ -53,3 +60,35 @@ def test_best_checkpoint_needs_defined_metric(score: float | None, expected: Pat
 def test_best_checkpoint_without_checkpoints_is_none() -> None:
     trainer: Any = SimpleNamespace(checkpoint_callback=EarlyStopping("val_tau"))
     assert best_checkpoint(trainer) is None
+
+
+def test_load_checkpoint_reports_every_flipped_bit_that_changes_its_content(tmp_path: Path) -> None:
+    path, rng = tmp_path / "last.ckpt", random.Random(0)
+    state = {"weight": torch.randn(60), "step": 7, "nested": {"a": [torch.arange(9)]}, "name": "a-name"}
+    torch.save(state, path)
+    content = path.read_bytes()
+    silent = content.count(bytes(state["weight"].numpy().tobytes())[:4])
+    assert silent == 1  # the weights are stored as they are: a flipped bit is another number
+    reported, messages = 0, set()
+    for bit in rng.sample(range(8 * len(content)), 500):
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        try:
+            loaded = load_checkpoint(path)
+        except InputError as error:
+            messages.add(str(error).partition(" (")[0])
+            reported += 1
+        else:  # a bit of the padding or of a time stamp
+            assert str(loaded) == str(state)
+            assert torch.equal(loaded["weight"], state["weight"])
+    assert reported > 100
+    assert messages == {f"{path}: Expected a checkpoint but it cannot be read or is damaged"}
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut", b"text"])
+def test_load_checkpoint_of_another_file_names_it(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.ckpt").write_bytes(content)
+    for name in ("a.ckpt", "absent.ckpt"):
+        with pytest.raises(InputError, match=rf"{name}: Expected a checkpoint but it cannot be read or is damaged \("):
+            load_checkpoint(tmp_path / name)
