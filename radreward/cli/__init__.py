@@ -30,15 +30,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The command and its options; defaults to those of the process.
 
     Returns:
-        0 on success, 1 if rows were rejected, 2 for unusable input, 130 after Ctrl-C.
+        0 on success, 1 if rows were rejected, 2 for unusable input or an output that cannot be written, 130 after
+        Ctrl-C.
     """
     from radreward.cli.parser import run_command
 
     try:
-        return run_command(sys.argv[1:] if arguments is None else arguments)
-    except InputError as error:
-        from radreward.cli.errors import error_line
+        code = run_command(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+        return code
+    except (InputError, OSError) as error:
+        from radreward.cli.errors import discard_unwritable_output, error_line
 
+        discard_unwritable_output()
         print_status(f"radreward: {error_line(error)}")
         return 2
     except KeyboardInterrupt as error:

@@ -10,6 +10,7 @@ from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.inputs import check_scorers
 from radreward.errors import InputError
 from radreward.io.console import make_console, print_paths
+from radreward.io.outputs import claimed_folder
 
 
 def run(
@@ -33,7 +34,7 @@ def run(
         bootstrap: Number of bootstrap resamples.
         seed: Seed of the resamples.
     """
-    with suppress_library_warnings(), user_errors():
+    with suppress_library_warnings(), user_errors(), claimed_folder(output):
         _check(data, preferences, probes, bootstrap)
         check_scorers(scorers)
         from radreward.meta_evaluation.preferences import read_preferences
@@ -42,7 +43,6 @@ def run(
 
         pairs = read_rated_pairs(data) if data else RatedPairs([])
         preferred = read_preferences(preferences) if preferences else []
-        output.mkdir(parents=True, exist_ok=True)
         from radreward.io.progress import ProgressReporter
         from radreward.io.text_tables import terminal_table
         from radreward.meta_evaluation.benchmark import BenchmarkSettings, run_benchmark

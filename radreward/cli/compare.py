@@ -7,6 +7,7 @@ from pathlib import Path
 
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.io.console import make_console, print_paths
+from radreward.io.outputs import claimed_folder
 from radreward.io.terminal import print_status
 
 
@@ -28,7 +29,7 @@ def run(
         criteria: Show every criterion, not the total alone.
         output: Folder for the tables as CSV, Markdown and LaTeX.
     """
-    with suppress_library_warnings(), user_errors():
+    with suppress_library_warnings(), user_errors(), claimed_folder(output):
         from radreward.comparison import compare
         from radreward.comparison.runs import find_runs
         from radreward.comparison.tables import comparison_footnote, difference_table, metrics_table, write_comparison

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import re
+import sys
 import warnings
 from argparse import ArgumentError
 from collections.abc import Iterator, Sequence
@@ -62,7 +64,7 @@ def user_errors(constructing: bool = False) -> Iterator[None]:
         raise InputError(simplify_jsonargparse_error(str(error))) from error
     except OSError as error:
         path = error.filename2 or error.filename
-        if path is None:
+        if path is None:  # a pipe or a network
             raise
         raise InputError(f"{path}: cannot be used ({error.strerror}).") from error
     except Exception as error:
@@ -70,6 +72,14 @@ def user_errors(constructing: bool = False) -> Iterator[None]:
         if isinstance(error, kinds) or type(error).__name__ == "MisconfigurationException":
             raise InputError(simplify_jsonargparse_error(str(error))) from error
         raise
+
+
+def discard_unwritable_output() -> None:
+    """Discard what is left to print if nobody reads it; otherwise Python ends with a second error."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def warn_overwrite(path: Path) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from radreward.cli.errors import suppress_library_warnings, user_errors
-from radreward.cli.inputs import check_input, check_output_file
+from radreward.cli.inputs import check_input
 from radreward.errors import InputError
 from radreward.io.console import make_console
+from radreward.io.outputs import claimed_file
 from radreward.io.terminal import print_line, print_status
 
 if TYPE_CHECKING:
@@ -37,13 +38,11 @@ def run(
         precision: Precision of the backbone; int8 is faster on a CPU.
         on_too_long: Reject a report over the model's limit, or truncate it; its status says so.
     """
-    with suppress_library_warnings(), user_errors():
+    with suppress_library_warnings(), user_errors(), claimed_file(output):
         from radreward.data.records import read_groups
         from radreward.io.artifacts import file_fingerprint, write_json
         from radreward.scorers import load
 
-        if output:
-            check_output_file(output)
         check_input(data)
         scorer = load(model, precision=precision, on_too_long=on_too_long)
         judged_by = _criteria(criteria, scorer, model)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.io.console import make_console, print_paths
+from radreward.io.outputs import claimed_folder
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -27,7 +28,7 @@ def run(arguments: Sequence[str]) -> int:
             training = build_from_arguments(arguments)
         folder = training.run_folder
         try:
-            with user_errors():
+            with user_errors(), claimed_folder(folder.folder if training.trainer.is_global_zero else None):
                 result = training.fit()
         except KeyboardInterrupt as error:
             if not folder.last.is_file():

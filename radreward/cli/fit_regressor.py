@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,7 @@ from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.judging import load_judge
 from radreward.errors import InputError
 from radreward.io.console import make_console, print_paths
+from radreward.io.outputs import claimed_folder
 from radreward.io.terminal import print_line
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from radreward.systems.sentence_eval.scorer import SentenceScorer
 
 FOLDS, INNER_FOLDS = 5, 3
-PAIRS, JUDGED, JUDGED_FROM = "pairs.jsonl", "judged.parquet", "judged.json"
+PAIRS, JUDGED, JUDGED_FROM = ".radreward-pairs.jsonl", "judged.parquet", "judged.json"
 
 
 def run(
@@ -47,7 +48,7 @@ def run(
         regressor: The regressor to save; `best` has the highest agreement on held-out references.
         seed: Seed of the folds and the regressors.
     """
-    with suppress_library_warnings(), user_errors():
+    with suppress_library_warnings(), user_errors(), claimed_folder(output):
         from radreward.criteria import load_criteria
 
         loaded = load_criteria(criteria)
@@ -58,7 +59,6 @@ def run(
         if regressor not in ("best", *REGRESSORS):
             raise InputError(f"--regressor: Expected best or one of {', '.join(REGRESSORS)} but got {regressor}.")
         scorer = _load_unregressed_scorer(judge, features)
-        output.mkdir(parents=True, exist_ok=True)
         skipped = _judge(data, output, loaded, scorer)
         pairs = _read_judged(output / JUDGED, scorer.feature_names)
         try:
@@ -80,21 +80,31 @@ def _load_unregressed_scorer(judge: str, features: Literal["fractions", "finding
 
 def _judge(data: Path, output: Path, criteria: Criteria, scorer: SentenceScorer) -> int:
     """Write the features of every pair, unless an earlier run did; return the number of failed pairs."""
-    from radreward.io.artifacts import file_fingerprint
+    from radreward.io.artifacts import file_fingerprint, write_json
     from radreward.io.tables import read_rows
     from radreward.scorers.base import STATUS_OK
     from radreward.scoring import score_file
 
     source = {"data": file_fingerprint(data), "judge": scorer.fingerprint(), "criteria": criteria.to_dict()}
     note, judged = output / JUDGED_FROM, output / JUDGED
-    if not note.is_file() or not judged.is_file() or json.loads(note.read_text(encoding="utf-8")) != source:
+    if not judged.is_file() or not _is_judged_from(note, source):
         pairs = output / PAIRS
         with pairs.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in _pairs(data, criteria))
         score_file(scorer, pairs, judged)
         pairs.unlink()
-        note.write_text(json.dumps(source, indent=2) + "\n", encoding="utf-8")
+        write_json(note, source)
     return sum(row.values["status"] != STATUS_OK for batch in read_rows(judged) for row in batch)
+
+
+def _is_judged_from(note: Path, source: Mapping[str, Any]) -> bool:
+    """Return True if the note of an earlier run names this source; a missing or damaged note names none."""
+    from radreward.io.artifacts import read_json
+
+    try:
+        return bool(read_json(note) == source)
+    except InputError:
+        return False
 
 
 def _pairs(path: Path, criteria: Criteria) -> Iterator[dict[str, Any]]:
@@ -139,6 +149,7 @@ def _fit(
     output: Path, regressor: str, seed: int, criteria: Criteria, scorer: SentenceScorer, pairs: RegressionData
 ) -> list[RegressorResult]:
     """Cross-validate all regressors, save the selected one, and return all results, the unregressed one first."""
+    from radreward.io.artifacts import write_json
     from radreward.io.progress import ProgressReporter
     from radreward.systems.sentence_eval.cross_validation import RAW_OVERALL, fit_best, nested_cross_validation
     from radreward.systems.sentence_eval.regressors import REGRESSORS
@@ -163,7 +174,7 @@ def _fit(
         entry.name: {"mean": _rounded(entry.tau_b), "std": _rounded(entry.tau_b_std), "settings": entry.params}
         for entry in results
     }
-    (output / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n", encoding="utf-8")
+    write_json(output / "metrics.json", metrics)
     return sorted(results, key=lambda entry: entry.name != RAW_OVERALL)
 
 

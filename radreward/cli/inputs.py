@@ -1,4 +1,4 @@
-"""Checks of what a command reads and writes, before anything slow starts."""
+"""Checks of what a command reads, before anything slow starts."""
 
 from __future__ import annotations
 
@@ -22,23 +22,6 @@ def check_input(path: Path) -> None:
 
     if not path.is_dir() and not str(path).startswith("hf:"):
         next(read_rows(path), None)
-
-
-def check_output_file(path: Path) -> None:
-    """Create the folder of a file that will be written.
-
-    Args:
-        path: The file.
-
-    Raises:
-        InputError: If the folder cannot be created, or the path is a folder.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}).") from error
-    if path.is_dir():
-        raise InputError(f"{path}: Expected a file to write but got a folder.")
 
 
 def check_scorers(names: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from radreward.cli.judging import (
     write_through,
 )
 from radreward.cli.llm_options import LLMOptions
+from radreward.io.outputs import claimed_file
 from radreward.io.terminal import print_line, print_status
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def run(*, input: Path, output: Path, judge: JudgeOptions, llm: LLMOptions) -> i
         judge: The judge.
         llm: The language model of a chat judge.
     """
-    with suppress_library_warnings(), user_errors(constructing=True):
+    with suppress_library_warnings(), user_errors(constructing=True), claimed_file(output):
         from radreward.io.tables import AtomicTableWriter
         from radreward.scoring.resume import check_output
         from radreward.systems.sentence_eval.judgement import SentenceJudgement, count_statuses

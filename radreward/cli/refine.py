@@ -19,6 +19,7 @@ from radreward.cli.judging import (
 )
 from radreward.cli.llm_options import LLMOptions
 from radreward.io.console import make_console, print_paths
+from radreward.io.outputs import claimed_file
 from radreward.io.terminal import print_line, print_status
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def run(
         scorers: Names or folders of metrics that score before and after.
         seed: Seed of the bootstrap.
     """
-    with suppress_library_warnings(), user_errors(constructing=True):
+    with suppress_library_warnings(), user_errors(constructing=True), claimed_file(output):
         from radreward.io.tables import AtomicTableWriter
         from radreward.scorers import load
         from radreward.scoring.resume import check_output

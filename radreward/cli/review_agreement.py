@@ -9,6 +9,7 @@ from rich.table import Table
 
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.io.console import make_console
+from radreward.io.outputs import claimed_file
 from radreward.io.terminal import print_line
 
 
@@ -19,7 +20,7 @@ def run(sheet: Path, /, *, output: Path | None = None) -> int:
         sheet: The review sheet, with counts in its columns `checked: ...`.
         output: CSV file to write the table to.
     """
-    with suppress_library_warnings(), user_errors():
+    with suppress_library_warnings(), user_errors(), claimed_file(output):
         from radreward.synthesis.llm import read_review_sheet, write_agreements
 
         agreement = read_review_sheet(sheet)

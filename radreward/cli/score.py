@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from radreward.cli.errors import suppress_library_warnings, user_errors, warn_overwrite
 from radreward.cli.inputs import check_input
+from radreward.io.outputs import claimed_file
 from radreward.io.terminal import print_line, print_status
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def run(
 
         check_input(input)
         check_output(output, input)
+        with claimed_file(output):  # before a model is loaded; scoring claims it again
+            pass
         settings = {"precision": precision, "on_too_long": on_too_long}
         engine = _ray_backend(model, settings, num_workers, ray_address) if backend == "ray" else None
         scorer = load(model, **settings)

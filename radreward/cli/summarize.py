@@ -10,8 +10,8 @@ from pathlib import Path
 from rich.text import Text
 
 from radreward.cli.errors import suppress_library_warnings, user_errors
-from radreward.errors import InputError
 from radreward.io.console import make_console, print_paths
+from radreward.io.outputs import claimed_folder
 from radreward.io.terminal import print_status, printable
 
 PROGRESS_INTERVAL = 10.0
@@ -28,9 +28,7 @@ def run(*, input: Sequence[Path], output: Path, encoder: str = "embedded", seed:
         encoder: Encoder of the error descriptions: `embedded`, a folder or a Hub name.
         seed: Seed of the clusters and the plot.
     """
-    with suppress_library_warnings(), user_errors():
-        if output.exists() and not output.is_dir():
-            raise InputError(f"{output}: Expected a folder to write into but got a file.")
+    with suppress_library_warnings(), user_errors(), claimed_folder(output):
         from radreward.io.text_tables import terminal_table
         from radreward.systems.green.summary import captions, summarize_files, write_summary
 

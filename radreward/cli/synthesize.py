@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from radreward.cli.errors import suppress_library_warnings, user_errors, warn_overwrite
+from radreward.io.outputs import claimed_folder
 from radreward.io.terminal import print_line
 
 
@@ -35,7 +36,7 @@ def run(
         per_reference: Candidates per reference.
         seed: Seed; equal seeds give equal files.
     """
-    with suppress_library_warnings(), user_errors(constructing=True):
+    with suppress_library_warnings(), user_errors(constructing=True), claimed_folder(output):
         from radreward.criteria import load_criteria
         from radreward.synthesis import synthesize_files
 

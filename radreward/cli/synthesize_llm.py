@@ -11,6 +11,7 @@ from rich.table import Table
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.llm_options import LLMOptions
 from radreward.io.console import make_console, print_paths
+from radreward.io.outputs import claimed_folder
 from radreward.io.terminal import print_line, print_status
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def run(
         seed: Seed of the sampled errors, of the answers and of the review sheet.
         review_samples: Number of samples on the review sheet.
     """
-    with suppress_library_warnings(), user_errors(constructing=True):
+    with suppress_library_warnings(), user_errors(constructing=True), claimed_folder(output):
         from radreward.llm import estimate_volume
         from radreward.synthesis.llm import GenerationJob, run_job
 

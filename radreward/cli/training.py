@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 from jsonargparse import Namespace
+from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import ProgressBar as LightningProgressBar
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
@@ -25,6 +26,7 @@ from radreward.data.datamodule import BaseDataModule, PairedReportDataModule
 from radreward.errors import InputError
 from radreward.io.console import make_console
 from radreward.modules import (
+    AtomicCheckpointIO,
     BaseModule,
     MetricTable,
     PlainTextProgress,
@@ -199,7 +201,10 @@ class TrainingCLI(LightningCLI):
         ]
         if settings["logger"] is None or settings["logger"] is True:
             settings["logger"] = folder.logger()
-        return self.trainer_class(**settings)
+        trainer = self.trainer_class(**settings)
+        if type(trainer.strategy.checkpoint_io) is TorchCheckpointIO:  # others are of TPUs, or the user's
+            trainer.strategy.checkpoint_io = AtomicCheckpointIO()
+        return trainer
 
 
 def build(config: str | Path | None = None, *overrides: str) -> TrainingRun:

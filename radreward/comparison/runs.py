@@ -161,7 +161,7 @@ def read_validation_predictions(path: Path, criteria: Criteria) -> ValidationPre
     reward_names, error_names = ([f"{kind}/{tag}" for tag in criteria.tags] for kind in ("reward", "errors"))
     names = ["group", "candidate", *reward_names, *error_names]
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, page_checksum_verification=True)
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"{path}: Expected Parquet but it cannot be read ({error}).") from error
     if missing := [name for name in names if name not in table.column_names]:

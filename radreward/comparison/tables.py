@@ -9,7 +9,7 @@ import pandas as pd
 from rich.table import Table
 
 from radreward.comparison.compare import METRICS, Comparison, Difference, MeanStd
-from radreward.errors import InputError
+from radreward.io.atomic import atomic_file, write_text_file
 from radreward.io.text_tables import (
     escape_markdown,
     format_number,
@@ -67,13 +67,10 @@ def write_comparison(comparison: Comparison, folder: Path) -> TableFiles:
         InputError: If a file cannot be written.
     """
     files = TableFiles(*(folder / f"comparison.{suffix}" for suffix in ("csv", "md", "tex")))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _long_frame(comparison).to_csv(files.csv, index=False)
-        files.markdown.write_text(_to_markdown(comparison), encoding="utf-8")
-        files.latex.write_text(_to_latex(comparison), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{error.filename or folder}: cannot be written ({error.strerror}).") from error
+    with atomic_file(files.csv) as new:
+        _long_frame(comparison).to_csv(new, index=False)
+    write_text_file(files.markdown, _to_markdown(comparison))
+    write_text_file(files.latex, _to_latex(comparison))
     return files
 
 

@@ -95,6 +95,14 @@ def atomic_folder(folder: str | Path, marker_files: Collection[str], description
         _sync(folder.parent)
 
 
+def delete_path(path: Path) -> None:
+    """Delete a file, a link, or a folder with its content."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
 def remove_folder(folder: Path) -> None:
     """Delete a folder at once: after a kill it is complete or gone."""
     with _scratch_folder(folder) as scratch:
@@ -109,18 +117,26 @@ def _scratch_folder(path: Path) -> Iterator[Path]:
         _sweep(path.parent)
         scratch, lock = _locked_scratch_folder(path)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     try:
         yield scratch
     except OSError as error:
-        if error.filename is None and error.errno in _DISK_ERRORS or _SCRATCH_SUFFIX in str(error.filename):
-            raise _unwritable(path, error) from error
+        if (error.filename is None and is_disk_error(error)) or _SCRATCH_SUFFIX in str(error.filename):
+            raise unwritable(path, error) from error
         raise
     finally:
         _delete_scratch_folder(scratch, lock)
 
 
-def _unwritable(path: Path, error: OSError) -> InputError:
+def is_disk_error(error: BaseException | None) -> bool:
+    """Return True if an error is, or is caused by, a disk that is full, read-only or broken."""
+    if isinstance(error, OSError):
+        return error.errno in _DISK_ERRORS
+    return error is not None and is_disk_error(error.__cause__)
+
+
+def unwritable(path: Path, error: OSError) -> InputError:
+    """Return the error that names the output that an error of the operating system is about."""
     reason = os.strerror(error.errno) if error.errno else error
     return InputError(f"{path}: cannot be written ({reason}).")
 
@@ -135,10 +151,8 @@ def _locked_scratch_folder(path: Path) -> tuple[Path, int]:
 
 def _delete_scratch_folder(scratch: Path, lock: int) -> None:
     for entry in scratch.iterdir():
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry)
-        elif entry.name != _LOCK:  # network file systems keep the name of a deleted file that is open
-            entry.unlink()
+        if entry.name != _LOCK:  # network file systems keep the name of a deleted file that is open
+            delete_path(entry)
     release_lock(scratch / _LOCK, lock)
     with suppress(OSError):  # another process sweeps it now that its lock is released
         scratch.rmdir()

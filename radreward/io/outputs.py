@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from radreward.errors import InputError
+from radreward.io.atomic import is_disk_error, unwritable
 from radreward.io.locks import release_lock, try_lock
 
 LOCK_NAME = ".radreward-lock"
@@ -71,8 +72,13 @@ def _claimed(path: Path, folder: Path, lock_name: str) -> Iterator[None]:
                 raise InputError(_writer(path, lock_path))
             _write_owner(lock)
         except OSError as error:
-            raise InputError(f"{path}: cannot be written ({error.strerror}).") from error
-        yield
+            raise unwritable(path, error) from error
+        try:
+            yield
+        except OSError as error:
+            if error.filename is None and is_disk_error(error):
+                raise unwritable(path, error) from error
+            raise
     finally:
         if lock is not None:
             release_lock(lock_path, lock)

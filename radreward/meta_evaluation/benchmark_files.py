@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from radreward.io.atomic import atomic_file, write_text_file
 from radreward.io.text_tables import escape_markdown, latex_table, markdown_table
 from radreward.meta_evaluation.benchmark import BenchmarkResult
 from radreward.meta_evaluation.benchmark_tables import FOOTNOTE, TextTable, all_tables, result_notes
@@ -19,23 +20,24 @@ def write_benchmark(result: BenchmarkResult, output_dir: Path) -> list[Path]:
     """Write page.html, table.md, table.tex, agreement.csv, results.json and rows.jsonl, and return their paths.
 
     Raises:
-        OSError: If a file cannot be written.
+        InputError: If a file cannot be written.
     """
     results = result.to_dict()
     names = ("page.html", "table.md", "table.tex", "agreement.csv", "results.json", "rows.jsonl")
     paths = [output_dir / name for name in names]
     page, markdown, latex, agreement, summary, rows = paths
     text = json.dumps(results, ensure_ascii=False, allow_nan=False, indent=1)
-    summary.write_text(text + "\n", encoding="utf-8")
-    with rows.open("w", encoding="utf-8") as file:
+    write_text_file(summary, text + "\n")
+    with atomic_file(rows) as new, new.open("w", encoding="utf-8") as file:
         for row in result.rows():
             file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
     # One column per field of an estimate, such as tau_b, tau_b_low.
     frame = pd.json_normalize(results["agreement"], sep="_").rename(columns=lambda name: name.removesuffix("_value"))
-    frame.to_csv(agreement, index=False)
+    with atomic_file(agreement) as new:
+        frame.to_csv(new, index=False)
     tables = list(all_tables(results))
-    markdown.write_text(_to_markdown(results, tables), encoding="utf-8")
-    latex.write_text("\n\n".join([r"% \usepackage{booktabs}", *map(_to_latex, tables)]) + "\n", encoding="utf-8")
+    write_text_file(markdown, _to_markdown(results, tables))
+    write_text_file(latex, "\n\n".join([r"% \usepackage{booktabs}", *map(_to_latex, tables)]) + "\n")
     write_page(results, read_result_rows(rows), page)
     return paths
 

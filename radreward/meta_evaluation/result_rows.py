@@ -242,8 +242,6 @@ def scorer_row(run: ScorerRun) -> dict[str, Any]:
         "failure": run.failure,
         "num_scored": int((~np.isnan(run.totals)).sum()),
         "unscored_reasons": run.unscored_reasons,
-        "num_computed": run.num_computed,
-        "num_cached": run.num_cached,
         "seconds": round(run.seconds, 3),
         "sub_names": list(run.sub_names),
     }

@@ -2,7 +2,7 @@
 
 from radreward.modules.agreement_metrics import render_metric_table, reward_agreement, total_agreement
 from radreward.modules.base import BaseModule, MetricTable
-from radreward.modules.checkpoints import checkpoint_callbacks
+from radreward.modules.checkpoints import AtomicCheckpointIO, checkpoint_callbacks
 from radreward.modules.grpo import GRPOModule
 from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.predictions import ScoredCandidates
@@ -15,6 +15,7 @@ from radreward.modules.tensorboard import log_hparams
 
 __all__ = [
     "AdamWConfig",
+    "AtomicCheckpointIO",
     "BaseModule",
     "GRPOModule",
     "MetricTable",

@@ -16,6 +16,8 @@ from lightning.pytorch.loggers import TensorBoardLogger
 
 from radreward.errors import InputError
 from radreward.io.artifacts import read_json, write_json
+from radreward.io.atomic import delete_path
+from radreward.io.outputs import folder_entries
 
 RECORDED_PACKAGES = (
     "radreward",
@@ -82,8 +84,8 @@ class RunFolder:
         if resume:
             if self.data.is_file() and read_json(self.data) != dict(data):
                 raise InputError(f"{self.data}: the data changed since the run that is to be resumed.")
-        elif self.folder.is_dir() and any(self.folder.iterdir()):
-            if not self.data.is_file():
+        elif self.folder.is_dir() and folder_entries(self.folder):
+            if not self._holds_run():
                 raise InputError(f"{self.folder}: Expected a folder that is new, empty or holds a run.")
             if not overwrite:
                 remedy = "Resume it with --ckpt_path=last, replace" if self.last.is_file() else "Replace"
@@ -102,13 +104,18 @@ class RunFolder:
         """
         try:
             self.check_startable(data, resume, overwrite)
-            if not resume and self.data.is_file():
-                shutil.rmtree(self.folder)
+            if not resume and self._holds_run():
+                marks = self.versions, self.data
+                for entry in sorted(folder_entries(self.folder), key=lambda entry: entry in marks):
+                    delete_path(entry)  # the marks of a run come last
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_json(self.data, dict(data))
             write_json(self.versions, collect_versions())
+            write_json(self.data, dict(data))
         except OSError as error:
             raise InputError(f"{self.folder}: cannot be written ({error.strerror}).") from error
+
+    def _holds_run(self) -> bool:
+        return self.versions.is_file() and self.data.is_file()
 
     def logger(self) -> TensorBoardLogger:
         """Return a TensorBoard logger for the folder; a resumed run appends to its logs."""

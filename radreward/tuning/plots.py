@@ -17,6 +17,8 @@ from optuna.study import Study
 from optuna.trial import TrialState
 from optuna.visualization import matplotlib as mpl_visualization
 
+from radreward.io.atomic import write_text_file
+
 MAX_CONTOUR_PARAMETERS = 4
 """Maximum number of parameters in the contour plot, which has one panel per pair: the most important ones."""
 
@@ -68,10 +70,10 @@ def write_study_plots(study: Study, metric: str, important: Sequence[str], page:
         include_script = False  # once per page
         _save_figure(getattr(mpl_visualization, plot.function), study, options, image)
     name = html.escape(study.study_name)
-    page.write_text(
+    write_text_file(
+        page,
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Study {name}</title></head>'
         f'<body style="font-family: sans-serif"><h1>Study {name}</h1>{"".join(sections)}</body></html>\n',
-        encoding="utf-8",
     )
 
 

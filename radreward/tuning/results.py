@@ -14,6 +14,7 @@ from rich.table import Table
 
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
+from radreward.io.atomic import atomic_file, write_text_file
 from radreward.tuning.heartbeat import FOLDER_ATTR, WORKER_ATTR, worker_id
 from radreward.tuning.plots import write_study_plots
 from radreward.tuning.study_config import StudyConfig
@@ -55,7 +56,8 @@ def write_study_results(study: Study, config: StudyConfig, runner: TrialRunner, 
         plots=folder / "plots",
     )
     rows = [_trial_row(trial, config) for trial in trials]
-    pd.DataFrame(rows, dtype=object).to_csv(results.trials, index=False)
+    with atomic_file(results.trials) as new:
+        pd.DataFrame(rows, dtype=object).to_csv(new, index=False)
     if not complete:
         reasons = [_failure_reason(trial) for trial in trials if trial.state == TrialState.FAIL]
         if reasons:
@@ -69,7 +71,7 @@ def write_study_results(study: Study, config: StudyConfig, runner: TrialRunner, 
         f"{config.metric} {best.value:.6g}.\n# radreward fit --config {results.best}\n"
     )
     settings = runner.dump_config(config.base, [*config.overrides_for(best.params), f"run_dir={folder / 'best'}"])
-    results.best.write_text(header + settings, encoding="utf-8")
+    write_text_file(results.best, header + settings)
     importances = parameter_importances(study)
     write_json(results.importances, importances)
     write_study_plots(study, config.metric, list(importances), results.page, results.plots)

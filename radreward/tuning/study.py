@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import shutil
 import time
 import warnings
@@ -20,6 +21,7 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 from radreward.errors import InputError
+from radreward.io.outputs import claimed_file
 from radreward.io.terminal import print_status
 from radreward.tuning.heartbeat import FOLDER_ATTR, abandoned_trial, is_own_trial, take_ownership
 from radreward.tuning.samplers import create_sampler
@@ -66,8 +68,8 @@ def run_study(
     folder = folder or Path("runs") / config.study
     validate_search_space(config, runner)
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # `print_status` prints the same
-    folder.mkdir(parents=True, exist_ok=True)
-    opened = open_storage(storage, folder)
+    with claimed_file(folder / f"worker-{os.getpid()}"):  # found writable before a trial; workers share the folder
+        opened = open_storage(storage, folder)
     location = redact_password(storage) if storage else str(folder / "study.db")
     try:
         study = open_study(config, opened, folder, overwrite)

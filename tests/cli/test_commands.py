@@ -123,7 +123,7 @@ def test_evaluate_checks_its_output_before_scoring(
     assert (tmp_path / "new" / "metrics.json").is_file()
     (tmp_path / "file").touch()
     capsys.readouterr()
-    for output, message in ((tmp_path, "got a folder"), (tmp_path / "file" / "a.json", "cannot be written")):
+    for output, message in ((tmp_path, "it is a folder"), (tmp_path / "file" / "a.json", "cannot be written")):
         assert main([*command, f"--output={output}", "--model=absent"]) == 2
         error = capsys.readouterr().err
         assert error.startswith(f"radreward: {output}: ")

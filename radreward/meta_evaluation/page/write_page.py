@@ -12,6 +12,7 @@ from string import Template
 from typing import Any
 
 from radreward.errors import InputError
+from radreward.io.atomic import write_text_file
 from radreward.meta_evaluation.page.json_script import json_for_script
 from radreward.meta_evaluation.page.selection import PageColumns, select_page_rows
 
@@ -58,10 +59,7 @@ def write_page(results: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], pa
     text = Template(sources.joinpath("template.html").read_text(encoding="utf-8")).substitute(
         title=html.escape(results["title"]), policy=policy, style=style, data=json_for_script(data), script=script
     )
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}.") from error
+    write_text_file(path, text)
 
 
 def _csp_hash(source: str) -> str:

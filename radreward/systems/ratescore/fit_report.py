@@ -10,6 +10,7 @@ import matplotlib.figure
 from torch import Tensor
 
 from radreward.io.artifacts import write_json
+from radreward.io.atomic import atomic_file, write_text_file
 from radreward.io.text_tables import markdown_table, text_frame
 from radreward.systems.ratescore.affinity_matrix import AffinityMatrix
 from radreward.systems.ratescore.fitting.bootstrap import ConfidenceIntervals
@@ -28,7 +29,7 @@ class FitReport:
         type_pair_counts: (5, 5) number of matches of each pair of types in the training pairs.
         intervals: Bootstrap intervals, if computed.
         cross_validation: Agreement on held-out references.
-        fit: The fit; None in a run that was resumed after it.
+        fit: The fit.
     """
 
     affinity: AffinityMatrix
@@ -36,7 +37,7 @@ class FitReport:
     type_pair_counts: Tensor
     intervals: ConfidenceIntervals | None
     cross_validation: CrossValidation
-    fit: FitResult | None
+    fit: FitResult
 
 
 def plot_affinity(affinity: AffinityMatrix, type_pair_counts: Tensor) -> matplotlib.figure.Figure:
@@ -64,8 +65,9 @@ def plot_affinity(affinity: AffinityMatrix, type_pair_counts: Tensor) -> matplot
 
 def write_fit_report(folder: Path, report: FitReport) -> None:
     """Write `affinity.png`, `affinity.md` and `affinity.json` to a run folder."""
-    plot_affinity(report.affinity, report.type_pair_counts).savefig(folder / "affinity.png", dpi=150)
-    (folder / "affinity.md").write_text(fit_report_markdown(report), encoding="utf-8")
+    with atomic_file(folder / "affinity.png") as new:
+        plot_affinity(report.affinity, report.type_pair_counts).savefig(new, dpi=150)
+    write_text_file(folder / "affinity.md", fit_report_markdown(report))
     write_json(folder / "affinity.json", fit_report_dict(report))
 
 
@@ -80,8 +82,7 @@ def fit_report_dict(report: FitReport) -> dict[str, Any]:
         "intervals": intervals
         and {"low": intervals.low.to_dict(), "high": intervals.high.to_dict(), "n_resamples": intervals.n_resamples},
         "cross_validation": report.cross_validation._asdict(),
-        "fit": fit
-        and {
+        "fit": {
             "evaluations": fit.evaluations,
             "seconds": fit.seconds,
             "search_seconds": fit.search_seconds,
@@ -105,12 +106,11 @@ def fit_report_markdown(report: FitReport) -> str:
     paragraphs.append(f"{penalty}. W is scaled to a maximum of 1; a dash marks types that never matched.")
     initial, fitted = (", ".join(f"{tau:.3f}" for tau in taus) for taus in report.cross_validation)
     paragraphs.append(f"Kendall's τ-b of held-out folds: {fitted}; with the initial weights: {initial}.")
-    if report.fit is not None:
-        fit = report.fit
-        paragraphs.append(
-            f"{fit.evaluations} evaluations in {fit.seconds:.2f} s, of which the optimizer itself took "
-            f"{fit.search_seconds:.2f} s."
-        )
+    fit = report.fit
+    paragraphs.append(
+        f"{fit.evaluations} evaluations in {fit.seconds:.2f} s, of which the optimizer itself took "
+        f"{fit.search_seconds:.2f} s."
+    )
     return "\n\n".join(paragraphs) + "\n"
 
 

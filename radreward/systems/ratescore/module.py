@@ -131,14 +131,7 @@ class AffinityModule(BaseModule):
         """Fit to the matches so far."""
         self.val_matches.clear()
         if self.train_matches and not self.trainer.sanity_checking:
-            rated = concat_rated(self.train_matches)
-            # Validation runs in inference mode, which has no gradients.
-            with self._name_records(), torch.inference_mode(False), torch.enable_grad():
-                if self.trainer.is_last_batch:  # all pairs are read: check before the fit
-                    rated.drop_undefined(self.n_folds)
-                parts = rated.split(self.early_stopping_split, self.seed)
-                self.fit_result = self.affinity_optimizer.fit(self.initial, *parts)
-                self.affinity.load_state_dict(self.fit_result.affinity.state_dict())
+            self._fit(all_pairs=self.trainer.is_last_batch)
 
     def validation_step(self, batch: EntityMatchBatch, batch_idx: int) -> None:
         """Store the matches of a batch."""
@@ -189,9 +182,22 @@ class AffinityModule(BaseModule):
         write_json(run.metrics, results)
         return metrics
 
+    def _fit(self, all_pairs: bool) -> FitResult:
+        """Fit to the matches so far; if these are of all pairs, check that they can be cross-validated."""
+        rated = concat_rated(self.train_matches)
+        # Validation runs in inference mode, which has no gradients.
+        with self._name_records(), torch.inference_mode(False), torch.enable_grad():
+            if all_pairs:
+                rated.drop_undefined(self.n_folds)
+            parts = rated.split(self.early_stopping_split, self.seed)
+            self.fit_result = self.affinity_optimizer.fit(self.initial, *parts)
+        self.affinity.load_state_dict(self.fit_result.affinity.state_dict())
+        return self.fit_result
+
     def _evaluate_fit(self, trainer: Trainer, run: RunFolder) -> FitReport:
-        """Cross-validate and bootstrap the fit."""
+        """Cross-validate and bootstrap the fit; a run that was resumed after the fit repeats it."""
         train, intervals = concat_rated(self.train_matches), None
+        fit = self.fit_result or self._fit(all_pairs=True)
         with self._name_records():
             folds = cross_validate_affinity(
                 self.affinity_optimizer,
@@ -217,7 +223,7 @@ class AffinityModule(BaseModule):
             type_pair_counts=train.sums.counts.sum((0, 1)),
             intervals=intervals,
             cross_validation=folds,
-            fit=self.fit_result,
+            fit=fit,
         )
 
     def load_initial_weights(self, folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from rich.table import Table
 
-from radreward.errors import InputError
+from radreward.io.atomic import atomic_file, write_text_file
 from radreward.io.text_tables import (
     format_number,
     format_signed,
@@ -210,13 +210,10 @@ def write_score_changes(rows: Sequence[ScoreChange], stem: Path) -> ScoreChangeF
     """
     files = ScoreChangeFiles(*(stem.with_name(f"{stem.name}.{suffix}") for suffix in ("csv", "md", "tex")))
     frame = text_frame(_COLUMNS, list(map(_format_row, rows)))
-    try:
-        with files.csv.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([[field.name for field in fields(ScoreChange)], *map(astuple, rows)])
-        files.markdown.write_text(markdown_table(frame) + "\n", encoding="utf-8")
-        files.latex.write_text(latex_table(frame) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{error.filename or stem}: cannot be written ({error.strerror}).") from error
+    with atomic_file(files.csv) as new, new.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([[field.name for field in fields(ScoreChange)], *map(astuple, rows)])
+    write_text_file(files.markdown, markdown_table(frame) + "\n")
+    write_text_file(files.latex, latex_table(frame) + "\n")
     return files
 
 

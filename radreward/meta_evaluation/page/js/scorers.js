@@ -33,7 +33,6 @@ const metrics = {
             .map(([reason, n]) => el("small", {}, `${count(n)}: ${reason}`)),
         ],
       },
-      { title: "Cached", numeric: true, value: (row) => row.num_cached, cell: (row) => count(row.num_cached) },
       { title: "Seconds", numeric: true, value: (row) => row.seconds, cell: (row) => fixed(row.seconds, 1) },
       {
         title: "Sub-scores",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from radreward.errors import InputError
+from radreward.io.atomic import write_text_file
 from radreward.systems.green.summary.html import summary_html
 from radreward.systems.green.summary.markdown import summary_markdown
 from radreward.systems.green.summary.summary import ErrorSummary
@@ -21,10 +21,6 @@ def write_summary(summary: ErrorSummary, folder: str | Path) -> list[Path]:
     """
     data = json.dumps(summary.to_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     paths = [Path(folder) / name for name in FILE_NAMES]
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        for path, text in zip(paths, (summary_html(summary), summary_markdown(summary), data), strict=True):
-            path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror}).") from error
+    for path, text in zip(paths, (summary_html(summary), summary_markdown(summary), data), strict=True):
+        write_text_file(path, text)
     return paths
