@@ -12,7 +12,7 @@ from radreward.criteria.presets import (
     criteria_config,
     load_criteria,
 )
-from radreward.criteria.quality import DEFAULT_PRIOR, finding_quality
+from radreward.criteria.quality import DEFAULT_PRIOR, finding_quality, set_quality
 
 __all__ = [
     "DEFAULT_PRIOR",
@@ -30,4 +30,5 @@ __all__ = [
     "criteria_config",
     "finding_quality",
     "load_criteria",
+    "set_quality",
 ]

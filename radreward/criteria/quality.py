@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 DEFAULT_PRIOR = 0.25
 """Half the weight of an actionable finding."""
 _Weight = TypeVar("_Weight", float, "Tensor")
+_Finding = TypeVar("_Finding")
 
 
 def finding_quality(matched: _Weight, wrong: _Weight, prior: float = DEFAULT_PRIOR) -> _Weight:
@@ -35,3 +37,14 @@ def finding_quality(matched: _Weight, wrong: _Weight, prior: float = DEFAULT_PRI
     if isinstance(weight, int | float):
         return right / weight if weight else 1.0
     return (right / weight).masked_fill(weight == 0, 1.0)
+
+
+def set_quality(reference: Set[_Finding], candidate: Set[_Finding], weight: Callable[[_Finding], float]) -> float:
+    """Return the quality of a set of findings, of which those of both reports match and the others are wrong.
+
+    >>> weights = {"edema": 0.5, "scar": 0.25}
+    >>> set_quality({"edema"}, {"edema", "scar"}, weights.__getitem__)
+    0.75
+    """
+    matched, wrong = (sum(map(weight, findings)) for findings in (reference & candidate, reference ^ candidate))
+    return finding_quality(float(matched), float(wrong))

@@ -115,6 +115,7 @@ class GenerativeScorer(Scorer):
             counts,
             tuple(status),
             tuple(entry.explanation for entry in parsed),
+            torch.tensor([entry.quality for entry in parsed]) if self.has_quality else None,
         )
 
     def _skipped(self, answer: GeneratedAnswer) -> ParsedScore:
@@ -133,6 +134,8 @@ class ParsedScore(NamedTuple):
     error_counts: list[float]
     status: str
     explanation: Explanation | None
+    quality: float = torch.nan
+    """See `radreward.types.Scores`; NaN if the answer does not say what matches."""
 
 
 def parsed_counts(values: Sequence[float | None]) -> list[float]:

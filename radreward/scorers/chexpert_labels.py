@@ -10,13 +10,16 @@ from typing import Literal
 
 import torch
 
+from radreward.criteria import set_quality
 from radreward.metrics.text_overlap import set_f1
 from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
+from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
 from radreward.text.lexicon import compile_phrases, inflections, lowercase_same_length
 from radreward.text.negation import is_inside, negated_spans
 from radreward.text.sentence_splitter import split_sentences
+from radreward.text.significance import significance_weight
 from radreward.types import Scores
 
 LabelState = Literal["positive", "uncertain", "negative"]
@@ -41,7 +44,7 @@ OBSERVATIONS: dict[str, tuple[str, ...]] = {
     DEVICES: tuple(key for key, entry in FINDINGS.items() if entry.region == "devices" and key != "foreign"),
     NO_FINDING: (),
 }
-"""Observations and the keys of `FINDINGS` that imply them."""
+"""Observations and the keys of `FINDINGS` that imply them, the most typical first."""
 
 _SHORT_FORMS: dict[str, tuple[str, ...]] = {
     "edema": ("edema", "heart failure"),
@@ -80,7 +83,8 @@ class CheXpertLabelF1(StatelessScorer):
     Each report is labeled with the fourteen observations of CheXpert (Irvin et al., 2019): positive, uncertain,
     negative or not mentioned; "no finding" is positive if no observation except devices is positive or uncertain.
     Uncertain counts as positive: 2 |A ∩ B| / (|A| + |B|) of the sets of observations. Each of the fourteen sub-scores
-    is 1 if both reports have the same label. The evidence contains the labels of both.
+    is 1 if both reports have the same label. The evidence contains the labels of both. In the quality, see
+    `set_quality`, an observation weighs as much as its most typical finding, and "no finding" nothing.
 
     Words and rules are our own: this is neither the CheXpert labeler nor CheXbert.
 
@@ -92,6 +96,8 @@ class CheXpertLabelF1(StatelessScorer):
     config_name = "chexpert_f1.json"
     title = "CheXpert label F1 (rules)"
     total_range = (0.0, 1.0)
+    has_quality = True
+    requires_report = True
 
     @property
     def sub_names(self) -> tuple[str, ...]:
@@ -104,13 +110,13 @@ class CheXpertLabelF1(StatelessScorer):
         rows = [
             (labels[reference], labels[candidate]) for reference, candidate in zip(references, candidates, strict=True)
         ]
-        total = torch.tensor(
-            [set_f1(_positive_labels(ref), _positive_labels(cand)) for ref, cand in rows], dtype=torch.float32
-        )
+        positive = [(_positive_labels(ref), _positive_labels(cand)) for ref, cand in rows]
+        total = torch.tensor([set_f1(*sets) for sets in positive], dtype=torch.float32)
+        quality = torch.tensor([set_quality(*sets, _observation_weight) for sets in positive], dtype=torch.float32)
         equal = [[float(ref.get(name) == cand.get(name)) for name in OBSERVATIONS] for ref, cand in rows]
         sub_scores = torch.tensor(equal, dtype=torch.float32).view(-1, len(OBSERVATIONS))
         evidence = tuple({"reference": ref, "candidate": cand} for ref, cand in rows)
-        return Scores(total, sub_scores, None, (STATUS_OK,) * len(rows), evidence)
+        return Scores(total, sub_scores, None, (STATUS_OK,) * len(rows), evidence, quality)
 
 
 def label_report(text: str) -> dict[str, LabelState]:
@@ -131,6 +137,11 @@ def label_report(text: str) -> dict[str, LabelState]:
 
 def _positive_labels(labels: Mapping[str, LabelState]) -> set[str]:
     return {name for name, state in labels.items() if state != "negative"}
+
+
+@lru_cache
+def _observation_weight(name: str) -> float:
+    return significance_weight(Fact(OBSERVATIONS[name][0])) if OBSERVATIONS[name] else 0.0
 
 
 @lru_cache(50_000)

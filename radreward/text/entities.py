@@ -9,6 +9,8 @@ from radreward.text.lexicon import LexicalPhrase, find_phrases, lowercase_same_l
 from radreward.text.negation import is_inside, negated_spans
 from radreward.types import Entity
 
+FINDING_TYPES = frozenset({"Abnormality", "Disease"})
+"""Types of the entities that a report states to be present."""
 _NOT_BEFORE = re.compile(r"\bnot\s+(?:\w+ly\s+)?$")
 _MAX_ADVERB = 64
 """Characters before a name in which "not" and an adverb are searched."""

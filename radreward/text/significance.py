@@ -69,6 +69,17 @@ def significance_weight(fact: Fact, age: float | None = None, indication: str | 
     return SIGNIFICANCE_WEIGHTS[significance_level(fact, age, indication)]
 
 
+@lru_cache(50_000)
+def phrase_weight(phrase: str) -> float:
+    """Return the weight of the most significant finding that a phrase names, or of one that is not actionable.
+
+    >>> phrase_weight("large pneumothorax"), phrase_weight("scoliosis"), phrase_weight("unusual contour")
+    (1.0, 0.0, 0.25)
+    """
+    weights = [significance_weight(fact) for fact in sentence_facts(phrase) if fact.positive]
+    return max(weights, default=SIGNIFICANCE_WEIGHTS["not actionable"])
+
+
 @lru_cache(10_000)
 def is_actionable(fact: Fact) -> bool:
     """Return True if a finding as stated is urgent or actionable; a resolved one counts as if it were present.

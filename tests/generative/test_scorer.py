@@ -30,8 +30,8 @@ from radreward.systems.radreason.scorer import RadReasonScorer
 from radreward.text.report_parser import parse_report
 from tests.model_folders import renew_digests
 
-REFERENCE = "Small left effusion. There is a nodule."
-CANDIDATES = ["Small left effusion. There is a nodule.", "Small right effusion.", "There is scoliosis."]
+REFERENCE = "Moderate left effusion. There is a nodule."
+CANDIDATES = ["Moderate left effusion. There is a nodule.", "Moderate right effusion.", "There is scoliosis."]
 
 
 def make_evaluator(
@@ -84,6 +84,8 @@ def test_green_scorer_parses_the_answer() -> None:
     assert scores.status == ("ok",) * 3
     # Both findings match; one matches, at another location, and the nodule is gone; none does, and scoliosis is benign.
     assert scores.total.tolist() == pytest.approx([1.0, 1 / 3, 0.0])
+    assert scores.quality is not None
+    assert scores.quality.tolist() == pytest.approx([1.0, 1.5 / 3.5, 0.5 / 2.5])
     assert scores.error_counts is not None
     assert scores.sub_scores is not None
     assert scores.error_counts[2].sum() == 3
@@ -94,7 +96,7 @@ def test_green_scorer_parses_the_answer() -> None:
     assert explanation.significant["incorrect_location"] == 1
     assert explanation.insignificant["omission"] == 0
     assert explanation.errors == {"omission": ("pulmonary nodule",), "incorrect_location": ("pleural effusion",)}
-    assert (explanation.num_matched, explanation.matched_findings) == (1, ("mild left pleural effusion",))
+    assert (explanation.num_matched, explanation.matched_findings) == (1, ("moderate left pleural effusion",))
     assert explanation.explanation is not None
     assert "right" in explanation.explanation
 

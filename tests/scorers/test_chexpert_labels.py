@@ -76,7 +76,7 @@ def test_entity_f1_returns_evidence_and_status() -> None:
         ["Abnormality", "Anatomy", "Non-Abnormality"],
     ]
     scores = EntityF1().score(
-        [reference, reference, "Thank you.", "Thanks."], [reference, candidate, reference, "Thank you."]
+        [reference, reference, "Stable.", "Stable."], [reference, candidate, reference, "Unchanged."]
     )
     assert scores.total.tolist()[:3] == [1, 0, 0]
     assert math.isnan(scores.total[3])
@@ -84,3 +84,27 @@ def test_entity_f1_returns_evidence_and_status() -> None:
     assert scores.evidence is not None
     assert scores.evidence[1]["missing"] == [("Non-Abnormality", "effusion"), ("Non-Abnormality", "effusion", "left")]
     assert ("Abnormality", "effusion", "small") in scores.evidence[1]["extra"]
+
+
+def test_chexpert_quality_weighs_observations_by_significance() -> None:
+    reference = "Pneumothorax. Left effusion. Atelectasis. Endotracheal tube in place."
+    candidates = ["Pneumothorax. Effusion.", "Effusion, fracture.", "No acute disease.", "Clear lungs."]
+    scores = CheXpertLabelF1().score([reference, reference, reference, "Normal chest."], candidates)
+    assert scores.quality is not None
+    # Weights: pneumothorax 1, effusion and fracture 0.5, atelectasis and devices 0.25; prior 0.25.
+    assert scores.quality.tolist() == pytest.approx([1.75 / 2.25, 0.75 / 2.75, 0.25 / 2.25, 1.0])
+
+
+def test_entity_quality_is_of_heads_of_present_findings() -> None:
+    reference = "Large left effusion. Scoliosis. No edema. Heart is normal."
+    candidates = ["Right effusion.", "No effusion. Heart is normal. No edema.", "Effusion. Severe edema."]
+    quality = EntityF1().score([reference] * 3, candidates).quality
+    assert quality is not None
+    assert quality.tolist() == pytest.approx([1.0, 0.25 / 0.75, 0.75 / 1.25])
+
+
+def test_labels_of_a_text_that_is_no_report_have_no_score() -> None:
+    for scorer in (CheXpertLabelF1(), EntityF1()):
+        scores = scorer.score(["Normal chest."], ["The cat sat on the mat."])
+        assert scores.status == ("no finding and no normal statement recognised in the candidate",)
+        assert math.isnan(scores.total[0])

@@ -18,6 +18,12 @@ class TestRaTEScore(ScorerConformance):
         return load("ratescore")
 
 
+class TestSentenceEvaluation(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("sentence-eval")
+
+
 class TestBLEU1(ScorerConformance):
     @staticmethod
     def scorer() -> Scorer:

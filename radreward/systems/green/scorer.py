@@ -6,7 +6,7 @@ from typing import Literal, Self, cast
 
 import torch
 
-from radreward.criteria import RadCliQSignificanceCriteria
+from radreward.criteria import RadCliQSignificanceCriteria, finding_quality
 from radreward.data.chat_encoding import ChatPromptEncoder
 from radreward.generative.evaluator import GeneratedAnswer, GenerativeEvaluator
 from radreward.generative.explanation import Explanation
@@ -18,16 +18,21 @@ from radreward.systems.green.categories import error_categories
 from radreward.systems.green.parser import counts_by_criteria
 from radreward.systems.green.prompt import GreenTemplate
 
+HALF_A_FINDING = 0.5
+"""Prior of the quality, in the unit of GREEN's counts."""
+
 
 class GreenScorer(GenerativeScorer):
     """GREEN, M / (M + Σ significant errors), of the analyses of a language model (Eq. 1).
 
     The published criteria are twelve counts: significant and insignificant errors of six categories. A model with other
-    criteria returns counts of those; its `Explanation` has significant and insignificant errors in any case.
+    criteria returns counts of those; its `Explanation` has significant and insignificant errors in any case. The
+    quality is (M + ½) / (M + ½ + Σ significant errors), which tells one error from two where nothing matches.
     """
 
     title = "GREEN"
     total_range = (0.0, 1.0)
+    has_quality = True
     template_class = GreenTemplate
 
     @classmethod
@@ -94,4 +99,6 @@ class GreenScorer(GenerativeScorer):
         if score is None:
             status = f"{UNPARSABLE_ANSWER}: {next(filter(None, reasons))}"
             return ParsedScore(torch.nan, counts, status, explanation)
-        return ParsedScore(score, counts, STATUS_OK, explanation)
+        significant = sum(count for count in parsed.significant if count is not None)
+        quality = finding_quality(parsed.num_matched or 0.0, significant, prior=HALF_A_FINDING)
+        return ParsedScore(score, counts, STATUS_OK, explanation, quality)

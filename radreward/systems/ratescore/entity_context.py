@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Literal
 
+from radreward.text.entities import FINDING_TYPES
 from radreward.types import Entity
 
 ContextMode = Literal["name", "type", "phrase"]
@@ -52,7 +53,7 @@ def contextualize(context: ContextMode, text: str, entities: Sequence[Entity]) -
 
 def _finding_phrases(text: str, entities: Sequence[Entity]) -> dict[int, str]:
     """Return phrases of present findings and their body parts, by the index of either."""
-    findings = [index for index, entity in enumerate(entities) if entity.type in ("Abnormality", "Disease")]
+    findings = [index for index, entity in enumerate(entities) if entity.type in FINDING_TYPES]
     if not findings:
         return {}
     groups: dict[int, list[int]] = {}

@@ -21,6 +21,7 @@ from radreward.systems.ratescore.collator import embedded_entity_encoder, match_
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.functional import EntityContributions, score_loss_by_type
 from radreward.systems.ratescore.matching import Matches
+from radreward.systems.ratescore.quality import embed_findings, matched_quality
 from radreward.systems.ratescore.taggers import CachingTagger, Tagger, load_tagger
 from radreward.types import ENTITY_TYPES, Entity, Scores
 
@@ -59,6 +60,7 @@ class _ChunkScores(NamedTuple):
 
     total: Tensor
     sub_scores: Tensor
+    quality: Tensor
     status: tuple[str, ...]
     evidence: tuple[tuple[EntityMatch, ...], ...]
 
@@ -68,7 +70,8 @@ class RaTEScore(Scorer):
 
     The total is RaTEScore, in [0, 1] if negative cosines are clamped. There is one sub-score per entity type: the
     negative score loss of its entities, so that total = 1 + sum of sub-scores. The evidence of a row is a tuple of
-    `EntityMatch`.
+    `EntityMatch`. In the total, normal statements that match offset findings that do not; the quality is that of the
+    findings alone, see `matched_quality`.
 
     Args:
         tagger: Tagger of entities.
@@ -84,6 +87,7 @@ class RaTEScore(Scorer):
     """
 
     title = "RaTEScore"
+    has_quality = True
 
     def __init__(
         self,
@@ -118,6 +122,7 @@ class RaTEScore(Scorer):
             error_counts=None,
             status=tuple(status for chunk in chunks for status in chunk.status),
             evidence=tuple(evidence for chunk in chunks for evidence in chunk.evidence),
+            quality=torch.cat([torch.empty(0), *(chunk.quality for chunk in chunks)]),
         )
 
     @torch.no_grad()
@@ -135,7 +140,13 @@ class RaTEScore(Scorer):
         scored = (STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES)
         rejected = torch.tensor([value not in scored for value in status], dtype=torch.bool)
         total[rejected], sub_scores[rejected] = math.nan, math.nan
-        return _ChunkScores(total.float(), sub_scores.float(), status, _evidence(pairs, matches, contributions))
+        findings = embed_findings(self.encoder, entities)
+        quality = torch.tensor(
+            [matched_quality(findings[reference], findings[candidate]) for reference, candidate in texts]
+        )
+        return _ChunkScores(
+            total.float(), sub_scores.float(), quality.float(), status, _evidence(pairs, matches, contributions)
+        )
 
     def _status(self, reference: Sequence[Entity], candidate: Sequence[Entity], too_long_text: str | None) -> str:
         if too_long_text is not None:

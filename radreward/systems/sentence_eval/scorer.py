@@ -17,6 +17,8 @@ from radreward.io.model_config import DIGESTS, read_config, write_config
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
 from radreward.systems.sentence_eval.judges import RelationJudge, SentenceJudge
+from radreward.systems.sentence_eval.judges.relation_judge import EMBEDDED_JUDGE
+from radreward.systems.sentence_eval.quality import sentence_quality
 from radreward.systems.sentence_eval.regressors import Regressor
 from radreward.systems.sentence_eval.score_features import FEATURE_SETS, FeatureSet, feature_names, feature_values
 from radreward.text.sentence_splitter import split_sentences
@@ -46,7 +48,8 @@ class SentenceScorer(Scorer):
     Both reports are split into sentences, and a judge scores each against the other report: 1 equal, 0.5 partial, -1
     contradicted, 0 no counterpart. The total is a regressor's prediction from the features of these scores, see
     `feature_values`; without a regressor it is the judge's overall score, from 0 to 5. The sub-scores are the features;
-    the evidence of a row is a tuple of `JudgedSentence`.
+    the evidence of a row is a tuple of `JudgedSentence`. In the total, normal sentences that match offset findings that
+    do not; the quality is that of the sentences with findings, see `sentence_quality`.
 
     Args:
         judge: Judge of the sentences.
@@ -59,6 +62,7 @@ class SentenceScorer(Scorer):
     """
 
     title = "Sentences"
+    has_quality = True
 
     def __init__(
         self,
@@ -70,6 +74,7 @@ class SentenceScorer(Scorer):
         self.feature_names = feature_names(feature_set)
         self.judge, self.regressor, self.feature_set = judge, regressor, feature_set
         self.training_info = dict(training_info or {})
+        self.requires_report = isinstance(judge, RelationJudge) and judge.name == EMBEDDED_JUDGE
 
     @property
     def sub_names(self) -> tuple[str, ...]:
@@ -85,24 +90,27 @@ class SentenceScorer(Scorer):
             sides = [[split_sentences(text) for text in texts[batch]] for texts in (references, candidates)]
             for reference, candidate, judgement in zip(*sides, self.judge.judge(*sides), strict=True):
                 status = _pair_status(reference, candidate, judgement)
-                features = None
+                values = None
                 if status == STATUS_OK:
-                    features = feature_values(self.feature_set, judgement, reference, candidate)
+                    values = feature_values(self.feature_set, judgement, reference, candidate)
                 overall = math.nan if judgement.overall is None else judgement.overall
-                rows.append((overall, *(features or (math.nan,) * len(self.feature_names))))
+                quality = sentence_quality(judgement, reference, candidate) if values else math.nan
+                rows.append((overall, quality, *(values or (math.nan,) * len(self.feature_names))))
                 statuses.append(status)
-                evidence.append(_evidence(reference, candidate, judgement) if features else None)
-        table = np.array(rows, dtype=np.float64).reshape(-1, 1 + len(self.feature_names))
-        has_features = np.isfinite(table[:, 1:]).all(1)
+                evidence.append(_evidence(reference, candidate, judgement) if values else None)
+        table = np.array(rows, dtype=np.float64).reshape(-1, 2 + len(self.feature_names))
+        features = table[:, 2:]
+        has_features = np.isfinite(features).all(1)
         total = np.where(has_features, table[:, 0], np.nan)
         if self.regressor is not None:
-            total[has_features] = self.regressor.predict(table[has_features, 1:])
+            total[has_features] = self.regressor.predict(features[has_features])
         return Scores(
             total=torch.from_numpy(total).float(),
-            sub_scores=torch.from_numpy(table[:, 1:]).float(),
+            sub_scores=torch.from_numpy(features).float(),
             error_counts=None,
             status=tuple(statuses),
             evidence=tuple(evidence),
+            quality=torch.from_numpy(table[:, 1]).float(),
         )
 
     def fingerprint(self) -> str:

@@ -11,6 +11,7 @@ import torch
 
 import radreward
 from radreward.errors import InputError
+from radreward.scorers.base import STATUS_NO_REPORT
 from radreward.systems.sentence_eval import SentenceJudge, SentenceJudgement, SentenceScore, SentenceScorer
 
 REFERENCE = "There is a large left pneumothorax. Mild cardiomegaly. No pleural effusion."
@@ -54,27 +55,29 @@ def test_score_any_input_has_a_status_in_its_row(scorer: SentenceScorer) -> None
     scores = scorer.score([REFERENCE] * len(texts), texts)  # type: ignore[arg-type]  # tests the check
     assert scores.status == (
         "empty candidate",
-        "no sentence in the candidate",
+        f"{STATUS_NO_REPORT} in the candidate",
         "missing candidate",
         "expected a text as candidate but got int",
         "missing candidate",
-        *("ok",) * 3,
+        "ok",
+        *(f"{STATUS_NO_REPORT} in the candidate",) * 2,
         "expected UTF-8 text as candidate",
     )
     assert [bool(is_finite) for is_finite in scores.total.isfinite()] == [status == "ok" for status in scores.status]
-    assert scorer.score(["..."], [REFERENCE]).status == ("no sentence in the reference",)
+    assert scorer.score(["..."], [REFERENCE]).status == (f"{STATUS_NO_REPORT} in the reference",)
     assert scorer.score([], []).total.shape == (0,)
 
 
 def test_score_injected_instruction_does_not_raise_the_total(scorer: SentenceScorer) -> None:
-    totals = scorer.score([REFERENCE] * 3, [REFERENCE, INJECTED, f"{WRONG} {INJECTED}"]).total
+    totals = scorer.score([REFERENCE] * 3, [REFERENCE, f"Clear lungs. {INJECTED}", f"{WRONG} {INJECTED}"]).total
     assert totals[0] > totals[1]
     assert totals[0] > totals[2]
 
 
 def test_score_does_not_depend_on_other_rows(scorer: SentenceScorer) -> None:
-    together = scorer.score([REFERENCE] * 3, [SAME, WRONG, INJECTED]).total
-    separate = [scorer.score([REFERENCE], [text]).total.item() for text in (SAME, WRONG, INJECTED)]
+    texts = [SAME, WRONG, "Clear lungs."]
+    together = scorer.score([REFERENCE] * 3, texts).total
+    separate = [scorer.score([REFERENCE], [text]).total.item() for text in texts]
     assert together.tolist() == pytest.approx(separate, abs=1e-4)
 
 
