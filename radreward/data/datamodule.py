@@ -65,6 +65,7 @@ class BaseDataModule(LightningDataModule, ABC):
             raise ValueError(f"Expected `val_split` to be a file or in (0, 1) but got {val_split}.")
         self.files, self.val_split, self.batch_size = list(files), val_split, batch_size
         self.seed, self.num_workers = seed, num_workers
+        self.tokens_per_batch: int | None = None
         self.datasets: dict[str, SizedDataset] = {}
         self.collate_fn: Callable[[Any], Any] = list
 
@@ -84,7 +85,9 @@ class BaseDataModule(LightningDataModule, ABC):
     def _make_loader(self, split: str, shuffle: bool) -> ResumableDataLoader:
         rank, world_size = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
         data = self.datasets[split]
-        sampler = LengthBucketSampler(data.lengths, self.batch_size, self.seed, shuffle, rank, world_size)
+        sampler = LengthBucketSampler(
+            data.lengths, self.batch_size, self.seed, shuffle, rank, world_size, self.tokens_per_batch
+        )
         return ResumableDataLoader(
             data, batch_size=None, sampler=sampler, num_workers=self.num_workers, collate_fn=self.collate_fn
         )
@@ -132,8 +135,12 @@ class PairedReportDataModule(BaseDataModule):
         seed: Decides the split and, with the epoch, the order.
         on_unpairable: Handling of a group with one candidate or equal totals: stop with its name; skip, count and log
             it; or keep it, if candidates of different references are compared, as for W and p.
+        tokens_per_batch: Maximum tokens per training batch, in which batches hold fewer groups than `batch_size`, so
+            that the longest groups do not decide the memory; the unit is that of the collator's `length`. A group with
+            more tokens is a batch of its own.
 
     Raises:
+        ValueError: If a setting is out of its range.
         InputError: In `setup`, for invalid records.
     """
 
@@ -147,8 +154,12 @@ class PairedReportDataModule(BaseDataModule):
         num_workers: int = 0,
         seed: int = 0,
         on_unpairable: Literal["error", "skip", "keep"] = "error",
+        tokens_per_batch: int | None = None,
     ) -> None:
         super().__init__([records], val_split, batch_size, seed, num_workers)
+        if tokens_per_batch is not None and tokens_per_batch < 1:
+            raise ValueError(f"Expected `tokens_per_batch` to be >= 1 but got {tokens_per_batch}.")
+        self.tokens_per_batch = tokens_per_batch
         self.records, self.criteria, self.collator, self.on_unpairable = records, criteria, collator, on_unpairable
         self.collate_fn = collator.collate
         self.num_skipped = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -27,18 +28,22 @@ class LengthBucketSampler(DistributedSampler[Any]):
 
     Args:
         lengths: Length of each group, in any unit.
-        batch_size: Groups per batch.
+        batch_size: Maximum number of groups per batch.
         seed: With the epoch, decides the order.
         shuffle: False keeps the order of the file.
         rank: Index of this process.
         world_size: Number of processes.
+        max_length: Maximum total length of a shuffled batch. Groups of which equally many fit in it form batches
+            together, so the number of batches does not depend on the epoch. A longer group is a batch of its own.
 
     Raises:
-        ValueError: If `batch_size` is less than 1.
+        ValueError: If `batch_size` or `max_length` is less than 1.
         InputError: If there are fewer groups than processes.
 
     >>> list(LengthBucketSampler([1, 2, 3], 2, shuffle=False))
     [[0, 1], [2]]
+    >>> sorted(map(sorted, LengthBucketSampler([5, 20, 4, 9, 3], 8, max_length=10)))
+    [[0, 2], [1], [3], [4]]
     """
 
     def __init__(
@@ -49,18 +54,24 @@ class LengthBucketSampler(DistributedSampler[Any]):
         shuffle: bool = True,
         rank: int = 0,
         world_size: int = 1,
+        max_length: int | None = None,
     ) -> None:
-        if batch_size < 1:
-            raise ValueError(f"Expected `batch_size` to be >= 1 but got {batch_size}.")
+        for name, value in (("batch_size", batch_size), ("max_length", max_length)):
+            if value is not None and value < 1:
+                raise ValueError(f"Expected `{name}` to be >= 1 but got {value}.")
         if len(lengths) < world_size:
             raise InputError(
                 f"Expected at least {world_size} groups for {world_size} processes but got {len(lengths)}."
             )
         super().__init__(range(len(lengths)), world_size, rank, shuffle, seed)  # type: ignore[arg-type]  # only its size is used
-        self.lengths, self.batch_size, self.start_batch = list(lengths), batch_size, 0
+        self.lengths, self.start_batch = list(lengths), 0
+        self._batch_sizes = [
+            batch_size if max_length is None or not shuffle else min(batch_size, max(1, max_length // max(1, length)))
+            for length in self.lengths
+        ]
 
     def __len__(self) -> int:
-        batches = -(-len(self.lengths) // self.batch_size)
+        batches = sum(-(-count // size) for size, count in Counter(self._batch_sizes).items())
         per_process = -(-batches // self.num_replicas)
         return per_process if self.shuffle else min(per_process, len(self.lengths) // self.num_replicas)
 
@@ -73,10 +84,12 @@ class LengthBucketSampler(DistributedSampler[Any]):
     def _shuffled_batches(self) -> list[list[int]]:
         generator = torch.Generator().manual_seed(hash((self.seed, self.epoch)) % 2**63)
         order: list[int] = torch.randperm(len(self.lengths), generator=generator).tolist()
-        size, batches = self.batch_size, []
-        for start in range(0, len(order), size * SORT_WINDOW):
-            window = sorted(order[start : start + size * SORT_WINDOW], key=lambda index: self.lengths[index])
-            batches += [window[i : i + size] for i in range(0, len(window), size)]
+        batches = []
+        for size in sorted(set(self._batch_sizes)):
+            bucket = [index for index in order if self._batch_sizes[index] == size]
+            for start in range(0, len(bucket), size * SORT_WINDOW):
+                window = sorted(bucket[start : start + size * SORT_WINDOW], key=lambda index: self.lengths[index])
+                batches += [window[i : i + size] for i in range(0, len(window), size)]
         return [batches[index] for index in torch.randperm(len(batches), generator=generator).tolist()]
 
     def _even_batches(self) -> list[list[int]]:

@@ -54,27 +54,29 @@ def records(tmp_path: Path) -> str:
     return str(tmp_path / "groups.parquet")
 
 
-def fit(records: str, root: Path, workers: int, steps: int, resume: str | None = None) -> list[list[int]]:
+def fit(
+    records: str, root: Path, workers: int, steps: int, resume: str | None = None, tokens: int | None = None
+) -> list[list[int]]:
     module = RecordingModule()
     checkpoint = ModelCheckpoint(root, filename="{step}", every_n_train_steps=7, save_top_k=-1)
     trainer = Trainer(
         accelerator="cpu", logger=False, callbacks=[checkpoint], max_steps=steps, limit_val_batches=0,
         enable_progress_bar=False, enable_model_summary=False,
     )  # fmt: skip
-    trainer.fit(
-        module, PairedReportDataModule(records, RadCliQCriteria(), IdCollator(), 0.2, 3, workers), ckpt_path=resume
-    )
+    data = PairedReportDataModule(records, RadCliQCriteria(), IdCollator(), 0.2, 3, workers, tokens_per_batch=tokens)
+    trainer.fit(module, data, ckpt_path=resume)
     return module.batches
 
 
 @pytest.mark.filterwarnings("ignore:.*:UserWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
-@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize(("workers", "tokens"), [(0, None), (1, None), (0, 110)])
 def test_run_resumed_within_an_epoch_gets_the_batches_of_an_uninterrupted_run(
-    records: str, tmp_path: Path, workers: int
+    records: str, tmp_path: Path, workers: int, tokens: int | None
 ) -> None:
-    uninterrupted = fit(records, tmp_path / "a", workers, 25)
-    first = fit(records, tmp_path / "b", workers, 7)
-    resumed = fit(records, tmp_path / "c", workers, 25, str(tmp_path / "b" / "step=7.ckpt"))
+    uninterrupted = fit(records, tmp_path / "a", workers, 25, tokens=tokens)
+    first = fit(records, tmp_path / "b", workers, 7, tokens=tokens)
+    resumed = fit(records, tmp_path / "c", workers, 25, str(tmp_path / "b" / "step=7.ckpt"), tokens)
+    assert {len(batch) for batch in uninterrupted} >= ({1, 2, 3} if tokens else {3})
     assert first + resumed == uninterrupted
     assert uninterrupted[:5] != uninterrupted[12:17]
 

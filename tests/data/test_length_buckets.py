@@ -12,26 +12,30 @@ from radreward.errors import InputError
 sizes = st.tuples(st.integers(1, 120), st.integers(1, 7), st.integers(1, 4))
 
 
-def batches_per_process(count: int, size: int, world: int, shuffle: bool, epoch: int = 0) -> list[list[list[int]]]:
-    """Return the batches of each process."""
+def batches_per_process(
+    count: int, size: int, world: int, shuffle: bool, epoch: int = 0, max_length: int | None = None
+) -> list[list[list[int]]]:
+    """Return the batches of each process; the length of group n is 7 n modulo 13."""
     batches = []
     for rank in range(world):
-        sampler = LengthBucketSampler([7 * n % 13 for n in range(count)], size, 1, shuffle, rank, world)
+        sampler = LengthBucketSampler([7 * n % 13 for n in range(count)], size, 1, shuffle, rank, world, max_length)
         sampler.set_epoch(epoch)
         batches.append(list(sampler))
         assert len(batches[-1]) == len(sampler)
     return batches
 
 
-@given(sizes, st.integers(0, 3))
-def test_shuffled_batches_contain_every_group(sizes: tuple[int, int, int], epoch: int) -> None:
+@given(sizes, st.integers(0, 3), st.none() | st.integers(1, 40))
+def test_shuffled_batches_contain_every_group(sizes: tuple[int, int, int], epoch: int, max_length: int | None) -> None:
     count, size, world = sizes
     assume(count >= world)
-    parts = batches_per_process(count, size, world, True, epoch)
+    parts = batches_per_process(count, size, world, True, epoch, max_length)
     assert len({len(part) for part in parts}) == 1
     batches = [batch for part in parts for batch in part]
     assert {index for batch in batches for index in batch} == set(range(count))
     assert all(1 <= len(batch) <= size for batch in batches)
+    if max_length:
+        assert all(len(batch) == 1 or sum(7 * n % 13 for n in batch) <= max_length for batch in batches)
     # Only complete batches are repeated, fewer than the number of processes.
     counter = Counter(tuple(batch) for batch in batches)
     assert Counter(index for batch in counter for index in batch) == Counter(range(count))
@@ -42,7 +46,7 @@ def test_shuffled_batches_contain_every_group(sizes: tuple[int, int, int], epoch
 def test_unshuffled_batches_contain_every_group_once(sizes: tuple[int, int, int]) -> None:
     count, size, world = sizes
     assume(count >= world)
-    parts = batches_per_process(count, size, world, False)
+    parts = batches_per_process(count, size, world, False, max_length=10)  # which has no effect here
     assert len({len(part) for part in parts}) == 1
     batches = [batch for part in parts for batch in part]
     assert sorted(index for batch in batches for index in batch) == list(range(count))
@@ -57,6 +61,11 @@ def test_two_processes_split_the_batches_of_one() -> None:
     first, second = batches_per_process(100, 4, 2, True)
     interleaved = [batch for pair in zip(first, second, strict=True) for batch in pair]
     assert interleaved == [*expected, expected[0]]  # 25 batches are not divisible by 2
+
+
+def test_number_of_batches_does_not_depend_on_the_epoch() -> None:
+    counts = {len(batches_per_process(100, 8, 2, True, epoch, 30)[0]) for epoch in range(5)}
+    assert len(counts) == 1
 
 
 def test_order_depends_on_epoch_and_seed_only() -> None:
@@ -78,5 +87,7 @@ def test_batches_have_similar_lengths() -> None:
 def test_invalid_sizes_raise() -> None:
     with pytest.raises(ValueError, match="`batch_size` to be >= 1 but got 0"):
         LengthBucketSampler([1], 0)
+    with pytest.raises(ValueError, match="`max_length` to be >= 1 but got 0"):
+        LengthBucketSampler([1], 1, max_length=0)
     with pytest.raises(InputError, match="Expected at least 2 groups for 2 processes but got 1"):
         LengthBucketSampler([1], 1, world_size=2)
