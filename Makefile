@@ -18,13 +18,15 @@ demo: $(READY)  ## generate training data, train, evaluate, score
 test: $(READY) browser  ## all tests and doctests
 	$(BIN)/pytest -n auto --dist worksteal
 
-check: $(READY)  ## format, lint, types
+check: $(READY)  ## format, lint, types, documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mkdocs build --quiet
 
-docs: $(READY)  ## the commented reference of all settings
+docs: $(READY)  ## the commented reference of all settings, and the site in build/site
 	COLUMNS=120 $(BIN)/python -m radreward fit --criteria radcliq --print_config=comments > docs/fit.yaml
+	$(BIN)/mkdocs build --quiet
 
 bench: $(READY)  ## speed and memory compared with what people use today
 	$(BIN)/python -m benchmarks

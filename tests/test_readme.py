@@ -1,4 +1,4 @@
-"""Every command and snippet of the README files runs as typed, on less data."""
+"""Every command and snippet of the README files and the guides in docs/ runs as typed, on less data."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -19,8 +20,11 @@ from radreward.cli.parser import parse_options
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
+MKDOCS = ROOT / "mkdocs.yml"
 SYSTEMS = sorted((ROOT / "radreward" / "systems").glob("*/README.md"))
-FILES = (README, ROOT / "experiments" / "README.md")
+GUIDES = (README, *(ROOT / "docs" / name for name in re.findall(r"- (\S+\.md)$", MKDOCS.read_text(), re.MULTILINE)))
+"""The README, then the pages of the site in their order; later pages use files of earlier ones."""
+EXPERIMENTS = (ROOT / "experiments" / "README.md",)
 FIT = ("--trainer.max_steps=2", "--trainer.val_check_interval=2", "--data.batch_size=2", "--data.val_split=0.3")
 TINY = ("model.backbone.name=tiny-bert", "model.backbone.lora.targets=auto", "data.collator.max_length=4096")
 SMALL = {
@@ -62,8 +66,14 @@ def blocks(path: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
 
 
-def commands(path: Path) -> list[str]:
-    return [line.split("  #")[0].strip() for block in blocks(path, "bash") for line in block.splitlines() if line]
+def lines_of(paths: Sequence[Path], *languages: str) -> list[str]:
+    """Return the distinct commands of files, without comments, in order."""
+    texts = ["".join(blocks(path, language)) for path in paths for language in languages]
+    return [
+        line
+        for line in dict.fromkeys(entry.split("  #")[0].strip() for text in texts for entry in text.splitlines())
+        if line
+    ]
 
 
 def workplace(folder: Path) -> dict[str, str]:
@@ -87,11 +97,11 @@ def workplace(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.timeout(3000)
-@pytest.mark.parametrize("path", FILES, ids=["README.md", "experiments/README.md"])
-def test_readme_commands_run(path: Path, tmp_path: Path, processes: ForkServerContext) -> None:
+@pytest.mark.parametrize("paths", [GUIDES, EXPERIMENTS], ids=["guides", "experiments"])
+def test_readme_commands_run(paths: Sequence[Path], tmp_path: Path, processes: ForkServerContext) -> None:
     environment = workplace(tmp_path)
     ran = 0
-    for line in commands(path):
+    for line in lines_of(paths, "bash"):
         if line.startswith("make "):
             assert re.search(rf"^{line.split()[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), line
             continue
@@ -115,14 +125,13 @@ def test_readme_commands_run(path: Path, tmp_path: Path, processes: ForkServerCo
     assert ran >= 4
 
 
-@pytest.mark.parametrize("path", [*FILES, *SYSTEMS], ids=lambda path: str(path.relative_to(ROOT)))
-def test_readme_commands_for_other_machines_parse(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("paths", [GUIDES, EXPERIMENTS, SYSTEMS], ids=["guides", "experiments", "systems"])
+def test_readme_commands_for_other_machines_parse(paths: Sequence[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Parse commands that need a GPU, a cluster, a trained model or your data: `sh` blocks, and those of systems."""
     monkeypatch.chdir(ROOT)
-    languages = ("sh", "bash") if path in SYSTEMS else ("sh",)
-    lines = [line.split("  #")[0] for language in languages for line in "".join(blocks(path, language)).splitlines()]
-    assert len([line for line in lines if line]) >= 3
-    for line in filter(None, lines):
+    lines = lines_of(paths, *(("sh", "bash") if paths is SYSTEMS else ("sh",)))
+    assert len(lines) >= 3
+    for line in lines:
         program, command, *arguments = shlex.split(line)
         assert program == "radreward" or (program == "python" and (ROOT / command).is_file()), line
         if program == "python":
@@ -136,7 +145,7 @@ def test_readme_commands_for_other_machines_parse(path: Path, monkeypatch: pytes
 
 
 def test_readme_snippets_run(tmp_path: Path) -> None:
-    code = "\n".join(blocks(README, "python"))
+    code = "\n".join(block for path in GUIDES for block in blocks(path, "python"))
     assert code.count("import") >= 4
     done = subprocess.run(
         [sys.executable, "-c", code + "\nTestSmoothMargin().test_dtypes()\n"],
@@ -147,15 +156,16 @@ def test_readme_snippets_run(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "tensor(" in done.stdout
+    [printed] = blocks(README, "text")
+    assert printed in done.stdout
 
 
-@pytest.mark.parametrize("path", FILES, ids=["README.md", "experiments/README.md"])
+@pytest.mark.parametrize("path", [*GUIDES, *EXPERIMENTS], ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_named_in_readme_exist(path: Path) -> None:
     text = path.read_text()
     named = re.findall(r"--config (\S+\.yaml)|python (experiments/\S+\.py)", text)
     linked = re.findall(r"\]\(([^)#:]+)\)", text)
-    assert named
+    assert text.startswith("# ")
     for name in ["".join(pair) for pair in named]:
         assert (ROOT / name).is_file() or name.startswith("runs/"), name
     for name in linked:

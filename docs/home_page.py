@@ -1,0 +1,27 @@
+"""Home page of the site: the README, with links that work inside the site."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#:]+)\)")
+
+
+def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
+    """Return the README as the content of the first page; other pages stay as they are."""
+    if page.file.src_uri != "index.md":
+        return markdown
+    return _LINK.sub(_site_link, (ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+def _site_link(match: re.Match[str]) -> str:
+    """Return a link to a page of the site; a link to another file of the repository becomes its path."""
+    image, title, target = match.groups()
+    if target == "docs/fit.yaml":
+        return f"[{title}](settings.md)"
+    if target.startswith("docs/"):
+        return f"{image}[{title}]({target.removeprefix('docs/')})"
+    return f"{title} (`{target}`)"
