@@ -12,6 +12,7 @@ from torch import Tensor
 
 from radreward.data.packing import pack, to_device
 from radreward.data.prompt_encoder import PromptEncoder, PromptTooLongError
+from radreward.data.tokenizer import EMBEDDED_BACKBONE
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.models import RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
@@ -65,6 +66,8 @@ class RewardModelScorer(Scorer):
         model = artifact.model
         self.artifact = artifact
         self.criteria = model.criteria
+        self.has_quality = artifact.findings_calibration is not None
+        self.requires_report = model.backbone.name == EMBEDDED_BACKBONE
         self.precision, self.on_too_long, self.packing = precision, on_too_long, packing
         self._prompt_encoder = PromptEncoder(
             model.backbone.name, model.criteria, artifact.template, artifact.max_length

@@ -115,3 +115,10 @@ def test_int8_of_quantized_model_raises() -> None:
 def test_importing_the_package_does_not_import_torch() -> None:
     code = "import sys, radreward; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_shipped_model_scores_reports_only() -> None:
+    scores = radreward.load("er2score").score(REFERENCES[:2], ["The cat sat on the mat.", "Lungs are clear."])
+    assert scores.status == ("no finding and no normal statement recognised in the candidate", "ok")
+    assert scores.total.isnan().tolist() == [True, False]
+    assert not RewardModelScorer(_artifact()).requires_report  # its backbone is not English
