@@ -5,13 +5,19 @@ from __future__ import annotations
 import importlib.util
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
+from radreward.data.embedded_tokenizer import EmbeddedTokenizer
 from radreward.errors import InputError
+from radreward.io.hub import use_only_cache_if_hub_is_unreachable
 from radreward.types import PromptSegments
 
+if TYPE_CHECKING:  # slow to import and not required with the embedded backbone
+    from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+TextTokenizer: TypeAlias = "PreTrainedTokenizerBase | EmbeddedTokenizer"
 TINY_PREFIX = "tiny-"
 TINY_GENERATOR = "tiny-generator"
 """A decoder without pretrained weights, large enough to learn to compare short reports; has its own tokenizer."""
@@ -39,7 +45,7 @@ def _weights_folder(package: Path) -> Path:
     return next(path.parent for path in sorted(package.rglob("model.safetensors")))
 
 
-def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
+def load_tokenizer(name: str) -> TextTokenizer:
     """Return the tokenizer of a backbone: `embedded`, `tiny-<family>`, a local folder or a hub name.
 
     Raises:
@@ -50,6 +56,12 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     if name.startswith(TINY_PREFIX):
         return byte_tokenizer(encoder=name == "tiny-bert")
     path = resolve_backbone(name)
+    if name == EMBEDDED_BACKBONE:
+        return EmbeddedTokenizer(path)
+    from transformers import AutoTokenizer
+
+    if not Path(path).is_dir():
+        use_only_cache_if_hub_is_unreachable()
     try:
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError) as error:
@@ -69,6 +81,8 @@ def byte_tokenizer(encoder: bool) -> PreTrainedTokenizerFast:
     >>> byte_tokenizer(encoder=False).encode("no", add_special_tokens=False)
     [80, 81]
     """
+    from transformers import PreTrainedTokenizerFast
+
     special = ["<pad>", "[CLS]" if encoder else "<s>", "[SEP]" if encoder else "</s>"]
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {token: index for index, token in enumerate([*special, *alphabet])}
@@ -86,6 +100,8 @@ def word_tokenizer() -> PreTrainedTokenizerFast:
     >>> tokenizer.tokenize("Mild pleural effusion")
     ['Ġmild', 'Ġpleural', 'Ġeffusion']
     """
+    from transformers import PreTrainedTokenizerFast
+
     path = Path(__file__).parent / "generator_tokenizer.json"
     roles = {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"}
     return PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_file(str(path)), **roles)
@@ -101,7 +117,7 @@ class SegmentTokenizer:
     [[1, 67, 2], [68, 2]]
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, tokenizer: TextTokenizer) -> None:
         self.tokenizer = tokenizer
         self._prefix = _optional_id(
             tokenizer.cls_token_id if tokenizer.cls_token_id is not None else tokenizer.bos_token_id
@@ -113,7 +129,7 @@ class SegmentTokenizer:
         # split_special_tokens: "[SEP]" in a report is five characters, it does not end a segment.
         return tuple(self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
 
-    def __reduce__(self) -> tuple[type[SegmentTokenizer], tuple[PreTrainedTokenizerBase]]:
+    def __reduce__(self) -> tuple[type[SegmentTokenizer], tuple[TextTokenizer]]:
         return SegmentTokenizer, (self.tokenizer,)  # the cache is not sent to worker processes
 
     def encode(self, text: str) -> tuple[int, ...]:

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedConfig, PreTrainedTokenizerBase
 
+from radreward.data.tokenizer import TextTokenizer
 from radreward.errors import InputError
 from radreward.models.attention import position_offset
+from radreward.models.bert import BackboneConfig
 
 MAX_BATCH_TOKENS = 512
 """Tokens per batch, including padding: small batches are faster on a CPU, since their sentences have similar length."""
@@ -54,7 +55,7 @@ class TokenBatch(NamedTuple):
     """(R, L) int64: 1 for tokens, 0 for padding."""
 
 
-def max_chunk_tokens(config: PreTrainedConfig) -> int:
+def max_chunk_tokens(config: BackboneConfig) -> int:
     """Return the maximum number of tokens per chunk of a model."""
     limit = getattr(config, "max_position_embeddings", None) or MAX_CHUNK_TOKENS
     return min(MAX_CHUNK_TOKENS, limit - position_offset(config))
@@ -76,7 +77,7 @@ class SentenceTokenizer:
     [('no', 0, 2), ('edema', 3, 5)]
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, max_tokens: int) -> None:
+    def __init__(self, tokenizer: TextTokenizer, max_tokens: int) -> None:
         if not tokenizer.is_fast:
             raise InputError(f"{tokenizer.name_or_path}: Expected a fast tokenizer, with tokenizer.json.")
         self.tokenizer, self.max_tokens = tokenizer, max_tokens

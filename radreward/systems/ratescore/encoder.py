@@ -11,14 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from transformers import AutoModel
-from transformers.utils import logging as transformers_logging
 
 from radreward.data.tokenizer import EMBEDDED_BACKBONE, TINY_PREFIX, load_tokenizer, resolve_backbone
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.io.cache import SQLiteCache
-from radreward.models.tiny_backbones import tiny_model
+from radreward.models.bert import BertEncoder
 from radreward.systems.ratescore.entity_context import ContextMode, contextualize
 from radreward.systems.ratescore.entity_head import EntityHead
 from radreward.systems.ratescore.lru_cache import BatchLRUCache
@@ -205,11 +203,14 @@ def _from_bytes(value: bytes) -> NameEmbedding:
 
 def _load_encoder(name: str, allow_download: bool) -> Any:
     """Load an encoder without its pooler; any architecture, since names need neither adapters nor masks."""
+    if name == EMBEDDED_BACKBONE:
+        return BertEncoder.load(resolve_backbone(name))
     if name.startswith(TINY_PREFIX):
+        from radreward.models.tiny_backbones import tiny_model
+
         return tiny_model(name.removeprefix(TINY_PREFIX))
-    show_progress = transformers_logging.is_progress_bar_enabled()
-    if name == EMBEDDED_BACKBONE:  # loads at once
-        transformers_logging.disable_progress_bar()
+    from transformers import AutoModel
+
     model: Any
     try:
         model, loaded = AutoModel.from_pretrained(
@@ -223,9 +224,6 @@ def _load_encoder(name: str, allow_download: bool) -> Any:
     except (OSError, ValueError, ImportError) as error:
         reason = " ".join(str(error).split())[:300].rstrip(".")
         raise InputError(f"{name}: cannot be loaded as an entity encoder ({reason}).") from error
-    finally:
-        if show_progress:
-            transformers_logging.enable_progress_bar()
     if missing := sorted(key for key in loaded["missing_keys"] if not key.startswith("pooler.")):
         raise InputError(f"{name}: Expected the weights of an encoder but {missing[0]!r} is missing.")
     if hasattr(model, "pooler"):

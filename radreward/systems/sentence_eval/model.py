@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
-from transformers import PreTrainedTokenizerBase
 
 from radreward.data.relation_io import RELATION_SCORES
+from radreward.data.tokenizer import TextTokenizer
 from radreward.models.backbone import Backbone
 from radreward.models.sentence_tokenizer import (
     SentenceTokenizer,
@@ -106,7 +106,7 @@ class RelationPredictor:
         tokenizer: Tokenizer of its backbone.
     """
 
-    def __init__(self, model: RelationModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, model: RelationModel, tokenizer: TextTokenizer) -> None:
         self.model = model
         self.sentence_tokenizer = SentenceTokenizer(tokenizer, max_chunk_tokens(model.config))
 
