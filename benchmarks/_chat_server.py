@@ -28,14 +28,24 @@ class Server:
         delay: Seconds before an answer.
         code: Refuse all requests with this status.
         usage: Report one token per word in answers.
+        idempotent: Answer requests with the same `Idempotency-Key` once, and repeat the answer.
     """
 
     def __init__(
-        self, log: TextIO, faults: list[str], share: float, always: bool, delay: float, code: int | None, usage: bool
+        self,
+        log: TextIO,
+        faults: list[str],
+        share: float,
+        always: bool,
+        delay: float,
+        code: int | None,
+        usage: bool,
+        idempotent: bool,
     ) -> None:
         self.log, self.faults, self.share, self.always = log, faults, share, always
         self.delay, self.code, self.usage = delay, code, usage
         self.attempts: dict[str, int] = {}
+        self.idempotent, self.answered_keys = idempotent, set[str]()
         self.open = 0
 
     async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -54,8 +64,12 @@ class Server:
         body = json.loads(await reader.readexactly(int(headers.get("content-length", "0"))))
         text = body["messages"][-1]["content"]
         self.open += 1
-        action = self._choose_action(text)
+        action, key = self._choose_action(text), headers.get("idempotency-key", "")
+        if self.idempotent and action == "answer":
+            action = "replay" if key in self.answered_keys else action
+            self.answered_keys.add(key)
         entry = {"text": text, "did": action, "open": self.open, "key": headers.get("authorization", ""), "body": body}
+        entry["idempotency_key"] = key
         self.log.write(json.dumps(entry) + "\n")
         self.log.flush()
         try:
@@ -103,7 +117,8 @@ class Server:
         if self.usage:
             words = len(text.split())
             answer["usage"] = {"prompt_tokens": words, "completion_tokens": words, "total_tokens": 2 * words}
-        return await _reply(writer, 200, json.dumps(answer))
+        replayed = "idempotent-replayed: true" if action == "replay" else "x-none: 1"
+        return await _reply(writer, 200, json.dumps(answer), replayed)
 
 
 async def _reply(writer: asyncio.StreamWriter, code: int, body: str, header: str = "x-none: 1") -> bool:
@@ -124,10 +139,18 @@ async def main() -> None:
     parser.add_argument("--delay", type=float, default=0.0)
     parser.add_argument("--code", type=int)
     parser.add_argument("--no-usage", action="store_true")
+    parser.add_argument("--idempotent", action="store_true")
     options = parser.parse_args()
     with options.log.open("w") as log:
         server = Server(
-            log, options.faults, options.share, options.always, options.delay, options.code, not options.no_usage
+            log,
+            options.faults,
+            options.share,
+            options.always,
+            options.delay,
+            options.code,
+            not options.no_usage,
+            options.idempotent,
         )
         listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
         running = await asyncio.start_server(server.connection, sock=listening, limit=2**26)

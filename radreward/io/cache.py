@@ -86,6 +86,16 @@ class SQLiteCache:
                 oldest = "DELETE FROM entry WHERE key IN (SELECT key FROM entry ORDER BY used, rowid LIMIT ?)"
                 connection.execute(oldest, (max(0, count - self.max_entries),))
 
+    def empty_keys(self) -> set[str]:
+        """Return the keys whose value is empty."""
+        with self._transaction(write=False) as connection:
+            return {key for (key,) in connection.execute("SELECT key FROM entry WHERE length(value) = 0")}
+
+    def delete(self, key: str) -> None:
+        """Delete a key, if present."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM entry WHERE key = ?", (key,))
+
     def __len__(self) -> int:
         with self._transaction(write=False) as connection:
             return int(connection.execute("SELECT COUNT(*) FROM entry").fetchone()[0])

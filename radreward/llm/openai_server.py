@@ -7,14 +7,16 @@ import importlib.util
 import logging
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from typing import Any
 from urllib.parse import urlsplit
 
 from radreward.errors import InputError
-from radreward.llm.chat_model import ChatModel
+from radreward.llm.chat_model import STATUS_OK, ChatModel
 from radreward.llm.messages import ChatRequest, ChatResponse
-from radreward.llm.response_cache import ResponseCache
+from radreward.llm.response_cache import ResponseCache, request_key
 from radreward.llm.server_requests import (
     KEY,
     MAX_TOKENS_FIELDS,
@@ -29,6 +31,9 @@ from radreward.llm.server_requests import (
 
 class OpenAIChatModel(ChatModel):
     """Any server with `/chat/completions`: OpenAI, vLLM, `transformers serve` and others.
+
+    Every request has an `Idempotency-Key`, a hash of what is sent: a server that supports it never charges twice for
+    the same request. Requests that were under way when an earlier run was killed are counted; see `lost_answers`.
 
     Address, model and key come from OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY (optional for a server on this
     machine). They are read when requests are sent, and never printed, logged or stored.
@@ -50,6 +55,10 @@ class OpenAIChatModel(ChatModel):
         cache: See `ChatModel`.
         budget: See `ChatModel`.
         progress: See `ChatModel`.
+
+    Attributes:
+        lost_answers: Number of requests that were under way when an earlier run was killed, and that the server did not
+            recognize when they were sent again: they were paid for twice.
 
     Raises:
         ValueError: If a number is out of range.
@@ -84,6 +93,7 @@ class OpenAIChatModel(ChatModel):
         self.model, self.base_url, self.max_tokens_field = model, base_url, max_tokens_field
         self.allow_remote = allow_remote
         self.concurrency, self.max_retries, self.timeout = concurrency, max_retries, timeout
+        self.lost_answers = 0
 
     @property
     def model_id(self) -> str:
@@ -96,17 +106,37 @@ class OpenAIChatModel(ChatModel):
         settings = self._server_settings()
         if not is_loopback(settings.url):
             self._confirm_remote(settings, len(requests))
-        # These packages log addresses and headers and, if the environment asks for it, complete requests.
-        for name in ("openai", "httpx", "httpx2", "httpcore", "httpcore2"):
-            logging.getLogger(name).setLevel(logging.WARNING)
-        job = RequestRunner(settings, self.budget, requests, on_response).run()
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            asyncio.run(job)
-        else:  # a notebook runs its own loop
-            with ThreadPoolExecutor(1) as thread:
-                thread.submit(asyncio.run, job).result()
+        _silence_loggers()
+        cache, model_id = self.cache, self.model_id
+        keys = [request_key(model_id, request) for request in requests]
+        unanswered = set() if cache is None else cache.unanswered()
+
+        sent: set[int] = set()
+
+        def on_send(index: int) -> None:
+            sent.add(index)
+            if cache is not None:
+                cache.mark_sent(keys[index])
+
+        def on_settled(index: int, response: ChatResponse) -> None:
+            if cache is not None and index in sent and response.status != STATUS_OK:
+                cache.forget(keys[index])
+            on_response(index, response)
+
+        runner = RequestRunner(settings, self.budget, requests, on_send, on_settled)
+        _run(runner.run())
+        self._report_repeated({index for index in sent if keys[index] in unanswered}, runner.replayed)
+
+    def _report_repeated(self, repeated: set[int], replayed: set[int]) -> None:
+        """Count the requests that an earlier run had sent but whose answers it did not receive."""
+        lost = len(repeated - replayed)
+        self.lost_answers += lost
+        if repeated:
+            warnings.warn(
+                f"{len(repeated)} requests were under way when an earlier run ended, and were sent again. The server "
+                f"repeated {len(repeated) - lost} of their answers; {lost} are lost, and may have been paid for twice.",
+                stacklevel=4,
+            )
 
     def _confirm_remote(self, settings: ServerSettings, num_requests: int) -> None:
         if not self.allow_remote:
@@ -129,6 +159,8 @@ class OpenAIChatModel(ChatModel):
                 raise InputError(f"Expected the environment variable {name} but it is not set.")
         if not _is_valid_url(url):
             raise InputError(f"{URL}: Expected an address such as http://localhost:8000/v1.")
+        if "@" in urlsplit(url).netloc:
+            raise InputError(f"{URL}: Expected an address without user name and password. Put the key into {KEY}.")
         if not key and not is_loopback(url):
             raise InputError(f"Expected the environment variable {KEY} but it is not set.")
         if not (key.isascii() and key.isprintable()):
@@ -142,6 +174,24 @@ class OpenAIChatModel(ChatModel):
             max_retries=self.max_retries,
             timeout=self.timeout,
         )
+
+
+def _silence_loggers() -> None:
+    """Silence packages that log addresses and headers and, if OPENAI_LOG or the application asks for it, requests."""
+    import_module("openai")  # sets its levels
+    for name in ("openai", "httpx", "httpx2", "httpcore", "httpcore2"):
+        for logger in [name, *(child for child in logging.root.manager.loggerDict if child.startswith(f"{name}."))]:
+            logging.getLogger(logger).setLevel(logging.WARNING)
+
+
+def _run(job: Coroutine[Any, Any, None]) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(job)
+    else:  # a notebook runs its own loop
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, job).result()
 
 
 def _is_valid_url(url: str) -> bool:

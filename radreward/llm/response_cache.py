@@ -1,4 +1,4 @@
-"""Responses of chat models on disk, so that an interrupted job repeats no request."""
+"""Responses of chat models on disk, so that an interrupted job repeats no request, and requests that wait for one."""
 
 from __future__ import annotations
 
@@ -22,8 +22,15 @@ def request_key(model_id: str, request: ChatRequest) -> str:
     return hashlib.sha256(json.dumps([model_id, request]).encode()).hexdigest()
 
 
+_SENT = b""
+"""Value of a request that was sent and has no response yet."""
+
+
 class ResponseCache:
     """Responses by request key in a `SQLiteCache`; requests and API keys are not stored.
+
+    `mark_sent` before a request and `put` or `forget` after it leave a mark if the process is killed in between: the
+    response may have been paid for, and is lost.
 
     Args:
         path: The file, created with its folder if absent.
@@ -44,7 +51,7 @@ class ResponseCache:
     def get(self, key: str) -> ChatResponse | None:
         """Return the response of a request, or None if it is not cached."""
         value = self._cache.get([key]).get(key)
-        if value is None:
+        if value is None or value == _SENT:
             return None
         try:
             return ChatResponse(*json.loads(value))
@@ -55,8 +62,21 @@ class ResponseCache:
         """Store a response."""
         self._cache.put({key: json.dumps(response).encode()})
 
+    def mark_sent(self, key: str) -> None:
+        """Record that a request is sent now."""
+        self._cache.put({key: _SENT})
+
+    def forget(self, key: str) -> None:
+        """Remove the mark of a request that failed."""
+        self._cache.delete(key)
+
+    def unanswered(self) -> set[str]:
+        """Return the keys of requests that were sent by a process that was killed, or by another one just now."""
+        return self._cache.empty_keys()
+
     def __len__(self) -> int:
-        return len(self._cache)
+        """Return the number of responses."""
+        return len(self._cache) - len(self.unanswered())
 
     def close(self) -> None:
         """Close the file."""

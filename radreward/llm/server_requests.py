@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from radreward.llm.budget import Budget, max_token_bound
 from radreward.llm.chat_model import STATUS_OK, failed_response
 from radreward.llm.messages import ChatRequest, ChatResponse
+from radreward.llm.response_cache import request_key
 
 if TYPE_CHECKING:
     from httpx2 import Request, Response
@@ -34,6 +35,8 @@ FATAL_STATUS = {
     404: f"the server has no such address or model ({URL}, {MODEL})",
 }
 """Statuses that would be the same for every request: nothing more is sent after one of them."""
+IDEMPOTENCY_HEADER, REPLAYED_HEADER = "Idempotency-Key", "Idempotent-Replayed"
+"""A server that supports the first answers a repeated request once, and with the second says that it repeats itself."""
 MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
 """Request field that limits the length of a response."""
 MAX_TOKENS_FIELDS = get_args(MaxTokensField)
@@ -79,6 +82,8 @@ class _Usage:
     bound: int
     """Maximum number of tokens of one attempt."""
     reserved: bool = False
+    replayed: bool = False
+    """True if the server repeated an earlier answer."""
     attempts: int = 0
 
 
@@ -93,7 +98,11 @@ class RequestRunner:
         settings: The server.
         budget: Tokens that may be spent.
         requests: Distinct requests.
+        on_send: Called with the index of a request before it is sent for the first time.
         on_response: Called once per request with its index and response.
+
+    Attributes:
+        replayed: Indices of requests that the server had answered before, according to its `Idempotent-Replayed`.
     """
 
     def __init__(
@@ -101,9 +110,12 @@ class RequestRunner:
         settings: ServerSettings,
         budget: Budget,
         requests: Sequence[ChatRequest],
+        on_send: Callable[[int], None],
         on_response: Callable[[int, ChatResponse], None],
     ) -> None:
-        self.settings, self.budget, self.requests, self.on_response = settings, budget, requests, on_response
+        self.settings, self.budget, self.requests = settings, budget, requests
+        self.on_send, self.on_response = on_send, on_response
+        self.replayed: set[int] = set()
         self._queue = deque(range(len(requests)))
         self._stop_reason: str | None = None
         self._failures_in_a_row = 0
@@ -131,13 +143,16 @@ class RequestRunner:
     async def _work(self, client: AsyncOpenAI) -> None:
         while self._queue:
             index = self._queue.popleft()
-            self.on_response(index, await self._complete(client, self.requests[index]))
+            self.on_response(index, await self._complete(client, index))
 
-    async def _complete(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
+    async def _complete(self, client: AsyncOpenAI, index: int) -> ChatResponse:
         import openai
 
+        request = self.requests[index]
         usage = _Usage(max_token_bound(request))
         _USAGE.set(usage)
+        if not self._stop_reason:
+            self.on_send(index)
         messages: Any = [{"role": role, "content": content} for role, content in request.messages]
         limit: Any = {self.settings.max_tokens_field: request.max_tokens}
         try:
@@ -147,6 +162,7 @@ class RequestRunner:
                 temperature=request.temperature,
                 top_p=request.top_p,
                 seed=request.seed,
+                extra_headers={IDEMPOTENCY_HEADER: self._idempotency_key(request)},
                 **limit,
             )
         except openai.APIStatusError as error:
@@ -162,7 +178,14 @@ class RequestRunner:
         finally:
             await self._release(usage, usage.bound)
         self._failures_in_a_row = 0
+        if usage.replayed:
+            self.replayed.add(index)
         return parse_response(reply.content)
+
+    def _idempotency_key(self, request: ChatRequest) -> str:
+        """Return a hash of all that is sent, also equal in a later run."""
+        settings = self.settings
+        return request_key(f"{settings.url} {settings.model} {settings.max_tokens_field}", request)
 
     async def _before_attempt(self, _: Request) -> None:
         """Reserve the tokens of an attempt, after waiting for other requests if they have reserved too many.
@@ -201,6 +224,8 @@ class RequestRunner:
                 raise DecodingError(str(error), request=response.request) from error
             counts = parsed.prompt_tokens, parsed.completion_tokens
             spent = usage.bound if None in counts else sum(count or 0 for count in counts)
+            if response.headers.get(REPLAYED_HEADER, "").lower() == "true":
+                usage.replayed, spent = True, 0
         await self._release(usage, spent)
 
     async def _release(self, usage: _Usage, spent: int) -> None:

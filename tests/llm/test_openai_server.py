@@ -274,32 +274,96 @@ import sys
 from radreward.llm import OpenAIChatModel, ResponseCache
 from radreward.llm.messages import ChatRequest, Message
 model = OpenAIChatModel(concurrency=16, cache=ResponseCache(sys.argv[1]))
-model.complete([ChatRequest((Message("user", f"question {i}"),), max_tokens=16) for i in range(1000)])
+model.complete([ChatRequest((Message("user", f"question {i}"),), max_tokens=16) for i in range(400)])
 """
 
 
-def test_killed_job_resumes_without_resending_cached_requests(serve: Callable[..., Loopback], tmp_path: Path) -> None:
-    server = serve("--faults", "busy", "error", "cut", "--share", "0.1", "--delay", "0.04")
+@pytest.mark.parametrize("idempotent", [False, True])
+def test_killed_job_resumes_without_resending_cached_requests(
+    serve: Callable[..., Loopback], tmp_path: Path, idempotent: bool
+) -> None:
+    options = ["--idempotent"] if idempotent else []
+    server = serve("--faults", "busy", "error", "cut", "--share", "0.1", "--delay", "0.04", *options)
     path = tmp_path / "responses.sqlite"
     process = subprocess.Popen([sys.executable, "-c", JOB, str(path)], cwd=ROOT)
     deadline = time.monotonic() + 200
-    while sum(server.answered().values()) < 300:
+    while sum(server.answered().values()) < 120:
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     cached = len(ResponseCache(path))
-    assert 200 < cached < 1000
+    assert 80 < cached < 400
     before = server.answered()
     model = OpenAIChatModel(concurrency=16, cache=ResponseCache(path))
-    answers = model.complete([make_request(f"question {i}") for i in range(1000)])
-    assert [answer.text for answer in answers] == [f"QUESTION {i}" for i in range(1000)]
+    unanswered = len(ResponseCache(path).unanswered())
+    assert 0 < unanswered <= 16
+    with pytest.warns(UserWarning, match=rf"^{unanswered} requests were under way when an earlier run ended"):
+        answers = model.complete([make_request(f"question {i}") for i in range(400)])
+    assert [answer.text for answer in answers] == [f"QUESTION {i}" for i in range(400)]
     every = server.answered()
-    assert len(every) == len(ResponseCache(path)) == 1000
-    assert sum((every - before).values()) == 1000 - cached  # no cached request is sent again
-    # Only responses in flight when the process died could not be cached: at most 16.
-    assert sum(every.values()) - 1000 <= 16
+    lost = sum(every.values()) - 400
+    if idempotent:
+        assert lost == 0  # no answer is paid twice
+    assert lost <= model.lost_answers <= unanswered
+    assert ResponseCache(path).unanswered() == set()
+    assert len(every) == len(ResponseCache(path)) == 400
+    replayed = Counter(entry["did"] for entry in server.attempts())["replay"]
+    assert sum((every - before).values()) + replayed == 400 - cached  # no cached request is sent again
+
+
+def test_complete_sends_the_same_idempotency_key_for_the_same_request(serve: Callable[..., Loopback]) -> None:
+    server = serve("--faults", "error")
+    for settings in ({}, {}, {"seed": 1}, {"max_tokens": 5}):
+        OpenAIChatModel().complete([make_request("a", **settings)])
+    OpenAIChatModel(max_tokens_field="max_completion_tokens").complete([make_request("a")])
+    keys = [entry["idempotency_key"] for entry in server.attempts()]
+    assert len(keys) == 6
+    assert keys[0] == keys[1] == keys[2]  # the retry after a fault, and another run
+    assert len(set(keys)) == 4
+    assert all(len(key) == 64 for key in keys)
+
+
+def test_complete_counts_a_repeated_answer_as_free(serve: Callable[..., Loopback]) -> None:
+    serve("--idempotent")
+    for spent in (2, 0):
+        model = OpenAIChatModel()
+        assert model.complete([make_request("a")])[0].text == "A"
+        assert model.budget.spent == spent
+
+
+def test_failed_requests_are_not_counted_as_under_way(serve: Callable[..., Loopback], tmp_path: Path) -> None:
+    server = serve("--faults", "error", "--always", "--share", "0.5")
+    cache = ResponseCache(tmp_path / "responses.sqlite")
+    requests = [make_request(f"q {i}") for i in range(20)]
+    OpenAIChatModel(max_retries=0, concurrency=30, cache=cache).complete(requests)
+    assert cache.unanswered() == set()
+    model = OpenAIChatModel(max_retries=0, concurrency=30, cache=cache)
+    model.complete(requests)
+    assert model.lost_answers == 0
+    assert set(server.answered().values()) == {1}
+
+
+LOGGED_JOB = """
+import logging
+from radreward.llm import OpenAIChatModel
+from radreward.llm.messages import ChatRequest, Message
+logging.basicConfig(level=logging.DEBUG)
+logging.getLogger("openai._base_client").setLevel(logging.DEBUG)
+print(OpenAIChatModel().complete([ChatRequest((Message("user", "secret report"),), max_tokens=16)])[0].status)
+"""
+
+
+def test_openai_log_prints_neither_reports_nor_keys(
+    serve: Callable[..., Loopback], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve("--faults", "error")
+    monkeypatch.setenv("OPENAI_LOG", "debug")
+    job = subprocess.run([sys.executable, "-c", LOGGED_JOB], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert job.stdout == "ok\n"
+    for secret in ("secret report", "SECRET REPORT", KEY, server.url):
+        assert secret not in job.stderr
 
 
 def test_complete_2000_requests_with_faults_loses_and_repeats_none(serve: Callable[..., Loopback]) -> None:
@@ -375,6 +439,8 @@ def test_complete_local_server_needs_no_consent_and_no_key(
         ("OPENAI_BASE_URL", "127.0.0.1:80", "OPENAI_BASE_URL: Expected an address"),
         ("OPENAI_BASE_URL", "http://127.0.0.1:99999/v1", "OPENAI_BASE_URL: Expected an address"),
         ("OPENAI_BASE_URL", "http://[::1/v1", "OPENAI_BASE_URL: Expected an address"),
+        ("OPENAI_BASE_URL", "https://me:secret@chat.invalid/v1", "without user name and password. Put the key into"),
+        ("OPENAI_BASE_URL", "https://@chat.invalid/v1", "without user name and password"),
     ],
 )
 def test_complete_invalid_environment_raises(
@@ -382,8 +448,9 @@ def test_complete_invalid_environment_raises(
 ) -> None:
     _set_environment(monkeypatch, "https://chat.invalid/v1")
     monkeypatch.setenv(name, value)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=message) as error:
         OpenAIChatModel(allow_remote=True).complete([make_request("a")])
+    assert "secret" not in str(error.value)
 
 
 def test_complete_does_not_log_or_store_key_address_and_reports(
