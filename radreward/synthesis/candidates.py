@@ -9,10 +9,16 @@ from typing import NamedTuple
 
 from radreward.criteria import Criteria, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.errors import InputError
-from radreward.synthesis.error_counting import FALSE_PREDICTION, OMISSION, count_errors, to_radcliq_counts
-from radreward.synthesis.fact_sampling import sample_facts
+from radreward.synthesis.error_counting import (
+    FALSE_PREDICTION,
+    OMISSION,
+    compare_facts,
+    tally_errors,
+    to_radcliq_counts,
+)
+from radreward.synthesis.fact_sampling import sample_facts, sample_many_facts
 from radreward.synthesis.grammar import render_report
-from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
+from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS, add_false_findings
 from radreward.synthesis.perturbations.language_errors import (
     inject_grammar_errors,
     inject_terminology_errors,
@@ -20,19 +26,22 @@ from radreward.synthesis.perturbations.language_errors import (
     replace_history,
 )
 from radreward.synthesis.perturbations.report_edits import drop_and_shuffle, paraphrase
-from radreward.synthesis.report_styles import StyleSampler
+from radreward.synthesis.report_styles import ReportStyle, StyleSampler
+from radreward.synthesis.tiers import TIER_ERRORS
 from radreward.text.facts import AnnotatedReport, Fact
 from radreward.text.report_parser import is_fully_parsed
+from radreward.types import FindingWeights
 
-TIER_ERRORS = ((0, 2), (3, 4), (5, 6))
-"""Range of errors of a good, a fair and a bad candidate (ER²Score, section 3.1); short reports get fewer."""
 SHORT_REPORT_SENTENCES = 4
 """Maximum number of sentences of a short report."""
 ALWAYS_APPLICABLE = (FALSE_PREDICTION, OMISSION)
 """Errors that nearly every report allows; the others are tried first in half of the candidates."""
+MAX_LISTED_FINDINGS = 3
+"""Maximum number of false findings in one sentence."""
 SUPPORTED_TAGS = frozenset(
     tag for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria(), MRScoreCriteria()) for tag in criteria.tags
 )
+MRSCORE_TAGS = frozenset(MRScoreCriteria().tags)
 ReportSource = Callable[[Random], AnnotatedReport]
 """Sampler of reports of other patients."""
 
@@ -46,9 +55,11 @@ class CandidateDraft(NamedTuple):
     has_terminology_errors: bool = False
 
 
-def edit_candidate(reference: AnnotatedReport, num_errors: int, rng: Random) -> CandidateDraft:
-    """Return the reference with about `num_errors` errors, partly paraphrased."""
-    report = reference
+def add_errors(report: AnnotatedReport, num_errors: int, rng: Random) -> AnnotatedReport:
+    """Return a report with about `num_errors` more errors of alternating types, or several false findings at once."""
+    num_false = rng.randint(2, num_errors) if num_errors > 2 and rng.random() < 0.3 else 0
+    if num_false and (edited := add_false_findings(report, min(num_false, MAX_LISTED_FINDINGS), rng)) is not None:
+        report, num_errors = edited, num_errors - min(num_false, MAX_LISTED_FINDINGS)
     tags = rng.sample(list(ERROR_OPERATORS), k=len(ERROR_OPERATORS))
     if rng.random() < 0.5:
         tags.sort(key=ALWAYS_APPLICABLE.__contains__)
@@ -58,6 +69,12 @@ def edit_candidate(reference: AnnotatedReport, num_errors: int, rng: Random) -> 
             if (edited := ERROR_OPERATORS[tag](report, rng)) is not None:
                 report = edited
                 break
+    return report
+
+
+def edit_candidate(reference: AnnotatedReport, num_errors: int, rng: Random) -> CandidateDraft:
+    """Return the reference with about `num_errors` errors, partly paraphrased."""
+    report = add_errors(reference, num_errors, rng)
     return CandidateDraft(paraphrase(report, rng, rng.choice((0.0, 0.3, 1.0, 1.0))), "edited")
 
 
@@ -65,7 +82,7 @@ def rewrite_candidate(
     reference: AnnotatedReport, num_errors: int, sample_style: StyleSampler, rng: Random
 ) -> CandidateDraft:
     """Return a new report in its own style with the facts of the reference, and about `num_errors` errors."""
-    facts = edit_candidate(reference, num_errors, rng).report.facts
+    facts = add_errors(reference, num_errors, rng).facts
     style = sample_style(rng)
     if reference.has_headings:
         style = replace(style, layout="both", has_headings=True)
@@ -80,7 +97,7 @@ def draft_candidate(
     sample_style: StyleSampler,
     rng: Random,
 ) -> CandidateDraft:
-    """Return one candidate of a tier.
+    """Return one candidate with about the errors of a tier; `TieredWriter` makes sure of them.
 
     A reference that is not completely parsed is only edited: next to another report, its unparsed text would hide
     errors.
@@ -93,7 +110,8 @@ def draft_candidate(
         sample_style: Samples the style of a rewritten candidate.
         rng: Source of randomness.
     """
-    num_errors = min(rng.randint(*TIER_ERRORS[tier]), len(reference.sentences) // 2 + 1)
+    num_errors = rng.randint(*TIER_ERRORS[tier]) if tier else rng.choices((0, 1, 2), (4, 3, 3))[0]
+    num_errors = min(num_errors, max_natural_errors(reference))
     kind = rng.random()
     if not is_fully_parsed(reference):
         return edit_candidate(reference, num_errors, rng)
@@ -110,6 +128,12 @@ def draft_candidate(
     return edit_candidate(reference, num_errors, rng)
 
 
+def max_natural_errors(reference: AnnotatedReport) -> int:
+    """Return the number of errors that a candidate may be asked to have: few if the reference is short."""
+    num_sentences = len(reference.sentences)
+    return num_sentences // 2 + 1 if num_sentences <= SHORT_REPORT_SENTENCES else sum(TIER_ERRORS[-1])
+
+
 def add_language_errors(draft: CandidateDraft, rng: Random) -> CandidateDraft:
     """Return a draft with errors that MRScore counts and RadCliQ does not."""
     if rng.random() < 0.3 and (edited := inject_grammar_errors(draft.report, rng)) is not None:
@@ -121,11 +145,27 @@ def add_language_errors(draft: CandidateDraft, rng: Random) -> CandidateDraft:
     return draft
 
 
+def judge_draft(
+    reference: AnnotatedReport, draft: CandidateDraft, judges_mrscore: bool = True
+) -> tuple[dict[str, int], FindingWeights]:
+    """Return the errors of a candidate by every supported tag, and the weights of its findings.
+
+    Args:
+        reference: The reference.
+        draft: The candidate.
+        judges_mrscore: Return the errors of `MRScoreCriteria` too.
+    """
+    comparison = compare_facts(reference.facts, draft.report.facts)
+    counts = tally_errors(comparison.errors)
+    errors = {**counts, **to_radcliq_counts(counts)}
+    if judges_mrscore:
+        errors |= mrscore_errors(reference, draft.report, draft.has_grammar_errors, draft.has_terminology_errors)
+    return errors, comparison.weights
+
+
 def count_all_errors(reference: AnnotatedReport, draft: CandidateDraft) -> dict[str, int]:
     """Count the errors of a candidate by every supported tag."""
-    counts = count_errors(reference.facts, draft.report.facts)
-    language = mrscore_errors(reference, draft.report, draft.has_grammar_errors, draft.has_terminology_errors)
-    return {**counts, **to_radcliq_counts(counts), **language}
+    return judge_draft(reference, draft)[0]
 
 
 def check_criteria(criteria: Criteria) -> None:
@@ -151,7 +191,7 @@ def random_report_source(sample_style: StyleSampler) -> ReportSource:
 
     def source(rng: Random) -> AnnotatedReport:
         style = sample_style(rng)
-        return render_report(sample_facts(rng, style.max_findings, style.common_findings_only), rng, style)
+        return render_report(_sample_style_facts(style, rng), rng, style)
 
     return source
 
@@ -164,11 +204,17 @@ def similar_report_source(reference: AnnotatedReport, sample_style: StyleSampler
         facts = [_vary_details(fact, rng) for fact in shared]
         stated = {fact.finding for fact in facts}
         style = sample_style(rng)
-        sampled = sample_facts(rng, style.max_findings, style.common_findings_only)
+        sampled = _sample_style_facts(style, rng)
         new = [fact for fact in sampled if fact.finding not in stated]
         return render_report([*facts, *rng.sample(new, k=min(len(new), rng.randint(0, 2)))], rng, style)
 
     return source
+
+
+def _sample_style_facts(style: ReportStyle, rng: Random) -> tuple[Fact, ...]:
+    if style.num_findings is not None:
+        return sample_many_facts(rng, style.num_findings)
+    return sample_facts(rng, style.max_findings, style.common_findings_only)
 
 
 def _vary_details(fact: Fact, rng: Random) -> Fact:

@@ -11,6 +11,7 @@ from radreward.criteria import Criteria
 from radreward.io.artifacts import write_json
 from radreward.io.atomic import write_text_file
 from radreward.synthesis.report_reader import ReportTexts
+from radreward.synthesis.tiered_writer import DraftedGroup
 from radreward.types import ReportGroup
 
 
@@ -32,11 +33,15 @@ class DataCard:
         self.error_counts: Counter[str] = Counter()
         self.candidates_with_error: Counter[str] = Counter()
         self.word_counts: Counter[str] = Counter()
+        self.tier_counts: Counter[tuple[str, str]] = Counter()
 
-    def count_groups(self, groups: Iterable[ReportGroup]) -> Iterator[ReportGroup]:
+    def count_groups(self, drafted: Iterable[DraftedGroup]) -> Iterator[ReportGroup]:
         """Yield groups and count them."""
-        for group in groups:
+        for group, drafts, is_limited in drafted:
             self.groups += 1
+            for draft in drafts:
+                kind = "limited" if is_limited else "in tier" if draft.in_tier else "outside"
+                self.tier_counts[draft.tier, kind] += 1
             self.word_counts["reference"] += len(group.reference.split())
             for candidate in group.candidates:
                 self.system_counts[candidate.system or "unknown"] += 1
@@ -58,6 +63,7 @@ class DataCard:
             "groups": self.groups,
             "candidates": candidates,
             "per_reference": self.per_reference,
+            "tiers": self._tiers(),
             "systems": dict(sorted(self.system_counts.items())),
             "mean_words": {
                 "reference": round(self.word_counts["reference"] / self.groups, 1),
@@ -69,6 +75,15 @@ class DataCard:
             },
         }
 
+    def _tiers(self) -> dict[str, dict[str, Any]]:
+        """Return, by requested tier, the candidates of full references in and outside of it, and of limited ones."""
+        tiers: dict[str, dict[str, Any]] = {}
+        for tier in sorted({name for name, _ in self.tier_counts}):
+            counts = {kind: self.tier_counts[tier, kind] for kind in ("in tier", "outside", "limited")}
+            full = counts["in tier"] + counts["outside"]
+            tiers[tier] = {**counts, "share in tier": round(counts["in tier"] / full, 4) if full else None}
+        return tiers
+
     def write(self, folder: Path) -> None:
         """Write card.json and card.md."""
         card = self.to_dict()
@@ -79,6 +94,11 @@ class DataCard:
             lines.append(f"- reports: {len(self.reports.texts)}; skipped empty rows: {len(self.reports.empty_rows)}")
         lines += ["", "| criterion | errors | candidates with it |", "| --- | ---: | ---: |"]
         lines += [f"| {tag} | {row['count']} | {row['candidates']} |" for tag, row in card["errors"].items()]
+        lines += ["", "| requested tier | candidates in it | outside | of short references | share in it |"]
+        lines += ["| --- | ---: | ---: | ---: | ---: |"]
+        lines += [
+            f"| {tier} | {' | '.join(str(value) for value in row.values())} |" for tier, row in card["tiers"].items()
+        ]
         lines += ["", "| system | candidates |", "| --- | ---: |"]
         lines += [f"| {name} | {count} |" for name, count in card["systems"].items()]
         write_text_file(folder / "card.md", "\n".join(lines) + "\n")

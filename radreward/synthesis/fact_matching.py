@@ -1,4 +1,4 @@
-"""Which facts of two reports are about the same finding."""
+"""Matching of the facts of two reports that are about the same finding."""
 
 from __future__ import annotations
 

@@ -36,6 +36,9 @@ COMMON_FINDINGS = frozenset(
 )
 """Everyday findings, sampled four times as often as others."""
 
+BOTH_SIDES_SHARE = 0.2
+"""Share of the findings of a full-size report that are stated for each side, if they have one."""
+
 
 def sample_findings(rng: Random, keys: Sequence[str], count: int) -> list[str]:
     """Return sampled findings, with repeats, common ones more often."""
@@ -94,6 +97,42 @@ def sample_facts(rng: Random, max_findings: int | None = None, common_only: bool
         keys = rng.sample(keys, k=min(len(keys), rng.randint(1, max_findings)))
     keys = remove_related(keys)
     return tuple(sample_fact(key, rng) for key in keys) + tuple(_sample_resolved(rng, keys))
+
+
+def sample_many_facts(rng: Random, count: int) -> tuple[Fact, ...]:
+    """Return the facts of a report with many findings, some of them on both sides in different severity.
+
+    Args:
+        rng: Source of randomness.
+        count: Number of findings.
+
+    >>> len(sample_many_facts(Random(0), 7))
+    7
+    """
+    keys: list[str] = []
+    while len(keys) < count:
+        cluster = rng.choices([entry for _, entry in FINDING_CLUSTERS], [weight for weight, _ in FINDING_CLUSTERS])[0]
+        keys += [key for key, probability in cluster if rng.random() < probability]
+        keys = remove_related([*keys, *sample_findings(rng, tuple(FINDINGS), rng.choice((0, 1, 1, 2)))])
+    facts: list[Fact] = []
+    for key in rng.sample(keys, k=count):
+        if "left" in FINDINGS[key].locations and rng.random() < BOTH_SIDES_SHARE:
+            facts += _sample_both_sides(key, rng)
+        else:
+            facts.append(sample_fact(key, rng))
+    return tuple(facts[:count])
+
+
+def _sample_both_sides(key: str, rng: Random) -> list[Fact]:
+    """Return a finding on the left and on the right, in one zone, with different severities if it has one."""
+    locations = FINDINGS[key].locations
+    zones = [place.removeprefix("left") for place in locations if place.startswith("left")]
+    zone = rng.choice([zone for zone in zones if f"right{zone}" in locations])
+    severities: list[str | None] = [None, None]
+    if FINDINGS[key].has_severity and rng.random() < 0.8:
+        severities = list(rng.sample(tuple(SEVERITY_WORDS), k=2))
+    sides = rng.sample(("left", "right"), k=2)
+    return [Fact(key, "present", side + zone, severity) for side, severity in zip(sides, severities, strict=True)]
 
 
 def _sample_resolved(rng: Random, present: list[str]) -> list[Fact]:

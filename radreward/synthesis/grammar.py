@@ -6,7 +6,15 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from radreward.synthesis.noun_phrases import NounPhrase, capitalize_first, fill_template, join_words, noun_phrase
+from radreward.synthesis.noun_phrases import (
+    NounPhrase,
+    are_both_sides,
+    capitalize_first,
+    fill_template,
+    join_words,
+    joint_phrase,
+    noun_phrase,
+)
 from radreward.synthesis.report_styles import ReportStyle, sample_style
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
 from radreward.text.findings import FINDINGS, URGENCIES, ancestors
@@ -25,6 +33,7 @@ from radreward.text.sentence_templates import (
     UNCHANGED_DEVICE_STATEMENTS,
 )
 
+DEFAULT_STYLE = ReportStyle()
 MAX_CONCLUSIONS = 5
 """Maximum number of findings that an impression repeats, the most urgent first."""
 _NEGATIVES = ("pneumothorax", "effusion", "consolidation", "edema", "fracture", "nodule", "pneumonia", "freeair")
@@ -39,6 +48,11 @@ def is_plain_negation(fact: Fact) -> bool:
 def is_plain_presence(fact: Fact) -> bool:
     """Return True for a certain finding without a change."""
     return fact.polarity == "present" and not fact.change
+
+
+def is_joinable(fact: Fact) -> bool:
+    """Return True for a certain finding, changed or not, which a sentence can list with others."""
+    return fact.polarity == "present" and (not fact.change or not FINDINGS[fact.finding].is_device)
 
 
 def templates_of(fact: Fact) -> tuple[str, ...]:
@@ -60,9 +74,14 @@ def fact_sentence(fact: Fact, rng: Random, section: Section = "findings") -> Sen
 
 
 def joint_sentence(facts: Sequence[Fact], rng: Random, section: Section = "findings") -> Sentence:
-    """Return one sentence for several facts, all of them plainly present or all plainly absent."""
-    phrases = [noun_phrase(fact, rng) for fact in facts]
-    if facts[0].polarity == "absent":
+    """Return one sentence for several facts, all of them certain or all plainly absent.
+
+    Both sides of a finding share its name: "small left and moderate right effusions".
+    """
+    if facts[0].polarity != "absent":
+        phrases = [joint_phrase(group, rng) for group in _group_sides(facts)]
+    else:
+        phrases = [noun_phrase(fact, rng) for fact in facts]
         names = [phrase.text for phrase in phrases]
         listed = join_words(names, " or " if len(names) < 3 else rng.choice((" or ", ", or ")))
         phrase = NounPhrase(listed, takes_article=False)
@@ -72,6 +91,17 @@ def joint_sentence(facts: Sequence[Fact], rng: Random, section: Section = "findi
     there = "There are {}." if phrases[0].is_plural else "There is {}."
     template = rng.choice((there, there, "{}.", "{} are seen.", "{} noted.", "Findings include {}.", "{} are present."))
     return Sentence(capitalize_first(template.format(fit_case(listed, template))), tuple(facts), section)
+
+
+def _group_sides(facts: Sequence[Fact]) -> list[tuple[Fact, ...]]:
+    """Return facts in order, neighbors about the two sides of a finding together."""
+    groups: list[tuple[Fact, ...]] = []
+    for fact in facts:
+        if groups and len(groups[-1]) == 1 and are_both_sides(groups[-1][0], fact):
+            groups[-1] = (groups[-1][0], fact)
+        else:
+            groups.append((fact,))
+    return groups
 
 
 def fit_case(phrase: str, template: str) -> str:
@@ -90,17 +120,19 @@ def restate_facts(facts: Sequence[Fact], rng: Random, section: Section) -> list[
     all_negated = all(map(is_plain_negation, facts))
     if all_negated and keys in NORMAL_STATEMENTS and rng.random() < 0.8:
         return [normal_sentence(keys, rng, section)]
-    if len(facts) > 1 and (all_negated or all(map(is_plain_presence, facts))):
+    if len(facts) > 1 and (all_negated or all(map(is_joinable, facts))):
         return [joint_sentence(facts, rng, section)]
     return [fact_sentence(fact, rng, section) for fact in facts]
 
 
-def render_facts(facts: Sequence[Fact], rng: Random, section: Section) -> list[Sentence]:
+def render_facts(
+    facts: Sequence[Fact], rng: Random, section: Section, style: ReportStyle = DEFAULT_STYLE
+) -> list[Sentence]:
     """Return sentences for facts, some of which share a sentence."""
-    joint: list[Fact] = []
-    single: list[Fact] = []
-    for fact in facts:
-        (joint if is_plain_presence(fact) and rng.random() < 0.3 else single).append(fact)
+    can_join = is_joinable if style.num_findings else is_plain_presence
+    joins = {key: rng.random() < style.joint_probability for key in dict.fromkeys(fact.finding for fact in facts)}
+    joint = [fact for fact in facts if can_join(fact) and joins[fact.finding]]
+    single = [fact for fact in facts if not (can_join(fact) and joins[fact.finding])]
     sentences = [fact_sentence(fact, rng, section) for fact in single if not is_plain_negation(fact)]
     negated = [fact for fact in single if is_plain_negation(fact)]
     while negated:
@@ -108,7 +140,7 @@ def render_facts(facts: Sequence[Fact], rng: Random, section: Section) -> list[S
         chunk, negated = negated[:size], negated[size:]
         sentences.append(joint_sentence(chunk, rng, section))
     while joint:
-        size = min(len(joint), rng.choice((1, 2, 2, 3)))
+        size = min(len(joint), rng.choice((2, 3, 3, 4) if style.num_findings else (1, 2, 2, 3)))
         chunk, joint = joint[:size], joint[size:]
         sentences.append(joint_sentence(chunk, rng, section) if size > 1 else fact_sentence(chunk[0], rng, section))
     rng.shuffle(sentences)
@@ -174,7 +206,7 @@ def _render_findings(stated: list[Fact], rng: Random, style: ReportStyle) -> lis
     positive = {fact.finding for fact in stated}
     devices = [fact for fact in stated if FINDINGS[fact.finding].is_device]
     all_unchanged = len(devices) > 1 and all(fact.change == "stable" for fact in devices)
-    sentences = render_facts(stated, rng, "findings")
+    sentences = render_facts(stated, rng, "findings", style)
     sentences += _normal_sentences(positive, rng, "findings", style.negative_probability)
     if all_unchanged and rng.random() < 0.5:
         sentences.append(Sentence(rng.choice(UNCHANGED_DEVICE_STATEMENTS), ()))
@@ -186,7 +218,7 @@ def _render_impression(stated: list[Fact], rng: Random, style: ReportStyle) -> l
     relevant = [fact for fact in stated if FINDINGS[fact.finding].urgency != "benign"]
     is_only_section = style.layout == "impression"
     concluded = stated if is_only_section else sorted(relevant, key=_urgency_rank)[:MAX_CONCLUSIONS]
-    sentences = render_facts(concluded, rng, "impression")
+    sentences = render_facts(concluded, rng, "impression", style)
     sentences.sort(key=lambda sentence: min(map(_urgency_rank, sentence.facts)))
     if not relevant or not sentences:
         sentences.insert(0, Sentence(rng.choice(ALL_CLEAR_STATEMENTS), (), "impression"))

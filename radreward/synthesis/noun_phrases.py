@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
-from radreward.text.locations import LOCATION_PREFIXES, LOCATION_SUFFIXES
+from radreward.text.locations import LOCATION_PREFIXES, LOCATION_SUFFIXES, mirror_side
 from radreward.text.severity import SEVERITY_ADVERBS, SEVERITY_WORDS, SIZE_WORDS
 
 _PARTICIPLE_NAME = re.compile(
@@ -29,6 +29,24 @@ ASYMMETRY = {
 FINDINGS_WITH_SIZE = frozenset(
     {"nodule", "mass", "cavity", "bulla", "pericardial", "hiatal", "opacity", "consolidation", "subq"}
 )
+CHANGE_ADJECTIVES = {
+    "new": ("new", "newly seen"),
+    "worse": ("increasing", "worsening"),
+    "better": ("improving", "decreasing", "improved"),
+    "stable": ("unchanged", "stable", "persistent"),
+}
+"""Adjectives of a change, for findings in a list."""
+ZONE_WORDS = {
+    "lower": ("lower lobe", "basilar", "lung base"),
+    "upper": ("upper lobe", "apical"),
+    "middle": ("mid lung",),
+    "perihilar": ("perihilar",),
+}
+"""Words for a zone of both lungs, after the sides."""
+_PLACED_NAME = re.compile(
+    r" (?:of|in|under|with|from) |^\*?(?:multiple|diffuse|widespread)|^\*?(?:pulmonary|lung|apical) "
+)
+"""Names that do not follow a location."""
 _VERBS = {"is": " are ", "has": " have ", "persists": " persist ", "remains": " remain "}
 _SINGULAR = re.compile(r"(?<!There) (is|has|persists|remains) ")
 _PLURAL = re.compile(r"(?:(?<![isu])s|bullae|bronchi) ?$")
@@ -82,11 +100,54 @@ def noun_phrase(fact: Fact, rng: Random) -> NounPhrase:
             if fact.location.startswith("bilateral") and takes_article:
                 words[-1], takes_article = _plural(words[-1]), False
     if fact.severity:
-        adjectives = [word for word in SEVERITY_WORDS[fact.severity] if _fits(word, fact.finding)]
-        adverbs = SEVERITY_ADVERBS[fact.severity]
-        words.insert(0, rng.choice(adverbs if _PARTICIPLE_NAME.match(words[0]) else adjectives))
+        is_participle = _PARTICIPLE_NAME.match(words[0])
+        adverb = rng.choice(SEVERITY_ADVERBS[fact.severity]) if is_participle else ""
+        words.insert(0, adverb or _severity_adjective(fact, rng).strip())
     detail = _detail(fact, rng) if fact.polarity == "present" else ""
     return NounPhrase(" ".join(words) + suffix + detail, takes_article)
+
+
+def are_both_sides(first: Fact, second: Fact) -> bool:
+    """Return True if two facts are about the left and the right of a finding, in the same zone and without change.
+
+    >>> are_both_sides(Fact("effusion", location="left"), Fact("effusion", location="right", severity="mild"))
+    True
+    """
+    same = first.finding == second.finding and not (first.change or second.change)
+    return same and first.location != second.location and mirror_side(first.location or "") == second.location
+
+
+def joint_phrase(facts: Sequence[Fact], rng: Random) -> NounPhrase:
+    """Return a phrase for one present fact, with its change as an adjective, or for both sides of a finding.
+
+    >>> sides = [Fact("effusion", location="left", severity="severe"), Fact("effusion", location="right")]
+    >>> joint_phrase(sides, Random(1)).text
+    'massive left and right effusions'
+    """
+    names = [name for name in FINDINGS[facts[0].finding].names if not _PLACED_NAME.search(name)]
+    if len(facts) == 1 or not names:
+        first, *rest = (_changed_phrase(fact, rng) for fact in facts)
+        return first._replace(text=" and ".join([first.text, *(phrase.with_article for phrase in rest)]))
+    name = rng.choice(names)
+    zone = (facts[0].location or "").partition(" ")[2]
+    words = [_severity_adjective(fact, rng) + (fact.location or "").split(" ")[0] for fact in facts]
+    place = rng.choice(ZONE_WORDS[zone]) if zone else ""
+    text = " ".join(filter(None, (" and ".join(words), place, name.removeprefix("*"))))
+    return NounPhrase(text if name.startswith("*") else _plural(text), takes_article=False)
+
+
+def _changed_phrase(fact: Fact, rng: Random) -> NounPhrase:
+    phrase = noun_phrase(fact, rng)
+    if not fact.change:
+        return phrase
+    return phrase._replace(text=f"{rng.choice(CHANGE_ADJECTIVES[fact.change])} {phrase.text}")
+
+
+def _severity_adjective(fact: Fact, rng: Random) -> str:
+    """Return an adjective of severity and a space; nothing if the severity is not stated."""
+    if not fact.severity:
+        return ""
+    return rng.choice([word for word in SEVERITY_WORDS[fact.severity] if _fits(word, fact.finding)]) + " "
 
 
 def _detail(fact: Fact, rng: Random) -> str:

@@ -19,28 +19,33 @@ from radreward.synthesis.candidate_pairing import ReportPool
 from radreward.synthesis.candidates import (
     SHORT_REPORT_SENTENCES,
     CandidateDraft,
-    add_language_errors,
     check_criteria,
-    count_all_errors,
     draft_candidate,
     random_report_source,
-    select_errors,
     similar_report_source,
 )
 from radreward.synthesis.data_card import DataCard
-from radreward.synthesis.error_counting import compare_facts
 from radreward.synthesis.report_reader import parse_editable_report, read_reports
 from radreward.synthesis.report_styles import (
     FrequentChoiceRandom,
     StyleSampler,
     brief_style,
     full_style,
+    large_style,
     plain_style,
     sample_style,
     statement_style,
 )
+from radreward.synthesis.tiered_writer import (
+    NUM_TIERS,
+    OPEN_TIER,
+    DraftedGroup,
+    TieredCandidate,
+    TieredWriter,
+    is_limited,
+)
 from radreward.text.facts import AnnotatedReport
-from radreward.types import Candidate, ReportGroup
+from radreward.types import ReportGroup
 
 logger = logging.getLogger(__name__)
 Granularity = Literal["statement", "plain", "report"]
@@ -50,6 +55,8 @@ MAX_CANDIDATE_TRIES = 20
 MAX_REFERENCE_TRIES = 100
 """Number of references sampled until such candidates exist; a normal chest, say, has no location to be wrong about."""
 _DEFAULT_MAX_FINDINGS = 4
+OPEN_SHARE = 0.3
+"""Share of the bad candidates with any number of errors instead of five or six."""
 _DEFAULT_GROUPS = 10_000
 
 
@@ -72,8 +79,9 @@ def synthesize(
         per_reference: Number of candidates per reference, of alternating tiers of quality.
         seed: Seed of all sampling.
         reports: Real reports to use as references, at least two.
-        granularity: Complete reports, half of them brief; single statements, from which a model learns wording faster;
-            or a few findings in plain words, for a model trained from scratch.
+        granularity: Complete reports, a third of them brief and a third with five to eight findings; single
+            statements, from which a model learns wording faster; or a few findings in plain words, for a model trained
+            from scratch.
         max_findings: Maximum number of findings of a plain report, 4 by default.
 
     Returns:
@@ -89,6 +97,20 @@ def synthesize(
     >>> len(group.candidates), set(group.candidates[0].errors) == set(RadCliQCriteria().tags)
     (3, True)
     """
+    drafted = _draft_groups(criteria, groups, per_reference, seed, reports, granularity, max_findings)
+    return (entry.group for entry in drafted)
+
+
+def _draft_groups(
+    criteria: Criteria,
+    groups: int,
+    per_reference: int,
+    seed: int,
+    reports: Sequence[str] | None,
+    granularity: Granularity,
+    max_findings: int | None,
+) -> Iterator[DraftedGroup]:
+    """Return groups with the tiers of their candidates, see `synthesize`."""
     limit = _DEFAULT_MAX_FINDINGS if max_findings is None else max_findings
     for name, value, minimum in (
         ("groups", groups, 1),
@@ -138,7 +160,7 @@ class _GroupGenerator:
     """True if history and impression are judged and must exist."""
     pool: ReportPool | None
 
-    def generate(self, number: int) -> ReportGroup:
+    def generate(self, number: int) -> DraftedGroup:
         kind = FrequentChoiceRandom if self.granularity == "plain" else Random
         rng = kind(f"{self.seed}:{number}")
         index = number % len(self.pool.reports) if self.pool else 0
@@ -146,11 +168,12 @@ class _GroupGenerator:
             reference, style_sampler = self._sample_reference(index, rng)
             for _ in range(MAX_CANDIDATE_TRIES):
                 drafts = self._draft_candidates(reference, index, style_sampler, rng)
-                candidates = tuple(self._to_candidate(reference, draft) for draft in drafts)
+                candidates = tuple(draft.candidate for draft in drafts)
                 # Rounded, because training compares totals in float32.
                 totals = {round(self.criteria.weighted_errors(entry.errors or {}), 6) for entry in candidates}
                 if len(totals) > 1:
-                    return ReportGroup(f"synthetic-{self.seed}-{number}", reference.text, candidates)
+                    group = ReportGroup(f"synthetic-{self.seed}-{number}", reference.text, candidates)
+                    return DraftedGroup(group, tuple(drafts), is_limited(reference))
         raise InputError(
             f"criteria {self.criteria.name}: no candidates with different totals could be generated for the report "
             f"{reference.text[:80]!r}."
@@ -163,14 +186,15 @@ class _GroupGenerator:
             return statement_style
         if self.granularity == "plain":
             return partial(plain_style, max_findings=self.max_findings)
-        return rng.choice((brief_style, sample_style))
+        return rng.choice((brief_style, sample_style, large_style))
 
     def _sample_reference(self, index: int, rng: Random) -> tuple[AnnotatedReport, StyleSampler]:
         """Return a reference and the styles of its candidates, brief ones for a brief reference."""
         if self.pool:
             reference = self.pool.reports[index]
-            is_short = len(reference.sentences) <= SHORT_REPORT_SENTENCES
-            return reference, brief_style if is_short else sample_style
+            if len(reference.sentences) <= SHORT_REPORT_SENTENCES:
+                return reference, brief_style
+            return reference, rng.choice((sample_style, large_style))
         style_sampler = self._style_sampler(rng)
         report = random_report_source(style_sampler)(rng)
         while self.granularity == "plain" and not any(fact.positive for fact in report.facts):
@@ -179,19 +203,23 @@ class _GroupGenerator:
 
     def _draft_candidates(
         self, reference: AnnotatedReport, index: int, style_sampler: StyleSampler, rng: Random
-    ) -> list[CandidateDraft]:
+    ) -> list[TieredCandidate]:
         other, neighbor = random_report_source(style_sampler), similar_report_source(reference, style_sampler)
         if self.pool and self.pool.can_pair:
             other, neighbor = partial(self.pool.sample_other, index), partial(self.pool.sample_neighbor, index)
-        tiers = [(number + rng.randrange(3)) % 3 if number > 2 else number for number in range(self.per_reference)]
-        drafts = [draft_candidate(reference, tier, other, neighbor, style_sampler, rng) for tier in tiers]
-        rng.shuffle(drafts)
-        return [add_language_errors(draft, rng) for draft in drafts] if self.judges_language else drafts
 
-    def _to_candidate(self, reference: AnnotatedReport, draft: CandidateDraft) -> Candidate:
-        errors = select_errors(count_all_errors(reference, draft), self.criteria)
-        weights = compare_facts(reference.facts, draft.report.facts).weights
-        return Candidate(draft.report.text, errors, draft.system, weights)
+        def draft(tier: int, rng: Random) -> CandidateDraft:
+            return draft_candidate(reference, tier, other, neighbor, style_sampler, rng)
+
+        writer = TieredWriter(self.criteria, reference, draft, self.judges_language)
+        candidates = [writer.write(self._sample_tier(number, rng), rng) for number in range(self.per_reference)]
+        rng.shuffle(candidates)
+        return candidates
+
+    def _sample_tier(self, number: int, rng: Random) -> int:
+        """Return the tier of a candidate: one of each for three candidates, and sometimes an open one for the bad."""
+        tier = (number + rng.randrange(NUM_TIERS)) % NUM_TIERS if number >= NUM_TIERS else number
+        return OPEN_TIER if tier == NUM_TIERS - 1 and rng.random() < OPEN_SHARE else tier
 
 
 def synthesize_files(
@@ -233,9 +261,9 @@ def synthesize_files(
     texts = real.texts if real else None
     if groups is None:
         groups = len(texts) if texts is not None else _DEFAULT_GROUPS
-    stream = synthesize(criteria, groups, per_reference, seed, texts, granularity, max_findings)
+    drafted = _draft_groups(criteria, groups, per_reference, seed, texts, granularity, max_findings)
     output.mkdir(parents=True, exist_ok=True)
     path = output / "groups.parquet"
-    write_groups(path, track(card.count_groups(stream), "Writing groups", total=groups))
+    write_groups(path, track(card.count_groups(drafted), "Writing groups", total=groups))
     card.write(output)
     return path

@@ -30,6 +30,10 @@ class ReportStyle:
     negative_probability: float = 0.5
     """Probability of each plausible normal statement and pertinent negative."""
     common_findings_only: bool = False
+    num_findings: int | None = None
+    """Number of findings of a report with many; sampled around three if None."""
+    joint_probability: float = 0.3
+    """Probability that a finding shares a sentence with others."""
 
 
 StyleSampler = Callable[[Random], ReportStyle]
@@ -71,6 +75,21 @@ def sample_style(rng: Random) -> ReportStyle:
         lowercase=lowercase,
         has_history=layout == "both" and rng.random() < 0.4,
         filler_probability=_filler_probability(rng),
+    )
+
+
+def large_style(rng: Random) -> ReportStyle:
+    """Return a style of full-size reports of five to eight findings, several in a sentence."""
+    layout: ReportLayout = rng.choices(("impression", "findings", "both"), (2, 5, 3))[0]
+    return ReportStyle(
+        layout,
+        has_headings=layout == "both" and rng.random() < 0.5,
+        number_items=layout != "findings" and rng.random() < 0.2,
+        lowercase=layout == "findings" and rng.random() < 0.12,
+        filler_probability=_filler_probability(rng),
+        negative_probability=rng.choice((0.1, 0.25, 0.4)),
+        num_findings=rng.randint(5, 8),
+        joint_probability=rng.choice((0.2, 0.5, 0.8)),
     )
 
 

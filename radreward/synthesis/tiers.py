@@ -8,6 +8,9 @@ from typing import NamedTuple
 from radreward.criteria import Criteria
 from radreward.errors import InputError
 
+TIER_ERRORS = ((0, 2), (3, 4), (5, 6))
+"""Range of errors of a good, a fair and a bad candidate (ER²Score, section 3.1)."""
+
 
 class Tier(NamedTuple):
     """A tier of quality; bounds are of `error_severity`, the upper one is inclusive."""
@@ -51,9 +54,9 @@ def severity_tiers(criteria: Criteria) -> tuple[Tier, ...]:
     'errors whose points add up to more than 30 and at most 60'
     """
     if not is_weighted(criteria):
-        bounds = {"good": (0, 2), "fair": (3, 4), "bad": (5, 6)}
         return tuple(
-            Tier(name, low, high, True, f"{low} to {high} errors in all") for name, (low, high) in bounds.items()
+            Tier(name, low, high, True, f"{low} to {high} errors in all")
+            for name, (low, high) in zip(("good", "fair", "bad"), TIER_ERRORS, strict=True)
         )
     points = sum(criterion.weight for criterion in criteria.criteria)
     low, middle, high = (round(fraction * points, 6) for fraction in (0.3, 0.6, 1.0))

@@ -59,6 +59,8 @@ class AnnotatedReport(NamedTuple):
         by_finding: dict[str, list[Fact]] = {}
         for fact in stated:
             by_finding.setdefault(fact.finding, []).append(fact)
+        if len(by_finding) == len(stated):
+            return tuple(stated)
         return tuple(
             fact for fact in stated if not any(_is_more_specific(other, fact) for other in by_finding[fact.finding])
         )

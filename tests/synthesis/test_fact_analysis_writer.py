@@ -62,7 +62,7 @@ def test_fact_analysis_writer_unexplained_counts_have_no_text() -> None:
         assert FactAnalysisWriter().write(*PAIR, values, criteria, Random(0)).error_texts == ((),) * len(criteria)
 
 
-@pytest.mark.parametrize("length", ["plain", "report"])
+@pytest.mark.parametrize("length", ["plain", "statement"])
 def test_fact_analysis_writer_describes_every_generated_error(length: str) -> None:
     criteria, writer = RadCliQSignificanceCriteria(), FactAnalysisWriter()
     for group in synthesize(criteria, 20, seed=5, granularity=length):  # type: ignore[arg-type]

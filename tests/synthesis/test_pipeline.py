@@ -9,11 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.criteria import (
+    Criteria,
+    Criterion,
+    MRScoreCriteria,
+    RadCliQCriteria,
+    RadCliQSignificanceCriteria,
+    finding_quality,
+)
 from radreward.data.records import read_groups
 from radreward.errors import InputError
 from radreward.synthesis import synthesize, synthesize_files
-from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
+from radreward.synthesis.error_counting import compare_facts, tally_errors, to_radcliq_counts
 from radreward.synthesis.pipeline import Granularity
 from radreward.text.report_parser import MAX_REPORT_CHARS, parse_report
 
@@ -40,12 +47,47 @@ def test_synthesize_groups_have_different_totals(criteria: Criteria) -> None:
         assert len({float(criteria.total_quality(criteria.quality(criteria.to_tensor(entry)))) for entry in errors}) > 1
 
 
-def test_synthesize_counts_agree_with_parsed_texts() -> None:
-    for group in synthesize(RadCliQCriteria(), 300, seed=3):
+@pytest.mark.parametrize(("granularity", "share"), [("statement", 1.0), ("plain", 1.0), ("report", 0.93)])
+def test_synthesize_counts_agree_with_parsed_texts(granularity: Granularity, share: float) -> None:
+    """Check exact counts; the parser does not read all lists of full-size reports, of which the counts are known."""
+    agree = []
+    for group in synthesize(RadCliQCriteria(), 200, seed=3, granularity=granularity):
         reference = parse_report(group.reference).facts
         for candidate in group.candidates:
-            counts = to_radcliq_counts(count_errors(reference, parse_report(candidate.text).facts))
-            assert counts == candidate.errors, (group.reference, candidate.text)
+            comparison = compare_facts(reference, parse_report(candidate.text).facts)
+            counts = to_radcliq_counts(tally_errors(comparison.errors))
+            agree.append(counts == candidate.errors and comparison.weights == pytest.approx(candidate.findings))
+    assert sum(agree) >= share * len(agree)
+
+
+@pytest.mark.parametrize("criteria", ALL, ids=lambda criteria: criteria.name)
+def test_synthesize_candidates_lie_in_their_tiers(tmp_path: Path, criteria: Criteria) -> None:
+    synthesize_files(tmp_path, criteria, 120, 3, seed=7)
+    tiers = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))["tiers"]
+    assert tiers.keys() == {"good", "fair", "bad", "open"}
+    full = {name: row["in tier"] + row["outside"] for name, row in tiers.items()}
+    assert all(count > 10 for count in full.values())
+    assert all(tiers[name]["share in tier"] >= 0.95 for name in full)
+    assert sum(sum(row[kind] for kind in ("in tier", "outside", "limited")) for row in tiers.values()) == 360
+    assert "| bad | " in (tmp_path / "card.md").read_text(encoding="utf-8")
+
+
+def test_synthesize_weights_are_consistent_with_errors() -> None:
+    for group in synthesize(RadCliQCriteria(), 60, seed=5):
+        for candidate in group.candidates:
+            assert candidate.findings is not None
+            assert min(candidate.findings) >= 0.0
+            if not any((candidate.errors or {}).values()):
+                assert finding_quality(*candidate.findings) == 1.0
+
+
+def test_synthesize_reports_span_zero_to_eight_findings() -> None:
+    counts = Counter(
+        min(8, len({fact for fact in parse_report(group.reference).facts if fact.positive}))
+        for group in synthesize(RadCliQCriteria(), 400, seed=2)
+    )
+    assert set(range(9)) <= counts.keys()
+    assert 0.2 < sum(counts[number] for number in (5, 6, 7, 8)) / 400 < 0.5
 
 
 def test_synthesize_group_depends_on_seed_and_number() -> None:
@@ -100,8 +142,8 @@ def test_synthesize_files_card_agrees_with_groups(tmp_path: Path, criteria: Crit
 @pytest.mark.parametrize(
     ("length", "per_reference", "digest"),
     [
-        ("statement", 8, "3693aa291a43e40300ddb290a0e4db0e25a7ffc153cc1e48ae5e61cb5bd42d61"),
-        ("report", 3, "5ca32e3bbf38432961021d401fc23f8b7dc68584a7d577899801908e145abd7e"),
+        ("statement", 8, "81e947e9aadcf3e9b3c69825aa80a88403356d13bf0a61aa29474dd1be7141a2"),
+        ("report", 3, "c899e6fdf246d2f69e3fbba7e2005a1229bfc041757065231ca2a5446e861ad8"),
     ],
 )
 def test_synthesize_reproduces_data_of_shipped_model(length: Granularity, per_reference: int, digest: str) -> None:
@@ -174,7 +216,7 @@ def test_synthesize_files_warns_about_empty_rows(tmp_path: Path, caplog: pytest.
 
 def test_synthesize_files_default_is_one_group_per_usable_report(tmp_path: Path) -> None:
     path = tmp_path / "my.csv"
-    path.write_text("report\nNo edema.\n\" \"\nSmall left effusion.\nNo pneumothorax.\n", encoding="utf-8")
+    path.write_text('report\nNo edema.\n" "\nSmall left effusion.\nNo pneumothorax.\n', encoding="utf-8")
     groups = list(read_groups(synthesize_files(tmp_path / "out", RadCliQCriteria(), reports=path), RadCliQCriteria()))
     assert [group.reference for group in groups] == ["No edema.", "Small left effusion.", "No pneumothorax."]
 

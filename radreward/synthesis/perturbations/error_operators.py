@@ -7,6 +7,7 @@ from the facts before and after.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from random import Random
 
 from radreward.synthesis.error_counting import (
@@ -23,12 +24,12 @@ from radreward.synthesis.perturbations.fact_edits import mirrored_location, othe
 from radreward.synthesis.perturbations.report_edits import (
     can_replace_fact,
     has_unparsed_comparison,
-    insert_fact,
+    insert_facts,
     replace_fact,
 )
 from radreward.synthesis.perturbations.word_substitution import possibly_mentioned
 from radreward.text.facts import AnnotatedReport, Change, Fact
-from radreward.text.findings import FINDINGS, is_related
+from radreward.text.findings import FINDINGS, is_related, remove_related
 from radreward.text.locations import contains_location
 
 ErrorOperator = Callable[[AnnotatedReport, Random], AnnotatedReport | None]
@@ -36,13 +37,26 @@ ErrorOperator = Callable[[AnnotatedReport, Random], AnnotatedReport | None]
 
 def add_false_finding(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """State a finding that the report does not have."""
+    return add_false_findings(report, 1, rng)
+
+
+def add_false_findings(report: AnnotatedReport, count: int, rng: Random) -> AnnotatedReport | None:
+    """State findings that the report does not have, in one sentence."""
     stated = {fact.finding for fact in report.facts if fact.positive or fact.change}
-    excluded = possibly_mentioned(report)
-    options = [key for key in FINDINGS if key not in excluded and not any(is_related(key, other) for other in stated)]
-    if not options:
+    excluded = possibly_mentioned(report).union(*map(_related_findings, stated))
+    options = [key for key in FINDINGS if key not in excluded]
+    keys = remove_related(sample_findings(rng, options, count)) if options else []
+    if len(keys) < count:
         return None
-    fact = sample_fact(sample_findings(rng, options, 1)[0], rng)._replace(change=None)
-    return insert_fact(report, fact, rng)
+    facts = [sample_fact(key, rng)._replace(change=None) for key in keys]
+    if count > 1:
+        facts = [fact._replace(polarity="present") for fact in facts]
+    return insert_facts(report, facts, rng)
+
+
+@cache
+def _related_findings(key: str) -> frozenset[str]:
+    return frozenset(other for other in FINDINGS if is_related(key, other))
 
 
 def omit_finding(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
@@ -119,10 +133,12 @@ def _choose_fact(report: AnnotatedReport, rng: Random, is_editable: Callable[[Fa
 
 
 def _other_locations(report: AnnotatedReport, fact: Fact) -> list[str]:
-    """Return locations that contradict the location of a fact."""
+    """Return locations that contradict the location of a fact and are not those of another of the same finding."""
+    stated = {other.location for other in report.facts if other.finding == fact.finding}
     return [
         location
         for location in FINDINGS[fact.finding].locations
-        if not contains_location(location, fact.location or "")
+        if location not in stated
+        and not contains_location(location, fact.location or "")
         and can_replace_fact(report, fact, fact._replace(location=location))
     ]

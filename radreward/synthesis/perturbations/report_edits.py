@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from random import Random
 
-from radreward.synthesis.grammar import fact_sentence, restate_facts
+from radreward.synthesis.grammar import fact_sentence, joint_sentence, restate_facts
 from radreward.synthesis.perturbations.sentence_edits import exchange_one_word
 from radreward.synthesis.perturbations.word_substitution import substitute_words
 from radreward.text.changes import mentions_change
@@ -19,8 +19,11 @@ from radreward.text.findings import is_related
 from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence, is_heading
 
 
-def insert_fact(report: AnnotatedReport, fact: Fact, rng: Random) -> AnnotatedReport | None:
-    """State a fact in one section of a report, or in two; return None if no section can take a sentence."""
+def insert_facts(report: AnnotatedReport, facts: Sequence[Fact], rng: Random) -> AnnotatedReport | None:
+    """State facts in one sentence of a section, or of two; return None if no section can take a sentence.
+
+    Several facts must be certain and without change.
+    """
     sentences = list(report.sentences)
     sections = [section for section in BODY_SECTIONS if _insertion_points(sentences, section)]
     if not sections:
@@ -30,8 +33,11 @@ def insert_fact(report: AnnotatedReport, fact: Fact, rng: Random) -> AnnotatedRe
         previous = sentences[index - 1] if index else None
         if previous and previous.section == section and not isinstance(previous, PartiallyParsedSentence):
             sentences[index - 1] = previous.with_full_stop()
-        sentences.insert(index, fact_sentence(fact, rng, section))
-    return report._replace(sentences=tuple(_without_contradictions(sentences, fact, rng)))
+        is_list = len(facts) > 1
+        sentences.insert(
+            index, joint_sentence(facts, rng, section) if is_list else fact_sentence(facts[0], rng, section)
+        )
+    return report._replace(sentences=tuple(_without_contradictions(sentences, facts, rng)))
 
 
 def _insertion_points(sentences: Sequence[Sentence], section: Section) -> list[int]:
@@ -50,14 +56,14 @@ def _refers_back(sentence: Sentence) -> bool:
     return isinstance(sentence, PartiallyParsedSentence) and sentence.refers_back
 
 
-def _without_contradictions(sentences: list[Sentence], fact: Fact, rng: Random) -> list[Sentence]:
-    """Return sentences without the negations that a new fact contradicts."""
+def _without_contradictions(sentences: list[Sentence], facts: Sequence[Fact], rng: Random) -> list[Sentence]:
+    """Return sentences without the negations that new facts contradict."""
     consistent = []
     for sentence in sentences:
         rest = tuple(
             stated
             for stated in sentence.facts
-            if stated.positive or stated.change or not is_related(stated.finding, fact.finding)
+            if stated.positive or stated.change or not any(is_related(stated.finding, fact.finding) for fact in facts)
         )
         if rest == sentence.facts:
             consistent.append(sentence)
@@ -93,7 +99,7 @@ def replace_fact(report: AnnotatedReport, old: Fact, new: Fact | None, rng: Rand
         if isinstance(sentence, PartiallyParsedSentence):
             text = substitute_words(sentence, facts)
         elif facts:
-            text = exchange_one_word(sentence.text, facts)
+            text = exchange_one_word(sentence, facts)
         if text is not None:
             sentences.append(sentence._replace(text=text, facts=facts))
         elif isinstance(sentence, PartiallyParsedSentence):

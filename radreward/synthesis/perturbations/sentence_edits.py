@@ -22,21 +22,26 @@ _NUM_WORDINGS = 40
 """Number of wordings from which `closest_wording` chooses."""
 
 
-def exchange_one_word(text: str, facts: tuple[Fact, ...]) -> str | None:
+def exchange_one_word(sentence: Sentence, facts: tuple[Fact, ...]) -> str | None:
     """Return a sentence with its sides mirrored or one word of severity exchanged, if it then states just the facts.
 
-    >>> exchange_one_word("Small left effusion.", (Fact("effusion", location="right", severity="mild"),))
+    >>> effusion = Fact("effusion", location="left", severity="mild")
+    >>> exchange_one_word(Sentence("Small left effusion.", (effusion,)), (effusion._replace(location="right"),))
     'Small right effusion.'
     """
-    candidates = (new for new in _one_word_exchanges(text) if new != text)
-    return next((new for new in candidates if set(sentence_facts(new)) == set(facts)), None)
+    return next((new for new in _one_word_exchanges(sentence, facts) if set(sentence_facts(new)) == set(facts)), None)
 
 
-def _one_word_exchanges(text: str) -> Iterator[str]:
-    yield mirror_side(text, lobes=False)
+def _one_word_exchanges(sentence: Sentence, facts: tuple[Fact, ...]) -> Iterator[str]:
+    text, pairs = sentence.text, list(zip(sentence.facts, facts, strict=False))
+    if any(old.location != new.location for old, new in pairs):
+        yield mirror_side(text, lobes=False)
+    if all(old.severity == new.severity for old, new in pairs):
+        return
     for old, new in permutations(SEVERITY_WORDS, 2):
         for old_word, new_word in zip(SEVERITY_WORDS[old][:2], SEVERITY_WORDS[new][:2], strict=True):
-            yield re.sub(rf"\b{re.escape(old_word)}\b", new_word, text)
+            if old_word in text:
+                yield re.sub(rf"\b{re.escape(old_word)}\b", new_word, text)
 
 
 def change_severity_word(sentence: Sentence, rng: Random) -> Sentence | None:

@@ -85,7 +85,7 @@ def test_check_reported_errors_long_report_uses_quotes() -> None:
 def test_check_reported_errors_of_synthetic_candidates() -> None:
     """Check counts of synthetic candidates against the counts of their parsed texts."""
     levels = []
-    for group in synthesize(RadCliQCriteria(), 40, seed=3):
+    for group in synthesize(RadCliQCriteria(), 40, seed=3, granularity="statement"):
         for candidate in group.candidates:
             counts = {tag: int(count) for tag, count in (candidate.errors or {}).items()}
             levels.append(check_reported_errors(RadCliQCriteria(), group.reference, candidate.text, counts, []).level)

@@ -6,7 +6,7 @@ import pytest
 from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
-from radreward.synthesis.perturbations.report_edits import insert_fact, paraphrase, reorder
+from radreward.synthesis.perturbations.report_edits import insert_facts, paraphrase, reorder
 from radreward.synthesis.report_styles import sample_style
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
 from radreward.text.report_parser import parse_report
@@ -73,7 +73,7 @@ def test_error_operator_empty_report_returns_none(tag: str) -> None:
 
 def test_insert_fact_removes_contradicting_negation() -> None:
     report = parse_report("No effusion or pneumothorax. The lungs are clear.")
-    edited = insert_fact(report, Fact("pneumothorax", location="left"), Random(0))
+    edited = insert_facts(report, [Fact("pneumothorax", location="left")], Random(0))
     assert edited is not None
     facts = parse_report(edited.text).facts
     assert [fact.polarity for fact in facts if fact.finding == "pneumothorax"] == ["present"]
