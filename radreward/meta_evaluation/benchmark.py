@@ -129,10 +129,13 @@ class BenchmarkResult:
             name: getattr(pair, name) for name in ("id", "group", "system", "reference", "candidate")
         }
         row["targets"] = targets
-        row["scores"] = {name: score.total if score else None for name, score in scores.items()}
-        row |= {name: {} for name in ("status", "sub_scores", "error_counts", "evidence")}
+        row |= {name: {} for name in ("scores", "status", "sub_scores", "error_counts", "evidence")}
         for run in self.scorer_runs:
             score = scores[run.name]
+            if run.is_quality:
+                row["scores"][run.name] = score.quality if score else None
+                continue
+            row["scores"][run.name] = score.total if score else None
             if score is None or score.status != STATUS_OK:
                 row["status"][run.name] = score.status if score else "the scorer failed"
             if score and score.sub_scores:
@@ -154,6 +157,8 @@ def run_benchmark(
     progress: ProgressReporter | None = None,
 ) -> BenchmarkResult:
     """Run scorers on rated pairs and on the candidates of preferences, and compute the statistics.
+
+    A scorer with a quality has two rows: its total, and under its name with `:quality` its quality.
 
     Args:
         pairs: The rated pairs.
@@ -177,9 +182,10 @@ def run_benchmark(
         on_advance = partial(progress.advance, task)
         run = score_pairs(name, load_once, texts, output_dir / SCORES_FILE, on_advance)
         if preferences:
-            preference_runs.append(score_pairs(name, load_once, preference_texts, output_dir / SCORES_FILE, on_advance))
-            run = replace(run, failure=run.failure or preference_runs[-1].failure)
-        scorer_runs.append(run)
+            preferred = score_pairs(name, load_once, preference_texts, output_dir / SCORES_FILE, on_advance)
+            run = replace(run, failure=run.failure or preferred.failure)
+            preference_runs += preferred.outputs()
+        scorer_runs += run.outputs()
     task = progress.add_task("statistics")
     hashes = {str(path): file_fingerprint(path) for path in files}
     on_progress = partial(progress.describe, task)

@@ -18,6 +18,7 @@ class CachedScore:
 
     status: str
     total: float | None = None
+    quality: float | None = None
     sub_scores: list[float | None] | None = None
     error_counts: list[float | None] | None = None
     evidence: Any = None

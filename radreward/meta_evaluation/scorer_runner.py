@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ CHUNK_SIZE = 128
 """Pairs scored together; an interrupted run loses at most one chunk."""
 SCORES_FILE = "scores.sqlite"
 """Name of the cache in the output folder of a benchmark."""
+QUALITY_SUFFIX = ":quality"
+"""End of the name of a run whose totals are the quality."""
 _READ_SIZE = 1_024
 
 
@@ -40,6 +42,7 @@ class ScorerRun:
         totals: (n,) total scores, NaN if missing.
         error_counts: (n, N) error counts; None if the scorer counts no errors.
         sub_scores: (n, M) sub-scores, higher is better; None if there are none.
+        qualities: (n,) quality, NaN if missing; None if the scorer has none.
         unscored_reasons: Reason → number of pairs without a score.
         num_computed: Pairs scored by this run.
         num_cached: Pairs scored by an earlier run.
@@ -57,12 +60,41 @@ class ScorerRun:
     totals: Floats
     error_counts: Floats | None
     sub_scores: Floats | None
+    qualities: Floats | None
     unscored_reasons: dict[str, int]
     num_computed: int
     num_cached: int
     seconds: float
     cache: ScoreCache | None
     failure: str | None = None
+
+    @property
+    def is_quality(self) -> bool:
+        """True if the totals are the quality."""
+        return self.name.endswith(QUALITY_SUFFIX)
+
+    def outputs(self) -> list[ScorerRun]:
+        """Return this run, and if there is a quality, the same with the quality as totals."""
+        if self.qualities is None or self.failure:
+            return [self]
+        quality = replace(
+            self,
+            name=self.name + QUALITY_SUFFIX,
+            title=f"{self.title}, quality",
+            higher_is_better=True,
+            total_range=(0.0, 1.0),
+            sub_names=(),
+            criteria=(),
+            totals=self.qualities,
+            error_counts=None,
+            sub_scores=None,
+            qualities=None,
+            unscored_reasons={},
+            num_computed=0,
+            num_cached=self.num_computed + self.num_cached,
+            seconds=0.0,
+        )
+        return [self, quality]
 
     @property
     def higher_is_better_totals(self) -> Floats:
@@ -122,7 +154,11 @@ def score_pairs(
         failure = _one_line_error(error)
     else:
         cache = ScoreCache(cache_path, fingerprint)
-        scored = {key for key, score in _cached_scores(cache, keys) if score.status in SCORED_STATUSES}
+        scored = {
+            key
+            for key, score in _cached_scores(cache, keys)
+            if score.status in SCORED_STATUSES and (score.quality is not None or not scorer.has_quality)
+        }
         num_cached = sum(key in scored for key in keys)
         try:
             for begin in range(0, len(keys), chunk_size):
@@ -191,9 +227,11 @@ def _score_chunk(scorer: Scorer, pairs: Sequence[tuple[str, str]]) -> list[Cache
             None if values is None else _finite_or_none(values[index].tolist())
             for values in (scores.sub_scores, scores.error_counts)
         )
+        quality = math.nan if scores.quality is None else float(scores.quality[index])
         rows.append(
             CachedScore(
                 total=total if finite else None,
+                quality=quality if math.isfinite(quality) else None,
                 status=status,
                 sub_scores=sub_scores,
                 error_counts=error_counts,
@@ -208,8 +246,8 @@ def _collect_scores(scorer: Scorer | None, cache: ScoreCache | None, keys: Seque
     sub_names = tuple(scorer.sub_names) if scorer is not None else ()
     criteria = scorer.criteria.tags if scorer is not None and scorer.criteria else ()
     n = len(keys)
-    totals, sub_scores, error_counts = (
-        np.full(shape, np.nan) for shape in (n, (n, len(sub_names)), (n, len(criteria)))
+    totals, qualities, sub_scores, error_counts = (
+        np.full(shape, np.nan) for shape in (n, n, (n, len(sub_names)), (n, len(criteria)))
     )
     indices: dict[str, list[int]] = {}
     for index, key in enumerate(keys):
@@ -221,6 +259,7 @@ def _collect_scores(scorer: Scorer | None, cache: ScoreCache | None, keys: Seque
             reasons[score.status] += len(rows)
             continue
         totals[rows] = score.total
+        qualities[rows] = math.nan if score.quality is None else score.quality
         for array, values in ((sub_scores, score.sub_scores), (error_counts, score.error_counts)):
             if values is not None:
                 array[rows] = np.array(values, dtype=float)
@@ -232,6 +271,7 @@ def _collect_scores(scorer: Scorer | None, cache: ScoreCache | None, keys: Seque
         "totals": totals,
         "sub_scores": None if np.isnan(sub_scores).all() else sub_scores,
         "error_counts": None if np.isnan(error_counts).all() else error_counts,
+        "qualities": None if np.isnan(qualities).all() else qualities,
         "unscored_reasons": dict(reasons),
     }
 

@@ -62,7 +62,7 @@ def run_sensitivity_tests(
 
     >>> from radreward.scorers import load
     >>> results = run_sensitivity_tests({"chexpert-f1": lambda: load("chexpert-f1")}, reports=4)
-    >>> [entry["score"] for entry in results if entry["probe"] in ("negation", "laterality", "whitespace")]
+    >>> [entry["score"] for entry in results if entry["probe"] in ("negation", "laterality", "whitespace")][:3]
     [0.0, 0.75, 1.0]
     """
     if reports < 1:
@@ -79,8 +79,9 @@ def run_sensitivity_tests(
                 probes = (*ERROR_PROBES, *INVARIANCE_PROBES)
                 results += [_probe_result(name, probe, [], 0, [], run.failure) for probe in probes]
             else:
-                scores = dict(zip(pairs, run.higher_is_better_totals.tolist(), strict=True))
-                results += _probe_results(name, [_probe_scores(report, scores) for report in perturbed])
+                for output in run.outputs():
+                    scores = dict(zip(pairs, output.higher_is_better_totals.tolist(), strict=True))
+                    results += _probe_results(output.name, [_probe_scores(report, scores) for report in perturbed])
     return results
 
 

@@ -57,6 +57,16 @@ class Counting(Overlap):
         return Scores(-missing.sum(1), -missing, missing, (STATUS_OK,) * len(pairs), evidence)
 
 
+class WithQuality(Counting):
+    """The same counter, with the share of the words as quality."""
+
+    has_quality = True
+
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        quality = Overlap._score_valid(self, references, candidates).total
+        return super()._score_valid(references, candidates)._replace(quality=quality)
+
+
 class Raising(Overlap):
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         if self.scored:

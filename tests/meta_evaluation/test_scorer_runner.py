@@ -12,7 +12,7 @@ from radreward.meta_evaluation.rated_pairs import RatedPairs
 from radreward.meta_evaluation.score_cache import CachedScore, ScoreCache, pair_key
 from radreward.meta_evaluation.scorer_runner import to_jsonable
 from radreward.scorers.base import STATUS_OK
-from tests.meta_evaluation.small_scorers import Counting, Overlap, make_pairs, run
+from tests.meta_evaluation.small_scorers import Counting, Overlap, WithQuality, make_pairs, run
 
 
 def test_benchmark_cached_pairs_are_not_scored_again(tmp_path: Path) -> None:
@@ -30,6 +30,17 @@ def test_benchmark_cached_pairs_are_not_scored_again(tmp_path: Path) -> None:
     again = Overlap()
     run(tmp_path, make_pairs(5), a=again)  # the scores of the first are still cached
     assert again.scored == 0
+
+
+def test_benchmark_scores_cached_without_their_quality_are_computed_again(tmp_path: Path) -> None:
+    class Before(Counting):
+        def fingerprint(self) -> str:
+            return WithQuality().fingerprint()
+
+    run(tmp_path, make_pairs(3), a=Before())
+    [total, quality] = run(tmp_path, make_pairs(3), a=WithQuality()).scorer_runs
+    assert (total.num_computed, quality.num_computed, quality.num_cached) == (6, 0, 6)
+    assert not np.isnan(quality.totals).any()
 
 
 def test_benchmark_duplicate_texts_are_scored_once(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 // Sub-scores, error counts and evidence that a metric returned for a pair.
 
+// What the selected metric returned for a pair besides its score; its quality has the same details.
+const scorerDetails = (pair) => pair.details[state.scorer] ?? pair.details[state.scorer.replace(/:quality$/, "")] ?? {};
+
 const raterCounts = (pair) =>
   Object.fromEntries(
     criterionTargets.map(({ name }) => [name.slice(CRITERION_PREFIX.length), pair.targets[targetIndex.get(name)]]),
@@ -17,7 +20,7 @@ function raterCountsLine(pair) {
 
 // Per criterion: counts of the raters, counts of the metric, sub-scores.
 function criteriaTable(pair) {
-  const { sub_scores: subScores = {}, error_counts: counts = {} } = pair.details[state.scorer] ?? {};
+  const { sub_scores: subScores = {}, error_counts: counts = {} } = scorerDetails(pair);
   const tags = [...new Set([...Object.keys(counts), ...Object.keys(subScores)])];
   if (!tags.length) return null;
   const columns = [
@@ -62,7 +65,7 @@ const formatLikeColumn = (value, column) =>
   fixed(value, Object.values(column).every((entry) => Number.isInteger(entry ?? 0)) ? 0 : 2);
 
 function evidenceDetails(pair) {
-  const evidence = pair.details[state.scorer]?.evidence;
+  const { evidence } = scorerDetails(pair);
   if (!isDefined(evidence)) return null;
   const summary = el("summary", {}, `Evidence of ${scorerTitle(state.scorer)}`);
   return el("details", { open: true }, summary, renderJSON(evidence));
