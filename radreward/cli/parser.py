@@ -20,7 +20,7 @@ COMMANDS = (
     *("synthesize", "fit", "evaluate", "score", "tune", "compare"),
     *("convert", "benchmark", "summarize"),
     *("judge-sentences", "fit-regressor", "refine"),
-    *("synthesize-llm", "review-agreement", "list"),
+    *("synthesize-llm", "review-agreement", "experiments", "list"),
 )
 """Commands in the order of `radreward --help`; each is the module of that name."""
 

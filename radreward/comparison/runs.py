@@ -197,7 +197,7 @@ def _read_agreement(path: Path, criteria: Criteria) -> MetricTable:
     agreement = _read_json(path).get("agreement")
     if (
         not isinstance(agreement, dict)
-        or set(agreement) != {*criteria.tags, "total"}
+        or set(agreement) - {"quality"} != {*criteria.tags, "total"}
         or not all(isinstance(row, dict) for row in agreement.values())
     ):
         raise InputError(f"{path}: Expected `agreement` by criterion and in total.")

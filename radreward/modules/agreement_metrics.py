@@ -106,7 +106,7 @@ def max_tau_b(target: Tensor) -> Tensor:
 
 
 def quality_agreement(quality: Tensor, target: Tensor, group: Tensor) -> dict[str, float | None]:
-    """Return the ranking metrics of `reward_agreement`, and the mean absolute error, of (n,) quality.
+    """Return the metrics of `reward_agreement` for (n,) quality; `count_mae` is the mean absolute error of quality.
 
     Args:
         quality: (n,) predicted.
@@ -115,7 +115,7 @@ def quality_agreement(quality: Tensor, target: Tensor, group: Tensor) -> dict[st
     """
     known = target.isfinite() & quality.isfinite()
     row = _by_row(_ranking_metrics((), quality[known], target[known], group[known]))["total"]
-    return {**row, "quality_mae": _rounded_or_none((quality - target)[known].abs().mean())}
+    return {**row, "count_tau_b": None, "count_mae": _rounded_or_none((quality - target)[known].abs().mean())}
 
 
 def cross_fitted_counts(candidates: ScoredCandidates) -> Tensor | None:

@@ -200,7 +200,7 @@ def test_measure_reports_quality_if_weights_of_findings_are_known(
     table = reward_module.measure(trainer, data)
     assert ("quality" in table) == known
     if known:
-        assert table["quality"]["quality_mae"] is not None
+        assert table["quality"]["count_mae"] is not None
 
 
 def test_negative_weight_of_findings_raises() -> None:

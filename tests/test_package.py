@@ -1,0 +1,74 @@
+"""A wheel, unpacked in an empty folder, is complete: it runs without the repository."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the content of a wheel."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode:
+        pytest.skip("needs a git checkout, to build from the files of the project only")
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_bytes((ROOT / name).read_bytes())
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*build, "--wheel-dir", str(folder), str(source)], check=True)
+    [wheel] = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+def run(installed: Path, folder: Path, *arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(installed), "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-P", "-m", "radreward", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_wheel_holds_the_package_and_no_tests(installed: Path) -> None:
+    names = {path.name for path in installed.iterdir()}
+    assert names == {"radreward", next(name for name in names if name.endswith(".dist-info"))}
+    shipped = {str(path.relative_to(ROOT / "radreward")) for path in (ROOT / "radreward").rglob("*.safetensors")}
+    assert shipped
+    assert all((installed / "radreward" / name).is_file() for name in shipped)
+
+
+def test_wheel_runs_the_main_job_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+    assert run(installed, tmp_path, "experiments").rstrip().endswith(": experiments")
+    expected = {
+        path.relative_to(ROOT) for path in (ROOT / "experiments").rglob("*") if path.suffix in (".yaml", ".py", ".md")
+    }
+    assert all((tmp_path / path).read_bytes() == (ROOT / path).read_bytes() for path in expected)
+    run(installed, tmp_path, "synthesize", "--granularity", "statement", "--groups", "12", "--output", "runs/data")
+    steps = ["--trainer.max_steps=1", "--trainer.val_check_interval=1", "--data.batch_size=2", "--data.val_split=0.3"]
+    data = ["--data.records", "runs/data/groups.parquet", "--run-dir", "runs/model"]
+    run(installed, tmp_path, "fit", "--config", "experiments/ablations/base_small.yaml", *data, *steps)
+    (tmp_path / "pairs.csv").write_text("id,reference,candidate\n1,Left effusion.,Clear lungs.\n")
+    run(installed, tmp_path, "score", "--models", "runs/model", "--input", "pairs.csv", "--output", "scores.csv")
+    assert (tmp_path / "scores.csv").read_text().splitlines()[1].startswith("1,")
+
+
+def test_experiments_existing_folder_is_refused(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "experiments").mkdir()
+    with pytest.raises(AssertionError, match="experiments: Expected a new folder but it exists"):
+        run(installed, tmp_path, "experiments")
