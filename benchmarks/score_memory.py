@@ -65,7 +65,7 @@ def write_model(folder: Path) -> Path:
 
 def peak_of_scoring(model: Path, source: Path, output: Path) -> int:
     """Score a file in a separate process and return its peak resident memory in bytes."""
-    return peak_memory(["score", f"--model={model}", f"--input={source}", f"--output={output}"])
+    return peak_memory(["score", f"--models={model}", f"--input={source}", f"--output={output}"])
 
 
 def peak_memory(arguments: Sequence[str]) -> int:

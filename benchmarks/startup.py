@@ -33,7 +33,7 @@ CASES = (
     Case(("score", "--help")),
     Case(("evaluate", "--data", "nowhere.jsonl")),
     Case(("score", "--input", "nowhere.csv", "--output", "scores.csv")),
-    Case(("score", "--model", "nobody", "--input", "pairs.jsonl", "--output", "scores.csv")),
+    Case(("score", "--models", "nobody", "--input", "pairs.jsonl", "--output", "scores.csv")),
     Case(("synthesize", "--groups", "2", "--output", "data"), job=True),
     Case(("score", "--input", "pairs.jsonl", "--output", "scores.csv"), job=True),
     Case(("evaluate", "--data", "groups.jsonl"), job=True),

@@ -114,7 +114,7 @@ def main() -> None:
     weighted_errors = write_pairs(held_out / "groups.parquet", out / "pairs.jsonl")
     scores = out / "scores.parquet"
     scores.unlink(missing_ok=True)
-    run("score", f"--model={model}", f"--input={out / 'pairs.jsonl'}", f"--output={scores}")
+    run("score", f"--models={model}", f"--input={out / 'pairs.jsonl'}", f"--output={scores}")
     console.print(scores_table(scores, weighted_errors))
     console.print(agreement_table(results))
     for name, path in (

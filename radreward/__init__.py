@@ -11,8 +11,9 @@ from radreward._lazy_imports import lazy_exports
 if TYPE_CHECKING:
     from radreward.integrations.torchmetrics import ScorerMetric as ScorerMetric
     from radreward.scorers.registry import load as load
+    from radreward.scoring.frame_scoring import score_frame as score_frame
 
-__all__ = ["ScorerMetric", "__version__", "load"]
+__all__ = ["ScorerMetric", "__version__", "load", "score_frame"]
 __version__ = version("radreward")
 
 __getattr__ = lazy_exports(__name__)

@@ -55,12 +55,12 @@ def test_missing_file_is_reported_before_heavy_imports(arguments: tuple[str, ...
     assert _imported(MODEL | TRAINING | TABLES, *arguments) == (2, set())
 
 
-@pytest.mark.parametrize("command", ["score", "evaluate"])
-def test_missing_model_is_reported_before_heavy_imports(command: str, pairs: Path) -> None:
+@pytest.mark.parametrize("arguments", [("score", "--models=nobody"), ("evaluate", "--model=nobody")])
+def test_missing_model_is_reported_before_heavy_imports(arguments: tuple[str, ...], pairs: Path) -> None:
     files = (
-        [f"--data={pairs}"] if command == "evaluate" else [f"--input={pairs}", f"--output={pairs.with_name('a.csv')}"]
+        [f"--data={pairs}"] if "evaluate" in arguments else [f"--input={pairs}", f"--output={pairs.with_name('a.csv')}"]
     )
-    assert _imported(MODEL | TRAINING | TABLES, command, "--model=nobody", *files) == (2, set())
+    assert _imported(MODEL | TRAINING | TABLES, *arguments, *files) == (2, set())
 
 
 def test_data_commands_import_no_model(tmp_path: Path) -> None:
@@ -73,5 +73,5 @@ def test_embedded_models_score_without_transformers_or_training_code(model: str,
     watched = (
         TRAINING | TABLES | MODEL | {"scipy", "sympy", "torch._dynamo", "torch.distributed.tensor", "torchmetrics"}
     )
-    arguments = f"--model={model}", f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
+    arguments = f"--models={model}", f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
     assert _imported(watched, "score", *arguments) == (0, {"torch"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -12,9 +13,8 @@ from radreward.io.outputs import claimed_file
 from radreward.io.terminal import print_line, print_status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from radreward.scorers import Scorer
     from radreward.scoring.ray_backend import RayBackend
 
 
@@ -22,8 +22,11 @@ def run(
     *,
     input: Path,
     output: Path,
-    model: str = "er2score",
-    precision: Literal["fp32", "int8"] = "fp32",
+    models: Sequence[str] = ("er2score",),
+    reference: str = "reference",
+    candidate: str = "candidate",
+    id: str | None = None,
+    precision: Literal["fp32", "bf16"] = "fp32",
     on_too_long: Literal["reject", "truncate"] = "reject",
     backend: Literal["local", "ray"] = "local",
     num_workers: int = 2,
@@ -32,18 +35,22 @@ def run(
     """Score the candidates in a file against their references.
 
     Args:
-        input: JSONL, CSV or Parquet file with the columns id, reference and candidate.
+        input: JSONL, CSV or Parquet file with one pair per row.
         output: File to write: JSONL, CSV or Parquet by its name.
-        model: Name of a scorer (see `radreward list`), folder of a saved model, or folder of a run.
-        precision: Precision of the backbone; int8 is faster on a CPU.
+        models: Names of scorers (see `radreward list`), folders of saved models, or folders of runs. The columns of
+            several start with their names, as in ratescore_total.
+        reference: Column of the references.
+        candidate: Column of the candidates.
+        id: Column of the ids; by default `id`, or numbers of the rows if there is none.
+        precision: Precision of the backbone; bf16 is faster, on a CPU with AMX or AVX512-BF16, and less exact.
         on_too_long: Reject a report over the model's limit, or truncate it; its status says so.
         backend: Score in this process, or by the workers of a Ray cluster.
         num_workers: Number of Ray workers, one core each.
         ray_address: Address of a Ray cluster, or `auto`; by default one is started on this machine.
     """
     with suppress_library_warnings(), user_errors():
-        from radreward.scorers import load
-        from radreward.scoring import score_file
+        from radreward.scoring import load_scorers, score_file
+        from radreward.scoring.input_scan import InputColumns
         from radreward.scoring.resume import check_output, chunk_folder
 
         check_input(input)
@@ -51,11 +58,12 @@ def run(
         with claimed_file(output):  # before a model is loaded; scoring claims it again
             pass
         settings = {"precision": precision, "on_too_long": on_too_long}
-        engine = _ray_backend(model, settings, num_workers, ray_address) if backend == "ray" else None
-        scorer = load(model, **settings)
+        engine = _ray_backend(models, settings, num_workers, ray_address) if backend == "ray" else None
+        scorers = load_scorers(models, **settings)
         if not chunk_folder(output).exists():  # otherwise an interrupted run resumes
             warn_overwrite(output)
-        summary = score_file(scorer, input, output, backend=engine)
+        columns = InputColumns(reference, candidate, id)
+        summary = score_file(scorers, input, output, backend=engine, columns=columns)
     num_scored = summary.rows - summary.rejected
     print_line(f"{num_scored} of {summary.rows} rows scored in {summary.seconds:.1f} s: {summary.output}")
     if summary.resumed:
@@ -65,12 +73,13 @@ def run(
     return 1 if summary.rejected else 0
 
 
-def _ray_backend(model: str, settings: Mapping[str, str], num_workers: int, address: str | None) -> RayBackend:
-    from radreward.scorers import SCORERS, load
+def _ray_backend(
+    models: Sequence[str], settings: Mapping[str, str], num_workers: int, address: str | None
+) -> RayBackend:
     from radreward.scoring.ray_backend import RayBackend
+    from radreward.scoring.score_columns import is_registered, load_scorers
 
-    # Workers run in folders of their own, so they need an absolute path.
-    path = model if model in SCORERS else str(Path(model).expanduser().resolve())
-    make: Callable[[], Scorer] = partial(load, path, **settings)
+    # Workers run in folders of their own, so they need absolute paths.
+    paths = [name if is_registered(name) else str(Path(name).expanduser().resolve()) for name in models]
     with user_errors(constructing=True):
-        return RayBackend(make, num_workers, address)
+        return RayBackend(partial(load_scorers, paths, **settings), num_workers, address)

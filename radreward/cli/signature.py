@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from docstring_parser import parse as parse_docstring
@@ -68,7 +69,9 @@ def add_signature(parser: ArgumentParser, function: Callable[..., Any]) -> None:
             nargs = "*" if option.positional and "default" in settings else "+"
             settings |= {"type": get_args(option.type)[0], "nargs": nargs}
         else:
-            settings["type"] = option.type
+            given = [kind for kind in get_args(option.type) if kind is not NoneType]
+            # The error for `int | None` would list both.
+            settings["type"] = given[0] if NoneType in get_args(option.type) and len(given) == 1 else option.type
         if option.type is not bool and Path in (option.type, *get_args(option.type)):
             settings["metavar"] = "PATH"
         parser.add_argument(option.name if option.positional else f"--{option.name.replace('_', '-')}", **settings)

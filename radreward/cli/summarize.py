@@ -22,7 +22,7 @@ def run(*, input: Sequence[Path], output: Path, encoder: str = "embedded", seed:
     """Summarize the errors of report generators, from reports scored with explanations.
 
     Args:
-        input: Files that `radreward score --model green:FOLDER` or radreason:FOLDER wrote. A column `system` names
+        input: Files that `radreward score --models green:FOLDER` or radreason:FOLDER wrote. A column `system` names
             the report generator; without it every file is one generator.
         output: Folder for summary.html, summary.md and summary.json.
         encoder: Encoder of the error descriptions: `embedded`, a folder or a Hub name.

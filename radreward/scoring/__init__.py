@@ -6,7 +6,9 @@ from radreward._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from radreward.scoring.file_scoring import ScoringSummary, score_file
+    from radreward.scoring.frame_scoring import score_frame
+    from radreward.scoring.score_columns import ScorerGroup, load_scorers
 
-__all__ = ["ScoringSummary", "score_file"]
+__all__ = ["ScorerGroup", "ScoringSummary", "load_scorers", "score_file", "score_frame"]
 
 __getattr__ = lazy_exports(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from radreward.scorers.base import Scorer
+from radreward.scoring.score_columns import ScorerGroup
 from radreward.types import Scores
 
 
@@ -21,21 +22,21 @@ class Chunk(NamedTuple):
 class ScoringBackend(Protocol):
     """Scores chunks in this process or elsewhere."""
 
-    def __call__(self, chunks: Iterable[Chunk]) -> Iterator[tuple[int, Scores]]:
-        """Yield number and scores of each chunk, in any order; chunks are read from the file as they are requested."""
+    def __call__(self, chunks: Iterable[Chunk]) -> Iterator[tuple[int, list[Scores]]]:
+        """Yield number and scores (by scorer) of each chunk, in any order; chunks are read as they are requested."""
 
 
 class LocalBackend:
     """Scores one chunk after the other in this process.
 
     Args:
-        scorer: The scorer.
+        scorer: The scorer, or several.
     """
 
-    def __init__(self, scorer: Scorer) -> None:
-        self.scorer = scorer
+    def __init__(self, scorer: Scorer | ScorerGroup) -> None:
+        self.scorers = ScorerGroup.of(scorer)
 
-    def __call__(self, chunks: Iterable[Chunk]) -> Iterator[tuple[int, Scores]]:
+    def __call__(self, chunks: Iterable[Chunk]) -> Iterator[tuple[int, list[Scores]]]:
         """See `ScoringBackend`."""
         for chunk in chunks:
-            yield chunk.number, self.scorer.score(chunk.references, chunk.candidates)
+            yield chunk.number, self.scorers.score(chunk.references, chunk.candidates)

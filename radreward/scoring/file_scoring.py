@@ -7,7 +7,6 @@ chunks, scores those that are missing, and stores each as a file in the format o
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -23,10 +22,11 @@ from radreward.io.artifacts import file_fingerprint
 from radreward.io.outputs import claimed_file
 from radreward.io.progress import ProgressReporter
 from radreward.io.tables import AtomicTableWriter, TableRow, read_rows, table_suffix
-from radreward.scorers.base import SCORED_STATUSES, PairError, Scorer, validate_pair
+from radreward.scorers.base import PairError, Scorer, validate_pair
 from radreward.scoring.backends import Chunk, LocalBackend, ScoringBackend
-from radreward.scoring.input_scan import InputScan, scan_input
+from radreward.scoring.input_scan import DEFAULT_COLUMNS, DEFAULT_ID, InputColumns, InputScan, scan_input
 from radreward.scoring.resume import ChunkStore, check_output
+from radreward.scoring.score_columns import ScorerGroup
 from radreward.types import Scores
 
 REJECTS_SCHEMA = pa.schema({"file": pa.string(), "row": pa.int64(), "field": pa.string(), "reason": pa.string()})
@@ -47,27 +47,30 @@ class ScoringSummary:
 
 
 def score_file(
-    scorer: Scorer,
+    scorer: Scorer | ScorerGroup,
     source: str | Path,
     output: str | Path,
     chunk_size: int = 512,
     progress: bool = True,
     backend: ScoringBackend | None = None,
+    columns: InputColumns = DEFAULT_COLUMNS,
 ) -> ScoringSummary:
-    """Score `reference` against `candidate` in every row of a JSONL, CSV or Parquet file.
+    """Score the candidate against the reference in every row of a JSONL, CSV or Parquet file.
 
-    Writes, in the order of the input, `id`, the other columns unchanged, `total` (higher is better), one column and
-    one `count_<criterion>` per criterion, `evidence` as JSON if the scorer explains, and `status`. A row that cannot
-    be scored has no scores and a status that says why; `<output>.rejects.jsonl` lists its file, row, field and reason.
+    Writes, in the order of the input, the id, the other columns unchanged, `total` (higher is better), `quality` if the
+    scorer has it, one column and one `count_<criterion>` per criterion, `evidence` as JSON if the scorer explains, and
+    `status`. A row that cannot be scored has no scores and a status that says why; `<output>.rejects.jsonl` lists its
+    file, row, field and reason.
 
     Args:
-        scorer: The scorer.
+        scorer: The scorer, or several, see `load_scorers`.
         source: The input.
         output: The file to write, in the format of its suffix; it appears when it is complete.
         chunk_size: Rows that are held and scored together. Finished chunks are stored in `<output>.parts`: a run that
             was killed resumes with the missing ones.
         progress: Show progress on standard error.
         backend: Scores the chunks with a scorer equal to `scorer`; defaults to this process.
+        columns: Names of the input's columns.
 
     Raises:
         ValueError: If `chunk_size` is not positive.
@@ -79,16 +82,21 @@ def score_file(
     start, source, output = time.monotonic(), Path(source), Path(output)
     check_output(output, source)
     with claimed_file(output):
-        scan = scan_input(source, chunk_size)
-        scorer = _fit_references(scorer, source, backend)
-        schema = _output_schema(scan, scorer, source)
-        inputs = {"input": file_fingerprint(source), "scorer": scorer.fingerprint(), "chunk size": chunk_size}
+        scan = scan_input(source, chunk_size, columns)
+        scorers = _fit_references(ScorerGroup.of(scorer), scan, backend)
+        schema = _output_schema(scan, scorers, source)
+        inputs = {
+            "input": file_fingerprint(source),
+            "columns": scan.names._asdict(),
+            "scorer": scorers.fingerprint(),
+            "chunk size": chunk_size,
+        }
         store = ChunkStore(output, inputs, table_suffix(output))
         resumed = sum(size for number, size in enumerate(scan.chunk_sizes) if number in store)
         with ProgressReporter(enabled=progress) as reporter:
             task = reporter.add_task("Scoring", scan.num_rows, resumed, note=f"into {output}")
-            for chunk in _score_missing(scan, store, backend or LocalBackend(scorer)):
-                _write_chunk(chunk, store, scan, scorer, schema)
+            for chunk in _score_missing(scan, store, backend or LocalBackend(scorers)):
+                _write_chunk(chunk, store, scan, scorers, schema)
                 reporter.advance(task, len(chunk.rows))
         rejected = _join_chunks(store, len(scan.chunk_sizes), output, schema)
         store.remove()
@@ -108,35 +116,35 @@ class _ScoredChunk(NamedTuple):
     number: int
     rows: list[TableRow]
     errors: list[PairError | None]
-    scores: Scores
+    scores: list[Scores]
 
 
-def _fit_references(scorer: Scorer, source: Path, backend: ScoringBackend | None) -> Scorer:
-    """Return the scorer for this run; most need no references and do not read the file."""
-    references = (
-        row.values["reference"]
-        for batch in read_rows(source)
-        for row in batch
-        if not row.error and validate_pair(row.values.get("reference"), row.values.get("candidate")) is None
-    )
-    fitted = scorer.fit_references(references)
-    if backend and fitted is not scorer:
-        raise InputError(f"{scorer.title}: needs all references of a run, which workers lack. Score in this process.")
+class _References:
+    """References of the usable rows of the input, read again by every iteration."""
+
+    def __init__(self, scan: InputScan) -> None:
+        self.scan = scan
+
+    def __iter__(self) -> Iterator[str]:
+        for row in (row for batch in read_rows(self.scan.source) for row in batch):
+            if not row.error and validate_pair(*self.scan.pair(row)) is None:
+                yield self.scan.pair(row)[0]
+
+
+def _fit_references(scorers: ScorerGroup, scan: InputScan, backend: ScoringBackend | None) -> ScorerGroup:
+    """Return the scorers for this run; most need no references and do not read the file."""
+    fitted = scorers.fit_references(_References(scan))
+    if backend and fitted is not scorers:
+        titles = [scorer.title for name, scorer in scorers.scorers.items() if fitted.scorers[name] is not scorer]
+        raise InputError(f"{titles[0]}: needs all references of a run, which workers lack. Score in this process.")
     return fitted
 
 
-def _output_schema(scan: InputScan, scorer: Scorer, source: Path) -> pa.Schema:
-    fields = [*zip(scan.columns.names, scan.columns.types, strict=True)]
-    fields += [(name, pa.float32()) for name in _score_columns(scorer)]
-    fields += [(name, pa.string()) for name in (["evidence"] * scorer.returns_explanations + ["status"])]
-    if duplicates := [name for name, count in Counter(name for name, _ in fields).items() if count > 1]:
+def _output_schema(scan: InputScan, scorers: ScorerGroup, source: Path) -> pa.Schema:
+    fields = [*scan.columns, *scorers.columns]
+    if duplicates := [name for name, count in Counter(field.name for field in fields).items() if count > 1]:
         raise InputError(f"{source}: Expected no column {duplicates[0]!r}; the scorer writes it. Rename the column.")
     return pa.schema(fields)
-
-
-def _score_columns(scorer: Scorer) -> list[str]:
-    tags = scorer.criteria.tags if scorer.criteria else ()
-    return ["total", *scorer.sub_names, *(f"count_{tag}" for tag in tags)]
 
 
 def _score_missing(scan: InputScan, store: ChunkStore, backend: ScoringBackend) -> Iterator[_ScoredChunk]:
@@ -148,61 +156,43 @@ def _score_missing(scan: InputScan, store: ChunkStore, backend: ScoringBackend) 
             if number not in store:
                 errors = [scan.find_error(row) for row in rows]
                 waiting[number] = rows, errors
-                valid = [row.values for row, error in zip(rows, errors, strict=True) if error is None]
-                yield Chunk(number, [row["reference"] for row in valid], [row["candidate"] for row in valid])
+                valid = [scan.pair(row) for row, error in zip(rows, errors, strict=True) if error is None]
+                yield Chunk(number, [reference for reference, _ in valid], [candidate for _, candidate in valid])
 
     for number, scores in backend(missing_chunks()):
         rows, errors = waiting.pop(number)
         yield _ScoredChunk(number, rows, errors, scores)
 
 
-def _write_chunk(chunk: _ScoredChunk, store: ChunkStore, scan: InputScan, scorer: Scorer, schema: pa.Schema) -> None:
+def _write_chunk(
+    chunk: _ScoredChunk, store: ChunkStore, scan: InputScan, scorers: ScorerGroup, schema: pa.Schema
+) -> None:
     """Store a chunk as rows of the output, with its rejected rows."""
-    score_names = _score_columns(scorer)
-    scored = _score_rows(chunk.scores, scorer)
+    scored = scorers.rows(chunk.scores)
     rows, rejects = [], []
     for row, error in zip(chunk.rows, chunk.errors, strict=True):
-        values: list[float | None] = [None] * len(score_names)
-        evidence, status = None, ""
         if error is None:
-            values, evidence, status = next(scored)
-            if status not in SCORED_STATUSES:
-                values = [None] * len(score_names)
-                error = PairError("reference" if "reference" in status else "candidate", status)
-        if error is not None:
-            status = error.reason
-            rejects.append(
-                {"file": str(scan.source), "row": row.number, "field": error.field or None, "reason": status}
-            )
-        explained = {"evidence": evidence} if scorer.returns_explanations else {}
-        copied = _copy_values(row, scan.columns, plain=store.suffix != ".parquet")
-        rows.append({**copied, **dict(zip(score_names, values, strict=True)), **explained, "status": status})
+            values, reason = next(scored)
+            field = "reference" if "reference" in (reason or "") else "candidate"
+        else:
+            values, (field, reason) = scorers.unscored(error.reason), error
+        if reason is not None:
+            column = {"reference": scan.names.reference, "candidate": scan.names.candidate}.get(field, field)
+            rejects.append({"file": str(scan.source), "row": row.number, "field": column or None, "reason": reason})
+        rows.append({**_copy_values(row, scan, plain=store.suffix != ".parquet"), **values})
     store.write(chunk.number, schema, rows, rejects)
 
 
-def _score_rows(scores: Scores, scorer: Scorer) -> Iterator[tuple[list[float | None], str | None, str]]:
-    """Yield scores in the order of `_score_columns`, evidence as JSON, and status of each pair."""
-    sign = 1 if scorer.higher_is_better else -1
-    size = len(scores.status)
-    blocks = [(sign * scores.total).unsqueeze(1).tolist()]
-    widths = len(scorer.sub_names), len(scorer.criteria) if scorer.criteria else 0
-    for values, width in zip((scores.sub_scores, scores.error_counts), widths, strict=True):
-        blocks.append([[None] * width] * size if values is None else values.tolist())
-    evidence = scores.evidence if scores.evidence and scorer.returns_explanations else (None,) * size
-    for status, shown, *parts in zip(scores.status, evidence, *blocks, strict=True):
-        numbers = [None if value is None or math.isnan(value) else value for part in parts for value in part]
-        yield numbers, None if shown is None else json.dumps(shown._asdict()), status
-
-
-def _copy_values(row: TableRow, columns: pa.Schema, plain: bool) -> dict[str, Any]:
+def _copy_values(row: TableRow, scan: InputScan, plain: bool) -> dict[str, Any]:
     """Return the copied values of a row as their columns hold them.
 
     Values other than text in a column of texts become JSON, and invalid UTF-8 becomes "?". `plain` turns dates and
     the like into text, for formats without such types.
     """
     copied = {}
-    for name, kind in zip(columns.names, columns.types, strict=True):
-        value = row.values.get(name)
+    for name, kind in zip(scan.columns.names, scan.columns.types, strict=True):
+        is_numbered = scan.names.id is None and name == DEFAULT_ID
+        value = row.number if is_numbered else row.values.get(name)
         if value is not None and kind == pa.string():
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
             value = text.encode(errors="replace").decode()

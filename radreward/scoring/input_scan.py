@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +16,20 @@ from radreward.errors import InputError
 from radreward.io.tables import TableRow, read_rows, table_suffix
 from radreward.scorers.base import PairError, validate_pair
 
-REQUIRED_COLUMNS = ("id", "reference", "candidate")
+DEFAULT_ID = "id"
 _ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+
+
+class InputColumns(NamedTuple):
+    """Names of the columns that are read."""
+
+    reference: str = "reference"
+    candidate: str = "candidate"
+    id: str | None = None
+    """None for the column `id` if there is one, and numbers of rows from 1 if not."""
+
+
+DEFAULT_COLUMNS = InputColumns()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +39,9 @@ class InputScan:
     source: Path
     chunk_size: int
     num_rows: int
+    names: InputColumns
     columns: pa.Schema
-    """Columns that are copied to the output: `id` and all that are not scored."""
+    """Columns that are copied to the output: the id first, and all that are not scored."""
     first_rows: np.ndarray
     """(num_rows,) int64 number of the first row that has the id of each row."""
 
@@ -40,15 +54,24 @@ class InputScan:
         """Return why a row cannot be scored, or None."""
         if row.error:
             return PairError("", row.error)
-        if reason := _id_error(row.values.get("id")):
-            return PairError("id", reason)
-        if (first := int(self.first_rows[row.number - 1])) != row.number:
-            return PairError("id", f"duplicate id, first in row {first}")
-        return validate_pair(row.values.get("reference"), row.values.get("candidate"))
+        if self.names.id and (reason := _id_error(row.values.get(self.names.id))):
+            return PairError(self.names.id, reason)
+        if self.names.id and (first := int(self.first_rows[row.number - 1])) != row.number:
+            return PairError(self.names.id, f"duplicate id, first in row {first}")
+        return validate_pair(*self.pair(row))
+
+    def pair(self, row: TableRow) -> tuple[Any, Any]:
+        """Return reference and candidate of a row, None if missing."""
+        return row.values.get(self.names.reference), row.values.get(self.names.candidate)
 
 
-def scan_input(source: Path, chunk_size: int) -> InputScan:
+def scan_input(source: Path, chunk_size: int, names: InputColumns = DEFAULT_COLUMNS) -> InputScan:
     """Read a file once; its memory grows by 8 bytes per row.
+
+    Args:
+        source: The file.
+        chunk_size: Rows that are scored together.
+        names: Columns to read.
 
     Raises:
         InputError: If the file cannot be read, has no readable row, or lacks a required column.
@@ -63,28 +86,49 @@ def scan_input(source: Path, chunk_size: int) -> InputScan:
             first_error = first_error or row.error
             for name, value in row.values.items():
                 types.setdefault(name, set()).update(() if value is None else (_value_type(value),))
-        hashes.append(np.array([_id_hash(row) for row in batch], dtype=np.uint64))
+        hashes.append(np.array([_id_hash(row, names.id or DEFAULT_ID) for row in batch], dtype=np.uint64))
     if not hashes:
         raise InputError(f"{source}: Expected at least one row but the file has none.")
     if not any_readable:
         raise InputError(f"{source}: Expected at least one readable row but got none; row 1: {first_error}.")
-    if missing := [name for name in REQUIRED_COLUMNS if name not in types]:
-        raise InputError(f"{source}: Expected a column {missing[0]!r} but got {', '.join(types) or 'none'}.")
+    names = check_columns(names, list(types), source)
     _, first, inverse = np.unique(np.concatenate(hashes), return_index=True, return_inverse=True)
     return InputScan(
         source=source,
         chunk_size=chunk_size,
         num_rows=len(inverse),
-        columns=_copied_columns(source, types),
+        names=names,
+        columns=_copied_columns(source, types, names),
         first_rows=first[inverse] + 1,
     )
 
 
-def _copied_columns(source: Path, types: dict[str, set[type]]) -> pa.Schema:
+def check_columns(names: InputColumns, columns: Collection[str], source: str | Path) -> InputColumns:
+    """Return the names of the columns to read, with that of the id.
+
+    Args:
+        names: Requested names.
+        columns: Columns of the input.
+        source: The input, for the message.
+
+    Raises:
+        InputError: If a column is missing; names the option that maps it.
+    """
+    for option, name in names._asdict().items():
+        if name is not None and name not in columns:
+            got = ", ".join(map(str, columns)) or "none"
+            raise InputError(
+                f"{source}: Expected a column {name!r} but got {got}. Set `{option}` (--{option}) to the column's name."
+            )
+    return names._replace(id=names.id or (DEFAULT_ID if DEFAULT_ID in columns else None))
+
+
+def _copied_columns(source: Path, types: dict[str, set[type]], names: InputColumns) -> pa.Schema:
     parquet = pq.read_schema(source) if table_suffix(source) == ".parquet" else None
-    names = [name for name in types if name not in REQUIRED_COLUMNS]
-    fields = [(name, parquet.field(name).type if parquet else _arrow_type(types[name])) for name in names]
-    return pa.schema([("id", pa.int64() if types["id"] == {int} else pa.string()), *fields])
+    copied = [name for name in types if name not in names]
+    fields = [(name, parquet.field(name).type if parquet else _arrow_type(types[name])) for name in copied]
+    id_type = pa.int64() if names.id is None or types[names.id] == {int} else pa.string()
+    return pa.schema([(names.id or DEFAULT_ID, id_type), *fields])
 
 
 def _value_type(value: Any) -> type:
@@ -98,9 +142,9 @@ def _arrow_type(types: set[type]) -> pa.DataType:
     return _ARROW_TYPES.get(next(iter(types)), pa.string()) if len(types) == 1 else pa.string()
 
 
-def _id_hash(row: TableRow) -> int:
+def _id_hash(row: TableRow, column: str) -> int:
     """Return 64 bits that are equal for equal ids and differ for rows without a valid id."""
-    name = row.values.get("id")
+    name = row.values.get(column)
     text = f"row {row.number}" if row.error or _id_error(name) else f"id {name}"
     return int.from_bytes(hashlib.blake2b(text.encode(errors="replace"), digest_size=8).digest(), "little")
 

@@ -10,6 +10,7 @@ from typing import Any
 from radreward.errors import InputError
 from radreward.scorers.base import Scorer
 from radreward.scoring.backends import Chunk
+from radreward.scoring.score_columns import ScorerGroup
 from radreward.types import Scores
 
 OBJECT_STORE_BYTES = 512 * 2**20
@@ -25,7 +26,7 @@ class RayBackend:
     memory at a time.
 
     Args:
-        scorer_factory: Builds the scorer in every worker; a function that Ray can pickle.
+        scorer_factory: Builds the scorer, or several, in every worker; a function that Ray can pickle.
         num_workers: Number of workers, one core each.
         address: Address of a cluster, as for `ray.init`; by default one is started on this machine.
         gpus_per_worker: Number of GPUs, or fraction of one, per worker.
@@ -37,7 +38,7 @@ class RayBackend:
 
     def __init__(
         self,
-        scorer_factory: Callable[[], Scorer],
+        scorer_factory: Callable[[], Scorer | ScorerGroup],
         num_workers: int = 2,
         address: str | None = None,
         gpus_per_worker: float = 0.0,
@@ -50,7 +51,7 @@ class RayBackend:
         self.gpus_per_worker = gpus_per_worker
         self._ray = _import_ray()
 
-    def __call__(self, chunks: Iterable[Chunk]) -> Iterator[tuple[int, Scores]]:
+    def __call__(self, chunks: Iterable[Chunk]) -> Iterator[tuple[int, list[Scores]]]:
         """See `ScoringBackend`."""
         chunks = iter(chunks)
         first = next(chunks, None)
@@ -76,7 +77,7 @@ class RayBackend:
         except ConnectionError as error:
             raise InputError(f"{self.address}: Expected the address of a Ray cluster but none answers.") from error
 
-    def _score(self, chunks: Iterator[Chunk]) -> Iterator[tuple[int, Scores]]:
+    def _score(self, chunks: Iterator[Chunk]) -> Iterator[tuple[int, list[Scores]]]:
         options = {"num_cpus": 1, "num_gpus": self.gpus_per_worker or None, "max_restarts": MAX_RETRIES}
         actor = self._ray.remote(_Worker).options(max_task_retries=MAX_RETRIES, **options)
         workers = [actor.remote(self.scorer_factory) for _ in range(self.num_workers)]
@@ -90,9 +91,9 @@ class RayBackend:
                 running[worker.score.remote(following)] = following.number, worker
             yield number, self._result(task)
 
-    def _result(self, task: Any) -> Scores:
+    def _result(self, task: Any) -> list[Scores]:
         try:
-            scores: Scores = self._ray.get(task)
+            scores: list[Scores] = self._ray.get(task)
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None  # the error of the scorer, as in this process
         return scores
@@ -101,11 +102,11 @@ class RayBackend:
 class _Worker:
     """Holds a scorer in a process of its own."""
 
-    def __init__(self, scorer_factory: Callable[[], Scorer]) -> None:
-        self.scorer = scorer_factory()
+    def __init__(self, scorer_factory: Callable[[], Scorer | ScorerGroup]) -> None:
+        self.scorers = ScorerGroup.of(scorer_factory())
 
-    def score(self, chunk: Chunk) -> Scores:
-        return self.scorer.score(chunk.references, chunk.candidates)
+    def score(self, chunk: Chunk) -> list[Scores]:
+        return self.scorers.score(chunk.references, chunk.candidates)
 
 
 def _import_ray() -> Any:

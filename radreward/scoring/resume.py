@@ -115,7 +115,9 @@ class ChunkStore:
                     path.unlink()
             _write_manifest(self._manifest, inputs)
             print_status(f"{self._manifest}: is damaged, so that all rows are computed again.")
-        elif changed := [name for name, value in inputs.items() if previous.get(name) != value]:
+            return
+        changed = [name for name, value in inputs.items() if fingerprint(previous.get(name)) != fingerprint(value)]
+        if changed:
             raise InputError(
                 f"{self.folder}: the {changed[0]} changed since the run that is to be resumed. "
                 "Delete the folder to start again."

@@ -58,7 +58,7 @@ def test_score_writes_every_row_and_returns_1_if_one_was_rejected(trained: Path,
     rows = [{"id": "a", "reference": "lamp", "candidate": "stair"}, {"id": "b", "reference": "lamp", "candidate": ""}]
     source, output = tmp_path / "pairs.jsonl", tmp_path / "scores.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    command = ["score", "--model", str(trained), "--input", str(source), "--output", str(output)]
+    command = ["score", "--models", str(trained), "--input", str(source), "--output", str(output)]
     assert main(command) == 1
     first, second = [json.loads(line) for line in output.read_text().splitlines()]
     assert first["status"] == "ok"
@@ -71,7 +71,7 @@ def test_score_writes_every_row_and_returns_1_if_one_was_rejected(trained: Path,
 def test_existing_output_is_reported_before_it_is_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, output = tmp_path / "pairs.jsonl", tmp_path / "scores.jsonl"
     source.write_text(json.dumps({"id": "a", "reference": "lamp", "candidate": "stair"}) + "\n")
-    score = ["score", f"--input={source}", f"--output={output}", "--model"]
+    score = ["score", f"--input={source}", f"--output={output}", "--models"]
     synthesize = ["synthesize", "--groups=2", f"--output={tmp_path / 'data'}"]
     for first, second, path in (
         ([*score, "bleu-1"], [*score, "bleu-2"], output),
@@ -139,11 +139,11 @@ def test_synthesize_writes_readable_groups(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("score --input absent.jsonl --output out.jsonl --model absent", "absent"),
+        ("score --input absent.jsonl --output out.jsonl --models absent", "absent"),
         ("score --output out.jsonl", "Expected the option --input. See `radreward score --help`."),
         ("score", "Expected the options --input, --output."),
         ("score --input a --output b --mod ratescore", "Expected a known option but got --mod."),
-        ("score --input a --output b --precision fp8", "--precision: Expected one of fp32, int8 but got fp8."),
+        ("score --input a --output b --precision fp8", "--precision: Expected one of fp32, bf16 but got fp8."),
         ("scor", "Expected a command but got 'scor'. Did you mean score?"),
         ("paint", "`radreward --help` lists them."),
         ("evaluate --data there.jsonl --model nothing", "nothing"),

@@ -79,7 +79,7 @@ def test_ctrl_c_without_a_checkpoint_says_what_to_do(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("radreward.cli.score.check_input", stopped)
-    assert main(["score", f"--model={trained}", "--input=a.jsonl", "--output=b.jsonl"]) == 130
+    assert main(["score", f"--models={trained}", "--input=a.jsonl", "--output=b.jsonl"]) == 130
     assert capsys.readouterr().err == "radreward: interrupted. Run the same command again.\n"
 
 
@@ -118,6 +118,15 @@ def test_saved_configuration_builds_the_same_run(trained: Path, tmp_path: Path) 
     assert again.trainer.max_steps == 6
 
 
+@pytest.mark.parametrize("setting", ["model.backbone.lora", "model.init_args.backbone.init_args.lora"])
+def test_nested_null_replaces_a_setting_of_the_file(setting: str, trained: Path, tmp_path: Path) -> None:
+    from radreward.cli import build
+
+    training = build(trained / "config.yaml", f"{setting}=null", "model.head_hidden_size=8", f"run_dir={tmp_path}")
+    assert isinstance(training.module, RewardModule)
+    assert (training.module.model.backbone.lora, training.module.model.backbone.name) == (None, "tiny-bert")
+
+
 RELOAD = """
 import sys, torch
 from radreward.modules import RewardModule
@@ -138,6 +147,17 @@ def test_existing_run_is_overwritten_only_on_request(trained: Path, capsys: pyte
     assert main(["fit", f"--config={trained.parent / 'config.yaml'}"]) == 2
     assert "holds a run" in capsys.readouterr().err
     assert (trained / "metrics.json").read_bytes() == before
+
+
+def test_folder_that_only_looks_like_a_run_is_never_overwritten(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "data.json").write_text("{}")
+    assert main(["fit", f"--config={config}", f"--run-dir={folder}", "--overwrite=true"]) == 2
+    assert "mine: Expected a folder that is new, empty or holds a run" in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["data.json"]
 
 
 def test_other_ranks_accept_the_folder_of_rank_zero(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,13 +22,15 @@ from hypothesis import strategies as st
 
 from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
-from radreward.io.tables import write_table
+from radreward.io.tables import read_rows, write_table
 from radreward.models import Backbone, Calibration, RewardModel, RewardModelArtifact, save_reward_model
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import load
 from radreward.scorers.base import STATUS_NOT_FINITE, STATUS_OK
 from radreward.scoring.backends import Chunk, LocalBackend
 from radreward.scoring.file_scoring import score_file
+from radreward.scoring.input_scan import InputColumns
+from radreward.scoring.score_columns import load_scorers
 from radreward.types import Scores
 from tests.scoring.overlap import Overlap, make_pairs, write_rows
 
@@ -365,14 +367,82 @@ def test_truncated_parquet_file_is_refused_without_output(tmp_path: Path, fracti
     assert {path.name for path in tmp_path.iterdir()} == {"direct.parquet", "in.parquet"}
 
 
-@pytest.mark.parametrize("missing", ["id", "reference", "candidate"])
+@pytest.mark.parametrize("missing", ["reference", "candidate"])
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
 def test_missing_column_is_named_with_present_columns(tmp_path: Path, suffix: str, missing: str) -> None:
     source, output = tmp_path / f"in{suffix}", tmp_path / "out.jsonl"
     present = [name for name in ("id", "reference", "candidate") if name != missing]
     write_table(source, pa.schema([(name, pa.string()) for name in present]), iter([dict.fromkeys(present, "x")]))
-    with pytest.raises(InputError, match=rf"in\{suffix}: .* column '{missing}' but got {', '.join(present)}\."):
+    message = rf"in\{suffix}: .* column '{missing}' but got {', '.join(present)}\. Set `{missing}` \(--{missing}\)"
+    with pytest.raises(InputError, match=message):
         score_file(Overlap(), source, output, progress=False)
+    with pytest.raises(InputError, match=r"column 'case' but got .*\. Set `id` \(--id\) to the column's name"):
+        score_file(Overlap(), source, output, progress=False, columns=InputColumns("id", "id", "case"))
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_columns_are_mapped_and_keep_their_names(tmp_path: Path, suffix: str) -> None:
+    source, output = tmp_path / f"in{suffix}", tmp_path / "out.jsonl"
+    schema = pa.schema([(name, pa.string()) for name in ("case", "ref", "hyp", "id", "reference")])
+    rows = [
+        {"case": "a", "ref": "clear lungs", "hyp": "clear", "id": "1", "reference": "kept"},
+        {"case": "a", "ref": "clear lungs", "hyp": "clear", "id": "2", "reference": "kept"},
+        {"case": "b", "ref": "clear lungs", "hyp": "NA", "id": "2", "reference": "kept"},
+    ]
+    write_table(source, schema, iter(rows))
+    columns = InputColumns("ref", "hyp", "case")
+    summary = score_file(Overlap(), source, output, progress=False, columns=columns)
+    assert [list(row.values()) for row in _read(output)] == [
+        ["a", "1", "kept", 1.0, "ok"],
+        ["a", "2", "kept", None, "duplicate id, first in row 1"],
+        ["b", "2", "kept", None, "missing candidate"],
+    ]
+    assert summary.rejects is not None
+    assert [(row["row"], row["field"]) for row in _read(summary.rejects)] == [(2, "case"), (3, "hyp")]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_rows_without_an_id_are_numbered(tmp_path: Path, suffix: str) -> None:
+    source, output = tmp_path / f"in{suffix}", tmp_path / f"out{suffix}"
+    schema = pa.schema([("reference", pa.string()), ("candidate", pa.string())])
+    write_table(source, schema, iter([{"reference": "clear", "candidate": text} for text in ("clear", "", "clear")]))
+    score_file(Overlap(), source, output, chunk_size=2, progress=False)
+    rows = [row.values for batch in read_rows(output) for row in batch]
+    assert [str(row["id"]) for row in rows] == ["1", "2", "3"]
+    assert [row["status"] for row in rows] == ["ok", "empty candidate", "ok"]
+
+
+def test_several_scorers_have_the_columns_of_each(tmp_path: Path) -> None:
+    source = write_rows(
+        tmp_path / "in.jsonl",
+        [
+            *make_pairs(5),
+            {"id": "x", "reference": "Thanks.", "candidate": "Thanks."},
+            {"id": "y", "reference": "clear", "candidate": None},
+        ],
+    )
+    singles = []
+    for scorer in (load("rouge-l"), load("entity-f1")):
+        score_file(scorer, source, tmp_path / "one.jsonl", progress=False)
+        singles.append(_read(tmp_path / "one.jsonl"))
+    summary = score_file(load_scorers(["rouge-l", "entity-f1"]), source, tmp_path / "out.jsonl", 2, progress=False)
+    rows = _read(tmp_path / "out.jsonl")
+    for name, single in zip(("rouge-l", "entity-f1"), singles, strict=True):
+        for row, expected in zip(rows, single, strict=True):
+            assert row[f"{name}_total"] == pytest.approx(expected["total"])
+            assert row[f"{name}_status"] == expected["status"]
+            assert row["site"] == expected["site"]
+    assert summary.rejects is not None
+    rejects = _read(summary.rejects)
+    assert [row["row"] for row in rejects] == [6, 7]
+    assert rejects[0]["reason"].startswith("entity-f1: ")
+    assert rejects[1]["reason"] == "missing candidate"
+    assert (rows[5]["rouge-l_total"], rows[5]["entity-f1_total"]) == (1, None)
+
+
+def test_scorers_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match="models: Expected models of different names but 'er2score' is listed twice"):
+        load_scorers(["runs/er2score", "er2score"])
 
 
 def test_scorer_error_keeps_finished_chunks(tmp_path: Path) -> None:

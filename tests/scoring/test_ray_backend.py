@@ -60,7 +60,7 @@ if __name__ == "__main__":
     summary = score_file(load(folder / "model"), *files, chunk_size=8, backend=RayBackend(build))
     assert summary.resumed == 0
     files = ["--input", str(folder / "in.jsonl"), "--output", str(folder / "command.jsonl")]
-    model = ["--model", str(folder / "model")]
+    model = ["--models", str(folder / "model")]
     code = main(["score", "--backend", "ray", "--num-workers", "1", *model, *files])
     ray.shutdown()
     sys.exit(code)

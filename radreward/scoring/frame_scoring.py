@@ -1,0 +1,74 @@
+"""Scores as columns of a data frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from radreward.errors import InputError
+from radreward.io.progress import ProgressReporter
+from radreward.scorers.base import Scorer, is_missing, text_list
+from radreward.scoring.input_scan import InputColumns, check_columns
+from radreward.scoring.score_columns import ScorerGroup, load_scorers
+
+CHUNK_SIZE = 512
+"""Rows that are scored together."""
+
+
+def score_frame(
+    frame: Any,
+    models: str | Path | Scorer | Sequence[str] = "er2score",
+    reference: str = "reference",
+    candidate: str = "candidate",
+    progress: bool = True,
+    **settings: Any,
+) -> pd.DataFrame:
+    """Return a data frame with the columns of scores that `score_file` writes appended; index and order are kept.
+
+    A row that cannot be scored has no scores and a status that says why.
+
+    Args:
+        frame: A pandas data frame, or anything with `to_pandas`: polars, Arrow, `datasets`.
+        models: A scorer, its name or folder, or several names; the columns of several start with their names.
+        reference: Column of the references.
+        candidate: Column of the candidates.
+        progress: Show progress on standard error.
+        settings: See `radreward.load`.
+
+    Raises:
+        InputError: If there is no such scorer or column, or the frame has a column that a scorer writes.
+
+    >>> frame = pd.DataFrame({"reference": ["No effusion.", "Clear."], "candidate": ["No effusion.", None]}, [7, 3])
+    >>> score_frame(frame, "rouge-l", progress=False)[["total", "status"]]
+       total             status
+    7    1.0                 ok
+    3    NaN  missing candidate
+    """
+    frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
+    check_columns(InputColumns(reference, candidate), list(frame.columns), "frame")
+    scorers = _scorers(models, settings)
+    columns = scorers.columns
+    if overwritten := [name for name in columns.names if name in frame.columns]:
+        raise InputError(f"frame: Expected no column {overwritten[0]!r}; the scorer writes it. Rename the column.")
+    references, candidates = text_list(frame[reference], "references"), text_list(frame[candidate], "candidates")
+    scorers = scorers.fit_references([text for text in references if not is_missing(text)])
+    rows: list[dict[str, Any]] = []
+    with ProgressReporter(enabled=progress) as reporter:
+        task = reporter.add_task("Scoring", len(references))
+        for start in range(0, len(references), CHUNK_SIZE):
+            chunk = slice(start, start + CHUNK_SIZE)
+            scores = scorers.score(references[chunk], candidates[chunk])
+            rows += [row.values for row in scorers.rows(scores)]
+            reporter.advance(task, len(scores[0].status))
+    scored = pa.Table.from_pylist(rows, schema=columns).to_pandas()
+    return pd.concat([frame, scored.set_index(frame.index)], axis=1)
+
+
+def _scorers(models: str | Path | Scorer | Sequence[str], settings: dict[str, Any]) -> ScorerGroup:
+    if isinstance(models, Scorer):
+        return ScorerGroup.of(models)
+    return load_scorers([str(models)] if isinstance(models, str | Path) else models, **settings)

@@ -1,0 +1,160 @@
+"""Columns of scores, the same in files and in data frames, of one scorer or of several."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from radreward.errors import InputError
+from radreward.scorers import SCORERS, load, resolve
+from radreward.scorers.base import SCORED_STATUSES, Scorer
+from radreward.types import Scores
+
+STATUS_COLUMN = "status"
+
+
+class ScoredRow(NamedTuple):
+    """Scores of a pair by column, and why scores are missing, if any."""
+
+    values: dict[str, Any]
+    error: str | None
+
+
+class ScorerGroup:
+    """Scorers of the same pairs; the columns of several start with their names, as in `ratescore_total`.
+
+    Args:
+        scorers: Scorers by name.
+
+    >>> from radreward.scorers.lexical import BLEU, ROUGE
+    >>> ScorerGroup({"bleu": BLEU(2), "rouge": ROUGE("l")}).columns.names
+    ['bleu_total', 'bleu_status', 'rouge_total', 'rouge_status']
+    """
+
+    def __init__(self, scorers: Mapping[str, Scorer]) -> None:
+        self.scorers = dict(scorers)
+
+    @classmethod
+    def of(cls, scorer: Scorer | ScorerGroup) -> ScorerGroup:
+        """Return a group as it is, and a scorer as a group of one."""
+        return scorer if isinstance(scorer, ScorerGroup) else cls({"": scorer})
+
+    @property
+    def columns(self) -> pa.Schema:
+        """Names and types of the columns."""
+        fields = []
+        for name, scorer in self.scorers.items():
+            prefix = self._prefix(name)
+            fields += [(prefix + column, pa.float32()) for column in _number_columns(scorer)]
+            texts = ["evidence"] * scorer.returns_explanations + [STATUS_COLUMN]
+            fields += [(prefix + column, pa.string()) for column in texts]
+        return pa.schema(fields)
+
+    def fit_references(self, references: Iterable[str]) -> ScorerGroup:
+        """Return the scorers fitted to all references of a run; itself if none of them needs that.
+
+        Args:
+            references: The references; may be iterated once per scorer.
+        """
+        fitted = {name: scorer.fit_references(references) for name, scorer in self.scorers.items()}
+        unchanged = all(fitted[name] is scorer for name, scorer in self.scorers.items())
+        return self if unchanged else ScorerGroup(fitted)
+
+    def score(self, references: Sequence[str], candidates: Sequence[str]) -> list[Scores]:
+        """Return the scores of each scorer."""
+        return [scorer.score(references, candidates) for scorer in self.scorers.values()]
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return the fingerprints of the scorers by name."""
+        return {name: scorer.fingerprint() for name, scorer in self.scorers.items()}
+
+    def rows(self, scores: Sequence[Scores]) -> Iterator[ScoredRow]:
+        """Yield the columns of each pair; a total is negated if lower is better.
+
+        Args:
+            scores: Scores of each scorer.
+        """
+        parts = [_rows(part, scorer) for part, scorer in zip(scores, self.scorers.values(), strict=True)]
+        for row in zip(*parts, strict=True):
+            values: dict[str, Any] = {}
+            errors = []
+            for name, columns in zip(self.scorers, row, strict=True):
+                prefix = self._prefix(name)
+                values |= {prefix + column: value for column, value in columns.items()}
+                if (status := columns[STATUS_COLUMN]) not in SCORED_STATUSES:
+                    errors.append(f"{name}: {status}" if prefix else status)
+            yield ScoredRow(values, "; ".join(errors) or None)
+
+    def unscored(self, reason: str) -> dict[str, Any]:
+        """Return the columns of a pair that no scorer is asked to score."""
+        columns = self.columns
+        return {
+            name: reason if kind == pa.string() and name.endswith(STATUS_COLUMN) else None
+            for name, kind in zip(columns.names, columns.types, strict=True)
+        }
+
+    def _prefix(self, name: str) -> str:
+        return f"{name}_" if len(self.scorers) > 1 else ""
+
+
+def load_scorers(models: Sequence[str], **settings: Any) -> ScorerGroup:
+    """Load scorers for the same pairs; each is named after its model, a folder by its last part.
+
+    Args:
+        models: Names or folders, see `load`.
+        settings: See `load`.
+
+    Raises:
+        InputError: If there is no such scorer, or two have the same name.
+    """
+    names = [_model_name(model) for model in models]
+    if repeated := [name for name, count in Counter(names).items() if count > 1]:
+        raise InputError(f"models: Expected models of different names but {repeated[0]!r} is listed twice.")
+    for model in models:
+        resolve(model)  # reports errors before heavy imports
+    return ScorerGroup({name: load(model, **settings) for name, model in zip(names, models, strict=True)})
+
+
+def is_registered(model: str) -> bool:
+    """Return True for a name of the registry, with or without an argument, and False for a path."""
+    return model.partition(":")[0] in SCORERS
+
+
+def _model_name(model: str) -> str:
+    if is_registered(model):
+        return model
+    path, _, metric = model.rpartition(":")
+    return metric if path.endswith(".py") else Path(model).expanduser().resolve().name
+
+
+def _number_columns(scorer: Scorer) -> list[str]:
+    tags = scorer.criteria.tags if scorer.criteria else ()
+    return ["total", *["quality"] * scorer.has_quality, *scorer.sub_names, *(f"count_{tag}" for tag in tags)]
+
+
+def _rows(scores: Scores, scorer: Scorer) -> Iterator[dict[str, Any]]:
+    """Yield the columns of each pair without prefix; all but the status are None without a score."""
+    size = len(scores.status)
+    sign = 1 if scorer.higher_is_better else -1
+    blocks = [(sign * scores.total).unsqueeze(1).tolist()]
+    if scorer.has_quality:
+        blocks.append([[None]] * size if scores.quality is None else scores.quality.unsqueeze(1).tolist())
+    widths = len(scorer.sub_names), len(scorer.criteria) if scorer.criteria else 0
+    for values, width in zip((scores.sub_scores, scores.error_counts), widths, strict=True):
+        blocks.append([[None] * width] * size if values is None else values.tolist())
+    evidence = scores.evidence if scores.evidence and scorer.returns_explanations else (None,) * size
+    names = _number_columns(scorer)
+    for status, shown, *parts in zip(scores.status, evidence, *blocks, strict=True):
+        numbers = [None if value is None or math.isnan(value) else value for part in parts for value in part]
+        explained = {"evidence": None if shown is None else json.dumps(shown._asdict())}
+        yield {
+            **dict(zip(names, numbers if status in SCORED_STATUSES else [None] * len(names), strict=True)),
+            **(explained if scorer.returns_explanations else {}),
+            STATUS_COLUMN: status,
+        }
