@@ -6,11 +6,14 @@ G completions per prompt and T tokens per completion.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
+from pprint import pformat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from torch import Tensor
 
 # Batches that Lightning moves to a device stay named tuples: it does not accept frozen dataclasses.
@@ -205,6 +208,61 @@ class Scores(NamedTuple):
     quality: Tensor | None = None
     """(n,) float32 share of what is right in [0, 1], see `radreward.criteria.finding_quality`; NaN if a row has none,
     None if the scorer has none."""
+    sub_names: tuple[str, ...] | None = None
+    """Names of the sub-scores."""
+    count_names: tuple[str, ...] | None = None
+    """Names of the criteria of the error counts."""
+
+    def to_pandas(self, index: Sequence[Hashable] | None = None) -> DataFrame:
+        """Return a data frame with the columns total, quality, sub-scores, `count_<criterion>`, status and evidence.
+
+        Args:
+            index: Labels of the rows, such as the `index` of the frame that was scored; defaults to 0, 1, ...
+        """
+        import pandas as pd
+
+        columns: dict[str, Sequence[Any]] = {"total": self.total.tolist()}
+        if self.quality is not None:
+            columns["quality"] = self.quality.tolist()
+        for values, names, prefix in (
+            (self.sub_scores, self.sub_names, ""),
+            (self.error_counts, self.count_names, "count_"),
+        ):
+            if values is not None:
+                numbers = map(str, range(values.shape[1]))
+                columns |= {
+                    prefix + name: column.tolist() for name, column in zip(names or numbers, values.T, strict=True)
+                }
+        columns["status"] = self.status
+        if self.evidence is not None:
+            columns["evidence"] = self.evidence
+        return pd.DataFrame(columns, index=index)
+
+    def __repr__(self) -> str:
+        """Return a line with the number of pairs, the mean total, and the first pair without a score."""
+        scored = self.total[self.total.isfinite()]
+        parts = [f"{len(self.total)} pairs"] + [f"mean total {scored.mean():.4g}"] * bool(len(scored))
+        if missing := [index for index, value in enumerate(self.total.isfinite().tolist()) if not value]:
+            parts.append(f"{len(missing)} without a score, the first at index {missing[0]}: {self.status[missing[0]]}")
+        return f"Scores({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks; for a single pair, also what only one of its reports has."""
+        table = self.to_pandas().drop(columns="evidence", errors="ignore").to_html(max_rows=_MAX_HTML_ROWS)
+        evidence = self.evidence[0] if self.evidence and len(self.evidence) == 1 else None
+        return f"<p>{escape(repr(self))}</p>{table}" + ("" if evidence is None else _evidence_html(evidence))
+
+
+_MAX_HTML_ROWS = 20
+
+
+def _evidence_html(evidence: Any) -> str:
+    """Return evidence as HTML; lists of what is missing and what is extra are marked as deleted and inserted."""
+    if isinstance(evidence, Mapping) and set(evidence) == {"missing", "extra"}:
+        marked = [f"<del>{escape(str(entry))}</del>" for entry in evidence["missing"]]
+        marked += [f"<ins>{escape(str(entry))}</ins>" for entry in evidence["extra"]]
+        return f"<p>{' '.join(marked) or 'no difference'}</p>"
+    return f"<pre>{escape(pformat(evidence, width=100))}</pre>"
 
 
 ENTITY_TYPES = ("Abnormality", "Anatomy", "Disease", "Non-Abnormality", "Non-Disease")
