@@ -10,13 +10,10 @@ import pandas as pd
 import pyarrow as pa
 
 from radreward.errors import InputError
-from radreward.io.progress import ProgressReporter
 from radreward.scorers.base import Scorer, is_missing, text_list
+from radreward.scoring.chunked_scoring import score_in_chunks
 from radreward.scoring.input_scan import InputColumns, check_columns
 from radreward.scoring.score_columns import ScorerGroup, load_scorers
-
-CHUNK_SIZE = 512
-"""Rows that are scored together."""
 
 
 def score_frame(
@@ -56,14 +53,8 @@ def score_frame(
         raise InputError(f"frame: Expected no column {overwritten[0]!r}; the scorer writes it. Rename the column.")
     references, candidates = text_list(frame[reference], "references"), text_list(frame[candidate], "candidates")
     scorers = scorers.fit_references([text for text in references if not is_missing(text)])
-    rows: list[dict[str, Any]] = []
-    with ProgressReporter(enabled=progress) as reporter:
-        task = reporter.add_task("Scoring", len(references))
-        for start in range(0, len(references), CHUNK_SIZE):
-            chunk = slice(start, start + CHUNK_SIZE)
-            scores = scorers.score(references[chunk], candidates[chunk])
-            rows += [row.values for row in scorers.rows(scores)]
-            reporter.advance(task, len(scores[0].status))
+    scores = [score_in_chunks(scorer, references, candidates, progress) for scorer in scorers.scorers.values()]
+    rows = [row.values for row in scorers.rows(scores)]
     scored = pa.Table.from_pylist(rows, schema=columns).to_pandas()
     return pd.concat([frame, scored.set_index(frame.index)], axis=1)
 

@@ -1,0 +1,53 @@
+"""Scores of many pairs in memory, with progress."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from radreward.io.progress import ProgressReporter
+from radreward.scorers.base import Scorer
+from radreward.types import Scores
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+CHUNK_SIZE = 512
+"""Pairs that are scored together."""
+
+
+def score_in_chunks(
+    scorer: Scorer, references: Sequence[Any], candidates: Sequence[Any], progress: bool = True
+) -> Scores:
+    """Return the scores of all pairs, scored in chunks.
+
+    Args:
+        scorer: The scorer.
+        references: Reference reports.
+        candidates: As many candidates.
+        progress: Show progress on standard error.
+    """
+    parts = []
+    with ProgressReporter(enabled=progress) as reporter:
+        task = reporter.add_task(f"Scoring with {scorer.title or type(scorer).__name__}", len(references), unit="pairs")
+        for start in range(0, max(len(references), 1), CHUNK_SIZE):
+            chunk = slice(start, start + CHUNK_SIZE)
+            parts.append(scorer.score(references[chunk], candidates[chunk]))
+            reporter.advance(task, len(parts[-1].status))
+    first, *others = parts
+    return first if not others else _concatenate(parts)
+
+
+def _concatenate(parts: Sequence[Scores]) -> Scores:
+    import torch
+
+    def join(tensors: Sequence[Tensor | None]) -> Tensor | None:
+        return None if tensors[0] is None else torch.cat([tensor for tensor in tensors if tensor is not None])
+
+    evidence = None if parts[0].evidence is None else tuple(row for part in parts for row in part.evidence or ())
+    return parts[0]._replace(
+        total=torch.cat([part.total for part in parts]),
+        status=tuple(status for part in parts for status in part.status),
+        evidence=evidence,
+        **{name: join([getattr(part, name) for part in parts]) for name in ("sub_scores", "error_counts", "quality")},
+    )
