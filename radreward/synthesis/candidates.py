@@ -16,7 +16,7 @@ from radreward.synthesis.error_counting import (
     tally_errors,
     to_radcliq_counts,
 )
-from radreward.synthesis.fact_sampling import sample_facts, sample_many_facts
+from radreward.synthesis.fact_sampling import sample_facts, sample_many_facts, with_doubts
 from radreward.synthesis.grammar import render_report
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS, add_false_findings
 from radreward.synthesis.perturbations.language_errors import (
@@ -213,7 +213,8 @@ def similar_report_source(reference: AnnotatedReport, sample_style: StyleSampler
 
 def _sample_style_facts(style: ReportStyle, rng: Random) -> tuple[Fact, ...]:
     if style.num_findings is not None:
-        return sample_many_facts(rng, style.num_findings)
+        facts = sample_many_facts(rng, style.num_findings)
+        return with_doubts(facts, rng) if style.is_elaborate else facts
     return sample_facts(rng, style.max_findings, style.common_findings_only)
 
 

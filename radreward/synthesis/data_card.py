@@ -10,6 +10,7 @@ from typing import Any
 from radreward.criteria import Criteria
 from radreward.io.artifacts import write_json
 from radreward.io.atomic import write_text_file
+from radreward.io.text_tables import escape_markdown
 from radreward.synthesis.report_reader import ReportTexts
 from radreward.synthesis.tiered_writer import DraftedGroup
 from radreward.types import ReportGroup
@@ -89,7 +90,10 @@ class DataCard:
         card = self.to_dict()
         write_json(folder / "card.json", card)
         lines = ["# Data card", "", f"**{card['label']}.**", ""]
-        lines += [f"- {key}: {card[key]}" for key in ("source", "criteria", "seed", "groups", "candidates")]
+        lines += [
+            f"- {key}: {escape_markdown(str(card[key]))}"
+            for key in ("source", "criteria", "seed", "groups", "candidates")
+        ]
         if self.reports:
             lines.append(f"- reports: {len(self.reports.texts)}; skipped empty rows: {len(self.reports.empty_rows)}")
         lines += ["", "| criterion | errors | candidates with it |", "| --- | ---: | ---: |"]
@@ -100,5 +104,5 @@ class DataCard:
             f"| {tier} | {' | '.join(str(value) for value in row.values())} |" for tier, row in card["tiers"].items()
         ]
         lines += ["", "| system | candidates |", "| --- | ---: |"]
-        lines += [f"| {name} | {count} |" for name, count in card["systems"].items()]
+        lines += [f"| {escape_markdown(name)} | {count} |" for name, count in card["systems"].items()]
         write_text_file(folder / "card.md", "\n".join(lines) + "\n")

@@ -39,6 +39,11 @@ COMMON_FINDINGS = frozenset(
 BOTH_SIDES_SHARE = 0.2
 """Share of the findings of a full-size report that are stated for each side, if they have one."""
 
+DIFFERENTIALS = {"atelectasis": "pneumonia", "pneumonia": "aspiration", "edema": "interstitial", "scar": "nodule"}
+"""Another interpretation of the same appearance."""
+DOUBT_SHARE = 0.12
+"""Share of the findings that a report generator only suspects, in addition to those of `sample_fact`."""
+
 
 def sample_findings(rng: Random, keys: Sequence[str], count: int) -> list[str]:
     """Return sampled findings, with repeats, common ones more often."""
@@ -121,6 +126,27 @@ def sample_many_facts(rng: Random, count: int) -> tuple[Fact, ...]:
         else:
             facts.append(sample_fact(key, rng))
     return tuple(facts[:count])
+
+
+def with_doubts(facts: Sequence[Fact], rng: Random) -> tuple[Fact, ...]:
+    """Return facts, some of the certain ones suspected only, and some of these with a second interpretation."""
+    doubted: list[Fact] = []
+    for fact in facts:
+        finding = FINDINGS[fact.finding]
+        if is_certain(fact) and not finding.is_device and finding.urgency != "benign" and rng.random() < DOUBT_SHARE:
+            fact = fact._replace(polarity="uncertain")
+        doubted.append(fact)
+        other = DIFFERENTIALS.get(fact.finding)
+        if other and fact.polarity == "uncertain" and rng.random() < 0.4:
+            stated = [entry.finding for entry in (*facts, *doubted)]
+            if not any(is_related(other, key) for key in stated):
+                doubted.append(Fact(other, "uncertain", fact.location))
+    return tuple(doubted)
+
+
+def is_certain(fact: Fact) -> bool:
+    """Return True for a present finding without change."""
+    return fact.polarity == "present" and not fact.change
 
 
 def _sample_both_sides(key: str, rng: Random) -> list[Fact]:

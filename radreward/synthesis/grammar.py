@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 from radreward.synthesis.noun_phrases import (
@@ -16,6 +17,13 @@ from radreward.synthesis.noun_phrases import (
     noun_phrase,
 )
 from radreward.synthesis.report_styles import ReportStyle, sample_style
+from radreward.synthesis.writer_wording import (
+    TECHNIQUE_REMARKS,
+    by_organ,
+    take_differentials,
+    written_negation,
+    written_sentence,
+)
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
 from radreward.text.findings import FINDINGS, URGENCIES, ancestors
 from radreward.text.sentence_templates import (
@@ -34,6 +42,8 @@ from radreward.text.sentence_templates import (
 )
 
 DEFAULT_STYLE = ReportStyle()
+ELABORATE_SHARE = 0.6
+"""Share of the sentences of an elaborate style in longer wording."""
 MAX_CONCLUSIONS = 5
 """Maximum number of findings that an impression repeats, the most urgent first."""
 _NEGATIVES = ("pneumothorax", "effusion", "consolidation", "edema", "fracture", "nodule", "pneumonia", "freeair")
@@ -133,12 +143,13 @@ def render_facts(
     joins = {key: rng.random() < style.joint_probability for key in dict.fromkeys(fact.finding for fact in facts)}
     joint = [fact for fact in facts if can_join(fact) and joins[fact.finding]]
     single = [fact for fact in facts if not (can_join(fact) and joins[fact.finding])]
-    sentences = [fact_sentence(fact, rng, section) for fact in single if not is_plain_negation(fact)]
+    sentences = take_differentials(single, rng, section) if style.is_elaborate else []
+    sentences += [_styled_sentence([fact], rng, section, style) for fact in single if not is_plain_negation(fact)]
     negated = [fact for fact in single if is_plain_negation(fact)]
     while negated:
         size = min(len(negated), rng.choice((1, 2, 2, 3, 3, 4)))
         chunk, negated = negated[:size], negated[size:]
-        sentences.append(joint_sentence(chunk, rng, section))
+        sentences.append(_styled_sentence(chunk, rng, section, style))
     while joint:
         size = min(len(joint), rng.choice((2, 3, 3, 4) if style.num_findings else (1, 2, 2, 3)))
         chunk, joint = joint[:size], joint[size:]
@@ -147,8 +158,19 @@ def render_facts(
     return sentences
 
 
-def _normal_sentences(positive: set[str], rng: Random, section: Section, probability: float) -> list[Sentence]:
+def _styled_sentence(facts: Sequence[Fact], rng: Random, section: Section, style: ReportStyle) -> Sentence:
+    """Return a sentence for one fact, or for absent ones, in the longer wording of an elaborate style."""
+    if style.is_elaborate and rng.random() < ELABORATE_SHARE:
+        if is_plain_negation(facts[0]):
+            return written_negation(facts, rng, section)
+        if sentence := written_sentence(facts[0], rng, section):
+            return sentence
+    return joint_sentence(facts, rng, section) if is_plain_negation(facts[0]) else fact_sentence(facts[0], rng, section)
+
+
+def _normal_sentences(positive: set[str], rng: Random, section: Section, style: ReportStyle) -> list[Sentence]:
     """Return normal statements and pertinent negatives that do not contradict the positive findings."""
+    probability = style.negative_probability
     negative = {key for finding in positive for key in ancestors(finding)}
 
     def is_affected(key: str) -> bool:
@@ -163,7 +185,7 @@ def _normal_sentences(positive: set[str], rng: Random, section: Section, probabi
             chosen.append(keys)
     sentences = [normal_sentence(keys, rng, section) for keys in chosen]
     absent = [Fact(key, "absent") for key in _NEGATIVES if not is_affected(key) and rng.random() < probability]
-    return sentences + render_facts(absent, rng, section)
+    return sentences + render_facts(absent, rng, section, style)
 
 
 def _is_implausible(keys: tuple[str, ...], positive: set[str]) -> bool:
@@ -207,11 +229,12 @@ def _render_findings(stated: list[Fact], rng: Random, style: ReportStyle) -> lis
     devices = [fact for fact in stated if FINDINGS[fact.finding].is_device]
     all_unchanged = len(devices) > 1 and all(fact.change == "stable" for fact in devices)
     sentences = render_facts(stated, rng, "findings", style)
-    sentences += _normal_sentences(positive, rng, "findings", style.negative_probability)
+    sentences += _normal_sentences(positive, rng, "findings", style)
     if all_unchanged and rng.random() < 0.5:
         sentences.append(Sentence(rng.choice(UNCHANGED_DEVICE_STATEMENTS), ()))
     rng.shuffle(sentences)
-    return _with_filler(sentences or [Sentence(rng.choice(ALL_CLEAR_STATEMENTS), ())], style.filler_probability, rng)
+    sentences = by_organ(sentences) if style.is_elaborate else sentences
+    return _with_filler(sentences or [Sentence(rng.choice(ALL_CLEAR_STATEMENTS), ())], style, rng)
 
 
 def _render_impression(stated: list[Fact], rng: Random, style: ReportStyle) -> list[Sentence]:
@@ -224,8 +247,8 @@ def _render_impression(stated: list[Fact], rng: Random, style: ReportStyle) -> l
         sentences.insert(0, Sentence(rng.choice(ALL_CLEAR_STATEMENTS), (), "impression"))
     elif is_only_section and rng.random() < 0.4:
         positive = {fact.finding for fact in stated}
-        sentences += _normal_sentences(positive, rng, "impression", style.negative_probability)
-    return _with_filler(sentences, style.filler_probability / 2, rng)
+        sentences += _normal_sentences(positive, rng, "impression", style)
+    return _with_filler(sentences, replace(style, filler_probability=style.filler_probability / 2), rng)
 
 
 def _urgency_rank(fact: Fact) -> int:
@@ -234,10 +257,14 @@ def _urgency_rank(fact: Fact) -> int:
     return len(URGENCIES) if finding.is_device and not finding.is_significant else URGENCIES.index(finding.urgency)
 
 
-def _with_filler(sentences: list[Sentence], probability: float, rng: Random) -> list[Sentence]:
-    if sentences and rng.random() < probability:
-        index = rng.randrange(len(sentences) + 1)
-        sentences.insert(index, Sentence(rng.choice(FILLER_SENTENCES), (), sentences[0].section))
+def _with_filler(sentences: list[Sentence], style: ReportStyle, rng: Random) -> list[Sentence]:
+    """Return sentences with, perhaps, one that states no finding; a remark on technique comes first."""
+    if not sentences or rng.random() >= style.filler_probability:
+        return sentences
+    section = sentences[0].section
+    if style.is_elaborate and rng.random() < 0.8:
+        return [Sentence(rng.choice(TECHNIQUE_REMARKS), (), section), *sentences]
+    sentences.insert(rng.randrange(len(sentences) + 1), Sentence(rng.choice(FILLER_SENTENCES), (), section))
     return sentences
 
 

@@ -30,8 +30,10 @@ from radreward.synthesis.report_styles import (
     FrequentChoiceRandom,
     StyleSampler,
     brief_style,
+    elaborate_style,
     full_style,
     large_style,
+    mixed_style,
     plain_style,
     sample_style,
     statement_style,
@@ -79,9 +81,9 @@ def synthesize(
         per_reference: Number of candidates per reference, of alternating tiers of quality.
         seed: Seed of all sampling.
         reports: Real reports to use as references, at least two.
-        granularity: Complete reports, a third of them brief and a third with five to eight findings; single
-            statements, from which a model learns wording faster; or a few findings in plain words, for a model trained
-            from scratch.
+        granularity: Complete reports, a quarter each brief, of usual length, with five to eight findings, and in the
+            style of report generators; single statements, from which a model learns wording faster; or a few findings
+            in plain words, for a model trained from scratch.
         max_findings: Maximum number of findings of a plain report, 4 by default.
 
     Returns:
@@ -186,7 +188,7 @@ class _GroupGenerator:
             return statement_style
         if self.granularity == "plain":
             return partial(plain_style, max_findings=self.max_findings)
-        return rng.choice((brief_style, sample_style, large_style))
+        return rng.choice((brief_style, sample_style, large_style, elaborate_style))
 
     def _sample_reference(self, index: int, rng: Random) -> tuple[AnnotatedReport, StyleSampler]:
         """Return a reference and the styles of its candidates, brief ones for a brief reference."""
@@ -194,7 +196,7 @@ class _GroupGenerator:
             reference = self.pool.reports[index]
             if len(reference.sentences) <= SHORT_REPORT_SENTENCES:
                 return reference, brief_style
-            return reference, rng.choice((sample_style, large_style))
+            return reference, mixed_style
         style_sampler = self._style_sampler(rng)
         report = random_report_source(style_sampler)(rng)
         while self.granularity == "plain" and not any(fact.positive for fact in report.facts):
@@ -208,8 +210,11 @@ class _GroupGenerator:
         if self.pool and self.pool.can_pair:
             other, neighbor = partial(self.pool.sample_other, index), partial(self.pool.sample_neighbor, index)
 
+        is_any_style = style_sampler in (sample_style, large_style, elaborate_style)
+        rewritten_style = mixed_style if is_any_style else style_sampler
+
         def draft(tier: int, rng: Random) -> CandidateDraft:
-            return draft_candidate(reference, tier, other, neighbor, style_sampler, rng)
+            return draft_candidate(reference, tier, other, neighbor, rewritten_style, rng)
 
         writer = TieredWriter(self.criteria, reference, draft, self.judges_language)
         candidates = [writer.write(self._sample_tier(number, rng), rng) for number in range(self.per_reference)]

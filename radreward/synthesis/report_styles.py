@@ -34,6 +34,8 @@ class ReportStyle:
     """Number of findings of a report with many; sampled around three if None."""
     joint_probability: float = 0.3
     """Probability that a finding shares a sentence with others."""
+    is_elaborate: bool = False
+    """Longer sentences, organ by organ, with doubts and remarks on technique, as report generators write."""
 
 
 StyleSampler = Callable[[Random], ReportStyle]
@@ -91,6 +93,26 @@ def large_style(rng: Random) -> ReportStyle:
         num_findings=rng.randint(5, 8),
         joint_probability=rng.choice((0.2, 0.5, 0.8)),
     )
+
+
+def elaborate_style(rng: Random) -> ReportStyle:
+    """Return a style of report generators, with up to seven findings."""
+    layout: ReportLayout = rng.choices(("impression", "findings", "both"), (1, 5, 3))[0]
+    return ReportStyle(
+        layout,
+        has_headings=layout == "both" and rng.random() < 0.5,
+        lowercase=layout == "findings" and rng.random() < 0.1,
+        filler_probability=0.6,
+        negative_probability=rng.choice((0.2, 0.4, 0.6)),
+        num_findings=rng.randrange(8),
+        joint_probability=0.4,
+        is_elaborate=True,
+    )
+
+
+def mixed_style(rng: Random) -> ReportStyle:
+    """Return a style of any report that is not brief."""
+    return rng.choice((sample_style, large_style, elaborate_style))(rng)
 
 
 def _filler_probability(rng: Random) -> float:

@@ -13,13 +13,11 @@ import pyarrow as pa
 from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.io.atomic import atomic_file
-from radreward.io.tables import AtomicTableWriter, read_rows
+from radreward.io.tables import AtomicTableWriter, csv_cell, read_rows
 
 WRITTEN_PREFIX, CHECKED_PREFIX = "written: ", "checked: "
 """Prefixes of the columns of generated counts and of the reviewer's counts."""
 MAX_COUNT = 1000
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of cells that a spreadsheet would evaluate."""
 
 
 class ReviewerAgreement(NamedTuple):
@@ -67,12 +65,7 @@ def _sheet_row(sample: Mapping[str, Any], criteria: Criteria) -> dict[str, Any]:
         for error in sample["stated"]
     )
     counts = {f"{WRITTEN_PREFIX}{tag}": sample["errors"][tag] for tag in criteria.tags}
-    return {name: _escape_formula(text) for name, text in texts.items()} | counts
-
-
-def _escape_formula(text: str) -> str:
-    """Return a cell that no spreadsheet evaluates."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    return texts | counts
 
 
 def read_review_sheet(path: Path) -> list[ReviewerAgreement]:
@@ -121,4 +114,6 @@ def write_agreements(path: Path, agreements: Sequence[ReviewerAgreement]) -> Non
     with atomic_file(path) as new, new.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["criterion", "checked", "equal", "accuracy"])
-        writer.writerows([entry.tag, entry.num_checked, entry.num_equal, entry.accuracy] for entry in agreements)
+        writer.writerows(
+            [csv_cell(entry.tag), entry.num_checked, entry.num_equal, entry.accuracy] for entry in agreements
+        )

@@ -66,7 +66,7 @@ def test_read_review_sheet_counts_equal_cells(tmp_path: Path) -> None:
     assert (tmp_path / "table.csv").read_text().splitlines()[2] == "omission,3,2,0.6666666666666666"
 
 
-@pytest.mark.parametrize("start", ["=1+1", "+1", "-1 cm", "@x"])
+@pytest.mark.parametrize("start", ["=1+1", "+1 cm", "-1 cm", "@x"])
 def test_write_review_sheet_escapes_formulas(tmp_path: Path, start: str) -> None:
     path = tmp_path / "sheet.csv"
     write_review_sheet(path, RadCliQCriteria(), [sample(0, start)], 50)
