@@ -1,9 +1,10 @@
-"""Pairs per second on one core: the scorer, in full precision and in 8 bits, against padded batches in file order.
+"""Pairs per second on one core: the scorer, in fp32 and in bf16, against padded batches of transformers.
 
-The peer is a plain loop over a file: batches of 32 pairs in order, one row per pair with its reference and candidate,
-padded to the longest; the same backbone with merged adapters, the same pooling and head. One process, one thread,
-variants in turn, CPU time, minimum and median. Totals must agree within 1e-4. Two types of files: reports of 60 words,
-and log-normal lengths similar to those of real reports.
+The peer is one row per pair with its reference and candidate, padded to the longest of its batch: in the order of the
+file, and sorted by length in the best of several batch sizes. The same weights with merged adapters, the same pooling
+and head; references see only themselves. One process, one thread, variants in turn, CPU time, minimum and median.
+Totals in fp32 must agree within 1e-4. Two types of files: reports of 60 words, and log-normal lengths similar to those
+of real reports.
 """
 
 from __future__ import annotations
@@ -18,14 +19,17 @@ from typing import Any, NamedTuple
 import torch
 from rich.console import Console
 from rich.table import Table
-from scipy.stats import kendalltau, spearmanr
+from scipy.stats import kendalltau
 from torch import Tensor
+from transformers import BertConfig, BertModel
 
 import radreward
 from radreward.criteria import RadCliQCriteria
 from radreward.data.packing import pack
 from radreward.data.prompt_encoder import PromptEncoder
+from radreward.errors import InputError
 from radreward.models import Backbone, RewardModel, RewardModelArtifact
+from radreward.models.precision import Precision, check_precision
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers.registry import EMBEDDED_DIR
 from radreward.systems.er2score.scorer import RewardModelScorer, for_inference
@@ -36,31 +40,32 @@ VOCABULARY = (
 )
 MEDIAN, LONGEST = 60, 150
 """Words per report."""
-BATCH = 32
-PEER, FP32, INT8 = "padded, file order", "scorer fp32", "scorer int8"
+BATCHES = (4, 8, 16, 32)
+"""Rows per batch of the sorted peer; the largest also in the order of the file."""
+FILE_ORDER, SORTED, FP32, BF16 = "padded, file order", "padded, sorted", "scorer fp32", "scorer bf16"
 Totals = Callable[[Sequence[str], Sequence[str]], Tensor]
 
 
 class Case(NamedTuple):
-    """A file, and target speeds."""
+    """A file, and targets."""
 
     candidates: int
     """Candidates per reference, next to each other."""
     pairs: int
     spread: float = 0.0
     """Standard deviation of the logarithm of the number of words."""
-    fp32: float | None = None
-    """Target in pairs per second."""
-    int8: float | None = None
-    against_peer: float | None = None
+    pairs_per_second: float | None = None
+    """Of the fastest precision of this machine."""
+    against_file_order: float | None = None
+    against_sorted: float | None = None
     rounds: int = 3
 
 
 CASES = (
-    Case(1, 32, fp32=15, int8=30),
-    Case(4, 64, fp32=15, int8=30),
+    Case(1, 32, pairs_per_second=40),
+    Case(4, 64, pairs_per_second=40),
     Case(1, 64, spread=0.5),
-    Case(4, 128, spread=0.5, against_peer=2.5),
+    Case(4, 128, spread=0.5, against_file_order=3, against_sorted=2),
 )
 
 
@@ -77,31 +82,71 @@ def random_reports(case: Case) -> tuple[list[str], list[str]]:
     return repeated, [report() for _ in repeated]
 
 
-def peer_totals(saved: RewardModelArtifact) -> Totals:
-    """Return a function that scores padded batches in the order of the file."""
+def peer_totals(saved: RewardModelArtifact, batch: int, in_file_order: bool) -> Totals:
+    """Return a function that scores padded batches with transformers."""
     model = for_inference(saved.model, "fp32")
     prompts = PromptEncoder(model.backbone.name, model.criteria, saved.template, saved.max_length)
+    encoder = transformers_bert(model)
 
     @torch.inference_mode()
     def totals(references: Sequence[str], candidates: Sequence[str]) -> Tensor:
-        rewards = []
-        for start in range(0, len(references), BATCH):
-            pairs = zip(references[start : start + BATCH], candidates[start : start + BATCH], strict=True)
-            rewards.append(model(pack([prompts.encode(*pair, truncate=True)[0] for pair in pairs], "rows")).rewards)
-        return model.criteria.total_quality(torch.cat(rewards))
+        pairs = zip(references, candidates, strict=True)
+        paths = [prompts.encode(*pair, truncate=True)[0] for pair in pairs]
+        order = list(range(len(paths)))
+        if not in_file_order:
+            order.sort(key=lambda row: sum(map(len, paths[row])))
+        rewards = torch.empty(len(paths), len(model.criteria))
+        for start in range(0, len(order), batch):
+            rows = order[start : start + batch]
+            chosen = [paths[row] for row in rows]
+            rewards[rows] = model.head(model.pooling(padded_states(encoder, chosen), pack(chosen, "rows")))
+        return model.criteria.total_quality(rewards)
 
     return totals
 
 
+def transformers_bert(model: RewardModel) -> BertModel:
+    """Return the encoder of transformers with the weights of a model without adapters."""
+    ours = model.encoder.state_dict()
+    names = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+    names += ("max_position_embeddings", "type_vocab_size", "layer_norm_eps", "pad_token_id")
+    config = BertConfig(**{name: getattr(model.config, name) for name in names})
+    encoder = BertModel(config, add_pooling_layer=False).eval()
+    encoder.load_state_dict(ours)
+    return encoder
+
+
+def padded_states(encoder: BertModel, paths: Sequence[Sequence[Sequence[int]]]) -> Tensor:
+    """Return the (T, H) states of all tokens, in padded rows whose segments see themselves and earlier ones."""
+    rows = [[token for segment in path for token in segment] for path in paths]
+    ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.int64)
+    segments = torch.full(ids.shape, -1)
+    for row, (tokens, path) in enumerate(zip(rows, paths, strict=True)):
+        ids[row, : len(tokens)] = torch.tensor(tokens)
+        numbers = torch.arange(len(path)).repeat_interleave(torch.tensor([len(segment) for segment in path]))
+        segments[row, : len(tokens)] = numbers
+    visible = (segments[:, None] >= 0) & (segments[:, None] <= segments[:, :, None])
+    visible |= segments[:, :, None] < 0  # padding sees everything, so that no row of the softmax is empty
+    mask = torch.zeros(visible.shape).masked_fill_(~visible, torch.finfo(torch.float32).min)[:, None]
+    states: Tensor = encoder(ids, attention_mask=mask).last_hidden_state
+    return states[segments >= 0]
+
+
 def build_variants(saved: RewardModelArtifact) -> dict[str, Totals]:
-    """Return all variants by name."""
-    full = RewardModelScorer(saved, on_too_long="truncate")
-    int8 = RewardModelScorer(saved, "int8", on_too_long="truncate")
-    return {
-        PEER: peer_totals(saved),
-        FP32: lambda references, candidates: full.score(references, candidates).total,
-        INT8: lambda references, candidates: int8.score(references, candidates).total,
-    }
+    """Return all variants by name; bf16 only if this machine has it."""
+
+    def scorer_totals(precision: Precision) -> Totals:
+        scorer = RewardModelScorer(saved, precision, on_too_long="truncate")
+        return lambda references, candidates: scorer.score(references, candidates).total
+
+    variants = {f"{SORTED} by {batch}": peer_totals(saved, batch, False) for batch in BATCHES}
+    variants |= {FILE_ORDER: peer_totals(saved, max(BATCHES), True), FP32: scorer_totals("fp32")}
+    try:
+        check_precision("bf16")
+    except InputError as error:
+        print(error)
+        return variants
+    return variants | {BF16: scorer_totals("bf16")}
 
 
 def measure(case: Case, variants: dict[str, Totals]) -> dict[str, Any]:
@@ -114,16 +159,22 @@ def measure(case: Case, variants: dict[str, Totals]) -> dict[str, Any]:
             start = time.process_time()
             totals[name] = score(*pairs)
             times[name].append(time.process_time() - start)
-    torch.testing.assert_close(totals[FP32], totals[PEER], rtol=1e-4, atol=1e-4)
+    for name in variants:
+        if name not in (FP32, BF16):
+            torch.testing.assert_close(totals[FP32], totals[name], rtol=1e-4, atol=1e-4)
     minimum = {name: min(values) for name, values in times.items()}
-    return {
+    best = min((name for name in variants if name.startswith(SORTED)), key=minimum.__getitem__)
+    result = {
         "case": case._asdict(),
         "pairs_per_second": {name: case.pairs / value for name, value in minimum.items()},
         "pairs_per_second_median": {name: case.pairs / statistics.median(value) for name, value in times.items()},
-        "ratio": {name: minimum[PEER] / value for name, value in minimum.items()},
-        "spearman": float(spearmanr(totals[FP32], totals[INT8]).statistic),
-        "kendall": float(kendalltau(totals[FP32], totals[INT8]).statistic),
+        "against_sorted": {name: minimum[best] / value for name, value in minimum.items()},
+        "against_file_order": {name: minimum[FILE_ORDER] / value for name, value in minimum.items()},
     }
+    if BF16 in totals:
+        result["kendall"] = float(kendalltau(totals[FP32], totals[BF16]).statistic)
+        result["difference"] = float((totals[FP32] - totals[BF16]).abs().max())
+    return result
 
 
 def result_table(result: dict[str, Any]) -> Table:
@@ -131,21 +182,24 @@ def result_table(result: dict[str, Any]) -> Table:
     case = Case(**result["case"])
     lengths = f"log-normal around {MEDIAN} words" if case.spread else f"{MEDIAN} words"
     title = f"{case.pairs} pairs, {case.candidates} of a reference, reports of {lengths}"
-    table = Table("variant", "pairs/s best", "pairs/s median", "against padded", title=title)
+    table = Table("variant", "pairs/s best", "pairs/s median", "against file order", "against sorted", title=title)
     for name, best in result["pairs_per_second"].items():
-        median, ratio = result["pairs_per_second_median"][name], result["ratio"][name]
-        table.add_row(name, f"{best:.1f}", f"{median:.1f}", f"{ratio:.2f}")
+        ratios = (result[ratio][name] for ratio in ("against_file_order", "against_sorted"))
+        figures = (f"{value:.2f}" for value in ratios)
+        table.add_row(name, f"{best:.1f}", f"{result['pairs_per_second_median'][name]:.1f}", *figures)
     return table
 
 
 def summary_lines(result: dict[str, Any]) -> list[str]:
-    """Return the rank correlation of the precisions, and whether the targets are met."""
+    """Return the agreement of the precisions, and whether the targets are met."""
     case, speed = Case(**result["case"]), result["pairs_per_second"]
-    lines = [f"int8 with fp32: Spearman {result['spearman']:.3f}, Kendall tau-b {result['kendall']:.3f}"]
+    lines = []
+    if BF16 in speed:
+        lines.append(f"bf16 with fp32: tau-b {result['kendall']:.3f}, largest difference {result['difference']:.3f}")
     targets = (
-        ("fp32, pairs/s", speed[FP32], case.fp32),
-        ("int8, pairs/s", speed[INT8], case.int8),
-        ("fp32 against padded", result["ratio"][FP32], case.against_peer),
+        ("pairs/s", max(speed[name] for name in (FP32, BF16) if name in speed), case.pairs_per_second),
+        ("fp32 against padded in file order", result["against_file_order"][FP32], case.against_file_order),
+        ("fp32 against padded and sorted", result["against_sorted"][FP32], case.against_sorted),
     )
     for name, value, target in targets:
         if target is not None:

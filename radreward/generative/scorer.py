@@ -63,7 +63,7 @@ class GenerativeScorer(Scorer):
     def from_pretrained(
         cls,
         folder: str | Path | None,
-        precision: Literal["fp32", "int8"] = "fp32",
+        precision: Literal["fp32", "bf16"] = "fp32",
         on_too_long: Literal["reject", "truncate"] = "reject",
         device: str = "cpu",
         allow_download: bool = False,

@@ -1,9 +1,44 @@
-"""Rounding of trained weights to the precision in which they are saved."""
+"""Precisions in which models compute and weights are saved."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
 import torch
 from torch import nn
+
+from radreward.errors import InputError
+
+Precision = Literal["fp32", "bf16"]
+"""Precision of a backbone in use: that of its weights, or bfloat16."""
+_BF16_CAPABILITIES = ("amx_bf16", "avx512_bf16", "bf16", "sve_bf16")
+
+
+def check_precision(
+    precision: str, device: torch.device | None = None, capabilities: Mapping[str, Any] | None = None
+) -> None:
+    """Check that a device computes fast in a precision.
+
+    Args:
+        precision: Name of the precision.
+        device: Device of the model; defaults to the CPU.
+        capabilities: Capabilities of the CPU; defaults to those of this machine.
+
+    Raises:
+        ValueError: If there is no such precision.
+        InputError: If the device has no products of bfloat16 numbers; they would be slower than those of float32.
+    """
+    if precision not in get_args(Precision):
+        raise ValueError(f"Expected `precision` to be fp32 or bf16 but got {precision!r}.")
+    if precision == "fp32" or (device is not None and device.type != "cpu"):
+        return
+    capabilities = torch.cpu.get_capabilities() if capabilities is None else capabilities
+    if not any(capabilities.get(name) for name in _BF16_CAPABILITIES):
+        raise InputError(
+            "precision: Expected fp32, because this CPU has no bfloat16 products (AMX or AVX512-BF16), but got bf16. "
+            "Use --precision fp32."
+        )
 
 
 @torch.no_grad()

@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 import radreward
 from radreward.cli import main
 from radreward.cli.parser import COMMANDS
-from radreward.criteria import PRESETS, RadCliQCriteria
+from radreward.criteria import PRESETS, RadCliQCriteria, finding_quality
 from radreward.data.records import read_groups, write_groups
 from radreward.data.split import is_held_out
 from radreward.scorers import SCORERS
@@ -38,12 +38,16 @@ def test_evaluate_of_a_scorer_without_criteria_requires_and_uses_the_given_crite
     assert main(command) == 2
     assert "--criteria is required: ratescore defines no criteria of its own." in capsys.readouterr().err
     assert main([*command, "--criteria=radcliq"]) == 0
-    known = [(g.reference, c.text, sum((c.errors or {}).values())) for g in read_groups(path) for c in g.candidates]
-    references, candidates, errors = zip(*known, strict=True)
-    totals = radreward.load("ratescore").score(references, candidates).total
+    known = [(g.reference, c.text, c.errors or {}, c.findings) for g in read_groups(path) for c in g.candidates]
+    references, candidates, errors, findings = zip(*known, strict=True)
+    scores = radreward.load("ratescore").score(references, candidates)
     found = json.loads(metrics.read_text())["agreement"]
-    expected = kendalltau(totals.numpy(), [-number for number in errors]).statistic
-    assert found == {"total": {**found["total"], "tau_b": pytest.approx(expected, abs=1e-5)}}
+    assert list(found) == ["quality", "total"]
+    for name, values, target in (
+        ("total", scores.total, [-sum(counts.values()) for counts in errors]),
+        ("quality", scores.quality, [finding_quality(*weights) for weights in findings]),
+    ):
+        assert found[name]["tau_b"] == pytest.approx(kendalltau(values, target).statistic, abs=1e-5)
 
 
 def test_evaluate_rejects_criteria_other_than_those_of_the_model(

@@ -302,7 +302,7 @@ def test_scorer_requires_its_template_and_full_precision(tmp_path: Path) -> None
         RadReasonScorer(evaluator)
     evaluator.save(tmp_path / "model")
     with pytest.raises(InputError, match="precision"):
-        load(tmp_path / "model", precision="int8")
+        load(tmp_path / "model", precision="bf16")
     with pytest.raises(InputError, match="Expected the folder of a trained model"):
         load("green")
 

@@ -108,5 +108,5 @@ def test_invalid_config_file_raises_with_path(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match=r"Expected a folder that is new, empty or holds bleu\.json"):
         load("bleu-2").save_pretrained(tmp_path)
-    with pytest.raises(InputError, match="precision: Expected fp32 for BLEU but got int8"):
-        load("bleu-2", precision="int8")
+    with pytest.raises(InputError, match="precision: Expected fp32 for BLEU but got bf16"):
+        load("bleu-2", precision="bf16")

@@ -16,13 +16,12 @@ from radreward.data.tokenizer import EMBEDDED_BACKBONE
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.models import RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
-from radreward.models.int8 import quantize_linear_layers
+from radreward.models.precision import Precision, check_precision
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
 from radreward.types import Scores
 
 TokenPath = tuple[tuple[int, ...], ...]
 """Token segments of one candidate, from the most shared to its own."""
-Precision = Literal["fp32", "int8"]
 SORT_WINDOW = 4096
 """Pairs that are tokenized and sorted by length together."""
 
@@ -37,7 +36,7 @@ class RewardModelScorer(Scorer):
 
     Args:
         artifact: Model, template, maximum length and calibration; not modified.
-        precision: "fp32" computes in the precision of the backbone, "int8" (CPU only) linear layers in 8 bits.
+        precision: "fp32" computes in the precision of the backbone's weights, "bf16" the backbone in bfloat16.
         on_too_long: "reject" gives pairs over the maximum length a status and no score, "truncate" truncates both
             reports and sets the status "truncated".
         packing: "tree" encodes a reference once for its candidates, "rows" once per candidate.
@@ -46,7 +45,7 @@ class RewardModelScorer(Scorer):
 
     Raises:
         ValueError: If `max_batch_tokens` is not positive, or `precision` or `on_too_long` is unknown.
-        InputError: If int8 is requested for a model that is already quantized or not on the CPU.
+        InputError: If bf16 is requested for a quantized model, or a CPU without it.
     """
 
     def __init__(
@@ -59,8 +58,6 @@ class RewardModelScorer(Scorer):
     ) -> None:
         if max_batch_tokens is not None and max_batch_tokens < 1:
             raise ValueError(f"Expected `max_batch_tokens` to be >= 1 but got {max_batch_tokens}.")
-        if precision not in ("fp32", "int8"):
-            raise ValueError(f"Expected `precision` to be fp32 or int8 but got {precision!r}.")
         if on_too_long not in ("reject", "truncate"):
             raise ValueError(f"Expected `on_too_long` to be reject or truncate but got {on_too_long!r}.")
         model = artifact.model
@@ -86,6 +83,7 @@ class RewardModelScorer(Scorer):
         allow_download: bool = False,
     ) -> RewardModelScorer:
         """Return the scorer of a saved model; `allow_download` permits download of a missing backbone from the hub."""
+        check_precision(precision, torch.device(device))
         return cls(load_reward_model(folder, device, allow_download, merge_adapters=True), precision, on_too_long)
 
     def save_pretrained(self, folder: str | Path) -> None:
@@ -160,20 +158,21 @@ class RewardModelScorer(Scorer):
 
 
 def for_inference(model: RewardModel, precision: Precision) -> RewardModel:
-    """Return a copy with merged adapters, with 8-bit linear layers if `precision` is int8.
+    """Return a copy with merged adapters that computes its backbone in a precision.
 
     Raises:
-        InputError: If int8 is requested for a model that is already quantized or not on the CPU.
+        ValueError: If the precision is unknown.
+        InputError: If bf16 is requested for a quantized model, or a CPU without it.
     """
-    if precision == "int8" and (model.backbone.quantization or next(model.parameters()).device.type != "cpu"):
-        raise InputError("precision: Expected fp32 for a model that is already quantized or not on the CPU.")
+    check_precision(precision, next(model.parameters()).device)
+    if precision == "bf16" and model.backbone.quantization:
+        raise InputError("precision: Expected fp32 for a quantized model but got bf16.")
     model = copy.deepcopy(model).eval()
     encoder: Any = model.encoder
     if hasattr(encoder, "merge_and_unload") and not model.backbone.quantization:  # peft adapters
         model.encoder = encoder.merge_and_unload()
-    if precision == "int8":
-        model.encoder.float()
-        quantize_linear_layers(model.encoder)
+    if precision == "bf16":
+        model.encoder.to(torch.bfloat16)
     return model
 
 

@@ -12,12 +12,21 @@ import radreward
 from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.models import Backbone, RewardModel, RewardModelArtifact
+from radreward.models.precision import check_precision
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import SCORERS
 from radreward.systems.er2score.scorer import RewardModelScorer
 
 REFERENCES = ["lungs are clear"] * 3 + ["small left effusion"] * 2
 CANDIDATES = ["clear lungs", "right effusion", "no change", "left effusion", "clear lungs"]
+
+
+def _computes_bf16() -> bool:
+    try:
+        check_precision("bf16")
+    except InputError:
+        return False
+    return True
 
 
 def _artifact(max_length: int = 200) -> RewardModelArtifact:
@@ -30,14 +39,13 @@ def _artifact(max_length: int = 200) -> RewardModelArtifact:
 
 
 def test_scores_do_not_depend_on_batch_or_packing() -> None:
-    for precision in ("fp32", "int8"):
-        batched = RewardModelScorer(_artifact(), precision).score(REFERENCES, CANDIDATES)
-        rows = RewardModelScorer(_artifact(), precision, packing="rows", max_batch_tokens=1)
-        alone = torch.cat([rows.score([r], [c]).total for r, c in zip(REFERENCES, CANDIDATES, strict=True)])
-        torch.testing.assert_close(batched.total, alone, rtol=1e-5, atol=1e-5)
-        assert batched.sub_scores is not None
-        torch.testing.assert_close(batched.total, RadCliQCriteria().total_quality(batched.sub_scores))
-        assert batched.total.std() > 1e-3
+    batched = RewardModelScorer(_artifact()).score(REFERENCES, CANDIDATES)
+    rows = RewardModelScorer(_artifact(), packing="rows", max_batch_tokens=1)
+    alone = torch.cat([rows.score([r], [c]).total for r, c in zip(REFERENCES, CANDIDATES, strict=True)])
+    torch.testing.assert_close(batched.total, alone, rtol=1e-5, atol=1e-5)
+    assert batched.sub_scores is not None
+    torch.testing.assert_close(batched.total, RadCliQCriteria().total_quality(batched.sub_scores))
+    assert batched.total.std() > 1e-3
 
 
 def test_too_long_pairs_are_rejected_or_truncated() -> None:
@@ -57,7 +65,6 @@ def test_save_and_load_keep_scores_and_fingerprint(tmp_path: Path) -> None:
     loaded = radreward.load(tmp_path / "model")
     assert torch.equal(loaded.score(REFERENCES, CANDIDATES).total, scorer.score(REFERENCES, CANDIDATES).total)
     assert loaded.fingerprint() == scorer.fingerprint()
-    assert RewardModelScorer(_artifact(), "int8").fingerprint() != scorer.fingerprint()
 
 
 def test_load_by_name_model_folder_and_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,9 +77,9 @@ def test_load_by_name_model_folder_and_run_folder(tmp_path: Path, monkeypatch: p
         loaded = radreward.load(name)
         assert torch.equal(loaded.score(REFERENCES, CANDIDATES).total, expected)
         assert loaded.fingerprint() == scorer.fingerprint()
-    eight = radreward.load("er2score", precision="int8", on_too_long="truncate")
-    assert isinstance(eight, RewardModelScorer)
-    assert (eight.precision, eight.on_too_long) == ("int8", "truncate")
+    truncating = radreward.load("er2score", on_too_long="truncate")
+    assert isinstance(truncating, RewardModelScorer)
+    assert truncating.on_too_long == "truncate"
 
 
 def test_load_unknown_name_raises() -> None:
@@ -98,18 +105,22 @@ def test_scores_do_not_depend_on_sort_window(monkeypatch: pytest.MonkeyPatch) ->
     torch.testing.assert_close(parts.total, batched.total, rtol=1e-5, atol=1e-5, equal_nan=True)
 
 
-def test_int8_of_half_precision_backbone() -> None:
-    torch.manual_seed(0)
-    model = RewardModel(Backbone("tiny-bert", dtype="bfloat16"), RadCliQCriteria())
-    artifact = RewardModelArtifact(model=model, template=PlainPairTemplate(), max_length=200)
-    assert RewardModelScorer(artifact, "int8").score(["a b"], ["a"]).total.isfinite().all()
+@pytest.mark.skipif(not _computes_bf16(), reason="needs a CPU with AMX or AVX512-BF16")
+def test_bf16_scores_are_near_those_of_fp32_and_have_a_fingerprint_of_their_own() -> None:
+    artifact = _artifact()
+    full, half = RewardModelScorer(artifact), RewardModelScorer(artifact, "bf16")
+    expected, actual = (scorer.score(REFERENCES, CANDIDATES).total for scorer in (full, half))
+    assert not torch.equal(actual, expected)
+    torch.testing.assert_close(actual, expected, rtol=0.02, atol=0.02)
+    assert half.fingerprint() != full.fingerprint()
+    assert torch.equal(full.score(REFERENCES, CANDIDATES).total, expected)  # the artifact is not modified
 
 
-def test_int8_of_quantized_model_raises() -> None:
+def test_bf16_of_quantized_model_is_an_error() -> None:
     artifact = _artifact()
     artifact.model.backbone.quantization = "4bit"
-    with pytest.raises(InputError, match="already quantized"):
-        RewardModelScorer(artifact, "int8")
+    with pytest.raises(InputError, match="Expected fp32 for a quantized model but got bf16|this CPU has no bfloat16"):
+        RewardModelScorer(artifact, "bf16")
 
 
 def test_importing_the_package_does_not_import_torch() -> None:

@@ -193,8 +193,8 @@ def test_invalid_settings_are_rejected(encoder: EntityEncoder) -> None:
     weights = AffinityMatrix.from_preset("long")
     with pytest.raises(ValueError, match=r"Expected `no_entity_score` to be null or in \[0, 1\] but got nan"):
         RaTEScore(RuleTagger(), encoder, weights, no_entity_score=math.nan)
-    with pytest.raises(InputError, match="precision: Expected fp32 for RaTEScore but got int8"):
-        RaTEScore.from_pretrained(precision="int8")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="precision: Expected fp32 for RaTEScore but got bf16"):
+        RaTEScore.from_pretrained(precision="bf16")  # type: ignore[arg-type]
 
 
 def test_orthogonal_embeddings_give_zero(scorer: RaTEScore, monkeypatch: pytest.MonkeyPatch) -> None:

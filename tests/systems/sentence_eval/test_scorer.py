@@ -114,7 +114,7 @@ def test_load_invalid_settings_are_named(scorer: SentenceScorer, tmp_path: Path)
     with pytest.raises(InputError, match=r"sentences\.json: Expected JSON"):
         radreward.load(tmp_path)
     with pytest.raises(InputError, match="precision: Expected fp32"):
-        SentenceScorer.from_pretrained(precision="int8")  # type: ignore[arg-type]  # tests the check
+        SentenceScorer.from_pretrained(precision="bf16")  # type: ignore[arg-type]  # tests the check
 
 
 class HalfJudge(SentenceJudge):
