@@ -66,6 +66,7 @@ def prepare_commands(folder: Path) -> list[Command]:
         ("fit-regressor", [f"--judge={judge}", f"--data={groups}"], "--output=", "regressor"),
         ("refine", [f"--judge={judge}", f"--input={few}", "--scorers=bleu-1"], "--output=", "refined.jsonl"),
         ("synthesize-llm", ["--task=tiers", f"--reports={few}", *local], "--output=", "written"),
+        ("experiments", [], "--output=", "experiments"),
         ("review-agreement", [str(_write_sheet(folder / "sheet.csv"))], "--output=", "agreement.csv"),
     ]
     return [Command(*entry) for entry in commands]
@@ -185,7 +186,7 @@ def _benchmark_arguments(folder: Path, groups: Path) -> list[str]:
 
 def _write_explained(path: Path) -> Path:
     def row(number: int) -> dict[str, Any]:
-        errors = {"omission": (f"The nodule of {number} mm is left out.",)}
+        errors: dict[str, tuple[str, ...]] = {"omission": (f"The nodule of {number} mm is left out.",)}
         evidence = Explanation("", "stop", None, None, {"omission": 1.0}, {}, errors, 3.0, ("effusion",))
         return {"id": str(number), "total": 0.75, "evidence": json.dumps(evidence._asdict()), "status": "ok"}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import radreward
 from radreward.errors import InputError
+from radreward.io.atomic import atomic_folder
 from radreward.io.terminal import print_line
 
 
@@ -18,8 +19,14 @@ def run(*, output: Path = Path("experiments")) -> int:
     """
     if output.exists():
         raise InputError(f"{output}: Expected a new folder but it exists. Choose another one with --output.")
-    shutil.copytree(experiments_folder(), output, ignore=shutil.ignore_patterns("__pycache__"))
-    print_line(f"{sum(path.is_file() for path in output.rglob('*'))} files: {output}")
+    source = experiments_folder()
+    files = [path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    with atomic_folder(output, (), "nothing") as new:
+        for path in files:
+            copy = new / path.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+    print_line(f"{len(files)} files: {output}")
     return 0
 
 

@@ -19,6 +19,7 @@ from lightning.pytorch.callbacks import ProgressBar as LightningProgressBar
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import TensorBoardLogger
 
+from radreward.cli.arguments import normalize_argument
 from radreward.cli.errors import validate_config_files
 from radreward.criteria import criteria_config
 from radreward.data.collators.reward import RewardCollator
@@ -262,7 +263,7 @@ def _parse(arguments: Sequence[str]) -> TrainingCLI:
         sys.path.insert(0, os.getcwd())
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     logging.getLogger("lightning.fabric").setLevel(logging.WARNING)
-    arguments = [_with_underscores(entry) for entry in arguments]
+    arguments = [normalize_argument(entry) for entry in arguments]
     validate_config_files(arguments)
     with warnings.catch_warnings():
         # Lightning uses names that jsonargparse has deprecated.
@@ -282,14 +283,6 @@ def _parse(arguments: Sequence[str]) -> TrainingCLI:
             load_from_checkpoint_support=False,  # it requires `RewardModule` to take part
             auto_configure_optimizers=False,
         )
-
-
-def _with_underscores(argument: str) -> str:
-    """Return an argument with its option as a setting's name: `--run-dir=a-b` is `--run_dir=a-b`."""
-    if not argument.startswith("--"):
-        return argument
-    name, equals, value = argument[2:].partition("=")
-    return f"--{name.replace('-', '_')}{equals}{value}"
 
 
 def _init_from(name: str) -> Path:

@@ -121,7 +121,8 @@ def _scratch_folder(path: Path) -> Iterator[Path]:
     try:
         yield scratch
     except OSError as error:
-        if (error.filename is None and is_disk_error(error)) or _SCRATCH_SUFFIX in str(error.filename):
+        names = f"{error.filename} {error.filename2}"
+        if (error.filename is None and is_disk_error(error)) or _SCRATCH_SUFFIX in names:
             raise unwritable(path, error) from error
         raise
     finally:
