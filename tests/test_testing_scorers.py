@@ -127,10 +127,19 @@ class IdenticalBelowOne(WithQuality):
         return scores._replace(quality=scores.total * 0.9)
 
 
+class CountsSpaces(Good):
+    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
+        candidates = list(candidates)
+        scores = super().score(references, candidates)
+        return scores._replace(total=scores.total + torch.tensor([float(len(text)) for text in candidates]))
+
+
 FAULTS: list[tuple[Callable[[], Scorer], str]] = [
     (Sorted, "test_order_and_length_match_input"),
     (ByNumberOfPairs, "test_score_independent_of_other_pairs"),
     (EmptyIsZero, "test_empty_reports_get_status"),
+    (CountsSpaces, "test_form_of_text_does_not_change_score"),
+    (EmptyIsZero, "test_hostile_reports_get_score_or_status"),
     (ByLabel, "test_rows_are_read_by_position"),
     (AnyLength, "test_no_pairs_give_no_scores"),
     (WrongSign, "test_identical_reports_score_highest"),

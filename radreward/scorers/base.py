@@ -6,12 +6,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.io.tables import is_valid_utf8
+from radreward.text.normalization import normalize_report
 from radreward.text.recognition import reads_as_report
+from radreward.text.report_parser import MAX_REPORT_CHARS
 from radreward.types import Scores
 
 if TYPE_CHECKING:
@@ -62,6 +64,10 @@ def is_missing(value: Any) -> bool:
     return value is None or str(value).strip().lower() in _MISSING_VALUES
 
 
+ScoreOutput = Literal["total", "quality"]
+"""Number of a row: the score as published, or the share of what is right, see `Scores`."""
+
+
 class PairError(NamedTuple):
     """Reason why a pair cannot be scored."""
 
@@ -84,6 +90,8 @@ def validate_pair(reference: Any, candidate: Any) -> PairError | None:
             return PairError(field, f"empty {field}")
         if not is_valid_utf8(value):
             return PairError(field, f"expected UTF-8 text as {field}")
+        if len(value) > MAX_REPORT_CHARS:
+            return PairError(field, f"over the limit: expected at most {MAX_REPORT_CHARS} characters as {field}")
     return None
 
 
@@ -99,6 +107,8 @@ class Scorer(ABC):
         has_quality: True if the scorer knows what matches, so that `Scores.quality` is not None.
         requires_report: True if both texts must read as reports of the chest in English, see `reads_as_report`;
             other pairs get a status and no score.
+        normalizes_text: True if white space, Unicode forms and typographic marks do not change a score, because texts
+            pass through `normalize_report` first.
     """
 
     title: str = ""
@@ -108,6 +118,7 @@ class Scorer(ABC):
     total_range: tuple[float | None, float | None] = (None, None)
     has_quality: bool = False
     requires_report: bool = False
+    normalizes_text: bool = True
 
     @property
     def sub_names(self) -> tuple[str, ...]:
@@ -140,6 +151,8 @@ class Scorer(ABC):
             raise ValueError(
                 f"Expected as many references as candidates but got {len(references)} and {len(candidates)}."
             )
+        if self.normalizes_text:
+            references, candidates = map(_normalize_texts, (references, candidates))
         errors = [self._pair_error(*pair) for pair in zip(references, candidates, strict=True)]
         valid = [index for index, error in enumerate(errors) if error is None]
         scores = self._score_valid([references[i] for i in valid], [candidates[i] for i in valid])
@@ -166,7 +179,26 @@ class Scorer(ABC):
             total[index] = math.nan
             if status[index] in SCORED_STATUSES:
                 status[index] = STATUS_NOT_FINITE
-        return Scores(total, sub_scores, error_counts, tuple(status), evidence, quality)
+        tags = self.criteria.tags if self.criteria else None
+        return Scores(total, sub_scores, error_counts, tuple(status), evidence, quality, self.sub_names, tags)
+
+    def require_output(self, output: ScoreOutput) -> None:
+        """Check that the scorer has an output.
+
+        Raises:
+            ValueError: If there is no output of that name.
+            InputError: If it is the quality and the scorer has none.
+        """
+        if output not in ("total", "quality"):
+            raise ValueError(f"Expected `output` to be total or quality but got {output!r}.")
+        if output == "quality" and not self.has_quality:
+            raise InputError(f"{self.title or type(self).__name__}: Expected a scorer with a quality. Use its total.")
+
+    def higher_is_better_output(self, scores: Scores, output: ScoreOutput = "total") -> Tensor:
+        """Return the (n,) totals, negated if lower is better, or the quality."""
+        if output == "quality" and scores.quality is not None:
+            return scores.quality
+        return scores.total if self.higher_is_better else -scores.total
 
     def _pair_error(self, reference: Any, candidate: Any) -> PairError | None:
         """Return why this scorer cannot score a pair, or None."""
@@ -188,6 +220,10 @@ class Scorer(ABC):
     @abstractmethod
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the scorer to a folder that `radreward.load` reads."""
+
+
+def _normalize_texts(texts: Sequence[Any]) -> list[Any]:
+    return [normalize_report(text) if isinstance(text, str) else text for text in texts]
 
 
 def _scatter_rows(values: Tensor, rows: list[int], length: int) -> Tensor:

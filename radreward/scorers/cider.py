@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from radreward.scorers.stateless import StatelessScorer
+from radreward.text.normalization import normalize_report
 
 NGRAM_ORDERS = (1, 2, 3, 4)
 LENGTH_SIGMA = 6.0
@@ -51,7 +52,9 @@ class CIDEr(StatelessScorer):
 
     def fit_references(self, references: Iterable[str]) -> CIDEr:
         """Return a scorer with the frequencies of these references, unless it has frequencies already."""
-        return self if self.frequencies is not None else CIDEr(*_document_frequencies(references))
+        if self.frequencies is not None:
+            return self
+        return CIDEr(*_document_frequencies(map(normalize_report, references)))
 
     def settings(self) -> dict[str, Any]:
         """See `StatelessScorer.settings`."""

@@ -26,7 +26,8 @@ MetricFunction = Callable[[str, str], float]
 class CustomScorer(Scorer):
     """A function from a reference and a candidate to a number.
 
-    A pair for which the function raises, or returns no finite number, has no score and a status with the reason.
+    A pair for which the function raises, or returns no finite number, has no score and a status with the reason. The
+    function sees texts as they are.
 
     Args:
         metric: The function. Its attributes `title`, `higher_is_better` and `total_range`, if any, become the
@@ -38,6 +39,8 @@ class CustomScorer(Scorer):
     >>> CustomScorer(common_words).score(["Clear lungs."], ["Clear heart."]).total
     tensor([1.])
     """
+
+    normalizes_text = False
 
     def __init__(self, metric: MetricFunction, source_code: str = "") -> None:
         self.metric, self.source_code = metric, source_code

@@ -11,8 +11,11 @@ Others are `WeightingConformance` with `weighting`, `RolloutObjectiveConformance
 `RewardFunctionConformance` with `reward`, `AdvantageScalingConformance` with `scaling` and `ScorerConformance` with
 `scorer`. pytest collects the inherited tests; each also runs on its own, `TestMyLoss().test_dtypes()`, and raises an
 AssertionError with the reason.
+
+`hostile_report` and `hostile_reports` make texts to attack your own classes with.
 """
 
+from radreward.testing.hostile_reports import HOSTILE_PIECES, hostile_report, hostile_reports
 from radreward.testing.objectives import ObjectiveConformance, WeightingConformance, make_reward_batch
 from radreward.testing.rollouts import (
     AdvantageScalingConformance,
@@ -24,12 +27,15 @@ from radreward.testing.rollouts import (
 from radreward.testing.scorers import ScorerConformance
 
 __all__ = [
+    "HOSTILE_PIECES",
     "AdvantageScalingConformance",
     "ObjectiveConformance",
     "RewardFunctionConformance",
     "RolloutObjectiveConformance",
     "ScorerConformance",
     "WeightingConformance",
+    "hostile_report",
+    "hostile_reports",
     "make_completions",
     "make_reward_batch",
     "make_rollouts",

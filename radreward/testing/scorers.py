@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from radreward.errors import InputError
 from radreward.scorers import load
 from radreward.scorers.base import SCORED_STATUSES, Scorer
 from radreward.testing.checks import require
+from radreward.testing.hostile_reports import hostile_report
 from radreward.types import Scores
 
 REFERENCES = (
@@ -53,7 +55,8 @@ class ScorerConformance(ABC):
         scores = scorer.score(self.references, self.candidates)
         reversed_scores = scorer.score(self.references[::-1], self.candidates[::-1])
         for name, values in scores._asdict().items():
-            require(values is None or len(values) == len(self.references), f"`{name}` must have one row per pair")
+            complete = values is None or len(values) == len(self.references) or name.endswith("_names")
+            require(complete, f"`{name}` must have one row per pair")
         self._require_equal(reversed_scores.total.flip(0), scores.total, "scores must follow their pairs")
         require(reversed_scores.status[::-1] == scores.status, "statuses must follow their pairs")
         tags = getattr(scorer.criteria, "tags", ())
@@ -80,6 +83,32 @@ class ScorerConformance(ABC):
         require(scores.status[1:3] == ("empty reference", "empty candidate"), "the status must name the empty report")
         require(scores.status[0] == scores.status[3] == single.status[0], "empty reports must not change other rows")
         self._require_equal(scores.total[[0, 3]], single.total.expand(2), "empty reports must not change other rows")
+
+    def test_form_of_text_does_not_change_score(self) -> None:
+        """White space and Unicode forms do not change a score, unless the scorer sees texts as they are."""
+        scorer = self._fitted()
+        scores = scorer.score(self.references, self.candidates)
+        for space in ("  ", "\t", "\n", "\u00a0", " \u00ad"):
+            forms = [[text.replace(" ", space) for text in texts] for texts in (self.references, self.candidates)]
+            changed = scorer.score(*forms)
+            equal = not scorer.normalizes_text or changed.status == scores.status
+            require(equal, f"the status must not depend on white space such as {space!r}")
+            if scorer.normalizes_text:
+                self._require_equal(changed.total, scores.total, f"scores must not depend on {space!r}")
+
+    def test_hostile_reports_get_score_or_status(self) -> None:
+        """Hostile reports have a finite score or a status with the reason, whatever the order and the other pairs."""
+        rng, scorer = random.Random(0), self._fitted()
+        pairs = [(hostile_report(rng, 300), hostile_report(rng, 300)) for _ in range(24)]
+        pairs += [(self.references[0], candidate) for _, candidate in pairs]
+        scores = scorer.score(*zip(*pairs, strict=True))
+        reversed_scores = scorer.score(*zip(*reversed(pairs), strict=True))
+        for total, status in zip(scores.total.tolist(), scores.status, strict=True):
+            require(math.isfinite(total) == (status in SCORED_STATUSES), f"score {total} contradicts status {status!r}")
+        require(reversed_scores.status[::-1] == scores.status, "the status of a hostile report must follow its pair")
+        self._require_equal(
+            reversed_scores.total.flip(0), scores.total, "scores of hostile reports must follow their pairs"
+        )
 
     def test_rows_are_read_by_position(self) -> None:
         """A pandas Series with a shuffled index scores like a list; a single text raises an InputError."""

@@ -124,7 +124,7 @@ def phrase_categories() -> Mapping[str, str]:
 def compile_phrases(phrases: Iterable[str]) -> re.Pattern[str]:
     """Return a pattern of phrases as complete words, the longest first."""
     longest_first = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
-    return re.compile(r"(?<![\w-])(?:" + "|".join(map(re.escape, longest_first)) + r")(?![\w-]|'\w)")
+    return re.compile(r"(?<![\w-])(?=\w)(?:" + "|".join(map(re.escape, longest_first)) + r")(?![\w-]|'\w)")
 
 
 @lru_cache(1)

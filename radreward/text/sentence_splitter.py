@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 
+LINE_START = re.compile(r"[-*\u2022]\s|\d{1,2}\s?[.)]\s|[A-Z][A-Z /]{2,40}:")
+"""Start of a line that is an item of a list or a heading, and so begins a sentence."""
 _CANDIDATE_END = re.compile(
     r"""(?<![.!?])[.!?]++["')\]]*+(?=\s|$)  # stops, closing quotes or brackets, then white space
     |(?<=[a-z]{2})\.(?=[A-Z][a-z])          # a missing space: "No effusion.The heart"
     |\n(?=[^\S\n]*+\n)                      # an empty line
-    |\n(?=[^\S\n]*+(?:[-*\u2022]\s|\d{1,2}\s?[.)]\s|[A-Z][A-Z /]{2,40}:))  # before an item or a heading""",
+    |\n(?=[^\S\n]*+(?:"""  # before an item or a heading
+    + LINE_START.pattern
+    + "))",
     re.VERBOSE,
 )
 """Possible end of a sentence; possessive quantifiers keep the time linear in the length of the text."""

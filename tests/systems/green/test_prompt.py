@@ -2,11 +2,8 @@
 
 import json
 import os
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -338,37 +335,6 @@ def test_fuzzed_answers_never_raise() -> None:
 def test_huge_answers_are_parsed(text: str) -> None:
     assert parse_green(text, SIX).green is None
     parse_like_official(text)
-
-
-def lines_run(read: Callable[[str], object], text: str) -> int:
-    """Return the number of executed Python lines, which is the same on every machine."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, value: object) -> Any:
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        read(text)
-    finally:
-        sys.settrace(before)
-    return count
-
-
-@pytest.mark.parametrize("lead", ["", response("(a) Kind: 1. X")[:-1], "<think>"], ids=["alone", "green", "think"])
-@pytest.mark.parametrize("piece", [piece for piece in _pieces() if piece.isprintable() or piece.isspace()], ids=repr)
-def test_parsers_take_linear_time(piece: str, lead: str) -> None:
-    readers: tuple[Callable[[str], object], ...] = (
-        lambda text: parse_green(text, SIX),
-        lambda text: parse_like_official(text),
-        lambda text: parse_radreason(text, RadCliQCriteria()),
-    )
-    for read in readers:
-        small, large = (lines_run(read, lead + piece * size) for size in (50, 400))
-        assert large <= 8 * small, read
 
 
 def test_question_replaces_the_instruction(tmp_path: Path) -> None:

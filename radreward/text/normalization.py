@@ -1,0 +1,48 @@
+"""The form in which scorers see reports: white space, Unicode forms and typographic marks do not change a score."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from radreward.text.sentence_splitter import LINE_START
+
+_MARKS = {
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f", '"'),
+    **dict.fromkeys("\u2010\u2012\u2013\u2212", "-"),
+    **dict.fromkeys("\u2014\u2015", " - "),
+    "\u2044": "/",
+}
+_TYPOGRAPHIC_MARKS = str.maketrans(_MARKS)
+_CLOSING = ".!?:;,"
+"""Characters after which a line break means nothing."""
+
+
+def normalize_report(text: str) -> str:
+    r"""Return a report with one space between words, in Unicode's form NFKC, without control and format characters.
+
+    Typographic quotes and dashes become those of ASCII. A line break becomes a space; but before an empty line, an item
+    or a heading it ends the sentence, unless punctuation stands before it, and becomes an empty line. A text of
+    printable ASCII characters with single spaces stays as it is, and so does every result of this function.
+
+    >>> normalize_report("No\u00a0 pleural\neffu\u00adsion;\u2009\u201cclear\u201d.\r\n\r\nHeart\tnormal")
+    'No pleural effusion; "clear". Heart normal'
+    >>> normalize_report("Clear\n\n\nNormal")
+    'Clear\n\nNormal'
+    """
+    if text.isascii() and text.isprintable() and "  " not in text and text == text.strip():
+        return text
+    visible = "".join(char for char in text if char.isspace() or unicodedata.category(char) not in ("Cc", "Cf"))
+    plain = unicodedata.normalize("NFKC", visible).translate(_TYPOGRAPHIC_MARKS)
+    parts: list[str] = []
+    after_empty_line = False
+    for line in (" ".join(line.split()) for line in plain.splitlines()):
+        if not line:
+            after_empty_line = True
+            continue
+        if parts:
+            ends_sentence = parts[-1][-1] not in _CLOSING and (after_empty_line or LINE_START.match(line))
+            parts.append("\n\n" if ends_sentence else " ")
+        parts.append(line)
+        after_empty_line = False
+    return "".join(parts)

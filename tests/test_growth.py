@@ -1,0 +1,59 @@
+"""Every function that reads text takes at most 2.2 times the work for twice the text, whatever the text."""
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from benchmarks.text_growth import growth_texts, text_readers
+from radreward.scorers import load
+
+READERS = text_readers()
+REPETITIONS = (24, 48, 96)
+START_LINES = 50
+"""Lines that do not depend on the text, such as those of destructors; a quadratic function has thousands more."""
+
+
+def executed_lines(read: Callable[[str], object], text: str) -> int:
+    """Return the number of executed Python lines, which is the same on every machine."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, value: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        read(text)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+def test_work_grows_linearly_with_the_text(name: str) -> None:
+    read = READERS[name]
+    executed_lines(read, "No effusion.")  # fills the caches of patterns
+    for lead, piece in growth_texts():
+        lines = [executed_lines(read, lead + piece * number) for number in REPETITIONS]
+        assert lines[1] <= 2.2 * lines[0] + START_LINES, (lead, piece)
+        assert lines[2] <= 2.2 * lines[1] + START_LINES, (lead, piece)
+
+
+@pytest.mark.parametrize("name", ["er2score", "rouge-l", "chexpert-f1"])
+def test_scorer_refuses_a_megabyte(name: str) -> None:
+    scores = load(name).score(["No effusion.", "9" * 1_000_000], ["no effusion, " * 80_000, "No effusion."])
+    assert scores.status == tuple(
+        f"over the limit: expected at most 20000 characters as {side}" for side in ("candidate", "reference")
+    )
+
+
+def test_work_of_a_quadratic_function_is_noticed() -> None:
+    def read(text: str) -> int:
+        return sum(char == other for char in text for other in text)
+
+    assert executed_lines(read, "ab" * 20) > 3 * executed_lines(read, "ab" * 10)

@@ -1,0 +1,58 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.testing import hostile_reports
+from radreward.text.normalization import normalize_report
+from radreward.text.sentence_splitter import split_sentences
+
+REPORTS = st.sampled_from(
+    [
+        "Small left pleural effusion. No pneumothorax. The heart is mildly enlarged.",
+        'Caf\u00e9-au-lait spots; \u00e9panchement minime, 2-3 cm. Don\'t "compare".',
+    ]
+)
+SPACES = st.sampled_from([" ", "  ", "\t", "\n", " \r\n ", "\u00a0", "\u2009", "\u3000", " \u200b"])
+
+
+@given(hostile_reports() | st.text(max_size=50))
+def test_normalize_report_is_idempotent(text: str) -> None:
+    normal = normalize_report(text)
+    assert normalize_report(normal) == normal
+    assert normal == normal.strip()
+    assert "  " not in normal
+
+
+@given(REPORTS, st.data())
+def test_normalize_report_ignores_white_space_and_unicode_forms(report: str, data: st.DataObject) -> None:
+    words = report.split(" ")
+    changed = words[0] + "".join(data.draw(SPACES) + word for word in words[1:])
+    form = data.draw(st.sampled_from(["NFC", "NFD"]))
+    assert normalize_report(unicodedata.normalize(form, changed)) == report
+
+
+@given(REPORTS)
+def test_normalize_report_ignores_full_width_and_typographic_forms(report: str) -> None:
+    full_width = "".join(chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char for char in report)
+    assert normalize_report(full_width) == report
+    assert normalize_report(report.replace("-", "\u2013").replace("'", "\u2019")) == report
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Clear lungs\n\nNormal heart", ["Clear lungs", "Normal heart"]),
+        ("Clear lungs\n2. Normal heart", ["Clear lungs", "2. Normal heart"]),
+        ("FINDINGS:\n\nClear lungs.\nIMPRESSION: Normal.", ["FINDINGS: Clear lungs.", "IMPRESSION: Normal."]),
+        ("Clear\nlungs.\n\n\nNormal\theart", ["Clear lungs.", "Normal heart"]),
+    ],
+)
+def test_normalize_report_retains_sentences_of_lines(text: str, sentences: list[str]) -> None:
+    assert split_sentences(normalize_report(text)) == sentences
+
+
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1))
+def test_normalize_report_changes_no_plain_text(word: str) -> None:
+    assert normalize_report(f"{word} {word}") == f"{word} {word}"
