@@ -10,12 +10,14 @@ from rich.table import Table
 
 from radreward.comparison.compare import METRICS, Comparison, Difference, MeanStd
 from radreward.io.atomic import atomic_file, write_text_file
+from radreward.io.tables import csv_cell
 from radreward.io.text_tables import (
     escape_markdown,
     format_number,
     format_p_value,
     format_signed,
     latex_table,
+    markdown_code,
     markdown_table,
     terminal_table,
     text_frame,
@@ -68,7 +70,7 @@ def write_comparison(comparison: Comparison, folder: Path) -> TableFiles:
     """
     files = TableFiles(*(folder / f"comparison.{suffix}" for suffix in ("csv", "md", "tex")))
     with atomic_file(files.csv) as new:
-        _long_frame(comparison).to_csv(new, index=False)
+        _long_frame(comparison).map(csv_cell).to_csv(new, index=False)
     write_text_file(files.markdown, _to_markdown(comparison))
     write_text_file(files.latex, _to_latex(comparison))
     return files
@@ -117,7 +119,9 @@ def _to_markdown(comparison: Comparison) -> str:
             parts.append(markdown_table(_difference_frame(comparison, tag)))
     parts.append("## Runs")
     parts += [
-        "\n".join(f"- {escape_markdown(group.name)}: seed {run.seed}, `{run.folder}`" for run in group.runs)
+        "\n".join(
+            f"- {escape_markdown(group.name)}: seed {run.seed}, {markdown_code(str(run.folder))}" for run in group.runs
+        )
         for group in comparison.run_groups
     ]
     return "\n\n".join(parts) + "\n"

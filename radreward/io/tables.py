@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -21,6 +22,35 @@ from radreward.io.atomic import atomic_file
 TABLE_SUFFIXES = (".jsonl", ".csv", ".parquet")
 UNCLOSED_QUOTE_ERROR = "unexpected end of data"
 """Message of `csv` for a quote that is never closed."""
+
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""Start of a cell that a spreadsheet evaluates, or of one that `csv_cell` could have written for it."""
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+def csv_cell(value: Any) -> Any:
+    """Return a value as it is written to CSV: no spreadsheet evaluates it, and `csv_text` restores a text.
+
+    A text like a formula gets an apostrophe; numbers, as text too, stay as they are; lists and mappings become JSON.
+
+    >>> csv_cell("=A1"), csv_cell("-0.5"), csv_cell(-0.5), csv_cell(["a"])
+    ("'=A1", '-0.5', -0.5, '["a"]')
+    """
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value
+
+
+def csv_text(cell: str) -> str:
+    """Return the text for which `csv_cell` wrote a cell.
+
+    >>> csv_text(csv_cell("+ effusion")), csv_text("'quoted'")
+    ('+ effusion', "'quoted'")
+    """
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 class TableRow(NamedTuple):
@@ -52,7 +82,8 @@ def table_suffix(path: str | Path) -> str:
 def read_rows(path: str | Path, batch_size: int = 1024) -> Iterator[list[TableRow]]:
     """Yield the rows of a file in order, in batches; an unreadable row has an `error`.
 
-    Memory is that of one batch (Parquet: and one page).
+    Memory is that of one batch (Parquet: and one page). In CSV, the apostrophe before a formula is removed, see
+    `csv_cell`.
 
     Raises:
         InputError: If the file is missing, truncated or of another format.
@@ -93,7 +124,7 @@ def _read_csv(path: Path, batch_size: int) -> Iterator[TableRow]:
     csv.field_size_limit(2**31 - 1)  # the default is 128 KiB
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         reader = csv.DictReader(file, strict=True)
-        names = reader.fieldnames or []
+        names = reader.fieldnames = [csv_text(name) for name in reader.fieldnames or ()]
         if not all(map(is_valid_utf8, names)):
             raise InputError(f"{path}: expected a header in UTF-8.")
         if duplicates := [name for name in names if names.count(name) > 1]:
@@ -113,6 +144,7 @@ def _parse_csv_row(number: int, values: dict[Any, Any]) -> TableRow:
     if extra is not None or None in values.values():
         return TableRow(number, values, "expected as many fields as the header has")
     invalid = [name for name, value in values.items() if not is_valid_utf8(value)]
+    values = {name: csv_text(value) for name, value in values.items()}
     return TableRow(number, values, f"field {invalid[0]!r}: expected UTF-8 text" if invalid else None)
 
 
@@ -177,18 +209,18 @@ class AtomicTableWriter:
             else:
                 self._file = stack.enter_context(new.open("w", encoding="utf-8", newline=""))
             if self._suffix == ".csv":
-                csv.writer(self._file).writerow(self.schema.names)
+                csv.writer(self._file).writerow(map(csv_cell, self.schema.names))
             self._stack = stack.pop_all()
         return self
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Append rows, in Parquet as one row group. Nested values are JSON in CSV."""
+        """Append rows, in Parquet as one row group; in CSV see `csv_cell`."""
         if self._suffix == ".parquet":
             self._parquet_writer.write_table(pa.Table.from_pylist(list(rows), schema=self.schema))
         elif self._suffix == ".jsonl":
             self._file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         else:
-            csv.writer(self._file).writerows([_csv_cell(row.get(name)) for name in self.schema.names] for row in rows)
+            csv.writer(self._file).writerows([csv_cell(row.get(name)) for name in self.schema.names] for row in rows)
 
     def append_file(self, path: Path) -> None:
         """Append the rows of a file that another writer wrote in the same format and with the same columns."""
@@ -208,10 +240,6 @@ class AtomicTableWriter:
         traceback: TracebackType | None,
     ) -> None:
         self._stack.__exit__(exception_type, exception, traceback)
-
-
-def _csv_cell(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else value
 
 
 def write_table(path: str | Path, schema: pa.Schema, rows: Iterator[Mapping[str, Any]], batch_size: int = 1000) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from radreward.io.terminal import printable
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -78,12 +80,24 @@ def markdown_table(frame: pd.DataFrame, escape: Callable[[str], str] | None = No
 
 
 def escape_markdown(text: str) -> str:
-    r"""Escape the characters that Markdown interprets.
+    r"""Return a text in one line, without control characters, with escapes of what Markdown and HTML interpret.
 
-    >>> print(escape_markdown("a|b"))
-    a\|b
+    >>> print(escape_markdown("a|b\n<i>`c` &amp;"))
+    a\|b \<i\>\`c\` \&amp;
     """
-    return re.sub(r"([\\`*_|<>\[\]])", r"\\\1", text)
+    return re.sub(r"([\\`*_|<>\[\]&])", r"\\\1", " ".join(printable(text).split()))
+
+
+def markdown_code(text: str) -> str:
+    """Return a code span of a text in one line; its fences are longer than any row of backticks in the text.
+
+    >>> print(markdown_code("runs/a"), markdown_code("a`b"))
+    `runs/a` `` a`b ``
+    """
+    text = " ".join(printable(text).split())
+    ticks = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * (ticks + 1)
+    return f"{fence} {text} {fence}" if ticks else f"`{text}`"
 
 
 def latex_table(frame: pd.DataFrame) -> str:
@@ -106,12 +120,12 @@ def latex_table(frame: pd.DataFrame) -> str:
 
 
 def escape_latex(text: str) -> str:
-    r"""Escape the characters that LaTeX interprets.
+    r"""Return a text in one line, without control characters, with escapes of what LaTeX interprets.
 
     >>> print(escape_latex("5 % [a]"))
     5 \% {[}a]
     """
-    return "".join(_LATEX_CHARACTERS.get(sign, sign) for sign in text)
+    return "".join(_LATEX_CHARACTERS.get(sign, sign) for sign in " ".join(printable(text).split()))
 
 
 def format_signed(value: float, digits: int = 3) -> str:

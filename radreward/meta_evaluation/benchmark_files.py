@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from radreward.io.atomic import atomic_file, write_text_file
+from radreward.io.tables import csv_cell
 from radreward.io.text_tables import escape_markdown, latex_table, markdown_table
 from radreward.meta_evaluation.benchmark import BenchmarkResult
 from radreward.meta_evaluation.benchmark_tables import FOOTNOTE, TextTable, all_tables, result_notes
@@ -34,7 +35,7 @@ def write_benchmark(result: BenchmarkResult, output_dir: Path) -> list[Path]:
     # One column per field of an estimate, such as tau_b, tau_b_low.
     frame = pd.json_normalize(results["agreement"], sep="_").rename(columns=lambda name: name.removesuffix("_value"))
     with atomic_file(agreement) as new:
-        frame.to_csv(new, index=False)
+        frame.map(csv_cell).to_csv(new, index=False)
     tables = list(all_tables(results))
     write_text_file(markdown, _to_markdown(results, tables))
     write_text_file(latex, "\n\n".join([r"% \usepackage{booktabs}", *map(_to_latex, tables)]) + "\n")

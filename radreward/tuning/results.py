@@ -15,6 +15,7 @@ from rich.table import Table
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
 from radreward.io.atomic import atomic_file, write_text_file
+from radreward.io.tables import csv_cell
 from radreward.tuning.heartbeat import FOLDER_ATTR, WORKER_ATTR, worker_id
 from radreward.tuning.plots import write_study_plots
 from radreward.tuning.study_config import StudyConfig
@@ -57,7 +58,7 @@ def write_study_results(study: Study, config: StudyConfig, runner: TrialRunner, 
     )
     rows = [_trial_row(trial, config) for trial in trials]
     with atomic_file(results.trials) as new:
-        pd.DataFrame(rows, dtype=object).to_csv(new, index=False)
+        pd.DataFrame(rows, dtype=object).map(csv_cell).to_csv(new, index=False)
     if not complete:
         reasons = [_failure_reason(trial) for trial in trials if trial.state == TrialState.FAIL]
         if reasons:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +16,8 @@ from radreward.io.tables import (
     TABLE_SUFFIXES,
     AtomicTableWriter,
     TableRow,
+    csv_cell,
+    csv_text,
     read_rows,
     table_suffix,
     write_table,
@@ -191,3 +194,38 @@ def test_append_file_joins_files_of_one_format(tmp_path: Path, suffix: str) -> N
             writer.append_file(part)
     assert [row.values["id"] for row in rows(tmp_path / f"all{suffix}")] == ["0", "1", "2"]
     assert {row.values["text"] for row in rows(tmp_path / f"all{suffix}")} == {"two\nlines, \u2028 é"}
+
+
+FORMULAS = ("=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''-x", "'", "- no effusion")
+CELLS = st.text(st.sampled_from("'=+-@\t\r\n01.e,\"aä ")) | st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(CELLS)
+def test_csv_cell_is_restored_and_never_a_formula(text: str) -> None:
+    cell = csv_cell(text)
+    assert csv_text(cell) == text
+    if cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        float(cell)
+
+
+@pytest.mark.parametrize("text", ["-0.5", "+3", "-1e-5", "-.5", "5", "", "Clear.", "'quoted'", "a=b"])
+def test_csv_cell_keeps_numbers_and_other_texts(text: str) -> None:
+    assert csv_cell(text) == text
+
+
+@pytest.mark.parametrize("value", [-0.5, -3, None, True, math.inf])
+def test_csv_cell_keeps_values_that_are_no_text(value: object) -> None:
+    assert csv_cell(value) is value
+
+
+def test_csv_with_formulas_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    rows = [{"id": text, "=total": -0.5} for text in FORMULAS]
+    schema = pa.schema({"id": pa.string(), "=total": pa.float64()})
+    write_table(path, schema, iter(rows))
+    with path.open(newline="") as file:
+        header, *lines = csv.reader(file)
+    assert header == ["id", "'=total"]
+    assert all(line[0].startswith("'") and line[1] == "-0.5" for line in lines)
+    read = [row.values for batch in read_rows(path) for row in batch]
+    assert read == [{"id": text, "=total": "-0.5"} for text in FORMULAS]

@@ -12,6 +12,7 @@ import numpy as np
 from rich.table import Table
 
 from radreward.io.atomic import atomic_file, write_text_file
+from radreward.io.tables import csv_cell
 from radreward.io.text_tables import (
     format_number,
     format_signed,
@@ -211,7 +212,8 @@ def write_score_changes(rows: Sequence[ScoreChange], stem: Path) -> ScoreChangeF
     files = ScoreChangeFiles(*(stem.with_name(f"{stem.name}.{suffix}") for suffix in ("csv", "md", "tex")))
     frame = text_frame(_COLUMNS, list(map(_format_row, rows)))
     with atomic_file(files.csv) as new, new.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([[field.name for field in fields(ScoreChange)], *map(astuple, rows)])
+        header = [field.name for field in fields(ScoreChange)]
+        csv.writer(file).writerows([header, *(map(csv_cell, astuple(row)) for row in rows)])
     write_text_file(files.markdown, markdown_table(frame) + "\n")
     write_text_file(files.latex, latex_table(frame) + "\n")
     return files

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from radreward.io.text_tables import escape_markdown, markdown_table
-from radreward.prompts.generative_template import one_line
 from radreward.systems.green.summary import captions
 from radreward.systems.green.summary.category_statistics import CategorySummary
 from radreward.systems.green.summary.summary import ErrorSummary
@@ -37,7 +36,7 @@ def escape_markdown_line(text: str) -> str:
     >>> print(escape_markdown_line("<b> & a_b\n\n# see https://x.org"))
     \<b\> \& a\_b \# see https\://x.org
     """
-    escaped = re.sub(r"[&~#$!^=]", r"\\\g<0>", escape_markdown(one_line(text)))
+    escaped = re.sub(r"[~#$!^=]", r"\\\g<0>", escape_markdown(text))
     # Many dialects turn bare addresses into links, and a mark at the start of a line into a list.
     escaped = re.sub(r":(?=//)|(?<=www)\.|(?<=\w)@", r"\\\g<0>", escaped, flags=re.IGNORECASE)
     return re.sub(r"^(\d{1,9}(?=[.)](?:\s|$))|(?=[-+]))", r"\1\\", escaped)
