@@ -12,19 +12,23 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from radreward.scorers import Scorer, load
+from radreward.scorers.base import ScoreOutput
 
 logger = logging.getLogger(__name__)
 
 
 class ScorerMetric(Metric):
-    """Mean total of a scorer over all pairs with a score; sums are reduced over ranks.
+    """Mean total or quality of a scorer over all pairs with a score; sums are reduced over ranks.
 
     Args:
         scorer: A scorer, or its name or folder.
+        output: "total", or "quality", whose mean compares corpora: the highest total depends on the reference, and the
+            highest quality is 1 for each.
         kwargs: See `torchmetrics.Metric`.
 
     Raises:
-        InputError: If the scorer is unknown.
+        ValueError: If there is no such output.
+        InputError: If the scorer is unknown, or has no quality.
 
     >>> metric = ScorerMetric("rouge-l")
     >>> metric.update(["No effusion.", "Clear lungs."], ["No effusion.", "Small edema."])
@@ -34,21 +38,23 @@ class ScorerMetric(Metric):
 
     full_state_update = False
     is_differentiable = False
-    total_sum: Tensor
+    score_sum: Tensor
     num_scored: Tensor
     num_pairs: Tensor
 
-    def __init__(self, scorer: Scorer | str | Path, **kwargs: Any) -> None:
+    def __init__(self, scorer: Scorer | str | Path, output: ScoreOutput = "total", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.scorer = scorer if isinstance(scorer, Scorer) else load(scorer)
-        self.add_state("total_sum", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+        self.scorer.require_output(output)
+        self.output = output
+        self.add_state("score_sum", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
         self.add_state("num_scored", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
         self.add_state("num_pairs", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
 
     @property
     def higher_is_better(self) -> bool:  # type: ignore[override]  # an attribute of the base class
-        """Direction of the scorer."""
-        return self.scorer.higher_is_better
+        """Direction of the output."""
+        return self.output == "quality" or self.scorer.higher_is_better
 
     def update(self, references: Iterable[str], candidates: Iterable[str]) -> None:
         """Score pairs and add them.
@@ -60,14 +66,15 @@ class ScorerMetric(Metric):
         Raises:
             ValueError: If the numbers of references and candidates differ.
         """
-        total = self.scorer.score(references, candidates).total.to(self.total_sum)
-        scored = total[total.isfinite()]
-        self.total_sum += scored.sum()
+        scores = self.scorer.score(references, candidates)
+        values = scores.total if self.output == "total" or scores.quality is None else scores.quality
+        scored = values[values.isfinite()].to(self.score_sum)
+        self.score_sum += scored.sum()
         self.num_scored += len(scored)
-        self.num_pairs += len(total)
+        self.num_pairs += len(values)
 
     def compute(self) -> Tensor:
         """Return the mean as a () float32 tensor, NaN if no pair has a score; the log counts pairs without one."""
         if unscored := int(self.num_pairs - self.num_scored):
             logger.warning("%s: %d of %d pairs have no score.", self.scorer.title, unscored, int(self.num_pairs))
-        return (self.total_sum / self.num_scored).float()
+        return (self.score_sum / self.num_scored).float()

@@ -5,20 +5,25 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import torch
 
+from radreward.criteria import set_quality
 from radreward.errors import InputError
 from radreward.metrics.text_overlap import set_f1
 from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
+from radreward.text.significance import phrase_weight
 from radreward.types import Scores
 
 MODELS = ("radgraph", "radgraph-xl", "modern-radgraph-xl", "echograph")
 """Models of the package."""
+_FINDING_LABEL = re.compile(r"OBS-(?:DP|U)|Observation::(?:definitely present|uncertain)")
+"""Start of the labels of what a report states to be present or possible, by the package's models."""
 
 
 class RadGraphF1(StatelessScorer):
@@ -26,7 +31,8 @@ class RadGraphF1(StatelessScorer):
 
     An entity is its words and label, a relation its two entities and its type. F1 = 2 |A ∩ B| / (|A| + |B|), 0 if both
     sets are empty, as published: identical reports without relations score 0.5. Sub-scores are the two F1; the evidence
-    lists what only one of the reports has. The package downloads its model on first use.
+    lists what only one of the reports has. The quality, see `set_quality`, is that of the observations that are present
+    or uncertain, without relations. The package downloads its model on first use.
 
     Args:
         model: One of `MODELS`.
@@ -41,6 +47,7 @@ class RadGraphF1(StatelessScorer):
     extra = "radgraph"
     title = "RadGraph F1"
     total_range = (0.0, 1.0)
+    has_quality = True
 
     def __init__(self, model: str = "radgraph") -> None:
         super().__init__()
@@ -69,7 +76,10 @@ class RadGraphF1(StatelessScorer):
             {"missing": sorted(map(str, ref[0] - cand[0])), "extra": sorted(map(str, cand[0] - ref[0]))}
             for ref, cand in rows
         )
-        return Scores(sub_scores.mean(1), sub_scores, None, (STATUS_OK,) * len(rows), evidence)
+        quality = torch.tensor(
+            [set_quality(_findings(ref[0]), _findings(cand[0]), phrase_weight) for ref, cand in rows]
+        )
+        return Scores(sub_scores.mean(1), sub_scores, None, (STATUS_OK,) * len(rows), evidence, quality)
 
     def _annotate(self, texts: Sequence[str]) -> list[tuple[set[Any], set[Any]]]:
         """Return entities and relations of each text."""
@@ -108,6 +118,16 @@ def _with_removed_methods(get_tokenizer: Callable[..., Any]) -> Callable[..., An
         return tokenizer
 
     return get_compatible_tokenizer
+
+
+def _findings(entities: Set[tuple[str, str]]) -> set[str]:
+    """Return the words of the observations that are not absent.
+
+    >>> entities = {("edema", "OBS-DP"), ("mass", "Observation::definitely absent"), ("lung", "ANAT-DP")}
+    >>> _findings(entities)
+    {'edema'}
+    """
+    return {words.lower() for words, label in entities if _FINDING_LABEL.match(label)}
 
 
 def _entity_and_relation_sets(entities: Mapping[str, Mapping[str, Any]]) -> tuple[set[Any], set[Any]]:

@@ -14,6 +14,7 @@ from torch import Tensor, distributed
 from torch.utils.data import DataLoader
 
 import radreward
+from radreward.errors import InputError
 from radreward.integrations.torchmetrics import ScorerMetric
 from radreward.scorers import load
 from tests.integrations.test_trl import Letters
@@ -29,6 +30,18 @@ def test_mean_is_independent_of_batches() -> None:
         metric.update(REFERENCES[part], CANDIDATES[part])
     torch.testing.assert_close(metric.compute(), expected)
     assert metric.compute().dtype == torch.float32
+
+
+def test_mean_may_be_that_of_the_quality() -> None:
+    scorer = load("chexpert-f1")
+    quality = scorer.score(REFERENCES, CANDIDATES).quality
+    assert quality is not None
+    metric = ScorerMetric(scorer, output="quality")
+    metric.update(REFERENCES, CANDIDATES)
+    torch.testing.assert_close(metric.compute(), quality[:4].mean())
+    assert ScorerMetric(Letters()).higher_is_better is False
+    with pytest.raises(InputError, match=r"Expected a scorer with a quality\."):
+        ScorerMetric(Letters(), output="quality")
 
 
 def test_pairs_without_a_score_are_counted(caplog: pytest.LogCaptureFixture) -> None:

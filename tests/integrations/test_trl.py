@@ -38,6 +38,17 @@ def test_rewards_are_totals_negated_if_lower_is_better() -> None:
     assert getattr(reward, "__name__", "") == "letters"
 
 
+def test_rewards_may_be_qualities() -> None:
+    references = ["Pneumothorax. Edema."] * 3
+    completions = ["Pneumothorax. Edema.", "Pneumothorax.", "The cat sat on the mat."]
+    reward = trl_reward("chexpert-f1", output="quality")
+    assert reward(prompts=[""] * 3, completions=completions, reference=references) == [1.0, pytest.approx(5 / 7), None]
+    with pytest.raises(InputError, match=r"letters: Expected a scorer with a quality\."):
+        trl_reward(Letters(), output="quality")
+    with pytest.raises(ValueError, match="to be total or quality but got 'best'"):
+        trl_reward(Letters(), output="best")  # type: ignore[arg-type]  # tests the check
+
+
 @pytest.mark.parametrize("missing_reward", [None, -9.0])
 def test_unscorable_completion_gets_missing_reward_and_warning(
     missing_reward: float | None, caplog: pytest.LogCaptureFixture
