@@ -79,8 +79,8 @@ def _measure(
     """Return the agreement of the scores with the errors, and the candidates without a score, with the reason."""
     import torch
 
-    from radreward.modules import ScoredCandidates, total_agreement
     from radreward.criteria import finding_quality
+    from radreward.modules import ScoredCandidates, total_agreement
     from radreward.modules.agreement_metrics import quality_agreement, reward_agreement
     from radreward.scorers.base import SCORED_STATUSES
     from radreward.scoring.chunked_scoring import score_in_chunks
