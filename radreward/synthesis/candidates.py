@@ -25,7 +25,7 @@ from radreward.synthesis.perturbations.language_errors import (
     mrscore_errors,
     replace_history,
 )
-from radreward.synthesis.perturbations.report_edits import drop_and_shuffle, paraphrase
+from radreward.synthesis.perturbations.report_edits import drop_and_shuffle, make_vague, paraphrase
 from radreward.synthesis.report_styles import ReportStyle, StyleSampler
 from radreward.synthesis.tiers import TIER_ERRORS
 from radreward.text.facts import AnnotatedReport, Fact
@@ -38,6 +38,8 @@ ALWAYS_APPLICABLE = (FALSE_PREDICTION, OMISSION)
 """Errors that nearly every report allows; the others are tried first in half of the candidates."""
 MAX_LISTED_FINDINGS = 3
 """Maximum number of false findings in one sentence."""
+VAGUE_SHARE = 0.2
+"""Share of the edited candidates in which a finding is vague; RadCliQ counts no error, but it is not all right."""
 SUPPORTED_TAGS = frozenset(
     tag for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria(), MRScoreCriteria()) for tag in criteria.tags
 )
@@ -75,6 +77,8 @@ def add_errors(report: AnnotatedReport, num_errors: int, rng: Random) -> Annotat
 def edit_candidate(reference: AnnotatedReport, num_errors: int, rng: Random) -> CandidateDraft:
     """Return the reference with about `num_errors` errors, partly paraphrased."""
     report = add_errors(reference, num_errors, rng)
+    if rng.random() < VAGUE_SHARE:
+        report = make_vague(report, rng) or report
     return CandidateDraft(paraphrase(report, rng, rng.choice((0.0, 0.3, 1.0, 1.0))), "edited")
 
 

@@ -51,3 +51,21 @@ def similar_findings(fact: Fact) -> list[str]:
         and (not fact.location or fact.location in finding.locations)
         and (not fact.severity or finding.has_severity)
     ]
+
+
+def more_general(fact: Fact) -> Fact | None:
+    """Return the fact under the name of the more general finding, without details that this cannot have, or None.
+
+    >>> more_general(Fact("pneumonia", location="left lower")), more_general(Fact("scar"))
+    (Fact(finding='consolidation', polarity='present', location='left lower', severity=None, change=None), None)
+    """
+    parent = FINDINGS[fact.finding].parent
+    if parent is None:
+        return None
+    finding = FINDINGS[parent]
+    return fact._replace(
+        finding=parent,
+        location=fact.location if fact.location in finding.locations else None,
+        severity=fact.severity if finding.has_severity else None,
+        change=fact.change if finding.can_change else None,
+    )

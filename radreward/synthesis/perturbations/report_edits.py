@@ -11,6 +11,7 @@ from itertools import groupby
 from random import Random
 
 from radreward.synthesis.grammar import fact_sentence, joint_sentence, restate_facts
+from radreward.synthesis.perturbations.fact_edits import more_general
 from radreward.synthesis.perturbations.sentence_edits import exchange_one_word
 from radreward.synthesis.perturbations.word_substitution import substitute_words
 from radreward.text.changes import mentions_change
@@ -152,7 +153,21 @@ def _edit_fact(fact: Fact, old: Fact, new: Fact | None) -> Fact | None:
         for name in ("location", "severity", "change")
         if getattr(new, name) != getattr(old, name) and (getattr(fact, name) is not None or getattr(old, name) is None)
     }
-    return fact._replace(**details)
+    return fact._replace(**details, finding=new.finding)
+
+
+def make_vague(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+    """State a finding under a more general name, or without its details; return None if none can be stated so."""
+    names = [fact.finding for fact in report.facts]
+    options = [
+        (fact, vague)
+        for fact in report.facts
+        if fact.polarity == "present" and names.count(fact.finding) == 1  # not one of two sides
+        for vague in (more_general(fact), fact._replace(location=None, severity=None))
+        if vague and vague != fact and (vague.finding == fact.finding or vague.finding not in names)
+    ]
+    fact, vague = rng.choice(options) if options else (None, None)
+    return replace_fact(report, fact, vague, rng) if fact else None
 
 
 def paraphrase(report: AnnotatedReport, rng: Random, probability: float = 1.0) -> AnnotatedReport:

@@ -4,9 +4,9 @@ from random import Random
 import pytest
 
 from radreward.synthesis.candidates import random_report_source
-from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
+from radreward.synthesis.error_counting import compare_facts, count_errors, to_radcliq_counts
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
-from radreward.synthesis.perturbations.report_edits import insert_facts, paraphrase, reorder
+from radreward.synthesis.perturbations.report_edits import insert_facts, make_vague, paraphrase, reorder
 from radreward.synthesis.report_styles import sample_style
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
 from radreward.text.report_parser import parse_report
@@ -99,3 +99,18 @@ def test_add_false_finding_uses_parsed_sections_only() -> None:
         edited = ERROR_OPERATORS["false_prediction"](parse_report("No edema"), Random(seed))
         assert edited is not None
         assert "No edema " not in edited.text
+
+
+def test_make_vague_causes_no_counted_error_and_never_more_credit() -> None:
+    lost = 0
+    for seed in SEEDS:
+        report = random_report(Random(seed))
+        edited = make_vague(report, Random(seed))
+        if edited is None:
+            continue
+        comparison = compare_facts(report.facts, edited.facts)
+        assert not comparison.errors, (report.text, edited.text)
+        full = compare_facts(report.facts, report.facts).weights
+        assert comparison.weights.matched <= full.matched + 1e-9
+        lost += comparison.weights.wrong > 0
+    assert lost > 20
