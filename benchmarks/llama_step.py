@@ -32,14 +32,13 @@ from transformers import AutoModel, LlamaConfig, PreTrainedConfig
 from benchmarks._published_configs import published_config
 from benchmarks.training_speed import Case, Paths, all_pairs, random_paths
 from radreward.criteria import Criteria, Criterion
-from radreward.data.packing import Packing, pack
+from radreward.data.packing import Packing, pack, to_device
 from radreward.models import Backbone, LoRA, RewardModel
 from radreward.models.backbone import DTypeName
-from radreward.types import PackedBatch
 
 NAME = "meta-llama/Meta-Llama-3-8B"
-PEER, ROWS, TREE, BATCH = "TRL's step", "rows", "tree", "batch trie"
-PACKINGS: dict[str, Packing] = {ROWS: "rows", TREE: "tree", BATCH: "batch"}
+PEER, ROWS, TREE = "TRL's step", "rows", "tree"
+PACKINGS: dict[str, Packing] = {ROWS: "rows", TREE: "tree"}
 WARM_UP = 2
 PEAK = {"H100": 989e12, "H200": 989e12, "A100": 312e12, "L40S": 362e12, "RTX 4090": 165e12}
 """Dense bfloat16 FLOP/s stated by the manufacturers."""
@@ -53,11 +52,11 @@ class Job(NamedTuple):
 
 
 JOBS = (
-    Job(Case(4, 450, 90, groups=2)),
-    Job(Case(4, 450, 90, groups=2), checkpointing=True),
-    Job(Case(4, 450, 90, groups=6), checkpointing=True),
+    Job(Case(4, 112, 338, 90)),
+    Job(Case(4, 112, 338, 90), checkpointing=True),
+    Job(Case(4, 112, 338, 90, groups=6), checkpointing=True),
 )
-SMALL = (Job(Case(4, 45, 9, groups=2, rounds=2)), Job(Case(4, 45, 9, groups=2, rounds=2), checkpointing=True))
+SMALL = (Job(Case(4, 11, 34, 9, rounds=2)), Job(Case(4, 11, 34, 9, rounds=2), checkpointing=True))
 SMALL_CONFIG = LlamaConfig(
     vocab_size=500, hidden_size=64, intermediate_size=224, num_hidden_layers=2, num_attention_heads=4,
     num_key_value_heads=2,
@@ -112,16 +111,15 @@ def own_variant(model: RewardModel, paths: Paths, pairs: Sequence[tuple[int, int
     accepted, rejected = torch.tensor(pairs, device=device).T
 
     def score() -> Tensor:
-        packed = pack(paths, packing)
-        rewards: Tensor = model(PackedBatch(*(value.to(device) for value in packed))).rewards
+        rewards: Tensor = model(to_device(pack(paths, packing), device)).rewards
         return rewards
 
     def sides() -> tuple[Tensor, Tensor]:
         rewards = score()
         return rewards[accepted], rewards[rejected]
 
-    nodes = pack(paths, packing).node_ids
-    return Variant(sides, score, int((nodes >= 0).sum()), nodes.numel())
+    tokens = len(pack(paths, packing).input_ids)
+    return Variant(sides, score, tokens, tokens)
 
 
 def peer_variant(model: RewardModel, paths: Paths, pairs: Sequence[tuple[int, int]]) -> Variant:
@@ -234,7 +232,12 @@ def measure(job: Job, config: PreTrainedConfig, device: torch.device) -> dict[st
             "error": differences.get(name),
         }
     device_name = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
-    settings = {**case._asdict(), "checkpointing": job.checkpointing, "pairs": len(pairs), "layer_weights": layers}
+    settings = {
+        **case._asdict(),
+        "checkpointing": job.checkpointing,
+        "pairs": len(pairs),
+        "layer_weights": layers,
+    }
     return {"device": device_name, "job": settings, "variants": rows}
 
 

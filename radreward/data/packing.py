@@ -89,7 +89,7 @@ def paths_of(packed: PackedBatch) -> list[list[int]]:
 
 def unpack(packed: PackedBatch) -> list[list[list[int]]]:
     """Return the token paths of a batch in the order of its candidates: the inverse of `pack`."""
-    segments = [segment.tolist() for segment in packed.input_ids.split(packed.node_lengths.tolist())]
+    segments = [segment.tolist() for segment in torch.split(packed.input_ids, packed.node_lengths.tolist())]
     return [[segments[node] for node in path] for path in paths_of(packed)]
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from radreward.data.packing import node_starts, pack, to_device
@@ -67,10 +68,10 @@ def _row_log_probs(
     previous = torch.arange(len(packed.input_ids), device=causal_lm.device) - 1
     previous[node_starts(packed)[packed.candidate_nodes]] = len(prompt) - 1
     inputs = packed_inputs(causal_lm, packed)
-    logits = causal_lm(**inputs, logits_to_keep=previous[len(prompt) :]).logits[0].float() / temperature
-    targets = packed.input_ids[len(prompt) :].unsqueeze(1)
-    log_probs: Tensor = logits.gather(1, targets).squeeze(1) - logits.logsumexp(1)
-    return log_probs
+    logits = causal_lm(**inputs, logits_to_keep=previous[len(prompt) :]).logits[0].float()
+    if temperature != 1.0:
+        logits = logits / temperature
+    return -F.cross_entropy(logits, packed.input_ids[len(prompt) :], reduction="none")
 
 
 def unwrap_peft(model: Any) -> Any:

@@ -105,7 +105,7 @@ def node_attention(
         (1, T, H, D).
     """
     # Tensors are split once: each slice of a loop would write a gradient of full size.
-    queries, keys, values = (tensor.split(layout.lengths, 2) for tensor in (query, key, value))
+    queries, keys, values = (torch.split(tensor, layout.lengths, 2) for tensor in (query, key, value))
     parts = []
     for block, path in enumerate(layout.paths):
         own_key, own_value = keys[block], values[block]

@@ -177,7 +177,9 @@ def _drop_last_token(prompt: TokenizedPrompt) -> list[Sequence[int]]:
 
 def _path_columns(packed: PackedBatch) -> tuple[Tensor, Tensor]:
     """Return the (C, P) indices of each path's tokens, and a (C, P) mask that excludes padding."""
-    nodes = torch.arange(len(packed.input_ids), device=packed.input_ids.device).split(packed.node_lengths.tolist())
+    nodes = torch.split(
+        torch.arange(len(packed.input_ids), device=packed.input_ids.device), packed.node_lengths.tolist()
+    )
     columns = [torch.cat([nodes[node] for node in path]) for path in paths_of(packed)]
     padded = pad_sequence(columns, batch_first=True, padding_value=-1)
     return padded.clamp_min(0), padded >= 0

@@ -3,6 +3,7 @@
 from typing import get_args
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ def test_unpack_inverts_pack(given_paths: list[list[list[int]]], packing: Packin
 @given(paths, packings)
 def test_positions_count_the_tokens_of_the_path(given_paths: list[list[list[int]]], packing: Packing) -> None:
     packed = pack(given_paths, packing)
-    positions = packed.position_ids.split(packed.node_lengths.tolist())
+    positions = torch.split(packed.position_ids, packed.node_lengths.tolist())
     for nodes, path in zip(paths_of(packed), given_paths, strict=True):
         assert [int(p) for node in nodes for p in positions[node]] == list(range(sum(map(len, path))))
 

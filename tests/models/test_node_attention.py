@@ -48,7 +48,8 @@ def _model(kind: str) -> PreTrainedModel:
     known = AutoConfig.for_model(kind)
     config = AutoConfig.for_model(kind, **{key: value for key, value in SIZES.items() if hasattr(known, key)})
     model: PreTrainedModel = AutoModel.from_config(config)
-    return model.eval()
+    model.eval()
+    return model
 
 
 def _visible(packed: PackedBatch, causal: bool, window: int | None = None) -> Tensor:
@@ -88,12 +89,12 @@ def test_node_attention_equals_dense_products(
     layout = NodeLayout.from_packed(packed, causal)
     torch.manual_seed(0)
     shapes = ((1, heads, len(packed.input_ids), 3) for heads in (4, 2, 2))
-    inputs = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
-    actual = node_attention(*inputs, layout, window=size, softcap=softcap)
-    expected = _naive(*inputs, _visible(packed, causal, size), softcap)
+    query, key, value = (torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes)
+    actual = node_attention(query, key, value, layout, window=size, softcap=softcap)
+    expected = _naive(query, key, value, _visible(packed, causal, size), softcap)
     torch.testing.assert_close(actual, expected)
     weights = torch.randn_like(expected)
-    gradients = (torch.autograd.grad((output * weights).sum(), inputs) for output in (actual, expected))
+    gradients = (torch.autograd.grad((output * weights).sum(), (query, key, value)) for output in (actual, expected))
     for own, other in zip(*gradients, strict=True):
         torch.testing.assert_close(own, other)
 
@@ -103,8 +104,8 @@ def test_bfloat16_products_with_gradients_equal_the_fused_kernel() -> None:
     query, key, value = (torch.randn(1, heads, 7, 8).bfloat16() for heads in (4, 2, 2))
     mask = torch.zeros(7, 7).masked_fill_(torch.ones(7, 7).bool().triu(1), -1e9).bfloat16()
     for options in ({"is_causal": True}, {"mask": mask}, {"mask": mask == 0}, {}):
-        fused = attention(query, key, value, **options)  # type: ignore[arg-type]  # of different types
-        plain = attention(query.requires_grad_(), key, value, **options)  # type: ignore[arg-type]
+        fused = attention(query, key, value, **options)
+        plain = attention(query.requires_grad_(), key, value, **options)
         torch.testing.assert_close(plain.detach(), fused, rtol=0.02, atol=0.02)
         query.requires_grad_(False)
 

@@ -29,7 +29,7 @@ def test_labels_are_exactly_the_answers() -> None:
     batch = sft.collate(GROUPS)
     expected = {tuple(sft.prompt_encoder.encode_answer(answer)) for answer in batch.answers}
     labelled = set()
-    for labels in batch.labels.split(batch.packed.node_lengths.tolist()):
+    for labels in torch.split(batch.labels, batch.packed.node_lengths.tolist()):
         labelled.add(tuple(labels[labels != IGNORE_INDEX].tolist()))
     labelled.remove(())
     assert labelled == expected
@@ -41,7 +41,7 @@ def test_labels_are_exactly_the_answers() -> None:
 def test_label_is_the_next_token() -> None:
     batch = collator().collate(GROUPS[:1])
     lengths = batch.packed.node_lengths.tolist()
-    nodes = list(zip(batch.packed.input_ids.split(lengths), batch.labels.split(lengths), strict=True))
+    nodes = list(zip(torch.split(batch.packed.input_ids, lengths), torch.split(batch.labels, lengths), strict=True))
     for tokens, labels in (nodes[node] for node in batch.packed.candidate_nodes.tolist()):
         at = (labels != IGNORE_INDEX).nonzero().flatten()
         assert labels[at].tolist() == tokens[at + 1].tolist()
