@@ -41,7 +41,7 @@ BOTH_SIDES_SHARE = 0.2
 
 DIFFERENTIALS = {"atelectasis": "pneumonia", "pneumonia": "aspiration", "edema": "interstitial", "scar": "nodule"}
 """Another interpretation of the same appearance."""
-DOUBT_SHARE = 0.12
+DOUBT_SHARE = 0.05
 """Share of the findings that a report generator only suspects, in addition to those of `sample_fact`."""
 
 

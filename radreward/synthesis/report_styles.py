@@ -102,7 +102,7 @@ def elaborate_style(rng: Random) -> ReportStyle:
         layout,
         has_headings=layout == "both" and rng.random() < 0.5,
         lowercase=layout == "findings" and rng.random() < 0.1,
-        filler_probability=0.6,
+        filler_probability=0.4,
         negative_probability=rng.choice((0.2, 0.4, 0.6)),
         num_findings=rng.randrange(8),
         joint_probability=0.4,

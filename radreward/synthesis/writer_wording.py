@@ -17,7 +17,7 @@ PRESENT_WORDINGS = (
     "On the current examination, {a} is identified.",
     "As seen on these images, there is {a}.",
     "There is again evidence of {n}, as described.",
-    "The current study demonstrates {a}, for which clinical correlation is suggested.",
+    "The current study demonstrates {a}, as described above.",
     "{A} is present, and attention on follow up imaging is recommended.",
     "The images show {a}, seen on both views.",
 )
@@ -32,10 +32,10 @@ UNCERTAIN_WORDINGS = (
     "Possible {n}, for which short interval follow up is recommended.",
 )
 ABSENT_WORDINGS = (
-    "There is no {n} within the limits of the study.",
+    "There is no {n} on the current examination.",
     "Allowing for differences in technique, no {n} is identified.",
     "No {n} is seen on this examination.",
-    "There is no radiographic evidence to suggest {n}.",
+    "There is no radiographic evidence of {n} at this time.",
     "The study shows no evidence of {n}, as far as can be seen.",
 )
 DIFFERENTIAL_WORDINGS = (
