@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
-from transformers import DynamicCache, PreTrainedConfig, PreTrainedTokenizerBase
+from transformers import DynamicCache, DynamicLayer, PreTrainedConfig, PreTrainedTokenizerBase
 
 from radreward.data.packing import pack, paths_of, to_device
 from radreward.models.attention import decoding_inputs, is_encoder, packed_inputs
@@ -18,6 +19,8 @@ from radreward.types import PackedBatch
 
 STOP_LOOKBACK = 8
 """Tokens, in addition to the length of a stop text, that are decoded to search for it; it may start inside a token."""
+FREE_COLUMNS = 128
+"""Columns by which the buffers of keys and values grow."""
 
 
 class TransformersEngine(RolloutEngine):
@@ -110,10 +113,9 @@ class TransformersEngine(RolloutEngine):
         inputs = packed_inputs(self.model, packed) | {"use_cache": True, "past_key_values": cache}
         self.model(**inputs, logits_to_keep=1)
         columns, is_token = _path_columns(packed)  # (C, P)
-        for layer in cache.layers:
-            for name in ("keys", "values"):
-                path_states = getattr(layer, name)[0, :, columns].transpose(0, 1)  # (C, H, P, D)
-                setattr(layer, name, path_states.repeat_interleave(num_completions, 0))
+        for index, layer in enumerate(cache.layers):
+            states = (getattr(layer, name)[0, :, columns].transpose(0, 1) for name in ("keys", "values"))
+            cache.layers[index] = _GrowingLayer(*(part.repeat_interleave(num_completions, 0) for part in states))
         positions = torch.arange(is_token.shape[1], device=device).expand(is_token.shape)
         return _DecodingState(
             cache,
@@ -140,6 +142,33 @@ class TransformersEngine(RolloutEngine):
 
     def _decode_text(self, tokens: list[int]) -> str:
         return str(self.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+
+class _GrowingLayer(DynamicLayer):
+    """Keys and values of one layer, (B, H, K, D) each, in buffers with free columns: a token copies its own only."""
+
+    def __init__(self, keys: Tensor, values: Tensor) -> None:
+        super().__init__()
+        self.keys, self.values = keys, values
+        self.is_initialized = True
+        self._buffers = [keys, values]
+
+    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        """Append keys and values of the next token, and return all."""
+        start = self.keys.shape[2]
+        end = start + key_states.shape[2]
+        for index, states in enumerate((key_states, value_states)):
+            if end > self._buffers[index].shape[2]:
+                self._buffers[index] = F.pad(self._buffers[index], (0, 0, 0, FREE_COLUMNS))
+            self._buffers[index][:, :, start:end] = states
+        self.keys, self.values = (buffer[:, :, :end] for buffer in self._buffers)
+        return self.keys, self.values
+
+    def batch_select_indices(self, indices: Tensor) -> None:
+        """Select rows of the batch."""
+        end = self.keys.shape[2]
+        self._buffers = [buffer[indices] for buffer in self._buffers]
+        self.keys, self.values = (buffer[:, :, :end] for buffer in self._buffers)
 
 
 class _DecodingState:
