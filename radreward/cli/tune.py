@@ -44,7 +44,14 @@ def run(
     with suppress_library_warnings(), user_errors():
         import matplotlib as mpl
 
-        from radreward.tuning import best_model_location, load_study_config, run_study, trial_table, write_study_results
+        from radreward.tuning import (
+            best_model_location,
+            load_study_config,
+            run_study,
+            trial_table,
+            write_study_results,
+        )
+        from radreward.tuning.storage import storage_location
 
         mpl.use("agg")  # plots are written, never shown
         settings = load_study_config(config, base, trials, list(overrides))
@@ -60,6 +67,7 @@ def run(
             ("importances", results.importances),
             ("plots", f"{results.page}, {results.plots}"),
             ("logs", f"tensorboard --logdir {folder}"),
+            ("dashboard", f"optuna-dashboard {storage_location(storage, folder)} (pip install optuna-dashboard)"),
         )
     )
     return 0

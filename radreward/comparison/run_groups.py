@@ -9,6 +9,7 @@ from typing import NamedTuple
 from radreward.comparison.runs import SEED_KEY, FinishedRun, FlatSettings
 from radreward.errors import InputError
 
+_DECIMAL = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?")
 _CLASS_PATH = re.compile(r"([a-z_]\w*\.)+[A-Z]\w*")
 """Import path of a class."""
 
@@ -69,7 +70,7 @@ def group_by_setting(runs: Sequence[FinishedRun], key: str) -> list[RunGroup]:
             raise InputError(f"--group-by {key}: {run.folder} has no setting {name}.")
     values = {id(run): entry[name] for run, entry in zip(runs, settings, strict=True)}
     groups = _group_runs(runs, lambda run: values[id(run)])
-    names = _shorten_class_paths([values[id(members[0])] for members in groups])
+    names = _shorten_values([values[id(members[0])] for members in groups])
     return [RunGroup(name, tuple(members)) for name, members in zip(names, groups, strict=True)]
 
 
@@ -95,7 +96,7 @@ def _setting_labels(settings: Sequence[FlatSettings], variant_names: bool) -> li
     short_keys = _shortest_suffixes(differing)
     labels: list[list[str]] = [[] for _ in settings]
     for key in differing:
-        values = iter(_shorten_class_paths([entry[key] for entry in settings if key in entry]))
+        values = iter(_shorten_values([entry[key] for entry in settings if key in entry]))
         for label, entry in zip(labels, settings, strict=True):
             if key in entry:
                 value = next(values)
@@ -132,7 +133,13 @@ def _shortest_suffixes(keys: Sequence[str]) -> dict[str, str]:
     return suffixes
 
 
-def _shorten_class_paths(values: Sequence[str]) -> list[str]:
-    """Return class paths as class names, if these are unique."""
-    names = [value.rsplit(".", 1)[-1] if _CLASS_PATH.fullmatch(value) else value for value in values]
+def _shorten_values(values: Sequence[str]) -> list[str]:
+    """Return class paths as class names, and numbers with three significant digits, if these are unique."""
+    names = [value.rsplit(".", 1)[-1] if _CLASS_PATH.fullmatch(value) else _shorten_number(value) for value in values]
     return names if len(set(names)) == len(set(values)) else list(values)
+
+
+def _shorten_number(value: str) -> str:
+    """Return a number of more than three significant digits with three; other values are unchanged."""
+    short = f"{float(value):.3g}" if _DECIMAL.fullmatch(value) else value
+    return value if short == value or float(short) == float(value) else short

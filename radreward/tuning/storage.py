@@ -43,11 +43,20 @@ def open_storage(url: str | None, folder: Path) -> BaseStorage:
     Raises:
         InputError: If the storage cannot be used; names the URL without its password.
     """
-    url = url or f"sqlite:///{folder / 'study.db'}"
+    url = url or storage_location(None, folder)
     try:
         return _connect(url)
     except (ImportError, SQLAlchemyError, StorageInternalError, RuntimeError, OSError, ValueError) as error:
         raise InputError(f"storage {redact_password(url)}: cannot be used ({_short_reason(error)}).") from error
+
+
+def storage_location(url: str | None, folder: Path) -> str:
+    """Return what `optuna-dashboard` takes: the URL of the storage, without its password, or the path of a log file.
+
+    >>> storage_location(None, Path("runs/margin"))
+    'sqlite:///runs/margin/study.db'
+    """
+    return redact_password(url.removeprefix(JOURNAL_PREFIX)) if url else f"sqlite:///{folder / 'study.db'}"
 
 
 def redact_password(url: str) -> str:

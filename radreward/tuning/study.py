@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +22,7 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 from radreward.errors import InputError
-from radreward.io.outputs import claimed_file
+from radreward.io.outputs import claimed_file, folder_entries
 from radreward.io.terminal import print_status
 from radreward.tuning.heartbeat import FOLDER_ATTR, abandoned_trial, is_own_trial, take_ownership
 from radreward.tuning.samplers import create_sampler
@@ -67,12 +68,15 @@ def run_study(
     """
     folder = folder or Path("runs") / config.study
     validate_search_space(config, runner)
+    foreign = [] if overwrite else _foreign_entries(folder)
+    if foreign and not storage and not (folder / "study.db").exists():  # before the storage creates this file
+        raise _foreign_error(config, folder, foreign)
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # `print_status` prints the same
     with claimed_file(folder / f"worker-{os.getpid()}"):  # found writable before a trial; workers share the folder
         opened = open_storage(storage, folder)
     location = redact_password(storage) if storage else str(folder / "study.db")
     try:
-        study = open_study(config, opened, folder, overwrite)
+        study = open_study(config, opened, folder, overwrite, foreign)
         print_status(f"study {config.study}: {config.trials} trials in {folder}; storage {location}")
         gc.freeze()  # exclude imported modules from the collection after each trial
         while claimed := claim_trial(study, config):
@@ -86,6 +90,21 @@ def run_study(
     finally:
         gc.unfreeze()
     return study
+
+
+def _foreign_entries(folder: Path) -> list[str]:
+    """Return the names of files and folders that no storage writes; another worker may have created the storage."""
+    entries = folder_entries(folder) if folder.is_dir() else []
+    return [
+        path.name for path in entries if not path.name.startswith((".", "study.db")) and ".journal" not in path.name
+    ]
+
+
+def _foreign_error(config: StudyConfig, folder: Path, foreign: Sequence[str]) -> InputError:
+    return InputError(
+        f"{folder}: Expected a folder that is new, empty or holds the study {config.study} but it holds {foreign[0]}. "
+        "Choose another --run-dir."
+    )
 
 
 def validate_search_space(config: StudyConfig, runner: TrialRunner) -> None:
@@ -106,11 +125,20 @@ def validate_search_space(config: StudyConfig, runner: TrialRunner) -> None:
             raise InputError(f"study {config.study}: {config.base} with {' '.join(overrides)}: {error}") from error
 
 
-def open_study(config: StudyConfig, storage: BaseStorage, folder: Path, overwrite: bool = False) -> Study:
+def open_study(
+    config: StudyConfig, storage: BaseStorage, folder: Path, overwrite: bool = False, foreign: Sequence[str] = ()
+) -> Study:
     """Load the study from the storage, or create it.
 
+    Args:
+        config: The study.
+        storage: Its storage.
+        folder: Folder of the study.
+        overwrite: Delete a study of this name and its trial folders first.
+        foreign: Names of files in the folder that are no storage; a new study is not created beside them.
+
     Raises:
-        InputError: If the study of this name searches something else, or the folder holds trials of another study.
+        InputError: If the study of this name searches something else, or the folder holds something else.
     """
     with study_lock(storage, config.study):
         if overwrite:
@@ -135,6 +163,9 @@ def open_study(config: StudyConfig, storage: BaseStorage, folder: Path, overwrit
                 f"{folder / 'trials'}: holds trials of a study that is not in the storage. "
                 "Choose another --run-dir, or replace them with --overwrite."
             )
+        if stored is None and foreign:
+            optuna.delete_study(storage=storage, study_name=config.study)
+            raise _foreign_error(config, folder, foreign)
         if stored is None:
             study.set_user_attr(SEARCH_DEFINITION_ATTR, dict(config.search_definition))
         elif changed := [key for key, value in config.search_definition.items() if stored.get(key) != value]:
@@ -213,4 +244,4 @@ def _progress_summary(study: Study, config: StudyConfig) -> str:
 
 
 def _format_value(value: ParameterValue) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

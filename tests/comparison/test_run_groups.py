@@ -45,6 +45,22 @@ def test_group_by_seed_value_with_a_dot_is_not_a_class(make_run: MakeRun) -> Non
     assert names(group_by_seed(runs)) == [("version=v1.5", 1), ("version=v2.5", 1), ("version=V3.X-b", 1)]
 
 
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ((0.123456789, 1.0), ("0.123", "1.0")),
+        ((2.3456789e-05, 123456.789), ("2.35e-05", "1.23e+05")),
+        ((0.123456, 0.123457), ("0.123456", "0.123457")),  # must stay different
+        ((123456, 1234.0), ("123456", "1.23e+03")),  # an integer may be a number of steps
+    ],
+)
+def test_group_by_seed_numbers_have_three_significant_digits(
+    make_run: MakeRun, values: tuple[float, float], labels: tuple[str, str]
+) -> None:
+    runs = [read_run(make_run(str(value), lambda_=value)) for value in values]
+    assert names(group_by_seed(runs)) == [(f"lambda_={label}", 1) for label in labels]
+
+
 def test_group_by_seed_missing_setting_is_named(make_run: MakeRun) -> None:
     runs = [read_run(make_run("a", extra=1)), read_run(make_run("b"))]
     assert names(group_by_seed(runs)) == [("extra=1", 1), ("no extra", 1)]

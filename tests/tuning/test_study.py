@@ -167,6 +167,22 @@ def test_study_and_folder_of_another_program_are_not_overwritten(make_config: Ma
     assert (folder / "trials" / "0").is_dir()
 
 
+@pytest.mark.parametrize("storage", [None, "elsewhere.db"])
+def test_folder_of_something_else_is_refused_and_stays_as_it_is(
+    make_config: MakeConfig, folder: Path, tmp_path: Path, storage: str | None
+) -> None:
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("unsaved")
+    url = storage and f"sqlite:///{tmp_path / storage}"
+    with pytest.raises(InputError, match=r"run: Expected a folder that is new, .* but it holds thesis\.tex\. Choose"):
+        run_study(make_config(), fake_runner(parabola), folder, url)
+    assert [path.name for path in folder.iterdir() if not path.name.startswith(".")] == ["thesis.tex"]
+    (folder / "thesis.tex").unlink()
+    assert len(run_study(make_config(), fake_runner(parabola), folder, url).trials) == 6
+    (folder / "thesis.tex").write_text("added later")
+    assert len(run_study(make_config(), fake_runner(parabola), folder, url).trials) == 6
+
+
 def test_base_that_rejects_a_branch_raises_before_the_first_trial(make_config: MakeConfig, folder: Path) -> None:
     def reject(base: Path, chosen: Any) -> str:
         if "x=b" in chosen:
