@@ -93,11 +93,10 @@ def run_study(
 
 
 def _foreign_entries(folder: Path) -> list[str]:
-    """Return the names of files and folders that no storage writes; another worker may have created the storage."""
+    """Return the names of files and folders that no study writes first; another worker may have created these."""
     entries = folder_entries(folder) if folder.is_dir() else []
-    return [
-        path.name for path in entries if not path.name.startswith((".", "study.db")) and ".journal" not in path.name
-    ]
+    own = re.compile(r"\..*|study\.db.*|.*\.journal.*|trials")
+    return [path.name for path in entries if not own.fullmatch(path.name)]
 
 
 def _foreign_error(config: StudyConfig, folder: Path, foreign: Sequence[str]) -> InputError:
