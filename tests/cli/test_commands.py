@@ -43,6 +43,7 @@ def test_evaluate_of_a_scorer_without_criteria_requires_and_uses_the_given_crite
     scores = radreward.load("ratescore").score(references, candidates)
     found = json.loads(metrics.read_text())["agreement"]
     assert list(found) == ["quality", "total"]
+    assert scores.quality is not None
     for name, values, target in (
         ("total", scores.total, [-sum(counts.values()) for counts in errors]),
         ("quality", scores.quality, [finding_quality(*weights) for weights in findings]),

@@ -1,7 +1,7 @@
 """Small scorers, correct and failing, and generated rated pairs for tests of the benchmark."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +75,12 @@ class Raising(Overlap):
 
 
 class TooFew(Overlap):
-    def score(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        return super().score(references[1:], candidates[1:])
+    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
+        return super().score(list(references)[1:], list(candidates)[1:])
 
 
 class Infinite(Overlap):
-    def score(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
         scores = super().score(references, candidates)
         scores.total[0], scores.total[1] = math.inf, math.nan
         return scores

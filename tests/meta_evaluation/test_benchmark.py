@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def test_benchmark_failing_scorers_are_reported_and_do_not_stop_others(tmp_path:
 def test_benchmark_quality_is_a_row_of_its_own_from_the_same_run(tmp_path: Path) -> None:
     pairs, scorer = make_pairs(), WithQuality()
     preferences = [preference("p", "lamp kettle", "lamp", "a", None)]
-    factories = {"counting": lambda: scorer, "share": Overlap}
+    factories: dict[str, Callable[[], Scorer]] = {"counting": lambda: scorer, "share": Overlap}
     result = run_benchmark(pairs, factories, tmp_path, BenchmarkSettings(50, 0, 99), (), preferences)
     results = result.to_dict()
     assert [(entry["name"], entry["title"], entry["range"]) for entry in results["scorers"]] == [

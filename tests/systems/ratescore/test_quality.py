@@ -35,10 +35,10 @@ def naive(scorer: RaTEScore, reference: str, candidate: str) -> float:
         return min(1.0, max(0.0, (max(cosines, default=0.0) - 0.4) / 0.3))
 
     matched = wrong = 0.0
-    for own, other, is_reference in ((*sides, True), (*sides[::-1], False)):
+    for number, own in enumerate(sides):
         for entity, phrase in own:
-            share = agreement(phrase, [p for _, p in other])
-            matched += phrase_weight(entity.name) * share * is_reference
+            share = agreement(phrase, [p for _, p in sides[1 - number]])
+            matched += phrase_weight(entity.name) * share * (number == 0)
             wrong += phrase_weight(entity.name) * (1 - share)
     return (matched + 0.25) / (matched + 0.25 + wrong)
 
