@@ -148,27 +148,31 @@ class _GrowingLayer(DynamicLayer):
     """Keys and values of one layer, (B, H, K, D) each, in buffers with free columns: a token copies its own only."""
 
     def __init__(self, keys: Tensor, values: Tensor) -> None:
-        super().__init__()
-        self.keys, self.values = keys, values
+        super().__init__()  # type: ignore[no-untyped-call]  # of transformers
         self.is_initialized = True
-        self._buffers = [keys, values]
+        self._buffers, self._length = [keys, values], keys.shape[2]
+        self._expose()
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-        """Append keys and values of the next token, and return all."""
-        start = self.keys.shape[2]
-        end = start + key_states.shape[2]
+        """Append keys and values of the next tokens, and return all."""
+        start = self._length
+        self._length += key_states.shape[2]
         for index, states in enumerate((key_states, value_states)):
-            if end > self._buffers[index].shape[2]:
+            if self._length > self._buffers[index].shape[2]:
                 self._buffers[index] = F.pad(self._buffers[index], (0, 0, 0, FREE_COLUMNS))
-            self._buffers[index][:, :, start:end] = states
-        self.keys, self.values = (buffer[:, :, :end] for buffer in self._buffers)
-        return self.keys, self.values
+            self._buffers[index][:, :, start : self._length] = states
+        return self._expose()
 
     def batch_select_indices(self, indices: Tensor) -> None:
         """Select rows of the batch."""
-        end = self.keys.shape[2]
         self._buffers = [buffer[indices] for buffer in self._buffers]
-        self.keys, self.values = (buffer[:, :, :end] for buffer in self._buffers)
+        self._expose()
+
+    def _expose(self) -> tuple[Tensor, Tensor]:
+        """Set and return the used columns, which transformers reads."""
+        keys, values = (buffer[:, :, : self._length] for buffer in self._buffers)
+        self.keys, self.values = keys, values
+        return keys, values
 
 
 class _DecodingState:
