@@ -56,6 +56,19 @@ def test_file_scoring_keeps_order_length_and_other_columns(tmp_path: Path, suffi
     assert not (tmp_path / f"out{suffix}.parts").exists()
 
 
+def test_file_scoring_quality_follows_the_total(tmp_path: Path) -> None:
+    texts = ["Pneumothorax. Edema.", "Pneumothorax.", "The cat sat on the mat."]
+    rows = [{"id": str(i), "reference": texts[0], "candidate": text} for i, text in enumerate(texts)]
+    source, output = write_rows(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
+    score_file(load("chexpert-f1"), source, output, progress=False)
+    written = _read(output)
+    assert list(written[0])[:3] == ["id", "total", "quality"]
+    assert [row["quality"] for row in written] == [1.0, pytest.approx(5 / 7), None]
+    [rejected] = _read(tmp_path / "out.jsonl.rejects.jsonl")
+    assert (rejected["row"], rejected["field"]) == (3, "candidate")
+    assert rejected["reason"] == "no finding and no normal statement recognised in the candidate"
+
+
 def test_file_scoring_invalid_rows_keep_their_position_and_are_listed_in_rejects(tmp_path: Path) -> None:
     good = {"id": "a", "reference": "x", "candidate": "x"}
     rows = [
