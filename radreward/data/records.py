@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -16,6 +17,7 @@ from radreward.criteria import Criteria, CriteriaError
 from radreward.errors import InputError
 from radreward.io.tables import TableRow, arrow_rows, is_valid_utf8, read_rows, write_table
 from radreward.io.validated_rows import RowError, text_field
+from radreward.prompts.parsing import MAX_COUNT
 from radreward.types import Candidate, FindingWeights, ReportGroup
 
 GROUP_SCHEMA = pa.schema(
@@ -216,12 +218,11 @@ def _parse_errors(value: Any) -> dict[str, float] | None:
 
 
 def _parse_number(value: Any, tag: str) -> float:
-    try:
-        if isinstance(value, bool | int | float) and math.isfinite(float(value)) and value >= 0:
-            return float(value)
-    except OverflowError:
-        pass  # an integer that exceeds every float
-    raise RowError(f"field {tag!r}: expected a finite number >= 0 but got {value!r}")
+    if not isinstance(value, bool | int | float) or not 0 <= value < math.inf:
+        raise RowError(f"field {tag!r}: expected a finite number >= 0 but got {value!r}")
+    if value > MAX_COUNT:
+        raise RowError(f"field {tag!r}: expected at most {MAX_COUNT:,} but got {reprlib.repr(value)}")
+    return float(value)
 
 
 def _parse_cell(value: Any, tag: str) -> Any:

@@ -1,14 +1,15 @@
 """Parser that reproduces GREEN's published implementation, for comparison with published numbers only.
 
 It misreads some answers: a count without a full stop is 0 errors, a blank line ends a section, labels in capital
-letters are ignored, a missing section has no errors, and of a duplicate category one line counts. Enable it with
-`GreenTemplate(parser="official")`.
+letters are ignored, a missing section has no errors, and of a duplicate category one line counts. Only an empty answer
+and counts above 1,000, which no comparison needs, have no values. Enable it with `GreenTemplate(parser="official")`.
 """
 
 from __future__ import annotations
 
 import re
 
+from radreward.prompts.parsing import MAX_COUNT
 from radreward.systems.green.parser import GreenAnswer
 
 NUM_CATEGORIES = 6
@@ -17,7 +18,7 @@ _LEADING_COUNT = re.compile(r"(\d{1,18})\.")
 
 
 def parse_like_official(text: str) -> GreenAnswer:
-    r"""Parse an answer with GREEN's six categories; never raises, and unparsable counts are 0.
+    r"""Parse an answer with GREEN's six categories; never raises, and counts that are not found are 0.
 
     >>> text = "[Clinically Significant Errors]:\n(a) False: 2. X; Y\n(b) Missing: 1\n\n[Matched Findings]:\n2. A; B"
     >>> answer = parse_like_official(text)
@@ -25,15 +26,23 @@ def parse_like_official(text: str) -> GreenAnswer:
     ((2, 0, 0, 0, 0, 0), 2, 0.5)
     """
     matched = _LEADING_COUNT.match(_section(text, "Matched Findings"))
+    counts = [
+        *_counts(_section(text, "Clinically Significant Errors")),
+        *_counts(_section(text, "Clinically Insignificant Errors")),
+        int(matched[1]) if matched else 0,
+    ]
+    is_empty = not text.strip()
+    values = [None if is_empty or count > MAX_COUNT else count for count in counts]
+    errors = ["empty" if is_empty else f"too large: {count}" if count > MAX_COUNT else None for count in counts]
     return GreenAnswer(
-        significant=_counts(_section(text, "Clinically Significant Errors")),
-        insignificant=_counts(_section(text, "Clinically Insignificant Errors")),
-        num_matched=int(matched[1]) if matched else 0,
+        significant=tuple(values[:NUM_CATEGORIES]),
+        insignificant=tuple(values[NUM_CATEGORIES:-1]),
+        num_matched=values[-1],
         explanation=None,
         error_texts=((),) * (2 * NUM_CATEGORIES),
         matched_findings=(),
-        parse_errors=(None,) * (2 * NUM_CATEGORIES + 1),
-        format_error=None,
+        parse_errors=tuple(errors),
+        format_error=next(filter(None, errors), None),
     )
 
 
