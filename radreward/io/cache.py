@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
 
 from radreward.errors import InputError
@@ -16,6 +17,8 @@ CREATE TABLE IF NOT EXISTS namespace (name TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS entry (key TEXT PRIMARY KEY, value BLOB NOT NULL, used INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS entry_used ON entry (used);
 """
+_CHECKSUM_SIZE = 8
+"""Bytes before each value."""
 _MAX_PARAMETERS = 500
 """Keys per query; older versions of SQLite allow 999 parameters."""
 
@@ -23,8 +26,8 @@ _MAX_PARAMETERS = 500
 class SQLiteCache:
     """Bytes by key in one SQLite file.
 
-    Several processes and threads may share the file. A value is stored when `put` returns, and survives a kill. Values
-    may quote reports, so only the owner can read the file.
+    Several processes and threads may share the file. A value is stored when `put` returns, and survives a kill; one
+    that differs from its checksum counts as missing. Values may quote reports, so only the owner can read the file.
 
     Args:
         path: The file, created with its folder if absent.
@@ -69,7 +72,7 @@ class SQLiteCache:
                 batch = keys[start : start + _MAX_PARAMETERS]
                 marks = ",".join("?" * len(batch))
                 query = f"SELECT key, value FROM entry WHERE key IN ({marks})"  # noqa: S608 - question marks only
-                values.update(connection.execute(query, batch))
+                values |= dict(_verified(connection.execute(query, batch)))
             if self.max_entries is not None:
                 used = _next_use(connection)
                 connection.executemany("UPDATE entry SET used = ? WHERE key = ?", [(used, key) for key in values])
@@ -79,7 +82,7 @@ class SQLiteCache:
         """Store values, all or none, and delete the least recently used above the limit."""
         with self._transaction() as connection:
             used = _next_use(connection)
-            rows = [(key, value, used) for key, value in values.items()]
+            rows = [(key, _checksum(key, value) + value, used) for key, value in values.items()]
             connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", rows)
             if self.max_entries is not None:
                 count = connection.execute("SELECT COUNT(*) FROM entry").fetchone()[0]
@@ -89,7 +92,8 @@ class SQLiteCache:
     def empty_keys(self) -> set[str]:
         """Return the keys whose value is empty."""
         with self._transaction(write=False) as connection:
-            return {key for (key,) in connection.execute("SELECT key FROM entry WHERE length(value) = 0")}
+            query = "SELECT key FROM entry WHERE length(value) = ?"
+            return {key for (key,) in connection.execute(query, (_CHECKSUM_SIZE,))}
 
     def delete(self, key: str) -> None:
         """Delete a key, if present."""
@@ -115,7 +119,20 @@ class SQLiteCache:
         try:
             yield
         except (OSError, sqlite3.Error) as error:
-            raise InputError(f"{self.path}: cannot be used as a cache ({error}). Name another file.") from error
+            remedy = "Delete it, or name another file."
+            raise InputError(f"{self.path}: cannot be used as a cache ({error}). {remedy}") from error
+
+
+def _checksum(key: str, value: bytes) -> bytes:
+    return blake2b(value, digest_size=_CHECKSUM_SIZE, key=blake2b(key.encode()).digest()).digest()
+
+
+def _verified(rows: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+    """Yield keys and values without their checksums; damaged values are left out."""
+    for key, stored in rows:
+        checksum, value = stored[:_CHECKSUM_SIZE], stored[_CHECKSUM_SIZE:]
+        if checksum == _checksum(key, value):
+            yield key, value
 
 
 def _next_use(connection: sqlite3.Connection) -> int:

@@ -52,6 +52,20 @@ def test_other_namespace_deletes_the_values(tmp_path: Path) -> None:
     assert len(SQLiteCache(tmp_path / "a.sqlite", "second")) == 0
 
 
+def test_value_with_a_flipped_bit_counts_as_missing(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    cache = SQLiteCache(path)
+    cache.put({"a": b'{"total": 0.5}', "b": b'{"total": 0.25}'})
+    cache.close()
+    content = bytearray(path.read_bytes())
+    content[content.index(b"0.5}")] ^= 1
+    path.write_bytes(content)
+    cache = SQLiteCache(path)
+    assert cache.get(["a", "b"]) == {"b": b'{"total": 0.25}'}
+    cache.put({"a": b'{"total": 0.5}'})
+    assert list(cache.get(["a", "b"])) == ["a", "b"]
+
+
 def test_file_is_private(tmp_path: Path) -> None:
     cache = SQLiteCache(tmp_path / "a.sqlite")
     cache.put({"a": b"1"})
@@ -72,7 +86,7 @@ def test_file_of_another_kind_is_named_and_unchanged(tmp_path: Path) -> None:
 
 def test_put_of_an_invalid_value_stores_nothing(tmp_path: Path) -> None:
     cache = SQLiteCache(tmp_path / "a.sqlite")
-    with pytest.raises(InputError):
+    with pytest.raises(TypeError):
         cache.put({"a": b"1", "b": None})  # type: ignore[dict-item]
     assert len(cache) == 0
 

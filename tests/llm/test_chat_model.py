@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radreward.errors import InputError
+from radreward.io.cache import SQLiteCache
 from radreward.llm import Budget, ChatModel, ResponseCache, max_token_bound, request_key
 from radreward.llm.messages import ChatRequest, ChatResponse, Message
 
@@ -113,10 +113,7 @@ def test_response_cache_other_file_raises_and_is_unchanged(tmp_path: Path) -> No
 
 def test_response_cache_invalid_entry_raises(tmp_path: Path) -> None:
     path = tmp_path / "responses.sqlite"
-    ResponseCache(path).close()
-    with sqlite3.connect(path) as file:
-        file.execute("INSERT INTO entry VALUES ('k', '[1]', 1)")
-    file.close()
+    SQLiteCache(path, namespace="chat responses").put({"k": b"[1]"})
     with pytest.raises(InputError, match="key k: Expected a response as JSON"):
         ResponseCache(path).get("k")
 

@@ -95,6 +95,7 @@ class EntityMatchCollator(Collator):
         self.criteria, self.on_too_long = criteria, on_too_long
         self.tagger = load_tagger(tagger)
         self.encoder = encoder or embedded_entity_encoder()
+        self.encoder.max_batch_tokens = 1  # names together round differently, and a resumed run has others together
         self._caching_tagger = CachingTagger(self.tagger)
 
     def collate(self, groups: Sequence[ReportGroup]) -> EntityMatchBatch:
