@@ -170,7 +170,7 @@ def test_training_learns_weights_of_findings(module: Make, known_findings: Rewar
         predicted = reward_module(known_findings.packed).findings
         loss = findings_regression_loss(predicted, known_findings.targets.findings)
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     predicted, target = reward_module(known_findings.packed).findings[:4], known_findings.targets.findings[:4]
     torch.testing.assert_close(predicted, target, rtol=0, atol=0.1)
