@@ -1,4 +1,4 @@
-"""Callbacks that plot what a module learns on TensorBoard; without that logger they do nothing."""
+"""Callbacks that log what a module learns: scalars, figures and texts with every logger, histograms on TensorBoard."""
 
 from __future__ import annotations
 
@@ -11,27 +11,38 @@ from lightning.pytorch.loggers import TensorBoardLogger
 from torch import Tensor
 
 from radreward.data.length_buckets import all_gather_in_order
+from radreward.modules.loggers import log_figure, log_scalars, log_text
 from radreward.modules.rollouts import RolloutBatch
 from radreward.modules.tensorboard import (
     add_custom_scalars,
     format_reports_and_completions,
-    log_reward_plots,
+    log_reward_distributions,
     pair_margins,
+    plot_calibration,
     plot_learning_curves,
 )
 from radreward.objectives import DynamicWeighting
 from radreward.types import RewardTrainingBatch, RolloutPromptBatch
 
+OVERVIEW = "Overview"
+"""Group of the loss and τ-b: capital letters come first in TensorBoard's alphabetical order."""
+
 
 class RewardPlots(Callback):
-    """Plots of a `RewardModule`: rewards, margins, calibration, and τ-b over steps.
+    """Plots of a `RewardModule`: rewards and margins at every validation, figures of the last one at the end.
 
-    The history of τ-b is part of a checkpoint, so that the curves of a resumed run are complete.
+    The figures are calibration and τ-b over steps; to draw them takes about as long as a short validation. The history
+    of τ-b is part of a checkpoint, so that the curves of a resumed run are complete.
+
+    Attributes:
+        draws_figures: False for distributions and scalars only.
     """
 
     def __init__(self) -> None:
+        self.draws_figures = True
         self.tau_history: dict[str, list[tuple[int, float]]] = {}
         self._outputs: list[tuple[Tensor, Tensor, Tensor]] = []
+        self._last_validation: tuple[Tensor, Tensor] | None = None
 
     def state_dict(self) -> dict[str, Any]:
         """Return the history of τ-b."""
@@ -46,6 +57,13 @@ class RewardPlots(Callback):
         if isinstance(pl_module.logger, TensorBoardLogger) and trainer.is_global_zero:
             dynamic = any(isinstance(part, DynamicWeighting) for part in pl_module.objective.modules())
             add_custom_scalars(pl_module.logger.experiment, pl_module.criteria.tags, dynamic)
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: Any, outputs: Any, batch: RewardTrainingBatch, batch_idx: int
+    ) -> None:
+        """Log the loss every `log_every_n_steps` batches where TensorBoard shows it first."""
+        if _logs_batch(trainer, batch_idx):
+            log_scalars(trainer, {f"{OVERVIEW}/loss": float(outputs["loss"])}, pl_module.global_step)
 
     def on_validation_start(self, trainer: Trainer, pl_module: Any) -> None:
         """Clear the outputs of the previous validation."""
@@ -66,18 +84,30 @@ class RewardPlots(Callback):
         self._outputs.append((outputs.cpu(), quality.cpu(), margins.cpu()))
 
     def on_validation_end(self, trainer: Trainer, pl_module: Any) -> None:
-        """Plot the collected batches."""
-        logger = pl_module.logger
-        if not isinstance(logger, TensorBoardLogger) or trainer.sanity_checking:
+        """Log the distributions of the collected batches, and τ-b of the total where TensorBoard shows it first."""
+        if not trainer.loggers or trainer.sanity_checking:
             return
         rewards, quality, margins = (torch.cat(part) for part in zip(*all_gather_in_order(self._outputs), strict=True))
         criteria, step = pl_module.criteria, pl_module.global_step
-        log_reward_plots(logger.experiment, criteria.tags, rewards, criteria.errors(quality), margins, step)
+        means = {f"margin/{tag}": margin for tag, margin in zip(criteria.tags, margins.nanmean(0), strict=True)}
+        values = {f"{OVERVIEW}/tau_b": pl_module.val_metrics["val/tau_total"], **means}
+        log_scalars(trainer, {name: float(value) for name, value in values.items() if not value.isnan()}, step)
+        if isinstance(pl_module.logger, TensorBoardLogger):
+            log_reward_distributions(pl_module.logger.experiment, criteria.tags, rewards, margins, step)
+        self._last_validation = rewards, criteria.errors(quality)
         for tag in (*criteria.tags, "total"):
             value = float(pl_module.val_metrics[f"val/tau_{tag}"])
             self.tau_history.setdefault(tag, []).append((step, value))
-        figure = plot_learning_curves(self.tau_history, "τ-b with the errors")
-        logger.experiment.add_figure("learning/tau", figure, step)
+
+    def on_train_end(self, trainer: Trainer, pl_module: Any) -> None:
+        """Draw the figures of the last validation."""
+        if self._last_validation is None or not self.draws_figures:
+            return
+        step = pl_module.global_step
+        rewards, errors = (part.T for part in self._last_validation)
+        for tag, reward, error in zip(pl_module.criteria.tags, rewards, errors, strict=True):
+            log_figure(trainer, f"calibration/{tag}", plot_calibration(reward, error), step)
+        log_figure(trainer, "learning/tau", plot_learning_curves(self.tau_history, "τ-b with the errors"), step)
 
 
 class RolloutPlots(Callback):
@@ -88,12 +118,12 @@ class RolloutPlots(Callback):
     ) -> None:
         """Plot the rollouts of a batch every `log_every_n_steps` batches."""
         logger, rollout_batch = pl_module.logger, pl_module.rollout_batch
-        interval = trainer.log_every_n_steps  # type: ignore[attr-defined]  # set by the trainer's logger connector
-        if isinstance(logger, TensorBoardLogger) and (batch_idx + 1) % interval == 0:
+        if _logs_batch(trainer, batch_idx):
             estimate, step = rollout_batch.estimate, pl_module.global_step
-            logger.experiment.add_histogram("train/advantage_scales", estimate.advantage_scales, step)
-            logger.experiment.add_histogram("train/advantages", estimate.advantages, step)
-            logger.experiment.add_text("train/completions", _format_rollouts(batch, rollout_batch), step)
+            log_text(trainer, "train/completions", _format_rollouts(batch, rollout_batch), step)
+            if isinstance(logger, TensorBoardLogger):
+                logger.experiment.add_histogram("train/advantage_scales", estimate.advantage_scales, step)
+                logger.experiment.add_histogram("train/advantages", estimate.advantages, step)
 
 
 class ValidationExample(NamedTuple):
@@ -117,12 +147,16 @@ class ValidationExamples(Callback):
         dataloader_idx: int = 0,
     ) -> None:
         """Log the example of the first batch."""
-        logger = pl_module.logger
-        if batch_idx == 0 and isinstance(outputs, Mapping) and isinstance(logger, TensorBoardLogger):
+        if batch_idx == 0 and isinstance(outputs, Mapping):
             example: ValidationExample = outputs["example"]
             answers = [("Generated", example.generated), ("Target", example.target)]
             text = format_reports_and_completions(example.report_pair, answers)
-            logger.experiment.add_text("val/example", text, pl_module.global_step)
+            log_text(trainer, "val/example", text, pl_module.global_step)
+
+
+def _logs_batch(trainer: Trainer, batch_idx: int) -> bool:
+    interval = trainer.log_every_n_steps  # type: ignore[attr-defined]  # set by the trainer's logger connector
+    return (batch_idx + 1) % interval == 0
 
 
 def _format_rollouts(batch: RolloutPromptBatch, rollout_batch: RolloutBatch) -> str:

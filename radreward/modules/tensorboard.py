@@ -78,25 +78,22 @@ def add_custom_scalars(writer: SummaryWriter, tags: Sequence[str], dynamic_weigh
     writer.add_custom_scalars(charts)
 
 
-def log_reward_plots(
-    writer: SummaryWriter, tags: Sequence[str], rewards: Tensor, errors: Tensor, margins: Tensor, step: int
+def log_reward_distributions(
+    writer: SummaryWriter, tags: Sequence[str], rewards: Tensor, margins: Tensor, step: int
 ) -> None:
-    """Log histograms of rewards and margins, mean margins and calibration plots, per criterion.
+    """Log histograms of rewards and margins per criterion.
 
     Args:
         writer: Writer of the run.
         tags: Tags of the N criteria.
         rewards: (n, N) of the validation split.
-        errors: (n, N) targets.
         margins: (P, N), see `pair_margins`.
         step: Global step.
     """
-    for tag, reward, error, margin in zip(tags, rewards.T, errors.T, margins.T, strict=True):
+    for tag, reward, margin in zip(tags, rewards.T, margins.T, strict=True):
         writer.add_histogram(f"rewards/{tag}", reward, step)
-        writer.add_figure(f"calibration/{tag}", plot_calibration(reward, error), step)
         if len(defined := margin[~margin.isnan()]):
             writer.add_histogram(f"margins/{tag}", defined, step)
-            writer.add_scalar(f"margin/{tag}", defined.mean(), step)
 
 
 def plot_calibration(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figure:

@@ -20,6 +20,7 @@ from optuna_integration import PyTorchLightningPruningCallback
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
 from radreward.io.atomic import is_disk_error, write_text_file
+from radreward.modules.callbacks import RewardPlots
 from radreward.modules.checkpoints import load_checkpoint
 from radreward.modules.run_folder import RunFolder
 from radreward.tuning.search_space import ParameterValue
@@ -83,6 +84,13 @@ class ReportValidations(PyTorchLightningPruningCallback):
         super().__init__(trial, metric)
         self.trial = trial
         self.values: dict[int, float] = _reported_values(trial)
+
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Prepare Optuna's callback, and turn off figures, which take longer than a short trial."""
+        super().on_fit_start(trainer, pl_module)
+        for callback in trainer.callbacks:  # type: ignore[attr-defined]  # not declared by Lightning
+            if isinstance(callback, RewardPlots):
+                callback.draws_figures = False
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Report the metric.

@@ -66,6 +66,7 @@ def test_each_trial_is_a_run_with_hparams_in_tensorboard(uninterrupted: Path) ->
         )
         assert objective["init_args"].get("c") == trial.params.get("model.objective.c")
         events = EventAccumulator(str(folder / "logs")).Reload()
+        assert not events.Tags()["images"]  # figures take longer than a short trial
         hparams = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
         assert b"model.optimizer.lr" in hparams
         assert trial.value == pytest.approx(max(event.value for event in events.Scalars("val/tau_total")))
