@@ -9,6 +9,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 import soak
+from radreward.io.text_tables import escape_markdown
 from soak import Outcome
 
 
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
             print(f"{outcome.name}: {outcome.survived} of {outcome.tried} survived {outcome.note}".rstrip(), flush=True)
     print("\n| tried | count | survived | note |\n| --- | ---: | ---: | --- |")
     for outcome in outcomes:
-        print(f"| {outcome.name} | {outcome.tried:,} | {outcome.survived:,} | {outcome.note} |")
+        print(f"| {outcome.name} | {outcome.tried:,} | {outcome.survived:,} | {escape_markdown(outcome.note)} |")
     return int(any(outcome.survived < outcome.tried for outcome in outcomes))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +22,11 @@ from radreward.systems.sentence_eval.prompt import sentence_ids
 
 EMBEDDED_JUDGE: Literal["embedded"] = "embedded"
 PAIRS_PER_BATCH = 64
-"""Report pairs whose sentences are encoded together."""
+"""Maximum number of report pairs whose sentences are encoded together."""
+SENTENCE_PAIRS_PER_BATCH = 100_000
+"""Maximum number of sentence pairs that are compared at once; ordinary batches have a few thousand."""
+MAX_SENTENCES = 300
+"""Maximum number of sentences of a report: all pairs are compared, so that time and memory grow with the square."""
 _TO_SCORE_ORDER = [RELATION_SCORES.index(score) for score in SCORE_ORDER]
 _UNMATCHED, _PARTIAL, _EQUAL, _CONTRADICTION = range(4)
 
@@ -75,15 +79,15 @@ class RelationJudge(SentenceJudge):
     def judge(
         self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
     ) -> list[SentenceJudgement]:
-        """Return the judgement of each pair, see `SentenceJudge.judge`."""
+        """Return the judgement of each pair, see `SentenceJudge.judge`; without scores if a report is too long."""
         check_pair_counts(references, candidates)
-        return [
+        pairs = list(zip(references, candidates, strict=True))
+        judged = iter(
             judgement
-            for start in range(0, len(references), PAIRS_PER_BATCH)
-            for judgement in self._judge_batch(
-                references[start : start + PAIRS_PER_BATCH], candidates[start : start + PAIRS_PER_BATCH]
-            )
-        ]
+            for batch in _batches([pair for pair in pairs if not _is_too_long(pair)])
+            for judgement in self._judge_batch([pair[0] for pair in batch], [pair[1] for pair in batch])
+        )
+        return [_too_long_judgement(*pair) if _is_too_long(pair) else next(judged) for pair in pairs]
 
     @torch.inference_mode()
     def _judge_batch(
@@ -122,6 +126,34 @@ class RelationJudge(SentenceJudge):
         sides = _sentence_scores(table), _sentence_scores(table.transpose(0, 1))
         means = [sum(entry.score for entry in side) / len(side) for side in sides]
         return SentenceJudgement(*sides, 5 * max(0.0, sum(means) / 2), _explanation(*sides), {}, "ok")
+
+
+_ReportPair = tuple[Sequence[str], Sequence[str]]
+"""Sentences of a reference and of a candidate."""
+
+
+def _is_too_long(pair: _ReportPair) -> bool:
+    return max(map(len, pair)) > MAX_SENTENCES
+
+
+def _too_long_judgement(reference: Sequence[str], candidate: Sequence[str]) -> SentenceJudgement:
+    status = f"over the limit: expected at most {MAX_SENTENCES} sentences but got {max(len(reference), len(candidate))}"
+    return SentenceJudgement((None,) * len(reference), (None,) * len(candidate), None, "", {}, status)
+
+
+def _batches(pairs: Sequence[_ReportPair]) -> Iterator[list[_ReportPair]]:
+    """Yield consecutive pairs up to the limits of a batch, but at least one."""
+    batch: list[_ReportPair] = []
+    size = 0
+    for pair in pairs:
+        added = len(pair[0]) * len(pair[1])
+        if batch and (len(batch) == PAIRS_PER_BATCH or size + added > SENTENCE_PAIRS_PER_BATCH):
+            yield batch
+            batch, size = [], 0
+        batch.append(pair)
+        size += added
+    if batch:
+        yield batch
 
 
 def _ordered_pair(first: int, second: int) -> tuple[int, int]:

@@ -22,7 +22,7 @@ from radreward.systems.sentence_eval.artifact import (
     save_relation_artifact,
 )
 from radreward.systems.sentence_eval.judges import RelationJudge
-from radreward.systems.sentence_eval.judges.relation_judge import combine_pair_probabilities
+from radreward.systems.sentence_eval.judges.relation_judge import MAX_SENTENCES, _batches, combine_pair_probabilities
 from radreward.systems.sentence_eval.model import RelationModel, RelationPredictor, TokenStates
 from tests.model_folders import renew_digests
 
@@ -127,7 +127,11 @@ def test_load_invalid_folder_raises(folder: Path, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=message):
             load_relation_artifact(tmp_path / "judge")
     config = json.loads((tmp_path / "judge" / "judge.json").read_text())
-    for change, message in (({"format": 9}, "`format`"), ({"more": 1}, "'more'"), ({"projection_size": "8"}, "`projection_size` to be int but got '8'")):
+    for change, message in (
+        ({"format": 9}, "`format`"),
+        ({"more": 1}, "'more'"),
+        ({"projection_size": "8"}, "`projection_size` to be int but got '8'"),
+    ):
         (tmp_path / "judge" / "judge.json").write_text(json.dumps({**config, **change}))
         with pytest.raises(InputError, match=message):
             load_relation_artifact(tmp_path / "judge")
@@ -191,3 +195,23 @@ def test_relation_model_invalid_input_raises() -> None:
         RelationModel(Backbone("tiny-bert", LoRA(2)), projection_size=0)
     with pytest.raises(ValueError, match="Expected sentences that are not empty"):
         random_predictor().encode([" "])
+
+
+def test_judge_report_with_too_many_sentences_has_no_scores(judge: RelationJudge) -> None:
+    many = [f"Nodule {number}." for number in range(MAX_SENTENCES + 1)]
+    long, short = judge.judge([many, ["No edema."]], [["No edema."]] * 2)
+    assert long.status == "over the limit: expected at most 300 sentences but got 301"
+    assert long.reference_scores == (None,) * len(many)
+    assert long.overall is None
+    assert short == judge.judge([["No edema."]], [["No edema."]])[0]
+    assert [judgement.status for judgement in judge.judge([many], [many])] == [long.status]
+
+
+@given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)), max_size=150))
+def test_batches_are_all_pairs_within_the_limits(sizes: list[tuple[int, int]]) -> None:
+    pairs = [(["a"] * first, ["b"] * second) for first, second in sizes]
+    batches = list(_batches(pairs))
+    assert [pair for batch in batches for pair in batch] == pairs
+    for batch in batches:
+        assert len(batch) <= 64
+        assert len(batch) == 1 or sum(len(first) * len(second) for first, second in batch) <= 100_000

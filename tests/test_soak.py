@@ -1,0 +1,49 @@
+from collections.abc import Iterator
+
+import pytest
+
+import soak.__main__ as runner
+from soak import Outcome, hostile_pairs
+
+
+def test_hostile_pairs_survive_in_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hostile_pairs, "METRICS", ("rouge-l", "cider", "chexpert-f1"))
+    outcomes = list(hostile_pairs.run(1e-9))
+    assert [(outcome.tried, outcome.survived) for outcome in outcomes] == [(50, 50)] * 3
+
+
+def test_hostile_pairs_counts_failures(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Faulty:
+        """A scorer that fails for some texts."""
+
+        total_range = (0.0, 1.0)
+
+        def fit_references(self, references: list[str]) -> "Faulty":
+            return self
+
+        def score(self, references: tuple[str, ...], candidates: tuple[str, ...]) -> None:
+            raise RuntimeError("cannot score")
+
+    monkeypatch.setattr(hostile_pairs, "METRICS", ("faulty",))
+    monkeypatch.setattr(hostile_pairs, "load", lambda name: Faulty())
+    (outcome,) = hostile_pairs.run(1e-9)
+    assert (outcome.tried, outcome.survived) == (50, 0)
+    assert "RuntimeError: cannot score" in outcome.note
+
+
+def test_main_prints_a_table_and_fails_if_something_did_not_survive(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(scale: float) -> Iterator[Outcome]:
+        yield Outcome("kills of score", 20, int(20 * scale))
+
+    monkeypatch.setattr(hostile_pairs, "run", run)
+    assert runner.main(["hostile_pairs"]) == 0
+    assert "| kills of score | 20 | 20 |" in capsys.readouterr().out
+    assert runner.main(["--scale=0.5", "hostile_pairs"]) == 1
+
+
+def test_main_unknown_job_lists_the_jobs(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        runner.main(["nothing"])
+    assert "hostile_pairs" in capsys.readouterr().err
