@@ -1,9 +1,11 @@
 """Evaluation criteria: error types, their weights, published presets and definitions in YAML."""
 
+from radreward.criteria.crimson import crimson_score
 from radreward.criteria.criteria import Criteria, CriteriaError, Criterion, CriterionKind
 from radreward.criteria.presets import (
     PRESETS,
     RADCLIQ_ERROR_TYPES,
+    CrimsonCriteria,
     CriteriaFromYAML,
     MRScoreCriteria,
     RadCliQCriteria,
@@ -18,6 +20,7 @@ __all__ = [
     "DEFAULT_PRIOR",
     "PRESETS",
     "RADCLIQ_ERROR_TYPES",
+    "CrimsonCriteria",
     "Criteria",
     "CriteriaError",
     "CriteriaFromYAML",
@@ -27,6 +30,7 @@ __all__ = [
     "RadCliQCriteria",
     "RadCliQSignificanceCriteria",
     "RatingCriteria",
+    "crimson_score",
     "criteria_config",
     "finding_quality",
     "load_criteria",

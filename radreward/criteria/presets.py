@@ -80,6 +80,28 @@ class MRScoreCriteria(Criteria):
         super().__init__("mrscore", criteria, max_total=100)
 
 
+class CrimsonCriteria(Criteria):
+    """False and missing findings by clinical significance, and wrong details that change care, as in CRIMSON.
+
+    A finding weighs 1 if it is urgent, 0.5 if actionable and 0.25 if not; benign ones weigh nothing. The total is the
+    sum of errors; `crimson_score` is the published score, which credits what matches (arXiv 2603.06183).
+
+    >>> CrimsonCriteria().tags[0], CrimsonCriteria().weights.tolist()
+    ('urgent_false_finding', [1.0, 0.5, 0.25, 1.0, 0.5, 0.25, 0.5])
+    """
+
+    def __init__(self) -> None:
+        levels = (("urgent", 1.0), ("actionable", 0.5), ("not actionable", 0.25))
+        kinds = (("false", "that the reference does not have is reported"), ("missing", "of the reference is missing"))
+        criteria = [
+            Criterion(f"{level} {kind} finding", f"A finding {what}; it is {level}.", weight=weight)
+            for kind, what in kinds
+            for level, weight in levels
+        ]
+        detail = "A detail of a finding, such as its side or severity, is wrong in a way that changes care."
+        super().__init__("crimson", [*criteria, Criterion("wrong detail", detail, weight=0.5)])
+
+
 class RatingCriteria(Criteria):
     """One rating per report instead of errors, higher is better; read from the column `rating`.
 
@@ -121,6 +143,7 @@ PRESETS: dict[str, Callable[[], Criteria]] = {
     "radcliq": RadCliQCriteria,
     "radcliq-significance": RadCliQSignificanceCriteria,
     "mrscore": MRScoreCriteria,
+    "crimson": CrimsonCriteria,
     "rating": RatingCriteria,
 }
 """Criteria by the name that commands and configurations use."""

@@ -7,12 +7,13 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
-from radreward.criteria import Criteria, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.criteria import CrimsonCriteria, Criteria, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.errors import InputError
 from radreward.synthesis.error_counting import (
     FALSE_PREDICTION,
     OMISSION,
     compare_facts,
+    count_crimson_errors,
     tally_errors,
     to_radcliq_counts,
 )
@@ -41,7 +42,9 @@ MAX_LISTED_FINDINGS = 3
 VAGUE_SHARE = 0.2
 """Share of the edited candidates in which a finding is vague; RadCliQ counts no error, but it is not all right."""
 SUPPORTED_TAGS = frozenset(
-    tag for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria(), MRScoreCriteria()) for tag in criteria.tags
+    tag
+    for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria(), CrimsonCriteria(), MRScoreCriteria())
+    for tag in criteria.tags
 )
 MRSCORE_TAGS = frozenset(MRScoreCriteria().tags)
 ReportSource = Callable[[Random], AnnotatedReport]
@@ -161,7 +164,7 @@ def judge_draft(
     """
     comparison = compare_facts(reference.facts, draft.report.facts)
     counts = tally_errors(comparison.errors)
-    errors = {**counts, **to_radcliq_counts(counts)}
+    errors = {**counts, **to_radcliq_counts(counts), **count_crimson_errors(comparison)}
     if judges_mrscore:
         errors |= mrscore_errors(reference, draft.report, draft.has_grammar_errors, draft.has_terminology_errors)
     return errors, comparison.weights
@@ -176,7 +179,7 @@ def check_criteria(criteria: Criteria) -> None:
     """Check that errors can be made for all criteria.
 
     Raises:
-        InputError: If a tag is not one of RadCliQ, RadCliQ with significance, and MRScore.
+        InputError: If a tag is not one of RadCliQ, RadCliQ with significance, CRIMSON and MRScore.
     """
     if unknown := [tag for tag in criteria.tags if tag not in SUPPORTED_TAGS]:
         raise InputError(

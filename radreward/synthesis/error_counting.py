@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from radreward.criteria import RADCLIQ_ERROR_TYPES
+from radreward.criteria import RADCLIQ_ERROR_TYPES, CrimsonCriteria
 from radreward.synthesis.fact_matching import FactMatch, match_facts
 from radreward.text.facts import Change, Fact
 from radreward.text.findings import ancestors, means_same_care
@@ -16,6 +16,7 @@ from radreward.types import FindingWeights
 
 ERROR_TAGS = tuple(criterion.tag for criterion in RADCLIQ_ERROR_TYPES)
 FALSE_PREDICTION, OMISSION, WRONG_LOCATION, WRONG_SEVERITY, FALSE_COMPARISON, OMITTED_COMPARISON = ERROR_TAGS
+CRIMSON_TAGS = CrimsonCriteria().tags
 REPORTABLE_CHANGES: frozenset[Change | None] = frozenset({"new", "worse", "better", "resolved"})
 """Changes whose omission is an error; stability may go unmentioned."""
 DETAIL_WEIGHT = 0.5
@@ -42,6 +43,12 @@ class FactComparison(NamedTuple):
     """Positive findings of both reports, as the reference states them."""
     weights: FindingWeights
     """Matched and wrong findings, weighted by clinical significance."""
+    match_weights: tuple[tuple[float, float], ...]
+    """Weight of each matched finding, and of its wrong details; see `crimson_score`."""
+    missed: tuple[Fact, ...]
+    """Findings of the reference that the candidate lacks or calls resolved."""
+    false: tuple[Fact, ...]
+    """Findings of the candidate that the reference lacks or calls resolved."""
 
 
 class _Difference(NamedTuple):
@@ -95,21 +102,46 @@ def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactC
     """
     errors: list[FactError] = []
     matched: list[Fact] = []
+    match_weights: list[tuple[float, float]] = []
+    missed: list[Fact] = []
+    false: list[Fact] = []
     credit = wrong = 0.0
     for match in match_facts(reference, candidate):
-        weight, stated_weight = (sum(map(significance_weight, facts)) for facts in match)
         expected, stated = (facts[0] if facts else None for facts in match)
         if expected is None or stated is None or expected.positive != stated.positive:
-            errors.append(_finding_error(expected, stated))
-            wrong += weight if expected and expected.positive else stated_weight or weight
+            error = _finding_error(expected, stated)
+            errors.append(error)
+            is_missed = error.tag in (OMISSION, OMITTED_COMPARISON)
+            (missed if is_missed else false).extend(match.reference if is_missed else match.candidate)
             continue
+        weight, stated_weight = (sum(map(significance_weight, facts)) for facts in match)
         differences = _differences(match)
         errors += [entry.error for entry in differences if entry.error]
         matched += [fact for fact in match.reference if fact.positive]
         details = DETAIL_WEIGHT * sum(entry.changes_care for entry in differences)
+        match_weights.append((weight, details))
         credit += weight * weight / (weight + details) if weight else 0.0
         wrong += min(details, max(weight, stated_weight))
-    return FactComparison(tuple(errors), tuple(matched), FindingWeights(credit, wrong))
+    wrong += sum(map(significance_weight, (*missed, *false)))
+    weights = FindingWeights(credit, wrong)
+    return FactComparison(tuple(errors), tuple(matched), weights, tuple(match_weights), tuple(missed), tuple(false))
+
+
+def count_crimson_errors(comparison: FactComparison) -> dict[str, int]:
+    """Count errors by the tags of `CrimsonCriteria`.
+
+    >>> counts = count_crimson_errors(compare_facts([Fact("pneumothorax")], [Fact("scar")]))
+    >>> {tag: count for tag, count in counts.items() if count}
+    {'not_actionable_false_finding': 1, 'urgent_missing_finding': 1}
+    """
+    counts = dict.fromkeys(CRIMSON_TAGS, 0)
+    for kind, facts in (("false", comparison.false), ("missing", comparison.missed)):
+        for fact in facts:
+            level = significance_level(fact)
+            if level != "benign":
+                counts[f"{level.replace(' ', '_')}_{kind}_finding"] += 1
+    counts["wrong_detail"] = round(sum(details for _, details in comparison.match_weights) / DETAIL_WEIGHT)
+    return counts
 
 
 def to_radcliq_counts(counts: Mapping[str, int]) -> dict[str, int]:

@@ -76,7 +76,7 @@ def synthesize(
     A group depends on the seed and its number only. Given reports are references in turn; unparsed text is unchanged.
 
     Args:
-        criteria: Criteria of the error counts; any tags of RadCliQ, RadCliQ with significance and MRScore.
+        criteria: Criteria of the error counts; any tags of RadCliQ, RadCliQ with significance, CRIMSON and MRScore.
         groups: Number of groups.
         per_reference: Number of candidates per reference, of alternating tiers of quality.
         seed: Seed of all sampling.

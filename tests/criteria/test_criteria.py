@@ -90,7 +90,10 @@ def test_to_dict_round_trip() -> None:
         ({"criteria": [{"name": "1st", "description": "x"}]}, "start with a letter"),
         ({"criteria": [{"name": "tone", "description": "x", "kind": "odd"}]}, "count, binary or rating but got 'odd'"),
         ({"criteria": [{"name": "tone", "description": "x", "weight": -1}]}, ">= 0 but got -1"),
-        ({"criteria": [{"name": "tone", "description": "x", "weight": math.nan}]}, "Expected .* to be a number of at most 1,000,000"),
+        (
+            {"criteria": [{"name": "tone", "description": "x", "weight": math.nan}]},
+            "Expected .* to be a number of at most 1,000,000",
+        ),
         ({"criteria": [{"name": "tone", "description": "x", "wait": 1}]}, "'wait'"),
         ({"criteria": [{"name": "a b", "description": "x"}, {"name": "A-B", "description": "y"}]}, "twice"),
         ({"max_total": "ten"}, "max_total"),
@@ -145,7 +148,7 @@ def test_load_criteria_accepts_presets_and_files(tmp_path: Path) -> None:
     assert load_criteria(str(path)) == Criteria.from_dict(GOOD)
     assert load_criteria("radcliq") == RadCliQCriteria()
     with pytest.raises(
-        CriteriaError, match="radcliq, radcliq-significance, mrscore, rating or a .yaml file but got 'radclip'"
+        CriteriaError, match="radcliq, radcliq-significance, mrscore, crimson, rating or a .yaml file but got 'radclip'"
     ):
         load_criteria("radclip")
     with pytest.raises(CriteriaError, match="cannot be read"):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from radreward.criteria import (
+    CrimsonCriteria,
     Criteria,
     Criterion,
     MRScoreCriteria,
@@ -24,7 +25,7 @@ from radreward.synthesis.error_counting import compare_facts, tally_errors, to_r
 from radreward.synthesis.pipeline import Granularity
 from radreward.text.report_parser import MAX_REPORT_CHARS, parse_report
 
-ALL = [RadCliQCriteria(), RadCliQSignificanceCriteria(), MRScoreCriteria()]
+ALL = [RadCliQCriteria(), RadCliQSignificanceCriteria(), CrimsonCriteria(), MRScoreCriteria()]
 DIGEST = """
 import hashlib
 from radreward.criteria import MRScoreCriteria
