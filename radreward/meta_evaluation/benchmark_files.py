@@ -11,7 +11,7 @@ import pandas as pd
 
 from radreward.io.atomic import atomic_file, write_text_file
 from radreward.io.tables import csv_cell
-from radreward.io.text_tables import escape_markdown, latex_table, markdown_table
+from radreward.io.text_tables import escape_markdown, latex_table, markdown_code, markdown_table
 from radreward.meta_evaluation.benchmark import BenchmarkResult
 from radreward.meta_evaluation.benchmark_tables import FOOTNOTE, TextTable, all_tables, result_notes
 from radreward.meta_evaluation.page import write_page
@@ -61,7 +61,7 @@ def _to_markdown(results: Mapping[str, Any], tables: list[TextTable]) -> str:
         f"- {settings['n_resamples']} bootstrap resamples, at most {settings['n_permutations']} permutations, "
         f"seed {settings['seed']}"
     )
-    notes += [f"- `{path}`: sha256 {digest}" for path, digest in results["data"]["files"].items()]
+    notes += [f"- {markdown_code(path)}: sha256 {digest}" for path, digest in results["data"]["files"].items()]
     return "\n\n".join([*parts, "## Notes", "\n".join(notes)]) + "\n"
 
 

@@ -64,12 +64,12 @@ def test_best_checkpoint_without_checkpoints_is_none() -> None:
 
 def test_load_checkpoint_reports_every_flipped_bit_that_changes_its_content(tmp_path: Path) -> None:
     path, rng = tmp_path / "last.ckpt", random.Random(0)
-    state = {"weight": torch.randn(60), "step": 7, "nested": {"a": [torch.arange(9)]}, "name": "a-name"}
+    state: dict[str, Any] = {"weight": torch.randn(60), "step": 7, "nested": {"a": [torch.arange(9)]}, "name": "a-name"}
     torch.save(state, path)
     content = path.read_bytes()
     silent = content.count(bytes(state["weight"].numpy().tobytes())[:4])
     assert silent == 1  # the weights are stored as they are: a flipped bit is another number
-    reported, messages = 0, set()
+    reported, messages = 0, set[str]()
     for bit in rng.sample(range(8 * len(content)), 500):
         damaged = bytearray(content)
         damaged[bit // 8] ^= 1 << bit % 8

@@ -142,7 +142,7 @@ class AffinityMatrix(nn.Module):
         with config_errors(path):
             if set(state) != {"weight", "penalty"}:
                 raise InputError(f"Expected the tensors weight and penalty but got {', '.join(sorted(state))}.")
-            return cls(**state, **settings)
+            return cls(state["weight"], state["penalty"], **settings)
 
 
 def _validate_matrix(weight: Tensor | list[list[float]]) -> Tensor:
