@@ -6,7 +6,6 @@ import pytest
 from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.errors import InputError
 from radreward.synthesis.candidates import (
-    TIER_ERRORS,
     check_criteria,
     count_all_errors,
     draft_candidate,
@@ -19,6 +18,7 @@ from radreward.synthesis.candidates import (
 from radreward.synthesis.fact_sampling import sample_facts
 from radreward.synthesis.grammar import render_report
 from radreward.synthesis.report_styles import brief_style, sample_style
+from radreward.synthesis.tiers import TIER_ERRORS
 from radreward.text.facts import AnnotatedReport
 from radreward.text.report_parser import parse_report
 
