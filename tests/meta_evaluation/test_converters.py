@@ -390,10 +390,10 @@ def test_convert_radjudge_gives_relations_of_each_test(tmp_path: Path) -> None:
     assert (second.candidate_a, second.candidate_b, second.preferred) == ("Two.", "Three.", "equal")
     assert (third.candidate_a, third.preferred, third.group) == ("Two.", "a", "t2")
     scores = {"One.": 0.9, "Two.": 0.405, "Three.": 0.4}
-    sides = (
-        np.array([scores[getattr(entry, side)] for entry in preferences]) for side in ("candidate_a", "candidate_b")
+    first_scores, second_scores = (
+        np.array([scores[getattr(entry, name)] for entry in preferences]) for name in ("candidate_a", "candidate_b")
     )
-    [agreement] = preference_agreement(preferences, *sides, n_resamples=0)
+    [agreement] = preference_agreement(preferences, first_scores, second_scores, n_resamples=0)
     assert (agreement.cases, agreement.cases_passed) == (2, 1)
 
 
