@@ -13,7 +13,6 @@ from typing import Any
 
 import yaml
 from jsonargparse import Namespace
-from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import ProgressBar as LightningProgressBar
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
@@ -27,7 +26,6 @@ from radreward.data.datamodule import BaseDataModule, PairedReportDataModule
 from radreward.errors import InputError
 from radreward.io.console import make_console
 from radreward.modules import (
-    AtomicCheckpointIO,
     BaseModule,
     MetricTable,
     PlainTextProgress,
@@ -35,7 +33,9 @@ from radreward.modules import (
     RunFolder,
     checkpoint_callbacks,
     log_hparams,
+    use_atomic_checkpoints,
 )
+from radreward.modules.tensorboard import flatten_settings
 from radreward.scorers import resolve
 
 DESCRIPTION = """Train a model: a reward model, unless `model` names another module.
@@ -140,6 +140,8 @@ class TrainingRun:
         for logger in self.trainer.loggers:
             if isinstance(logger, TensorBoardLogger):
                 log_hparams(logger, self.settings, self.module.hparam_metrics)
+            else:
+                logger.log_hyperparams(flatten_settings(self.settings))
 
 
 class TrainingCLI(LightningCLI):
@@ -203,8 +205,7 @@ class TrainingCLI(LightningCLI):
         if settings["logger"] is None or settings["logger"] is True:
             settings["logger"] = folder.logger()
         trainer = self.trainer_class(**settings)
-        if type(trainer.strategy.checkpoint_io) is TorchCheckpointIO:  # others are of TPUs, or the user's
-            trainer.strategy.checkpoint_io = AtomicCheckpointIO()
+        use_atomic_checkpoints(trainer)
         return trainer
 
 

@@ -2,7 +2,7 @@
 
 from radreward.modules.agreement_metrics import render_metric_table, reward_agreement, total_agreement
 from radreward.modules.base import BaseModule, MetricTable
-from radreward.modules.checkpoints import AtomicCheckpointIO, checkpoint_callbacks
+from radreward.modules.checkpoints import checkpoint_callbacks, use_atomic_checkpoints
 from radreward.modules.grpo import GRPOModule
 from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.predictions import ScoredCandidates
@@ -15,7 +15,6 @@ from radreward.modules.tensorboard import log_hparams
 
 __all__ = [
     "AdamWConfig",
-    "AtomicCheckpointIO",
     "BaseModule",
     "GRPOModule",
     "MetricTable",
@@ -31,4 +30,5 @@ __all__ = [
     "render_metric_table",
     "reward_agreement",
     "total_agreement",
+    "use_atomic_checkpoints",
 ]

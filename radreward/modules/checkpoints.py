@@ -34,6 +34,12 @@ class AtomicCheckpointIO(TorchCheckpointIO):
             new.write_bytes(content.getbuffer())
 
 
+def use_atomic_checkpoints(trainer: Trainer) -> None:
+    """Let a trainer write its checkpoint files by `AtomicCheckpointIO`, unless they are of TPUs or the user's own."""
+    if type(trainer.strategy.checkpoint_io) is TorchCheckpointIO:
+        trainer.strategy.checkpoint_io = AtomicCheckpointIO()
+
+
 _UNREADABLE = (
     *(OSError, EOFError, LookupError, RuntimeError, ValueError, OverflowError, TypeError, AttributeError),
     *(pickle.UnpicklingError, zipfile.BadZipFile, zlib.error),

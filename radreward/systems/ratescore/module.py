@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal
 
 import torch
 from lightning.pytorch import Trainer
-from lightning.pytorch.loggers import TensorBoardLogger
 from torch import Tensor, nn
 
 from radreward.criteria import Criteria
@@ -19,6 +18,7 @@ from radreward.errors import InputError
 from radreward.io.artifacts import write_json
 from radreward.metrics.functional import count_concordant_pairs, kendall_tau_b, spearman
 from radreward.modules.base import BaseModule, MetricTable, require_collator
+from radreward.modules.loggers import log_figure, log_scalars
 from radreward.modules.progress import track_progress
 from radreward.modules.run_folder import RunFolder
 from radreward.systems.ratescore.affinity_matrix import PRESETS, AffinityMatrix
@@ -147,14 +147,13 @@ class AffinityModule(BaseModule):
         value = math.nan if tau is None else tau
         self.log("val_tau", value, prog_bar=True, logger=False)
         self.log("val/tau_b", value)
-        if isinstance(self.logger, TensorBoardLogger) and self.fit_result is not None:
-            board = self.logger.experiment
+        if self.trainer.loggers and self.fit_result is not None:
             for step in self.fit_result.steps:
-                board.add_scalar("fit/tau_b", step.train, step.evaluations)
-                if step.validation is not None:
-                    board.add_scalar("fit/early_stopping_tau_b", step.validation, step.evaluations)
+                values = {"fit/tau_b": step.train, "fit/early_stopping_tau_b": step.validation}
+                defined = {name: value for name, value in values.items() if value is not None}
+                log_scalars(self.trainer, defined, step.evaluations)
             counts = concat_rated(self.train_matches).sums.counts.sum((0, 1))
-            board.add_figure("affinity", plot_affinity(self.affinity, counts), self.global_step)
+            log_figure(self.trainer, "affinity", plot_affinity(self.affinity, counts), self.global_step)
 
     def export(self, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
         """Save the scorer with cross-validation, intervals, agreement on the validation split and a plot of W."""
@@ -183,21 +182,18 @@ class AffinityModule(BaseModule):
         return metrics
 
     def _fit(self, all_pairs: bool) -> FitResult:
-        """Fit to the matches so far; if these are of all pairs, check that they can be cross-validated."""
+        """Fit to the matches so far, in validation too; if these are of all pairs, check their cross-validation."""
         rated = concat_rated(self.train_matches)
-        # Validation runs in inference mode, which has no gradients.
         with self._name_records(), torch.inference_mode(False), torch.enable_grad():
             if all_pairs:
                 rated.drop_undefined(self.n_folds)
-            parts = rated.split(self.early_stopping_split, self.seed)
-            self.fit_result = self.affinity_optimizer.fit(self.initial, *parts)
+            self.fit_result = self.affinity_optimizer.fit(self.initial, *rated.split(self.early_stopping_split, self.seed))
         self.affinity.load_state_dict(self.fit_result.affinity.state_dict())
         return self.fit_result
 
     def _evaluate_fit(self, trainer: Trainer, run: RunFolder) -> FitReport:
         """Cross-validate and bootstrap the fit; a run that was resumed after the fit repeats it."""
         train, intervals = concat_rated(self.train_matches), None
-        fit = self.fit_result or self._fit(all_pairs=True)
         with self._name_records():
             folds = cross_validate_affinity(
                 self.affinity_optimizer,
@@ -223,7 +219,7 @@ class AffinityModule(BaseModule):
             type_pair_counts=train.sums.counts.sum((0, 1)),
             intervals=intervals,
             cross_validation=folds,
-            fit=fit,
+            fit=self.fit_result or self._fit(all_pairs=True),
         )
 
     def load_initial_weights(self, folder: Path) -> None:

@@ -1,0 +1,60 @@
+"""Figures and texts for the loggers of a trainer; scalars go through their `log_metrics`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from lightning.pytorch import Trainer
+from lightning.pytorch.loggers import CSVLogger, Logger, MLFlowLogger, TensorBoardLogger, WandbLogger
+from matplotlib.figure import Figure
+
+
+def log_scalars(trainer: Trainer, values: dict[str, float], step: int) -> None:
+    """Log numbers by name with every logger."""
+    for logger in _loggers(trainer):
+        logger.log_metrics(values, step)
+
+
+def log_figure(trainer: Trainer, name: str, figure: Figure, step: int) -> None:
+    """Log a figure: as an image of TensorBoard, W&B or MLflow, and beside a CSV file as `<name>/<step>.png`.
+
+    Args:
+        trainer: Trainer with the loggers; others than these get scalars only.
+        name: Name with slashes.
+        figure: The figure.
+        step: Global step.
+    """
+    for logger in _loggers(trainer):
+        if isinstance(logger, TensorBoardLogger):
+            logger.experiment.add_figure(name, figure, step)
+        elif isinstance(logger, WandbLogger):
+            logger.log_image(name, [figure], step=step)
+        elif isinstance(logger, MLFlowLogger):
+            logger.experiment.log_figure(str(logger.run_id), figure, f"{name}/{step}.png")
+        elif isinstance(logger, CSVLogger):
+            figure.savefig(_file(logger, name, f"{step}.png"))
+
+
+def log_text(trainer: Trainer, name: str, text: str, step: int) -> None:
+    """Log Markdown like `log_figure`; W&B gets a table of one cell."""
+    for logger in _loggers(trainer):
+        if isinstance(logger, TensorBoardLogger):
+            logger.experiment.add_text(name, text, step)
+        elif isinstance(logger, WandbLogger):
+            logger.log_text(name, ["text"], [[text]], step=step)
+        elif isinstance(logger, MLFlowLogger):
+            logger.experiment.log_text(str(logger.run_id), text, f"{name}/{step}.md")
+        elif isinstance(logger, CSVLogger):
+            _file(logger, name, f"{step}.md").write_text(text, encoding="utf-8")
+
+
+def _loggers(trainer: Trainer) -> Iterator[Logger]:
+    """Yield the loggers in the process that writes."""
+    yield from trainer.loggers if trainer.is_global_zero else ()
+
+
+def _file(logger: CSVLogger, name: str, file: str) -> Path:
+    folder = Path(logger.log_dir, name)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / file
