@@ -207,7 +207,7 @@ class Scores(NamedTuple):
     """Scorer-specific explanation of each row."""
     quality: Tensor | None = None
     """(n,) float32 share of what is right in [0, 1], see `radreward.criteria.finding_quality`; NaN if a row has none,
-    None if the scorer has none."""
+    None if the scorer has none. It may be averaged over references, unlike a total of errors."""
     sub_names: tuple[str, ...] | None = None
     """Names of the sub-scores."""
     count_names: tuple[str, ...] | None = None

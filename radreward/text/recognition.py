@@ -1,4 +1,4 @@
-"""Whether a text reads as a report of the chest."""
+"""Recognition of reports: a text that states nothing about a chest is none."""
 
 from __future__ import annotations
 
