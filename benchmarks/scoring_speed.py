@@ -14,6 +14,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import torch
@@ -29,6 +30,7 @@ from radreward.data.packing import pack
 from radreward.data.prompt_encoder import PromptEncoder
 from radreward.errors import InputError
 from radreward.models import Backbone, RewardModel, RewardModelArtifact
+from radreward.models.bert import BertSizes
 from radreward.models.precision import Precision, check_precision
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers.registry import EMBEDDED_DIR
@@ -105,18 +107,16 @@ def peer_totals(saved: RewardModelArtifact, batch: int, in_file_order: bool) -> 
     return totals
 
 
-def transformers_bert(model: RewardModel) -> BertModel:
+def transformers_bert(model: RewardModel) -> Any:
     """Return the encoder of transformers with the weights of a model without adapters."""
     ours = model.encoder.state_dict()
-    names = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
-    names += ("max_position_embeddings", "type_vocab_size", "layer_norm_eps", "pad_token_id")
-    config = BertConfig(**{name: getattr(model.config, name) for name in names})
-    encoder = BertModel(config, add_pooling_layer=False).eval()
+    sizes: dict[str, Any] = {field.name: getattr(model.config, field.name) for field in fields(BertSizes)}
+    encoder: Any = BertModel(BertConfig(**sizes), add_pooling_layer=False)
     encoder.load_state_dict(ours)
-    return encoder
+    return encoder.eval()
 
 
-def padded_states(encoder: BertModel, paths: Sequence[Sequence[Sequence[int]]]) -> Tensor:
+def padded_states(encoder: Any, paths: Sequence[Sequence[Sequence[int]]]) -> Tensor:
     """Return the (T, H) states of all tokens, in padded rows whose segments see themselves and earlier ones."""
     rows = [[token for segment in path for token in segment] for path in paths]
     ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.int64)
@@ -164,7 +164,7 @@ def measure(case: Case, variants: dict[str, Totals]) -> dict[str, Any]:
             torch.testing.assert_close(totals[FP32], totals[name], rtol=1e-4, atol=1e-4)
     minimum = {name: min(values) for name, values in times.items()}
     best = min((name for name in variants if name.startswith(SORTED)), key=minimum.__getitem__)
-    result = {
+    result: dict[str, Any] = {
         "case": case._asdict(),
         "pairs_per_second": {name: case.pairs / value for name, value in minimum.items()},
         "pairs_per_second_median": {name: case.pairs / statistics.median(value) for name, value in times.items()},

@@ -134,7 +134,7 @@ class BertEncoder(nn.Module):
         states = embeddings.LayerNorm(states + embeddings.position_embeddings(position_ids))
         mask = None
         if node_layout is None and attention_mask is not None and not attention_mask.all():
-            mask = attention_mask.bool()[:, None, None]
+            mask = states.new_zeros(attention_mask.shape).masked_fill_(attention_mask == 0, -torch.inf)[:, None, None]
         layers: Any = self.encoder["layer"]
         all_states = [states]
         for layer in layers:
@@ -164,7 +164,8 @@ class BertLayer(nn.Module):
 
     def forward(self, states: Tensor, mask: Tensor | None, layout: NodeLayout | None) -> Tensor:
         """Map (B, L, H) states to (B, L, H) states; see `BertEncoder.forward`."""
-        projections, attended_output, output = self.attention["self"], self.attention["output"], self.output
+        attention_part: Any = self.attention
+        projections, attended_output, output = attention_part["self"], attention_part["output"], self.output
         heads = (*states.shape[:2], self.num_heads, -1)
         query, key, value = (
             projections[name](states).view(heads).transpose(1, 2) for name in ("query", "key", "value")
@@ -181,4 +182,4 @@ class BertLayer(nn.Module):
 
 def _embedding(rows: int, size: int, padding: int | None = None) -> nn.Embedding:
     # The constructor's random numbers would import torch's compiler on the device "meta".
-    return nn.Embedding.from_pretrained(torch.zeros(rows, size), freeze=False, padding_idx=padding)
+    return nn.Embedding(rows, size, padding, _weight=torch.zeros(rows, size))

@@ -15,8 +15,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Singles = NDArray[np.float32]
 
-MAX_ARRAY_ELEMENTS = 4_000_000
-"""Maximum size of one temporary array."""
+MAX_ARRAY_ELEMENTS = 500_000
+"""Maximum size of one temporary array, which fits into the caches of a core."""
 _MIN_BLOCK_ROWS = 256
 """Minimum rows of a block; smaller matrix products take as long."""
 _MAX_DENSE_ROWS = 2_000
@@ -41,8 +41,8 @@ class _ClusterBlock(NamedTuple):
     """(g,) clusters."""
     right: Ints
     """(h,) clusters."""
-    matrix: Singles
-    """(g, h) products of signs, summed by cluster."""
+    matrix: NDArray[np.generic]
+    """(g, h) products of signs, summed by cluster: 8-bit integers where they suffice, because there are many blocks."""
 
 
 class ConcordanceForm:
@@ -99,7 +99,7 @@ class ConcordanceForm:
             chunk = weights[:, start : start + step].astype(np.float32, order="C")
             output = result[start : start + step]
             for left, right, matrix in self._blocks:
-                output += (chunk[left] * (matrix @ chunk[right])).sum(0, dtype=np.float64)
+                output += (chunk[left] * (matrix.astype(np.float32) @ chunk[right])).sum(0, dtype=np.float64)
             if min(self._shape) > 1:
                 cells = self._signed_sums(self._right @ chunk)
                 output += np.multiply(self._left @ chunk, cells, dtype=np.float64).sum(0)
@@ -195,4 +195,5 @@ def _sum_by_cluster(matrix: NDArray[np.int8], rows: Ints, columns: Ints) -> _Clu
     for axis, start in enumerate(starts):
         if len(start) < sums.shape[axis]:
             sums = np.add.reduceat(sums, start, axis=axis)
-    return _ClusterBlock(rows[starts[0]], columns[starts[1]], sums)
+    small = sums.astype(np.int8)
+    return _ClusterBlock(rows[starts[0]], columns[starts[1]], small if np.array_equal(small, sums) else sums)

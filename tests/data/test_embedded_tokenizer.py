@@ -1,6 +1,7 @@
 """The tokenizer of the embedded backbone against that of transformers."""
 
 import pickle
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -39,7 +40,7 @@ def test_tokens_and_offsets_equal_those_of_transformers(
 ) -> None:  # fmt: skip
     text = texts[0] if single else texts
     options = {"add_special_tokens": special, "split_special_tokens": split, "return_offsets_mapping": offsets}
-    limits = {} if limit is None else {"truncation": True, "max_length": limit}
+    limits: dict[str, Any] = {} if limit is None else {"truncation": True, "max_length": limit}
     actual = ours(text, **options, **limits)
     expected = theirs(text, **options, **limits)
     assert actual == {name: expected[name] for name in actual}

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -23,7 +24,12 @@ from radreward.models.bert import BertEncoder
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a small encoder of transformers; its norms and biases are not those of a new model."""
     torch.manual_seed(0)
-    sizes = {"hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 40}
+    sizes: dict[str, Any] = {
+        "hidden_size": 24,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "intermediate_size": 40,
+    }
     model = BertModel(BertConfig(vocab_size=50, max_position_embeddings=16, **sizes))
     with torch.no_grad():
         for parameter in model.parameters():
@@ -82,6 +88,18 @@ def test_gradients_equal_those_of_transformers(models: tuple[BertEncoder, BertMo
     assert gradients[0].keys() == gradients[1].keys()
     for name, value in gradients[0].items():
         torch.testing.assert_close(value, gradients[1][name], rtol=1e-4, atol=1e-4)
+
+
+def test_padding_is_invisible_in_bf16_with_and_without_gradients(folder: Path) -> None:
+    model = BertEncoder.load(folder, torch.bfloat16)
+    tokens = torch.arange(6)[None]
+    expected = model(tokens[:, :4]).last_hidden_state.float()
+    mask = torch.tensor([[1, 1, 1, 1, 0, 0]])
+    with torch.no_grad():
+        plain = model(tokens, attention_mask=mask).last_hidden_state[:, :4].float()
+    torch.testing.assert_close(plain, expected, rtol=0, atol=0.1)
+    trained = model(tokens, attention_mask=mask).last_hidden_state[:, :4].float()
+    torch.testing.assert_close(trained, expected, rtol=0, atol=0.1)
 
 
 def test_embedded_backbone_is_that_of_transformers_bit_by_bit() -> None:

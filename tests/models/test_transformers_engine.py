@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from radreward.data.tokenizer import load_tokenizer
+from radreward.data.tokenizer import byte_tokenizer
 from radreward.models import Backbone, LoRA
 from radreward.models.rollout_engine import Completion, SamplingParams, sample_tokens
 from radreward.models.transformers_engine import TransformersEngine
@@ -22,7 +22,7 @@ def engine(family: str, batch_size: int = 3, lora: bool = False) -> Transformers
         for name, parameter in model.named_parameters():
             # Scaled weights prefer some tokens; adapters start at zero: these do not.
             parameter.copy_(torch.randn_like(parameter) if "lora_B" in name else parameter * 3)
-    return TransformersEngine(model, load_tokenizer(f"tiny-{family}"), batch_size)
+    return TransformersEngine(model, byte_tokenizer(encoder=False), batch_size)
 
 
 def prompts() -> list[list[list[int]]]:

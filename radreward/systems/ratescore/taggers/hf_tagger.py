@@ -84,9 +84,10 @@ class HFTagger(BatchTagger):
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write model and tokenizer in the format of transformers, as safetensors."""
+        tokenizer: Any = self.sentence_tokenizer.tokenizer
         with atomic_tagger_folder(folder) as scratch:
             self.model.model.save_pretrained(scratch, safe_serialization=True)
-            self.sentence_tokenizer.tokenizer.save_pretrained(scratch)
+            tokenizer.save_pretrained(scratch)
 
 
 def _validate_tags(labels: Mapping[Any, str] | None, source: str) -> list[str]:

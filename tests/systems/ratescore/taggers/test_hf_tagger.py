@@ -24,7 +24,7 @@ def test_tags_equal_the_predictions_of_the_model(hub_folder: Path) -> None:
     for text, entities in zip(TEXTS, tagged, strict=True):
         if not text:
             continue
-        ids = tagger.sentence_tokenizer.tokenizer(text, return_tensors="pt")["input_ids"]
+        ids = torch.tensor([tagger.sentence_tokenizer.tokenizer(text)["input_ids"]])
         with torch.no_grad():
             tags = [model.config.id2label[int(tag)] for tag in model(input_ids=ids).logits[0].argmax(-1)]
         assert [(e.start, e.end, e.type) for e in entities] == _decode_tags(text, tags)

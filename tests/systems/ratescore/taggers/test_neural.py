@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import DebertaV2Config, DebertaV2Model
 
-from radreward.data.tokenizer import load_tokenizer
+from radreward.data.tokenizer import byte_tokenizer, load_tokenizer
 from radreward.errors import InputError
 from radreward.models import Backbone, LoRA
 from radreward.models.sentence_tokenizer import SentenceTokenizer, TokenizedChunk
@@ -193,7 +193,7 @@ def test_backbone_without_packing_tags_sentences(tmp_path: Path) -> None:
     torch.manual_seed(0)
     sizes: dict[str, Any] = {"vocab_size": 260, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
     DebertaV2Model(DebertaV2Config(**sizes, num_attention_heads=2)).save_pretrained(tmp_path / "backbone")
-    load_tokenizer("tiny-bert").save_pretrained(tmp_path / "backbone")
+    byte_tokenizer(encoder=True).save_pretrained(tmp_path / "backbone")
     name = str(tmp_path / "backbone")
     tagger = NeuralTagger(IOBTagger(Backbone(name, lora=LoRA(2))), load_tokenizer(name))
     tagger.save_pretrained(tmp_path / "model")
