@@ -9,12 +9,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.errors import InputError
+from radreward.scorers import load
 from radreward.scorers.base import Scorer
 from radreward.scorers.lexical import ROUGE
+from radreward.types import Scores
 
 TEXTS = ["clear lungs", "small left effusion", "no edema"]
 REPORTS = st.lists(st.sampled_from([*TEXTS, "", "NA", None]), max_size=8)
@@ -88,3 +91,37 @@ def test_frame_filtered_and_shuffled_scores_its_rows() -> None:
     scores = ROUGE("1").score(frame["reference"], frame["candidate"])
     expected = [ROUGE("1").score([row.reference], [row.candidate]).total.item() for row in frame.itertuples()]
     assert scores.total.tolist() == expected
+
+
+def _chexpert(candidate: str | None = "Clear lungs.") -> Scores:
+    return load("chexpert-f1").score(["Small left effusion.", "Clear lungs."], ["Small left effusion.", candidate])
+
+
+def test_scores_become_a_data_frame_with_named_columns() -> None:
+    scores = load("ratescore").score(["Small left effusion."] * 2, ["Left effusion.", None])
+    frame = scores.to_pandas(index=["x", "y"])
+    assert list(frame.index) == ["x", "y"]
+    assert list(frame.columns)[0] == "total"
+    assert list(frame.columns)[-2:] == ["status", "evidence"]
+    assert scores.sub_scores is not None
+    np.testing.assert_array_equal(frame[list(scores.sub_names or ())].to_numpy(np.float32), scores.sub_scores)
+    np.testing.assert_array_equal(frame["total"].to_numpy(np.float32), scores.total)
+    counted = load("er2score").score(["Clear lungs."], ["Clear lungs."])
+    assert counted.count_names is not None
+    assert {f"count_{tag}" for tag in counted.count_names} < set(counted.to_pandas().columns)
+
+
+def test_repr_is_one_short_line_that_names_the_first_missing_row() -> None:
+    assert repr(_chexpert()) == "Scores(2 pairs, mean total 1)"
+    missing = "Scores(2 pairs, mean total 1, 1 without a score, the first at index 1: missing candidate)"
+    assert repr(_chexpert(None)) == missing
+    assert repr(load("chexpert-f1").score([], [])) == "Scores(0 pairs)"
+
+
+def test_html_marks_the_differences_of_a_pair_and_escapes_text() -> None:
+    scores = Scores(torch.tensor([0.5]), None, None, ("<b>",), ({"missing": ["<i>a"], "extra": ["b&c"]},))
+    html = scores._repr_html_()
+    assert "<del>&lt;i&gt;a</del> <ins>b&amp;c</ins>" in html
+    assert "<b>" not in html
+    other = Scores(torch.tensor([0.5]), None, None, ("ok",), (["<script>"],))._repr_html_()
+    assert "<pre>[&#x27;&lt;script&gt;&#x27;]</pre>" in other
