@@ -67,10 +67,12 @@ def _failure(scorer: Scorer, pairs: Sequence[Pair], is_repeated: bool = True) ->
         in_range = (low is None or total >= low - TOLERANCE) and (high is None or total <= high + TOLERANCE)
         if math.isfinite(total) != (status in SCORED_STATUSES) or not (in_range or math.isnan(total)):
             return f"score {total} with status {status!r} for {pair!r}"[:200]
-    for copy in (0, 1) if repeated else ():
-        totals, status = repeated.total[copy::2].flip(0), repeated.status[copy::2][::-1]
+    if repeated is None:
+        return ""
+    for copy in (0, 1):
+        totals, statuses = repeated.total[copy::2].flip(0), repeated.status[copy::2][::-1]
         close = torch.isclose(totals, scores.total, TOLERANCE, TOLERANCE, equal_nan=True).tolist()
-        for pair, is_close, first, second in zip(pairs, close, scores.status, status, strict=True):
+        for pair, is_close, first, second in zip(pairs, close, scores.status, statuses, strict=True):
             if not is_close or first != second:
                 return f"another score in another order or form, {second!r} after {first!r}, for {pair!r}"[:200]
     return ""

@@ -63,7 +63,7 @@ class ChatPromptEncoder(PromptEncoder):
 
         Report text never becomes a special token; the chat layout may.
         """
-        segments = self.template.render(reference, candidate, self.criteria)
+        segments = self.render(reference, candidate)
         texts = [text for text in segments[:-1] if text] + [segments.candidate]
         tokens = [list(self.segment_tokenizer.encode(text)) for text in texts]
         tokens[0] = [*self._wrapper.before, *tokens[0]]

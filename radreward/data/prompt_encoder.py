@@ -8,6 +8,8 @@ from radreward.criteria import Criteria
 from radreward.data.tokenizer import SegmentTokenizer, load_tokenizer
 from radreward.errors import InputError
 from radreward.prompts import PromptTemplate
+from radreward.text.normalization import normalize_report
+from radreward.types import PromptSegments
 
 OnTooLong = Literal["error", "truncate"]
 """Handling of a prompt over the limit: raise an error that names it, or truncate both reports."""
@@ -40,7 +42,11 @@ class PromptEncoder:
 
     def token_segments(self, reference: str, candidate: str) -> list[list[int]]:
         """Return the token ids of each segment of a prompt, from the root to the candidate; never truncated."""
-        return self.segment_tokenizer.encode_segments(self.template.render(reference, candidate, self.criteria))
+        return self.segment_tokenizer.encode_segments(self.render(reference, candidate))
+
+    def render(self, reference: str, candidate: str) -> PromptSegments:
+        """Return the texts of a prompt, of reports in the form in which scorers see them."""
+        return self.template.render(normalize_report(reference), normalize_report(candidate), self.criteria)
 
     def encode(self, reference: str, candidate: str, truncate: bool) -> tuple[list[list[int]], bool]:
         """Return the token segments within the limit, and True if a report was truncated.

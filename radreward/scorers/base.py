@@ -108,7 +108,7 @@ class Scorer(ABC):
         requires_report: True if both texts must read as reports of the chest in English, see `reads_as_report`;
             other pairs get a status and no score.
         normalizes_text: True if white space, Unicode forms and typographic marks do not change a score, because texts
-            pass through `normalize_report` first.
+            pass through `normalize_report` first; offsets of evidence refer to its result.
     """
 
     title: str = ""
