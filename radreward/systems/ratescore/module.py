@@ -113,9 +113,8 @@ class AffinityModule(BaseModule):
             InputError: If not; names the setting.
         """
         if self.trainer.max_epochs != 1:
-            raise InputError(
-                f"trainer.max_epochs: Expected 1 to read every pair once but got {self.trainer.max_epochs}."
-            )
+            epochs = self.trainer.max_epochs
+            raise InputError(f"trainer.max_epochs: Expected 1 to read every pair once but got {epochs}.")
         if self.trainer.world_size != 1:
             raise InputError(f"trainer.devices: Expected one process for W and p but got {self.trainer.world_size}.")
 
@@ -123,8 +122,8 @@ class AffinityModule(BaseModule):
         """Store the matches of a batch; return the fraction of candidate pairs in the wrong order."""
         self.train_matches.append(self._to_rated(batch, self.train_matches))
         accuracy = rank_agreement(self.affinity, self.train_matches[-1])["pair_accuracy"]
-        n_pairs = sum(len(part.quality) for part in self.train_matches)
-        self.log("train/pairs", float(n_pairs), prog_bar=True, batch_size=1)
+        pairs = float(sum(len(part.quality) for part in self.train_matches))
+        self.log("train/pairs", pairs, prog_bar=True, batch_size=1)
         return 1 - (accuracy or 0.0) + 0.0 * self.affinity.weight.sum()
 
     def on_validation_start(self) -> None:
@@ -150,8 +149,7 @@ class AffinityModule(BaseModule):
         if self.trainer.loggers and self.fit_result is not None:
             for step in self.fit_result.steps:
                 values = {"fit/tau_b": step.train, "fit/early_stopping_tau_b": step.validation}
-                defined = {name: value for name, value in values.items() if value is not None}
-                log_scalars(self.trainer, defined, step.evaluations)
+                log_scalars(self.trainer, values, step.evaluations)
             counts = concat_rated(self.train_matches).sums.counts.sum((0, 1))
             log_figure(self.trainer, "affinity", plot_affinity(self.affinity, counts), self.global_step)
 
@@ -187,7 +185,8 @@ class AffinityModule(BaseModule):
         with self._name_records(), torch.inference_mode(False), torch.enable_grad():
             if all_pairs:
                 rated.drop_undefined(self.n_folds)
-            self.fit_result = self.affinity_optimizer.fit(self.initial, *rated.split(self.early_stopping_split, self.seed))
+            split = rated.split(self.early_stopping_split, self.seed)
+            self.fit_result = self.affinity_optimizer.fit(self.initial, *split)
         self.affinity.load_state_dict(self.fit_result.affinity.state_dict())
         return self.fit_result
 
