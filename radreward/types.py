@@ -6,7 +6,7 @@ G completions per prompt and T tokens per completion.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pprint import pformat
@@ -213,7 +213,7 @@ class Scores(NamedTuple):
     count_names: tuple[str, ...] | None = None
     """Names of the criteria of the error counts."""
 
-    def to_pandas(self, index: Sequence[Hashable] | None = None) -> DataFrame:
+    def to_pandas(self, index: Any = None) -> DataFrame:
         """Return a data frame with the columns total, quality, sub-scores, `count_<criterion>`, status and evidence.
 
         Args:

@@ -50,8 +50,8 @@ class AnyLength(Good):
 
 class ByLabel(Good):
     def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
-        columns: Any = zip(*((column[i] for column in (references, candidates)) for i in range(3)), strict=True)
-        return super().score(*columns)
+        columns: list[Any] = [references, candidates]
+        return super().score(*([column[label] for label in range(3)] for column in columns))
 
 
 class WrongSign(Good):

@@ -36,7 +36,7 @@ def run(*, input: Sequence[Path], output: Path, encoder: str = "embedded", seed:
             summary = summarize_files(list(input), encoder, seed, report)
         written = write_summary(summary, output)
     console = make_console()
-    console.print(terminal_table(captions.page_title(summary), captions.score_frame(summary)))
+    console.print(terminal_table(captions.page_title(summary), captions.statistics_frame(summary)))
     for section in captions.category_sections(summary):
         frame = captions.accuracy_frame(summary, section)
         console.print("", terminal_table(section.title, frame))

@@ -16,8 +16,7 @@ def use_only_cache_if_hub_is_unreachable() -> None:
 
     Otherwise every file of a model is tried six times, which takes minutes without a network.
     """
-    from huggingface_hub import constants
-    from huggingface_hub.utils import get_session
+    from huggingface_hub import constants, get_session
 
     try:
         get_session().head(constants.ENDPOINT, timeout=HUB_TIMEOUT)

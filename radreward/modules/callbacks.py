@@ -91,7 +91,7 @@ class RewardPlots(Callback):
         criteria, step = pl_module.criteria, pl_module.global_step
         means = {f"margin/{tag}": margin for tag, margin in zip(criteria.tags, margins.nanmean(0), strict=True)}
         values = {f"{OVERVIEW}/tau_b": pl_module.val_metrics["val/tau_total"], **means}
-        log_scalars(trainer, {name: float(value) for name, value in values.items() if not value.isnan()}, step)
+        log_scalars(trainer, {name: float(value) for name, value in values.items()}, step)
         if isinstance(pl_module.logger, TensorBoardLogger):
             log_reward_distributions(pl_module.logger.experiment, criteria.tags, rewards, margins, step)
         self._last_validation = rewards, criteria.errors(quality)
@@ -155,7 +155,7 @@ class ValidationExamples(Callback):
 
 
 def _logs_batch(trainer: Trainer, batch_idx: int) -> bool:
-    interval = trainer.log_every_n_steps  # type: ignore[attr-defined]  # set by the trainer's logger connector
+    interval: int = trainer.log_every_n_steps  # type: ignore[attr-defined]  # set by the trainer's logger connector
     return (batch_idx + 1) % interval == 0
 
 

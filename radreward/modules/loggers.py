@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lightning.pytorch import Trainer
@@ -10,10 +11,11 @@ from lightning.pytorch.loggers import CSVLogger, Logger, MLFlowLogger, TensorBoa
 from matplotlib.figure import Figure
 
 
-def log_scalars(trainer: Trainer, values: dict[str, float], step: int) -> None:
-    """Log numbers by name with every logger."""
+def log_scalars(trainer: Trainer, values: Mapping[str, float | None], step: int) -> None:
+    """Log numbers by name with every logger; None and NaN are left out."""
+    defined = {name: value for name, value in values.items() if value is not None and not math.isnan(value)}
     for logger in _loggers(trainer):
-        logger.log_metrics(values, step)
+        logger.log_metrics(defined, step)
 
 
 def log_figure(trainer: Trainer, name: str, figure: Figure, step: int) -> None:

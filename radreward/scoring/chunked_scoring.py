@@ -47,7 +47,9 @@ def _concatenate(parts: Sequence[Scores]) -> Scores:
     evidence = None if parts[0].evidence is None else tuple(row for part in parts for row in part.evidence or ())
     return parts[0]._replace(
         total=torch.cat([part.total for part in parts]),
+        sub_scores=join([part.sub_scores for part in parts]),
+        error_counts=join([part.error_counts for part in parts]),
+        quality=join([part.quality for part in parts]),
         status=tuple(status for part in parts for status in part.status),
         evidence=evidence,
-        **{name: join([getattr(part, name) for part in parts]) for name in ("sub_scores", "error_counts", "quality")},
     )

@@ -85,12 +85,8 @@ def score_file(
         scan = scan_input(source, chunk_size, columns)
         scorers = _fit_references(ScorerGroup.of(scorer), scan, backend)
         schema = _output_schema(scan, scorers, source)
-        inputs = {
-            "input": file_fingerprint(source),
-            "columns": scan.names._asdict(),
-            "scorer": scorers.fingerprint(),
-            "chunk size": chunk_size,
-        }
+        inputs = {"input": file_fingerprint(source), "columns": scan.names._asdict(), "chunk size": chunk_size}
+        inputs["scorer"] = scorers.fingerprint()
         store = ChunkStore(output, inputs, table_suffix(output))
         resumed = sum(size for number, size in enumerate(scan.chunk_sizes) if number in store)
         with ProgressReporter(enabled=progress) as reporter:

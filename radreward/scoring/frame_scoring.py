@@ -56,7 +56,8 @@ def score_frame(
     scores = [score_in_chunks(scorer, references, candidates, progress) for scorer in scorers.scorers.values()]
     rows = [row.values for row in scorers.rows(scores)]
     scored = pa.Table.from_pylist(rows, schema=columns).to_pandas()
-    return pd.concat([frame, scored.set_index(frame.index)], axis=1)
+    joined: pd.DataFrame = pd.concat([frame, scored.set_index(frame.index)], axis=1)
+    return joined
 
 
 def _scorers(models: str | Path | Scorer | Sequence[str], settings: dict[str, Any]) -> ScorerGroup:

@@ -5,6 +5,7 @@ import multiprocessing
 import pickle
 import socket
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -86,8 +87,9 @@ class _Module(LightningModule):
 
 @pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning", "ignore:.*num_workers:UserWarning")
 def test_lightning_logs_the_mean() -> None:
-    pairs: DataLoader[tuple[str, str]] = DataLoader(list(zip(REFERENCES[:4], CANDIDATES, strict=False)), batch_size=3)
-    settings = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
+    rows: Any = list(zip(REFERENCES[:4], CANDIDATES, strict=False))
+    pairs: DataLoader[Any] = DataLoader(rows, batch_size=3)
+    settings: dict[str, Any] = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
     trainer = Trainer(accelerator="cpu", devices=1, **settings)
     (logged,) = trainer.validate(_Module(), pairs, verbose=False)
     expected = load("rouge-l").score(REFERENCES[:4], CANDIDATES[:4]).total.mean()

@@ -20,10 +20,11 @@ TEXT = "**Reference**\n\n    No effusion.\n"
 
 def _log(logger: Logger) -> None:
     """Log a scalar twice, a figure and a text."""
-    options = {"enable_progress_bar": False, "enable_model_summary": False}
-    trainer = Trainer(logger=logger, accelerator="cpu", devices=1, **options)
+    trainer = Trainer(
+        logger=logger, accelerator="cpu", devices=1, enable_progress_bar=False, enable_model_summary=False
+    )
     for step in (10, 20):
-        log_scalars(trainer, {"Overview/tau_b": step / 100, "margin/a b": float(step)}, step)
+        log_scalars(trainer, {"Overview/tau_b": step / 100, "margin/a b": float(step), "margin/c": None}, step)
     log_figure(trainer, "learning/tau", plot_learning_curves({"total": [(10, 0.1), (20, 0.2)]}, "tau"), 20)
     log_text(trainer, "val/example", TEXT, 20)
     logger.save()

@@ -89,16 +89,19 @@ def test_frame_filtered_and_shuffled_scores_its_rows() -> None:
     frame = pd.DataFrame({"reference": TEXTS, "candidate": TEXTS[::-1]}).sample(frac=1, random_state=3)
     frame = frame[frame["reference"] != TEXTS[0]]
     scores = ROUGE("1").score(frame["reference"], frame["candidate"])
-    expected = [ROUGE("1").score([row.reference], [row.candidate]).total.item() for row in frame.itertuples()]
+    pairs = zip(frame["reference"], frame["candidate"], strict=True)
+    expected = [ROUGE("1").score([reference], [candidate]).total.item() for reference, candidate in pairs]
     assert scores.total.tolist() == expected
 
 
-def _chexpert(candidate: str | None = "Clear lungs.") -> Scores:
-    return load("chexpert-f1").score(["Small left effusion.", "Clear lungs."], ["Small left effusion.", candidate])
+def _chexpert(candidate: Any = "Clear lungs.") -> Scores:
+    candidates = ["Small left effusion.", candidate]
+    return load("chexpert-f1").score(["Small left effusion.", "Clear lungs."], candidates)
 
 
 def test_scores_become_a_data_frame_with_named_columns() -> None:
-    scores = load("ratescore").score(["Small left effusion."] * 2, ["Left effusion.", None])
+    candidates: list[Any] = ["Left effusion.", None]
+    scores = load("ratescore").score(["Small left effusion."] * 2, candidates)
     frame = scores.to_pandas(index=["x", "y"])
     assert list(frame.index) == ["x", "y"]
     assert list(frame.columns)[0] == "total"

@@ -34,8 +34,8 @@ def _write_bert(folder: Path) -> None:
     letters = "abcdefghijklmnopqrstuvwxyz.,0123456789"
     pieces = [*SPECIAL, *letters, *(f"##{letter}" for letter in letters)]
     BertTokenizer(vocab={piece: number for number, piece in enumerate(pieces)}).save_pretrained(folder)
-    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    BertConfig(vocab_size=len(pieces), **sizes).save_pretrained(folder)
+    sizes: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+    BertConfig(vocab_size=len(pieces), num_attention_heads=2, **sizes).save_pretrained(folder)
 
 
 def _write_settings(folder: Path, bert: Path) -> None:

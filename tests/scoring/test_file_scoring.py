@@ -124,7 +124,7 @@ def test_backend_may_return_chunks_in_any_order_and_gets_missing_chunks_only(tmp
     source, output = write_rows(tmp_path / "in.jsonl", make_pairs(11)), tmp_path / "out.jsonl"
     requested: list[int] = []
 
-    def reversed_backend(chunks: Iterable[Chunk]) -> Iterator[tuple[int, Scores]]:
+    def reversed_backend(chunks: Iterable[Chunk]) -> Iterator[tuple[int, list[Scores]]]:
         received = list(chunks)
         requested.extend(chunk.number for chunk in received)
         for number, scores in reversed(list(LocalBackend(Overlap())(received))):

@@ -1,5 +1,7 @@
 """Data frames in, data frames out: rows keep their labels, whatever these are."""
 
+from typing import Any
+
 import datasets
 import pandas as pd
 import polars as pl
@@ -11,7 +13,7 @@ from radreward.errors import InputError
 from radreward.scorers import load
 from radreward.scoring.frame_scoring import score_frame
 
-ROWS = {
+ROWS: dict[str, Any] = {
     "case": ["a", "b", "c", "d"],
     "ref": ["small left effusion", "clear lungs", "no edema", "rib fracture"],
     "hyp": ["left effusion", "clear lungs", None, "normal"],
@@ -23,7 +25,9 @@ def test_shuffled_and_filtered_frame_keeps_labels_and_pairs() -> None:
     scored = score_frame(frame, "rouge-l", "ref", "hyp", progress=False)
     assert list(scored.index) == ["z", "w", "y"]
     assert list(scored.columns) == ["case", "ref", "hyp", "total", "status"]
-    expected = [load("rouge-l").score([row.ref], [row.hyp]).total.item() for row in frame.itertuples()]
+    expected = [
+        load("rouge-l").score([ref], [hyp]).total.item() for ref, hyp in zip(frame["ref"], frame["hyp"], strict=True)
+    ]
     assert scored["total"].tolist() == pytest.approx(expected, nan_ok=True)
     assert scored["status"].tolist() == ["ok", "ok", "missing candidate"]
     assert list(frame.columns) == ["case", "ref", "hyp"]  # the input is unchanged

@@ -65,7 +65,7 @@ def category_sections(summary: ErrorSummary) -> list[CategorySection]:
     return [section for section in sections if section.rows]
 
 
-def score_frame(summary: ErrorSummary) -> pd.DataFrame:
+def statistics_frame(summary: ErrorSummary) -> pd.DataFrame:
     """Return the table of scores, one row per system."""
     rows = [
         [

@@ -14,7 +14,7 @@ def summary_markdown(summary: ErrorSummary) -> str:
     """Return the summary as Markdown; all texts of models and reports are escaped."""
     parts = [
         f"# {escape_markdown_line(captions.page_title(summary))}",
-        markdown_table(captions.score_frame(summary), escape_markdown_line),
+        markdown_table(captions.statistics_frame(summary), escape_markdown_line),
         escape_markdown_line(captions.METHOD_NOTE),
     ]
     for section in captions.category_sections(summary):
