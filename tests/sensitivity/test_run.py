@@ -46,6 +46,7 @@ class FormulaScorer(StatelessScorer):
     """A scorer that applies a formula to two texts."""
 
     config_name = "formula.json"
+    normalizes_text = False
 
     def __init__(self, formula: Callable[[str, str], float], higher_is_better: bool = True) -> None:
         super().__init__()

@@ -78,7 +78,7 @@ def test_select_page_rows_few_points_are_complete_with_their_systems() -> None:
     assert points["scores"] == [[0, None, 0], [0, 0, 0]]
 
 
-@pytest.mark.parametrize("max_bytes", [0, 2_000, 20_000])
+@pytest.mark.parametrize("max_bytes", [0, 4_000, 20_000])
 def test_select_page_rows_size_is_limited_and_the_first_target_comes_first(
     benchmark: Benchmark, max_bytes: int
 ) -> None:
