@@ -64,7 +64,7 @@ class Case(NamedTuple):
 
 CASES = (
     Case(against_peer=4, step_against_peer=1.5),
-    Case(rounds=2, vocabulary=32_000, against_peer=4),
+    Case(prompt=350, completion=150, rounds=2, vocabulary=32_000, against_peer=4),
     Case(4),
     Case(8, prompt=32),  # almost nothing to share
 )
