@@ -23,6 +23,7 @@ from radreward.data.iob import spans_from_iob
 from radreward.data.tokenizer import resolve_backbone
 from radreward.models.sentence_tokenizer import SentenceTokenizer, TokenBatch, length_batches
 from radreward.systems.ratescore.taggers import Tagger
+from radreward.systems.ratescore.taggers.deberta import limit_relative_positions
 from radreward.types import ENTITY_TYPES, Entity
 
 LABELS = ("O", *(f"{letter}-{kind.upper()}" for kind in ENTITY_TYPES for letter in "BI"))
@@ -88,6 +89,7 @@ class PackageTagger(Tagger):
     def __init__(self, folder: Path) -> None:
         self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModelForTokenClassification.from_pretrained(folder).eval()
+        limit_relative_positions(self.model)  # as our tagger does
         self.tokens = SentenceTokenizer(self.tokenizer, 512)
         self.num_entities = self.num_missed = 0
 

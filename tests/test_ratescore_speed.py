@@ -84,7 +84,7 @@ def test_main_prints_results_and_target(
     assert result["split_differently"] == 0
     assert result["compared"] + result["tied"] == 8
     assert result["distinct_sentences"] < result["all_sentences"]
-    assert "target 10: met" in printed
+    assert "target 20: " in printed
 
 
 def test_main_different_scores_raise(speed: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

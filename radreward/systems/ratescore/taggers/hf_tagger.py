@@ -12,6 +12,7 @@ from radreward.data.iob import spans_from_iob, split_iob_tag
 from radreward.errors import InputError
 from radreward.models.sentence_tokenizer import TokenBatch, TokenizedChunk
 from radreward.systems.ratescore.taggers.base import atomic_tagger_folder
+from radreward.systems.ratescore.taggers.deberta import limit_relative_positions
 from radreward.systems.ratescore.taggers.neural import BatchTagger, EntityDecoder, TokenSpan
 
 
@@ -32,6 +33,7 @@ class HFTokenClassifier(EntityDecoder):
     def __init__(self, model: PreTrainedModel, source: str) -> None:
         super().__init__()
         self.tags = _validate_tags(model.config.id2label, source)
+        limit_relative_positions(model)
         self.model = model
         self.config = model.config
 
