@@ -68,7 +68,7 @@ def check_length(config: BackboneConfig, length: int) -> None:
 def packed_inputs(model: Any, packed: PackedBatch) -> dict[str, Any]:
     """Return the keyword arguments for the forward pass of a transformers model: one row of all T tokens.
 
-    The row has no padding and no mask; `layout` replaces it. Without a layout, the model computes ordinary rows.
+    The row has no padding and no mask; `node_layout` replaces it. Without a layout, the model computes ordinary rows.
 
     Args:
         model: The model, with or without adapters; its attention becomes `layout_attention`.
