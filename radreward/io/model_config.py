@@ -126,8 +126,8 @@ def check_settings(factory: Callable[..., Any], values: Any, field: str = "", re
     if missing := [name for name in required if name not in values]:
         raise InputError(f"Expected `{field}` to have the field {missing[0]!r} but it is missing.")
     names = list(inspect.signature(factory).parameters)
-    function: Any = factory
-    hints = get_type_hints(function.__init__ if isinstance(function, type) else function)
+    is_class = isinstance(factory, type)
+    hints = get_type_hints(factory.__init__ if is_class else factory)
     for name, value in values.items():
         path = f"{field}.{name}" if field else name
         if name not in names:
