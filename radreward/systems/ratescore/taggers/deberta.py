@@ -17,9 +17,9 @@ def limit_relative_positions(model: Any) -> None:
     Args:
         model: A model of transformers; other architectures remain as they are.
     """
-    encoder = getattr(getattr(model, "base_model", None), "encoder", None)
-    if getattr(model.config, "model_type", None) != "deberta-v2" or not encoder.relative_attention:
+    if model.config.model_type != "deberta-v2" or not model.base_model.encoder.relative_attention:
         return
+    encoder = model.base_model.encoder
     attentions = [layer.attention.self for layer in encoder.layer]
     all_embeddings, half = encoder.get_rel_embedding, attentions[0].pos_ebd_size
     span = half

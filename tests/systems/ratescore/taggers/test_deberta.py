@@ -18,7 +18,11 @@ POSITIONS: dict[str, Any] = {"relative_attention": True, "pos_att_type": ["p2c",
 @pytest.mark.parametrize("norm_rel_ebd", ["layer_norm", "none"])
 def test_results_are_those_of_all_positions(buckets: int, share_att_key: bool, norm_rel_ebd: str) -> None:
     torch.manual_seed(0)
-    settings = {"position_buckets": buckets, "share_att_key": share_att_key, "norm_rel_ebd": norm_rel_ebd}
+    settings: dict[str, Any] = {
+        "position_buckets": buckets,
+        "share_att_key": share_att_key,
+        "norm_rel_ebd": norm_rel_ebd,
+    }
     model = DebertaV2ForTokenClassification(DebertaV2Config(vocab_size=50, **SIZES, **POSITIONS, **settings)).eval()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -39,6 +43,6 @@ def test_results_are_those_of_all_positions(buckets: int, share_att_key: bool, n
 def test_other_models_remain() -> None:
     model = BertModel(BertConfig(vocab_size=50, **SIZES))
     limit_relative_positions(model)
-    absolute = DebertaV2ForTokenClassification(DebertaV2Config(vocab_size=50, **SIZES))
+    absolute: Any = DebertaV2ForTokenClassification(DebertaV2Config(vocab_size=50, **SIZES))
     limit_relative_positions(absolute)
     assert not absolute.base_model.encoder._forward_pre_hooks
