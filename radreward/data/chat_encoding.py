@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from transformers import PreTrainedTokenizerBase
 
 from radreward.criteria import Criteria
+from radreward.data.embedded_tokenizer import EmbeddedTokenizer
 from radreward.data.prompt_encoder import PromptEncoder
 from radreward.errors import InputError
 from radreward.prompts.template import PromptTemplate
@@ -52,11 +53,12 @@ class ChatPromptEncoder(PromptEncoder):
         if max_answer_length < 1:
             raise ValueError(f"Expected `max_answer_length` to be >= 1 but got {max_answer_length}.")
         self.max_answer_length = max_answer_length
-        self.tokenizer = self.segment_tokenizer.tokenizer
+        loaded = self.segment_tokenizer.tokenizer
+        if isinstance(loaded, EmbeddedTokenizer) or loaded.eos_token_id is None:
+            raise InputError(f"{tokenizer}: Expected a tokenizer with an end token, which ends an answer.")
+        self.tokenizer, self._end = loaded, int(loaded.eos_token_id)
         self.chat_template = chat_template
         self._wrapper = chat_wrapper(self.tokenizer, chat_template)
-        if self.tokenizer.eos_token_id is None:
-            raise InputError(f"{tokenizer}: Expected a tokenizer with an end token, which ends an answer.")
 
     def token_segments(self, reference: str, candidate: str) -> list[list[int]]:
         """Return the token ids of each segment, from the most shared to the candidate; never truncated.
@@ -72,7 +74,7 @@ class ChatPromptEncoder(PromptEncoder):
 
     def encode_answer(self, text: str) -> list[int]:
         """Return the token ids of an answer and of its end."""
-        return [*self.segment_tokenizer.encode(text), self.tokenizer.eos_token_id]
+        return [*self.segment_tokenizer.encode(text), self._end]
 
 
 def chat_wrapper(tokenizer: PreTrainedTokenizerBase, chat_template: ChatTemplateName) -> ChatWrapper:

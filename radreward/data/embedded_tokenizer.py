@@ -29,8 +29,8 @@ class EmbeddedTokenizer:
         config = read_json_object(Path(folder, "tokenizer_config.json"))
         self.model_max_length = int(config["model_max_length"])
         names = (f"{role}_token" for role in ("cls", "sep", "pad", "unk", "mask"))
-        self._special_ids = [self.backend_tokenizer.token_to_id(config[name]) for name in names]
-        self.cls_token_id, self.sep_token_id, self.pad_token_id = self._special_ids[:3]
+        self.all_special_ids = [self.backend_tokenizer.token_to_id(config[name]) for name in names]
+        self.cls_token_id, self.sep_token_id, self.pad_token_id = self.all_special_ids[:3]
 
     def __call__(
         self,
@@ -76,4 +76,4 @@ class EmbeddedTokenizer:
 
     def get_special_tokens_mask(self, token_ids: Sequence[int], already_has_special_tokens: bool = True) -> list[int]:
         """Return 1 for special tokens, 0 for others."""
-        return [int(token in self._special_ids) for token in token_ids]
+        return [int(token in self.all_special_ids) for token in token_ids]

@@ -140,7 +140,8 @@ def cross_fitted_quality(findings: FindingPredictions, group: Tensor) -> dict[st
         if calibration is None:
             return None
         quality[held_out] = calibrated_quality(calibration, findings.predicted[held_out])
-    return quality_agreement(quality, finding_quality(*findings.target.unbind(1)), group)
+    matched, wrong = findings.target.unbind(1)
+    return quality_agreement(quality, finding_quality(matched, wrong), group)
 
 
 def predicted_count_agreement(criteria: Criteria, predicted: PredictedCounts) -> MetricTable:

@@ -225,10 +225,13 @@ class RewardModule(BaseModule):
         """Return agreement on the validation split; count errors are cross-fitted, see `cross_fitted_counts`."""
         self.predictions, self.predicted_ids = self.predict_validation(trainer, data)
         predictions = self.predictions
-        self.agreement = reward_agreement(self.criteria, predictions, cross_fitted_counts(predictions))
-        if predictions.findings is not None and predictions.findings.target.isfinite().any():
-            self.agreement["quality"] = cross_fitted_quality(predictions.findings, predictions.group)
-        return self.agreement
+        agreement = dict(reward_agreement(self.criteria, predictions, cross_fitted_counts(predictions)))
+        if predictions.findings is not None and (
+            quality := cross_fitted_quality(predictions.findings, predictions.group)
+        ):
+            agreement["quality"] = quality
+        self.agreement: MetricTable = agreement
+        return agreement
 
     def predict_validation(self, trainer: Trainer, data: BaseDataModule) -> tuple[ScoredCandidates, tuple[str, ...]]:
         """Return rewards and target errors of the validation split, and the ids of its groups."""

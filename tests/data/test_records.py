@@ -360,7 +360,7 @@ def test_group_schema_is_the_written_schema(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [*FORMATS, ""])
 def test_read_groups_accepts_flat_rows_with_and_without_weights(tmp_path: Path, suffix: str) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"id": "1", "reference": "Scar.", "candidate": "Clear.", **NONE, "matched": 0.0, "wrong": 0.25},
         {"id": "2", "reference": "Scar.", "candidate": "Scar.", **NONE, "matched": None, "wrong": None},
     ]
