@@ -58,14 +58,14 @@ def run(study: Path, folder: Path, seeds: Sequence[int], runner: TrialRunner) ->
     for seed in seeds:
         for sampler in SAMPLERS:
             name = f"{sampler}-{seed}"
-            path = folder / name / "study.yaml"
+            path = folder / f"{name}.yaml"
             path.parent.mkdir(parents=True, exist_ok=True)
             config = yaml.safe_load(study.read_text(encoding="utf-8"))
             path.write_text(
                 yaml.safe_dump({**config, "study": name, "sampler": sampler, "seed": seed}, sort_keys=False),
                 encoding="utf-8",
             )
-            result = study_result(run_study(load_study_config(path), runner, path.parent))
+            result = study_result(run_study(load_study_config(path), runner, folder / name))
             results[sampler].append(result)
             print(
                 f"{name}: best {result.best:.4f}, mean of the best so far {result.mean_best:.4f}, "

@@ -143,15 +143,21 @@ def _files(folder: Path) -> list[str]:
 def load_initial_weights(model: RewardModel, folder: str | Path) -> None:
     """Load the trained weights of a saved model into a model of the same architecture and criteria.
 
+    If the saved model predicts no findings, a new head for them keeps its initial weights.
+
     Raises:
         InputError: If the folder cannot be read, or architecture or criteria differ.
     """
     initial = load_reward_model(folder).model
     saved = _architecture(initial)
+    adds_findings = model.findings_head is not None and initial.findings_head is None
     for name, value in _architecture(model).items():
-        if saved[name] != value:
+        if saved[name] != value and not (name == "predicts_findings" and adds_findings):
             raise InputError(f"{folder}: Expected a model whose {name} is {value!r} but got {saved[name]!r}.")
-    model.load_trained_state(initial.trained_state())
+    state = initial.trained_state()
+    if adds_findings:
+        state |= {name: value for name, value in model.trained_state().items() if name.startswith("findings_head.")}
+    model.load_trained_state(state)
 
 
 def _architecture(model: RewardModel) -> dict[str, Any]:

@@ -87,7 +87,9 @@ class RadGraphF1(StatelessScorer):
             return []
         if self._model is None:
             self._model = _load_model(self.model)
-        annotations: Mapping[str, Any] = self._model(list(texts))
+        with warnings.catch_warnings():  # of the package, about sentences of one token
+            warnings.filterwarnings("ignore", "Document .* has a sentence with a single token", UserWarning)
+            annotations: Mapping[str, Any] = self._model(list(texts))
         return [_entity_and_relation_sets(annotations[str(index)]["entities"]) for index in range(len(texts))]
 
 

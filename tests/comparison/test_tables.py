@@ -114,4 +114,4 @@ def test_compare_command_unwritable_folder_is_named(
     folder = make_run("a")
     (tmp_path / "file").write_text("")
     assert main(["compare", str(folder), "--output", str(tmp_path / "file")]) == 2
-    assert "file: cannot be" in capsys.readouterr().err
+    assert "file: Expected a folder to write into" in capsys.readouterr().err

@@ -70,7 +70,7 @@ def test_4bit_backbone_gradients_are_unchanged_by_evaluation(llama: Path) -> Non
         if evaluated:
             with torch.no_grad():
                 model.eval()(PACKED)
-        model.train()(PACKED).square().sum().backward()
+        model.train()(PACKED).rewards.square().sum().backward()
         gradients.append({name: p.grad for name, p in model.named_parameters() if p.grad is not None})
     names = [name for name in gradients[0] if "lora_B" in name]
     assert len(names) == 4  # queries and values of both layers

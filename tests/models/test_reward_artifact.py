@@ -71,6 +71,18 @@ def test_load_reward_model_restores_equal_quality(tmp_path: Path) -> None:
         torch.testing.assert_close(loaded.quality(loaded.model(PACKED).findings), quality, rtol=0, atol=0)
 
 
+def test_load_initial_weights_keeps_a_new_head_for_findings(tmp_path: Path) -> None:
+    saved = _saved(Backbone("tiny-bert"))
+    save_reward_model(saved, tmp_path / "model")
+    torch.manual_seed(4)
+    model = RewardModel(Backbone("tiny-bert"), RadCliQCriteria(), predicts_findings=True)
+    assert model.findings_head is not None
+    before = model.findings_head.out.weight.clone()
+    load_initial_weights(model, tmp_path / "model")
+    assert torch.equal(model.findings_head.out.weight, before)
+    torch.testing.assert_close(model(PACKED).rewards, saved.model(PACKED).rewards, rtol=0, atol=0)
+
+
 def test_load_reward_model_without_field_of_findings_raises(tmp_path: Path) -> None:
     save_reward_model(_saved(Backbone("tiny-bert")), tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())

@@ -98,7 +98,7 @@ def test_invalid_config_file_raises_with_path(tmp_path: Path) -> None:
     for text, message in (
         ("{", r"bleu\.json: Expected JSON but it cannot be parsed"),
         ('{"format": 2, "settings": {}}', r"bleu\.json: Expected `format` to be 1 but got 2"),
-        ('{"format": 1, "settings": []}', r"bleu\.json: Expected `settings` to be a mapping but got list"),
+        ('{"format": 1, "settings": []}', r"bleu\.json: Expected `settings` to be an object but got"),
         ('{"format": 1, "settings": {"order": 9}}', r"bleu\.json: .*Expected `order` to be 1, 2, 3 or 4 but got 9"),
         ('{"format": 1, "settings": {"grams": 9}}', r"bleu\.json: .*grams"),
     ):

@@ -22,7 +22,7 @@ from radreward.types import ReportGroup
 
 ACCEPTED_COLUMNS = (
     *("id", "group", "reference", "candidate", "errors", "system", "tier"),
-    *("stated", "explanation", "matched", "check", "written_by"),
+    *("stated", "explanation", "matched_findings", "check", "written_by"),
 )
 """Columns of accepted samples; `read_groups` reads them as flat rows of groups."""
 REJECTED_COLUMNS = ("id", "group", "tier", "reason", "reference", "candidate", "answer")
@@ -77,7 +77,7 @@ class AcceptedSample(NamedTuple):
             "tier": self.request.tier,
             "stated": [error._asdict() for error in self.generated.errors],
             "explanation": self.generated.explanation,
-            "matched": list(self.generated.matched),
+            "matched_findings": list(self.generated.matched),
             "check": self.check_level,
             "written_by": written_by,
         }

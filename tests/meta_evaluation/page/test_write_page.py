@@ -93,9 +93,10 @@ def test_write_page_other_format_is_rejected(benchmark: Benchmark, tmp_path: Pat
         write_page({**results, "format": 1}, rows, tmp_path / "page.html")
 
 
-def test_write_page_missing_folder_is_named(benchmark: Benchmark, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere/page.html: cannot be written: No such file"):
-        write_page(*benchmark, tmp_path / "nowhere" / "page.html")
+def test_write_page_unwritable_folder_is_named(benchmark: Benchmark, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="file"):
+        write_page(*benchmark, tmp_path / "file" / "page.html")
 
 
 def test_write_page_nan_is_rejected(benchmark: Benchmark, tmp_path: Path) -> None:

@@ -145,5 +145,6 @@ def test_write_score_changes_writes_three_formats(tmp_path: Path) -> None:
     assert r"recall & 4 & 0.521 & 1.000 & +0.479" in files.latex.read_text()
     console = Console(width=100, record=True, quiet=True)
     console.print(score_change_table(rows))
-    with pytest.raises(InputError, match="cannot be written"):
-        write_score_changes(rows, tmp_path / "missing" / "table")
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="file"):
+        write_score_changes(rows, tmp_path / "file" / "table")

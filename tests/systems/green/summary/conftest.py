@@ -53,12 +53,16 @@ def echo_evaluator(template: GenerativeTemplate, criteria: Criteria) -> EchoEval
 
 @pytest.fixture(scope="session")
 def green() -> GenerativeScorer:
-    return GreenScorer(echo_evaluator(GreenTemplate(), RadCliQSignificanceCriteria()))
+    scorer = GreenScorer(echo_evaluator(GreenTemplate(), RadCliQSignificanceCriteria()))
+    scorer.normalizes_text = False  # the candidate is the answer, with its lines
+    return scorer
 
 
 @pytest.fixture(scope="session")
 def radreason() -> GenerativeScorer:
-    return RadReasonScorer(echo_evaluator(RadReasonTemplate(), RadCliQCriteria()))
+    scorer = RadReasonScorer(echo_evaluator(RadReasonTemplate(), RadCliQCriteria()))
+    scorer.normalizes_text = False
+    return scorer
 
 
 @pytest.fixture
