@@ -155,7 +155,7 @@ def test_synthesize_writes_readable_groups(tmp_path: Path) -> None:
         ("evaluate --data there.jsonl --model nothing", "nothing"),
         ("synthesize --criteria radclik --output d", "radclik"),
         ("synthesize --groups many --output d", "--groups: Expected an int but got many."),
-        ("synthesize --groups 1 --output file", "radreward: file: cannot be "),
+        ("synthesize --groups 1 --output file", "radreward: file: Expected a folder to write into"),
     ],
 )
 def test_wrong_command_prints_one_line(
