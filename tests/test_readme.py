@@ -90,7 +90,8 @@ def workplace(folder: Path) -> dict[str, str]:
     sides, findings = ("left", "right", "bilateral"), ("pleural effusion", "atelectasis", "consolidation", "scarring")
     reports = [f"Small {side} {one}. Mild {other}." for side in sides for one in findings for other in ("edema", "CHF")]
     (folder / "my.csv").write_text("report\n" + "".join(f"{text}\n" for text in reports))
-    coded = [f"{n},{'Opacity/lung/left' if n % 2 else 'normal'},Film {n}.,\n" for n in range(100)]
+    kinds = (("normal", "Lungs are clear"), ("Opacity/lung/left", "Left lung opacity"))
+    coded = [f"{n},{kinds[n % 2][0]},{kinds[n % 2][1]} on film {n}.,\n" for n in range(100)]
     (folder / "indiana_reports.csv").write_text("uid,MeSH,findings,impression\n" + "".join(coded))
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
