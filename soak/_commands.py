@@ -45,7 +45,7 @@ def prepare_commands(folder: Path) -> list[Command]:
     groups = synthesize_files(folder / "groups", RadCliQSignificanceCriteria(), 45, 4, granularity="statement")
     pairs, few = _write_pairs(folder / "pairs.jsonl", PAIRS), _write_pairs(folder / "few.jsonl", 20)
     judge, config = _save_judge(folder / "judge"), _write_fit_config(folder)
-    local = ["--chat=local", f"--model={_save_language_model(folder / 'llama')}", "--max-tokens=8"]
+    local = ["--chat=local", f"--model={save_language_model(folder / 'llama')}", "--max-tokens=8"]
     commands = [
         ("synthesize", ["--groups=400"], "--output=", "data"),
         ("fit", [f"--config={config}"], "--run-dir=", "run"),
@@ -99,7 +99,8 @@ def _save_judge(folder: Path) -> Path:
     return folder
 
 
-def _save_language_model(folder: Path) -> Path:
+def save_language_model(folder: Path) -> Path:
+    """Save a one-layer Llama with random weights and a byte tokenizer, and return its folder."""
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=260,

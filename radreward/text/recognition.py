@@ -9,7 +9,7 @@ from radreward.text.lexicon import find_categories, lowercase_same_length
 
 _STATING_CATEGORIES = frozenset("ANDEXYGV")
 """Organs, findings, diseases, general names, states and devices; not places, sizes and shapes alone."""
-_ALL_CLEAR = re.compile(r"\b(?:negative|no (?:radiographic )?(?:evidence of )?acute)\b")
+_ALL_CLEAR = re.compile(r"\b(?:negative|wnl|nad|same as|no (?:radiographic )?(?:evidence of )?acute)\b")
 
 
 def reads_as_report(text: str) -> bool:
@@ -18,7 +18,7 @@ def reads_as_report(text: str) -> bool:
     This is generous, so that no report is taken for another text: of 3,236 reports of Open-i, none is; of paragraphs
     of English manuals and licences, one in eight passes for a report.
 
-    >>> [reads_as_report(text) for text in ("Stable.", "No acute disease.", "Negative.", "The cat sat on the mat.")]
+    >>> [reads_as_report(text) for text in ("Stable.", "No acute disease.", "WNL", "The cat sat on the mat.")]
     [True, True, True, False]
     """
     lower = lowercase_same_length(text)

@@ -29,6 +29,9 @@ SHORT_REPORTS = (
     "ETT in place.",
     "Heart size normal.",
     "Unremarkable study.",
+    "WNL",
+    "NAD.",
+    "Same as prior.",
 )
 OTHER_TEXTS = (
     "The cat sat on the mat.",

@@ -16,7 +16,8 @@ from radreward.text.significance import phrase_weight
 from radreward.types import Entity
 
 UNRELATED_COSINE, EQUAL_COSINE = 0.4, 0.7
-"""Findings do not match at all up to the first cosine, and completely from the second on."""
+"""Findings do not match at all up to the first cosine, and completely from the second on; chosen for MiniLM on 300
+pairs of generated and 300 of real reports."""
 
 
 class ReportFindings(NamedTuple):

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import torch
-from transformers import LlamaConfig, LlamaForCausalLM
 
-from radreward.data.tokenizer import byte_tokenizer
+from soak._commands import save_language_model
 
 Reply = Callable[[list[dict[str, str]], int], str]
 
@@ -78,18 +76,4 @@ def start_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Reply], 
 @pytest.fixture(scope="session")
 def local_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a one-layer Llama with random weights and a byte tokenizer."""
-    folder = tmp_path_factory.mktemp("tiny-writer")
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=260,
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        max_position_embeddings=8192,
-        pad_token_id=0,
-        eos_token_id=2,
-    )
-    LlamaForCausalLM(config).save_pretrained(folder)
-    byte_tokenizer(encoder=False).save_pretrained(folder)
-    return folder
+    return save_language_model(tmp_path_factory.mktemp("tiny-writer"))
