@@ -1,4 +1,4 @@
-"""Sensitivity probes: reports with errors of one kind, and reports changed without a change of meaning."""
+"""Sensitivity probes: reports with errors, with a finding partly right, and changed without a change of meaning."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from random import Random
 from typing import NamedTuple
 
 from radreward.sensitivity.error_edits import ERROR_EDITS, FALSE_FINDING, inject_errors
+from radreward.sensitivity.graded_edits import GRADED_EDITS, grade_finding
 from radreward.sensitivity.invariance_edits import INVARIANT_EDITS
 from radreward.sensitivity.probe_reports import LATERALIZED, ReportSentences, report_text, sample_sentence
 
 ERROR_PROBES = (*ERROR_EDITS, FALSE_FINDING)
-"""Probes under which a score should fall."""
+"""Probes under which a score should fall with every error."""
+FALLING_PROBES = (*ERROR_PROBES, *GRADED_EDITS)
+"""Probes under which a score should fall with every step; the first step of a graded one is partly right."""
 ADDED_PLACE = "added place"
 INVARIANCE_PROBES = (*INVARIANT_EDITS, ADDED_PLACE)
 """Probes under which a score should stay constant."""
@@ -21,13 +24,15 @@ class PerturbedReport(NamedTuple):
 
     reference: str
     perturbed: tuple[str, ...]
-    """The report with one error, with two, and so on; or one meaning-preserving edit."""
+    """The report with one error, with two, and so on; with a finding partly right, then missed; or one
+    meaning-preserving edit."""
 
 
 def perturb_report(probe: str, report: ReportSentences, seed: str) -> PerturbedReport:
     """Return the perturbations of one report by one probe, the same for the same seed.
 
-    The reference of "added place" leaves out the place of one finding, which the candidate states.
+    The reference of "added place" leaves out the place of one finding, which the candidate states; that of "one of two
+    sides" states one finding on both.
 
     Raises:
         ValueError: If there is no such probe.
@@ -41,6 +46,9 @@ def perturb_report(probe: str, report: ReportSentences, seed: str) -> PerturbedR
     text = report_text(report)
     if probe == ADDED_PLACE:
         return PerturbedReport(report_text(_without_place(report, rng)), (text,))
+    if probe in GRADED_EDITS:
+        reference, *steps = map(report_text, grade_finding(probe, report, rng))
+        return PerturbedReport(reference, tuple(steps))
     if probe in INVARIANT_EDITS:
         return PerturbedReport(text, (INVARIANT_EDITS[probe](report, rng),))
     return PerturbedReport(text, tuple(report_text(sentences) for sentences in inject_errors(probe, report, rng)))

@@ -16,10 +16,17 @@ from radreward.io.text_tables import terminal_table, text_frame
 from radreward.meta_evaluation.scorer_runner import SCORES_FILE, score_pairs
 from radreward.scorers.base import Scorer
 from radreward.sensitivity.probe_reports import sample_probe_report
-from radreward.sensitivity.probes import ERROR_PROBES, INVARIANCE_PROBES, PerturbedReport, perturb_report
+from radreward.sensitivity.probes import (
+    ERROR_PROBES,
+    FALLING_PROBES,
+    INVARIANCE_PROBES,
+    PerturbedReport,
+    perturb_report,
+)
 
 TOLERANCE = 1e-6
 """Difference of scores that counts as none, relative to the larger of 1 and their size."""
+ALL_PROBES = (*FALLING_PROBES, *INVARIANCE_PROBES)
 ProbeScores = dict[str, list[float]]
 """Scores of one report per probe: s_0, then those of the perturbed reports; higher is better."""
 ProbeResult = dict[str, Any]
@@ -35,10 +42,11 @@ def run_sensitivity_tests(
     """Return how scorers react to errors and to meaning-preserving edits.
 
     Generated reports are the references. Candidates are the reference itself, with score s_0; the reference with one,
-    two and three errors of a kind, s_1, s_2, s_3, each with the errors of the one before; and the reference after a
-    meaning-preserving edit. Scores are oriented so that higher is better.
+    two and three errors of a kind, s_1, s_2, s_3, each with the errors of the one before; with a finding partly right,
+    s_1, and missed, s_2; and the reference after a meaning-preserving edit. Higher scores are better.
 
-    - "falls", for errors: the fraction of steps from s_(k-1) to s_k, over reports and k, with s_k < s_(k-1).
+    - "falls", for errors and partly right findings: the fraction of steps from s_(k-1) to s_k, over reports and k, with
+      s_k < s_(k-1).
     - "stays", for meaning-preserving edits: the fraction of reports with s_0 - s < δ or s = s_0, where δ is the
       smallest drop of this report's score by a single error of any kind that lowers it.
 
@@ -76,8 +84,7 @@ def run_sensitivity_tests(
             on_scorer(name)
             run = score_pairs(name, load, pairs, cache_path)
             if run.failure:
-                probes = (*ERROR_PROBES, *INVARIANCE_PROBES)
-                results += [_probe_result(name, probe, [], 0, [], run.failure) for probe in probes]
+                results += [_probe_result(name, probe, [], 0, [], run.failure) for probe in ALL_PROBES]
             else:
                 for output in run.outputs():
                     scores = dict(zip(pairs, output.higher_is_better_totals.tolist(), strict=True))
@@ -90,7 +97,7 @@ def _perturbed_reports(count: int, seed: int) -> list[dict[str, PerturbedReport]
     rng = Random(seed)
     reports = [sample_probe_report(rng) for _ in range(count)]
     return [
-        {probe: perturb_report(probe, report, f"{seed} {number}") for probe in (*ERROR_PROBES, *INVARIANCE_PROBES)}
+        {probe: perturb_report(probe, report, f"{seed} {number}") for probe in ALL_PROBES}
         for number, report in enumerate(reports)
     ]
 
@@ -113,7 +120,7 @@ def _probe_results(scorer: str, reports: Sequence[ProbeScores]) -> Iterator[Prob
     scores = np.array([score for report in reports for values in report.values() for score in values])
     finite = scores[np.isfinite(scores)]
     std = float(finite.std()) if finite.size else math.nan
-    for probe in ERROR_PROBES:
+    for probe in FALLING_PROBES:
         rows = [report[probe] for report in reports]
         steps = [(before, after) for row in rows for before, after in zip(row, row[1:], strict=False)]
         passed = [_is_lower(after, before) for before, after in steps if math.isfinite(before + after)]
@@ -162,7 +169,7 @@ def _probe_result(
     return {
         "scorer": scorer,
         "probe": probe,
-        "kind": "falls" if probe in ERROR_PROBES else "stays",
+        "kind": "falls" if probe in FALLING_PROBES else "stays",
         "score": float(np.mean(passed)) if passed else None,
         "n": len(passed),
         "doses": doses,
@@ -175,7 +182,7 @@ def sensitivity_tables(results: Sequence[ProbeResult]) -> Iterator[Table]:
     scores = {(result["scorer"], result["probe"]): result["score"] for result in results}
     scorers = list(dict.fromkeys(result["scorer"] for result in results))
     tables = (
-        ("Falls with errors (%)", "discrimination", ERROR_PROBES),
+        ("Falls with errors (%)", "discrimination", FALLING_PROBES),
         ("Stays under meaning-preserving edits (%)", "robustness", INVARIANCE_PROBES),
     )
     for title, summary, probes in tables:

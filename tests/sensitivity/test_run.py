@@ -10,12 +10,20 @@ from random import Random
 import pytest
 from rich.console import Console
 
+from radreward.criteria import finding_quality
 from radreward.scorers.base import Scorer
 from radreward.scorers.stateless import StatelessScorer
 from radreward.sensitivity.error_edits import inject_errors
+from radreward.sensitivity.graded_edits import GRADED_EDITS, grade_finding
 from radreward.sensitivity.invariance_edits import reword_sentences
-from radreward.sensitivity.probe_reports import report_text, sample_probe_report
-from radreward.sensitivity.probes import ERROR_PROBES, INVARIANCE_PROBES, PerturbedReport, perturb_report
+from radreward.sensitivity.probe_reports import report_text, sample_probe_report, sample_sentence
+from radreward.sensitivity.probes import (
+    ERROR_PROBES,
+    FALLING_PROBES,
+    INVARIANCE_PROBES,
+    PerturbedReport,
+    perturb_report,
+)
 from radreward.sensitivity.run import run_sensitivity_tests, sensitivity_tables
 from radreward.synthesis.error_counting import (
     FALSE_COMPARISON,
@@ -24,9 +32,11 @@ from radreward.synthesis.error_counting import (
     OMITTED_COMPARISON,
     WRONG_LOCATION,
     WRONG_SEVERITY,
+    compare_facts,
     count_errors,
     to_radcliq_counts,
 )
+from radreward.text.facts import Fact
 from radreward.text.report_parser import parse_report
 from radreward.text.sentence_parser import sentence_facts
 
@@ -127,6 +137,32 @@ def test_added_place_probe_states_one_place_more() -> None:
         assert sum(count_errors(reference, candidate).values()) == 0
 
 
+@pytest.mark.parametrize("probe", GRADED_EDITS)
+def test_graded_probes_lie_between_right_and_missed(probe: str) -> None:
+    for seed in range(8):
+        report = sample_probe_report(Random(seed))
+        steps = grade_finding(probe, report, Random(seed))
+        facts = [[fact for sentence in step for fact in sentence.facts] for step in steps]
+        qualities = [finding_quality(*compare_facts(facts[0], stated).weights) for stated in facts]
+        assert qualities == sorted(qualities, reverse=True), seed
+        assert len(set(qualities)) == 3, (seed, qualities)
+        texts = perturb_report(probe, report, str(seed))
+        assert len({texts.reference, *texts.perturbed}) == 3
+
+
+def test_graded_probe_of_a_report_without_such_a_finding_is_the_report() -> None:
+    report = (sample_sentence(Fact("scar", location="left"), Random(0)),)
+    assert grade_finding("vague finding", report, Random(0)) == (report,)
+
+
+def test_graded_probes_are_parsed_as_stated() -> None:
+    for probe in GRADED_EDITS:
+        for seed in range(4):
+            for step in grade_finding(probe, sample_probe_report(Random(seed)), Random(seed)):
+                for sentence in step:
+                    assert set(sentence_facts(sentence.text)) == set(sentence.facts), sentence.text
+
+
 def test_run_sensitivity_tests_known_scorers(tmp_path: Path) -> None:
     scorers: dict[str, Callable[[], Scorer]] = {
         "words": lambda: FormulaScorer(changed_words, higher_is_better=False),
@@ -141,7 +177,7 @@ def test_run_sensitivity_tests_known_scorers(tmp_path: Path) -> None:
     results = run_sensitivity_tests(scorers, reports=6, seed=3, on_scorer=started.append)
     assert started == list(scorers)
     results_by_probe = {(entry["scorer"], entry["probe"]): entry for entry in results}
-    assert len(results_by_probe) == len(results) == 5 * (len(ERROR_PROBES) + len(INVARIANCE_PROBES))
+    assert len(results_by_probe) == len(results) == 5 * (len(FALLING_PROBES) + len(INVARIANCE_PROBES))
     for name in ERROR_PROBES:
         assert results_by_probe["words", name]["kind"] == "falls"
         assert results_by_probe["constant", name]["score"] == 0
@@ -188,4 +224,6 @@ def test_invalid_settings_raise() -> None:
         run_sensitivity_tests({}, reports=0)
     with pytest.raises(ValueError, match="Expected one of laterality, negation, .* but got 'grammar'"):
         inject_errors("grammar", sample_probe_report(Random(0)), Random(0))
+    with pytest.raises(ValueError, match="Expected one of vague finding, .* but got 'case'"):
+        grade_finding("case", sample_probe_report(Random(0)), Random(0))
     assert isinstance(perturb_report("case", sample_probe_report(Random(0)), "0"), PerturbedReport)

@@ -1,0 +1,75 @@
+"""Edits by which a report loses a finding in two steps, for sensitivity probes: right, partly right, missed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+
+from radreward.sensitivity.probe_reports import LATERALIZED, ReportSentences, sample_sentence
+from radreward.synthesis.perturbations.sentence_edits import closest_wording
+from radreward.text.facts import Fact
+from radreward.text.findings import FINDINGS, ancestors
+
+FactSteps = Iterator[tuple[Fact, Fact]]
+"""A fact as the reference states it, and as it is partly right."""
+VAGUE_NAMES = {
+    "effusion": "blunting",
+    "loculated": "effusion",
+    "hydropneumothorax": "pneumothorax",
+    "atelectasis": "opacity",
+    "collapse": "atelectasis",
+    "aspiration": "opacity",
+    "contusion": "opacity",
+}
+"""Findings, and the sign or the more general finding that names them vaguely and means other care."""
+
+
+def _vague_name(fact: Fact) -> FactSteps:
+    for specific, vague in VAGUE_NAMES.items():
+        if fact.finding in ancestors(specific):
+            plain = Fact(specific, location=fact.location)
+            yield plain, plain._replace(finding=vague)
+
+
+def _one_side(fact: Fact) -> FactSteps:
+    if "bilateral" in FINDINGS[fact.finding].locations:
+        both = fact._replace(location="bilateral")
+        yield from ((both, both._replace(location=side)) for side in ("left", "right"))
+
+
+def _wrong_degree(fact: Fact) -> FactSteps:
+    if fact.severity:
+        mild, severe = (fact._replace(severity=severity) for severity in ("mild", "severe"))
+        yield from ((mild, severe), (severe, mild))
+
+
+GRADED_EDITS: dict[str, Callable[[Fact], FactSteps]] = {
+    "vague finding": _vague_name,
+    "one of two sides": _one_side,
+    "wrong degree": _wrong_degree,
+}
+"""Edits that yield the ways to state a finding partly right, none if they do not apply."""
+
+
+def grade_finding(probe: str, report: ReportSentences, rng: Random) -> tuple[ReportSentences, ...]:
+    """Return a report, the report with one finding partly right, and without it; the report only if none can be so.
+
+    The reference is reworded if it does not state the finding as the probe needs it.
+
+    Raises:
+        ValueError: If there is no such probe.
+    """
+    if probe not in GRADED_EDITS:
+        raise ValueError(f"Expected one of {', '.join(GRADED_EDITS)} but got {probe!r}.")
+    options = [
+        (index, *facts)
+        for index, sentence in enumerate(report)
+        if sentence.facts[0].finding in LATERALIZED
+        for facts in GRADED_EDITS[probe](sentence.facts[0])
+    ]
+    if not options:
+        return (report,)
+    index, stated, partial = rng.choice(options)
+    right = report[index] if stated in report[index].facts else sample_sentence(stated, rng)
+    steps = ((right,), (closest_wording(partial, right, rng),), ())
+    return tuple((*report[:index], *step, *report[index + 1 :]) for step in steps)
