@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Literal
 
 import torch
@@ -12,7 +11,6 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from radreward.data.packing import node_starts, pack, to_device
-from radreward.errors import InputError
 from radreward.models.attention import packed_inputs
 
 CompletionPacking = Literal["tree", "rows"]
@@ -77,15 +75,3 @@ def _row_log_probs(
 def unwrap_peft(model: Any) -> Any:
     """Return the transformers model inside a model with adapters of peft, or the model itself without adapters."""
     return model.get_base_model() if hasattr(model, "get_base_model") else model
-
-
-def adapters_disabled(model: Any) -> AbstractContextManager[Any]:
-    """Return a context in which the model is as before the training of its adapters, without a second copy.
-
-    Raises:
-        InputError: If it has no adapters.
-    """
-    if not hasattr(model, "disable_adapter"):
-        raise InputError("Expected a model with adapters: its state before training is not available without them.")
-    context: AbstractContextManager[Any] = model.disable_adapter()
-    return context

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,8 @@ from radreward.errors import InputError
 from radreward.generative.evaluator import GenerativeEvaluator
 from radreward.io.artifacts import write_json
 from radreward.models import Backbone, check_length
-from radreward.models.log_probs import CompletionPacking, adapters_disabled, completion_log_probs, unwrap_peft
+from radreward.models.frozen_weights import FrozenWeights
+from radreward.models.log_probs import CompletionPacking, completion_log_probs, unwrap_peft
 from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.models.vllm_engine import VLLMEngine, check_vllm
@@ -47,8 +47,8 @@ class GRPOModule(BaseModule):
 
     Args:
         criteria: N criteria.
-        backbone: Causal language model. With adapters, the reference policy is the backbone without them; otherwise it
-            is a frozen copy of the weights, if the objective uses one.
+        backbone: Causal language model. The reference policy, if the objective uses one, is the model at the start of
+            the stage: a frozen copy of the adapters, or of all weights if there are none.
         objective: Loss on rollouts; defaults to GRPO.
         rollouts: Settings of sampling and updates.
         packing: "tree" puts a prompt and its completions into one row, "rows" each completion into its own.
@@ -72,9 +72,7 @@ class GRPOModule(BaseModule):
         self.backbone = backbone or Backbone("tiny-llama")
         self.model = self.backbone.build(causal_lm=True)
         self.objective = objective or GRPO()
-        self.reference_model: Any = None
-        if self.objective.uses_reference_policy and self.backbone.lora is None:
-            self.reference_model = copy.deepcopy(self.model).requires_grad_(False)
+        self.reference = FrozenWeights(self.model) if self.objective.uses_reference_policy else None
         self.rollouts = rollouts or RolloutConfig()
         self.packing: CompletionPacking = packing
         self.engine: RolloutEngine | None = None
@@ -107,16 +105,15 @@ class GRPOModule(BaseModule):
         return [RolloutPlots(), ValidationExamples()]
 
     def load_initial_weights(self, folder: Path) -> None:
-        """Load the weights of a saved generative evaluator, also into the frozen copy."""
-        for model in (self.model, self.reference_model):
-            if model is not None:
-                load_generative_weights(model, folder)
+        """Load the weights of a saved generative evaluator, which are the reference policy too."""
+        load_generative_weights(self.model, folder)
+        if self.reference is not None:
+            self.reference.copy_from(self.model)
 
     def checkpoint_keys(self) -> set[str]:
-        """Return the keys of `BaseModule`, and those of a reference policy with its own weights."""
-        if self.reference_model is None:
-            return super().checkpoint_keys()
-        return super().checkpoint_keys() | {f"reference_model.{name}" for name in self.reference_model.state_dict()}
+        """Return the keys of `BaseModule` and those of the reference policy, which a resumed run keeps."""
+        reference = {} if self.reference is None else self.reference.state_dict()
+        return super().checkpoint_keys() | {f"reference.{name}" for name in reference}
 
     def on_fit_start(self) -> None:
         """Build the rollout engine.
@@ -186,10 +183,8 @@ class GRPOModule(BaseModule):
         parsed = parse_completions(self.collator.template, self.criteria, completions)
         estimate = self.objective.compute_advantages(reward_inputs(batch, completions, parsed, self.criteria))
         ref_logps = None
-        if self.objective.uses_reference_policy and self.reference_model is not None:
-            ref_logps = self._completion_logps(batch, completions, self.reference_model)
-        elif self.objective.uses_reference_policy:
-            with adapters_disabled(self.model):
+        if self.reference is not None:
+            with self.reference.used_by(self.model):
                 ref_logps = self._completion_logps(batch, completions)
         self.num_truncated += int(all_reduce_sum(torch.tensor(batch.num_truncated, device=self.device)))
         return RolloutBatch(completions, parsed, estimate, ref_logps)
@@ -204,13 +199,11 @@ class GRPOModule(BaseModule):
         )
         return self.engine.sample(batch.prompts, params)
 
-    def _completion_logps(
-        self, batch: RolloutPromptBatch, completions: Sequence[tuple[Completion, ...]], model: Any = None
-    ) -> Tensor:
+    def _completion_logps(self, batch: RolloutPromptBatch, completions: Sequence[tuple[Completion, ...]]) -> Tensor:
         """Return (B, G, T) log-probabilities, 0 for padding."""
         rows = [
             completion_log_probs(
-                model or self.model,
+                self.model,
                 [token for segment in prompt for token in segment],
                 [completion.tokens for completion in group],
                 self.rollouts.sampling.temperature,

@@ -21,7 +21,7 @@ from radreward.comparison.runs import read_run
 from radreward.criteria import Criteria
 from radreward.data.collators.rollout import RolloutCollator
 from radreward.errors import InputError
-from radreward.generative.evaluator import load_generative_evaluator
+from radreward.generative.evaluator import GenerativeEvaluator, load_generative_evaluator
 from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt
 from radreward.modules.grpo import GRPOModule
 from radreward.modules.rollouts import RolloutConfig, format_error_kind, reward_inputs
@@ -195,6 +195,7 @@ def test_resume_after_kill_equals_uninterrupted_run_bit_for_bit(
     checkpoint = saved_state(tmp_path / "run")
     assert checkpoint["step"] == last
     assert checkpoint["weights"]["objective.weighting.counts"].sum() > 0, "counts not yet used for weights"
+    assert (checkpoint["weights"]["reference.weights.1"] == 0).all(), "B of the adapters at the start"
     assert main([*command, "--ckpt_path=last"]) == 0
     torch.testing.assert_close(
         saved_state(tmp_path / "run"), saved_state(uninterrupted / "run"), rtol=0, atol=0, equal_nan=True
@@ -399,19 +400,43 @@ def test_init_from_saved_policy_starts_with_its_weights(
         torch.testing.assert_close(dict(module.model.named_parameters())[name].detach(), value)
 
 
-def test_reference_policy_without_adapters_is_a_frozen_copy(module: Callable[..., Any]) -> None:
-    policy, batch = module(backbone=PLAIN)
-    assert "reference_model.lm_head.weight" in policy.checkpoint_keys()
+@pytest.mark.parametrize("backbone", [PLAIN, {"class_path": "Backbone", "init_args": {"name": "tiny-llama"}}])
+def test_reference_policy_is_the_policy_at_the_start_of_the_stage(
+    module: Callable[..., Any], tmp_path: Path, backbone: dict[str, Any]
+) -> None:
+    first, _ = module(backbone=backbone)
+    change_weights(first)  # as a first stage does
+    encoder = first.datamodule.collator.prompt_encoder
+    GenerativeEvaluator(first.backbone, first.model, encoder).save(tmp_path / "first")
+    policy, batch = module(backbone=backbone)
+    policy.load_initial_weights(tmp_path / "first")
+    logged: dict[str, Any] = {}
+    policy.log_dict = lambda values, **_: logged.update(values)
+    loss = policy.training_step(batch, 0)
+    assert float(logged["train/kl"]) == 0
+    start = policy.rollout_batch.ref_logps
+    loss.backward()
+    assert all(value.grad is None for value in policy.reference.parameters())
+    change_weights(policy)
+    completions = policy.rollout_batch.completions
+    changed = policy._completion_logps(batch, completions).detach()
+    with torch.no_grad(), policy.reference.used_by(policy.model):
+        torch.testing.assert_close(policy._completion_logps(batch, completions), start, rtol=0, atol=0)
+    torch.testing.assert_close(policy._completion_logps(batch, completions).detach(), changed, rtol=0, atol=0)
+    assert (changed - start).abs().max() > 1e-4
+    assert {f"reference.weights.{index}" for index in range(len(policy.reference.weights))} <= policy.checkpoint_keys()
+
+
+def change_weights(policy: Any) -> None:
+    """Add 0.01 to all weights that are trained."""
     with torch.no_grad():
         for value in policy.model.parameters():
-            value.add_(0.01)
-    rollout_batch = policy._generate_rollouts(batch, 0)
-    changed = policy._completion_logps(batch, rollout_batch.completions).detach()
-    policy.model.load_state_dict(policy.reference_model.state_dict())
-    original = policy._completion_logps(batch, rollout_batch.completions).detach()
-    torch.testing.assert_close(rollout_batch.ref_logps, original)
-    assert (changed - rollout_batch.ref_logps).abs().max() > 1e-4
-    assert not any(value.requires_grad for value in policy.reference_model.parameters())
+            if value.requires_grad:
+                value.add_(0.01)
+
+
+def test_without_kl_there_is_no_reference_policy(module: Callable[..., Any]) -> None:
+    assert module("model.objective.kl_coef=0")[0].reference is None
 
 
 def test_training_increases_the_reward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
