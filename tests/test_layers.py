@@ -13,6 +13,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("_lazy_imports", "types", "distributed"),
     ("io", "text"),
+    ("pages",),
     ("criteria",),
     ("prompts",),
     ("data",),
@@ -26,7 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("scorers",),
     ("scoring",),
     ("comparison", "meta_evaluation"),
-    ("sensitivity", "tuning", "integrations", "testing"),
+    ("sensitivity", "tuning", "integrations", "testing", "serving", "rating"),
     ("cli",),
 )
 """From the bottom to the top: a module imports from lower layers and from its own package."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from radreward.meta_evaluation.page.json_script import json_for_script
+from radreward.pages.json_script import json_for_script
 
 Floats = NDArray[np.float64]
 

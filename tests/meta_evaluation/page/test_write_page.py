@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import radreward.meta_evaluation.page as package
+from radreward import pages
 from radreward.errors import InputError
 from radreward.meta_evaluation.page import write_page
-from radreward.meta_evaluation.page.json_script import json_for_script
+from radreward.pages.json_script import json_for_script
 from tests.meta_evaluation.page.browser import Benchmark
 
-SOURCES = sorted((Path(package.__file__).parent / "js").glob("*.js"))
+FOLDERS = [Path(module.__file__).parent / "js" for module in (package, pages)]
+SOURCES = sorted(path for folder in FOLDERS for path in folder.glob("*.js"))
 
 
 def data_of(page: Path) -> Any:
