@@ -15,8 +15,8 @@ from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.prompts.parsing import ParsedAnswer
 from radreward.types import AdvantageEstimate, ParsedCompletions, RolloutPromptBatch, Rollouts
 
-FORMAT_ERRORS = ("empty", "too long", "think", "numbers")
-"""Kinds of format errors that are counted in logs."""
+FORMAT_ERRORS = ("empty", "too long", "think", "reasoning", "numbers")
+"""Kinds of format errors that are counted in logs; think and reasoning are tags of the reasoning."""
 
 
 class RolloutConfig:

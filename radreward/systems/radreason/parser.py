@@ -1,15 +1,17 @@
-"""Parser of RadReason's answers: one think block, then one number in the tag of each criterion."""
+"""Parser of RadReason's answers: one block of reasoning, then one number in the tag of each criterion."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from radreward.criteria import Criteria
 from radreward.prompts.generative_template import one_line
 from radreward.prompts.parsing import MAX_CHARACTERS, ParsedAnswer, parse_count, parse_failure
 
-THINK_TAG = "think"
+ReasoningTag = Literal["think", "reasoning"]
+"""Tag of the reasoning: as models that reason write it, or as published."""
+REASONING_TAGS: tuple[str, ...] = get_args(ReasoningTag)
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9_]*)>", re.IGNORECASE | re.ASCII)
 _TAG_START = re.compile(r"<(?=/?[A-Za-z])")
 _ESCAPED = re.compile(r"&(?=(?:amp;)*lt;)")
@@ -43,16 +45,17 @@ class _ReasoningBlock(NamedTuple):
     error: str | None
 
 
-def parse_radreason(text: str, criteria: Criteria) -> ParsedAnswer:
+def parse_radreason(text: str, criteria: Criteria, reasoning_tag: ReasoningTag = "think") -> ParsedAnswer:
     r"""Parse an answer; never raises, in time linear in its length.
 
-    Numbers are parsed after the think block only, because the block may quote a report. A criterion has a value if its
+    Numbers are parsed after the reasoning only, because it may quote a report. A criterion has a value if its
     tag occurs once, opened and closed, with a number >= 0 inside (at most 1 for a binary criterion). The answer has a
-    format error too unless there is exactly one think block, before the numbers.
+    format error too unless there is exactly one block of reasoning, before the numbers.
 
     Args:
         text: The answer.
         criteria: N criteria, whose tags are parsed.
+        reasoning_tag: Tag of the reasoning.
 
     >>> from radreward.criteria import Criterion
     >>> criteria = Criteria("one", [Criterion("omission", "Missing.")])
@@ -65,9 +68,9 @@ def parse_radreason(text: str, criteria: Criteria) -> ParsedAnswer:
         return parse_failure(len(criteria), f"too long: {len(text)} characters")
     if not text.strip():
         return parse_failure(len(criteria), "empty")
-    known = {THINK_TAG, *criteria.tags}
+    known = {reasoning_tag, *criteria.tags}
     tags = [match for match in _TAG.finditer(text) if match[2].lower() in known]
-    block = _find_reasoning(text, [match for match in tags if match[2].lower() == THINK_TAG])
+    block = _find_reasoning(text, [match for match in tags if match[2].lower() == reasoning_tag], reasoning_tag)
     if block.end is None:
         return parse_failure(len(criteria), block.error or "")._replace(reasoning=block.reasoning)
     number_tags = [match for match in tags if match.start() >= block.end]
@@ -86,17 +89,17 @@ def parse_radreason(text: str, criteria: Criteria) -> ParsedAnswer:
     return ParsedAnswer(tuple(values), tuple(errors), block.reasoning, block.error or next(named, None))
 
 
-def _find_reasoning(text: str, tags: list[re.Match[str]]) -> _ReasoningBlock:
+def _find_reasoning(text: str, tags: list[re.Match[str]], name: str) -> _ReasoningBlock:
     opening = [match for match in tags if not match[1]]
     closing = [match for match in tags if match[1]]
     if not tags:
-        return _ReasoningBlock(None, 0, "think: missing")
+        return _ReasoningBlock(None, 0, f"{name}: missing")
     if not closing:
-        return _ReasoningBlock(unescape_reasoning(text[opening[0].end() :]), None, "think: not closed")
+        return _ReasoningBlock(unescape_reasoning(text[opening[0].end() :]), None, f"{name}: not closed")
     if not opening or opening[0].start() > closing[0].start():  # some prompts open the block themselves
-        return _ReasoningBlock(unescape_reasoning(text[: closing[0].start()]), closing[-1].end(), "think: not opened")
+        return _ReasoningBlock(unescape_reasoning(text[: closing[0].start()]), closing[-1].end(), f"{name}: not opened")
     reasoning = unescape_reasoning(text[opening[0].end() : closing[0].start()])
-    return _ReasoningBlock(reasoning, closing[-1].end(), None if len(tags) == 2 else "think: twice")
+    return _ReasoningBlock(reasoning, closing[-1].end(), None if len(tags) == 2 else f"{name}: twice")
 
 
 def _tag_content(text: str, tags: list[re.Match[str]], positions: list[int]) -> tuple[str | None, str | None]:

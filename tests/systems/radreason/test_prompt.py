@@ -8,29 +8,39 @@ from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCrit
 from radreward.errors import InputError
 from radreward.prompts.generative_template import ErrorAnalysis
 from radreward.systems.radreason import RadReasonTemplate, format_radreason, parse_radreason
+from radreward.systems.radreason.parser import REASONING_TAGS, ReasoningTag
 
 TWO = Criteria("two", [Criterion("omission", "Left out."), Criterion("grammar", "Bad.", "binary")])
 GOOD = "<think>Compared.</think><omission>2</omission><grammar>1</grammar>"
 
 names = st.lists(st.from_regex(r"[a-z][a-z ]{0,11}", fullmatch=True), min_size=1, max_size=8).map(
     lambda texts: list(
-        {name.strip().replace(" ", "_"): name for name in texts if name.strip() not in ("think",)}.values()
+        {name.strip().replace(" ", "_"): name for name in texts if name.strip() not in REASONING_TAGS}.values()
     )
 )
 any_criteria = names.filter(bool).map(lambda texts: Criteria("any", [Criterion(name, "What it is.") for name in texts]))
 
 
-@given(any_criteria, st.data())
-def test_parse_is_inverse_of_format(criteria: Criteria, data: st.DataObject) -> None:
+@given(any_criteria, st.sampled_from(REASONING_TAGS), st.data())
+def test_parse_is_inverse_of_format(criteria: Criteria, tag: ReasoningTag, data: st.DataObject) -> None:
     numbers = st.one_of(
         st.integers(0, 900).map(float), st.floats(0, 900, allow_subnormal=False).map(lambda v: round(v, 6))
     )
     values = data.draw(st.lists(numbers, min_size=len(criteria), max_size=len(criteria)))
     tags = st.sampled_from(
-        [f"<{criteria.tags[0]}>", f"</{criteria.tags[0]}>", "<think>", "</think>", "&lt;", "&amp;lt;", "<"]
+        [
+            f"<{criteria.tags[0]}>",
+            f"</{criteria.tags[0]}>",
+            f"<{tag}>",
+            f"</{tag}>",
+            "</think>",
+            "&lt;",
+            "&amp;lt;",
+            "<",
+        ]
     )
     reasoning = data.draw(st.lists(st.one_of(tags, st.text(max_size=8)), max_size=8).map("".join))
-    read = parse_radreason(format_radreason(values, reasoning, criteria), criteria)
+    read = parse_radreason(format_radreason(values, reasoning, criteria, tag), criteria, tag)
     assert read.values == tuple(values)
     assert read.reasoning == reasoning.strip()
     assert read.format_error is None
@@ -48,6 +58,18 @@ def test_parse_is_inverse_of_render_answer_for_any_criteria(criteria: Criteria) 
     assert read.reasoning is not None
     assert all(criterion.name in read.reasoning for criterion in criteria.criteria)
     assert text.endswith(RadReasonTemplate().stop_string(criteria))
+
+
+def test_published_reasoning_tag_is_a_setting_of_prompt_answer_and_parser() -> None:
+    template = RadReasonTemplate(reasoning_tag="reasoning")
+    assert RadReasonTemplate(**template.to_dict()).to_dict() == template.to_dict()
+    assert "between <reasoning> and </reasoning>" in template.render("A.", "B.", TWO).instruction
+    answer = template.render_answer(ErrorAnalysis((2.0, 1.0), "Compared.", ((), ()), ()), TWO)
+    assert answer.startswith("<reasoning>\nCompared.")
+    assert template.parse(answer, TWO).format_error is None
+    assert template.parse(GOOD, TWO).format_error == "reasoning: missing"
+    with pytest.raises(ValueError, match="Expected `reasoning_tag` to be think or reasoning but got 'why'"):
+        RadReasonTemplate(reasoning_tag="why")  # type: ignore[arg-type]  # not one of the two
 
 
 @pytest.mark.parametrize(
