@@ -53,13 +53,16 @@ def run(
             for index, group in enumerate(groups)
             for number, candidate in enumerate(group.candidates, 1)
         ]
-        agreement, failed = _measure(scorer, judged_by, candidates, data)
+        agreement, notes, failed = _measure(scorer, judged_by, candidates, data)
         from radreward.modules import render_metric_table
     num_scored = len(candidates) - len(failed)
     make_console().print(render_metric_table(agreement, f"{data}: {num_scored} candidates of {len(groups)} references"))
+    for note in notes:
+        print_line(note)
     if output:
         summary = {"model": model, "data": {str(data): file_fingerprint(data)}}
-        write_json(output, {**summary, "candidates": num_scored, "skipped": len(failed), "agreement": agreement})
+        counts = {"candidates": num_scored, "skipped": len(failed)}
+        write_json(output, {**summary, **counts, "agreement": agreement, "notes": notes})
         print_line(f"Metrics: {output}")
     if failed:
         print_status(f"Skipped: {len(failed)} of {len(candidates)} candidates; the first is {failed[0]}")
@@ -75,13 +78,18 @@ class _Candidate(NamedTuple):
 
 def _measure(
     scorer: Scorer, criteria: Criteria, candidates: list[_Candidate], data: Path
-) -> tuple[MetricTable, list[str]]:
-    """Return the agreement of the scores with the errors, and the candidates without a score, with the reason."""
+) -> tuple[MetricTable, list[str], list[str]]:
+    """Return the agreement of the scores with the errors, notes on it, and the candidates without a score."""
     import torch
 
     from radreward.criteria import finding_quality
     from radreward.modules import ScoredCandidates, total_agreement
-    from radreward.modules.agreement_metrics import quality_agreement, reward_agreement
+    from radreward.modules.agreement_metrics import (
+        errors_by_row,
+        quality_agreement,
+        reward_agreement,
+        undefined_auc_notes,
+    )
     from radreward.scorers.base import SCORED_STATUSES
     from radreward.scoring.chunked_scoring import score_in_chunks
 
@@ -103,11 +111,13 @@ def _measure(
     else:
         counts = None if scores.error_counts is None else scores.error_counts[scored]
         agreement = reward_agreement(criteria, ScoredCandidates(scores.sub_scores[scored], errors, group), counts)
+    wrong = errors_by_row(criteria, errors)
     findings = [candidates[index].candidate.findings for index in scored]
     if scores.quality is not None and any(findings):
         target = torch.tensor([finding_quality(*weights) if weights else math.nan for weights in findings])
         agreement = {"quality": quality_agreement(scores.quality[scored], target, group), **agreement}
-    return agreement, failed
+        wrong["quality"] = target < 1
+    return agreement, undefined_auc_notes(agreement, wrong), failed
 
 
 def _criteria(name: str | None, scorer: Scorer, model: str) -> Criteria:

@@ -49,6 +49,33 @@ def spearman(preds: Tensor, target: Tensor) -> Tensor:
     return _columnwise(lambda x, y: float(stats.spearmanr(x, y).statistic), preds, target)
 
 
+def error_auc(preds: Tensor, has_error: Tensor) -> Tensor:
+    """Return the area under the ROC curve: P(score without an error > score with one), with ties as one half.
+
+    It does not depend on the share of candidates with an error. τ-b of a rare error mostly measures its ties.
+
+    Args:
+        preds: (n,) or (n, M) scores, higher is better.
+        has_error: True for candidates with an error, of the same shape.
+
+    Returns:
+        () or (M,) float64 in [0, 1]; NaN if all or none have an error, all scores are equal or one is NaN.
+
+    Raises:
+        ValueError: If the shapes differ or have more than two dimensions.
+
+    >>> error_auc(torch.tensor([3.0, 2.0, 2.0, 1.0]), torch.tensor([False, False, True, True]))
+    tensor(0.8750, dtype=torch.float64)
+    """
+    return _columnwise(_auc, preds, has_error)
+
+
+def _auc(scores: np.ndarray, has_error: np.ndarray) -> float:
+    right = has_error == 0
+    n_right, n_wrong = right.sum(), (~right).sum()
+    return float((stats.rankdata(scores)[right].sum() - n_right * (n_right + 1) / 2) / (n_right * n_wrong))
+
+
 def count_concordant_pairs(preds: Tensor, target: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
     """Count the pairs of each group that the predictions order like the targets, and the pairs with different targets.
 

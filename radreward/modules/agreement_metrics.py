@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from rich.box import SIMPLE_HEAD
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from radreward.criteria import Criteria, finding_quality
 from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, SpearmanRho
-from radreward.metrics.functional import count_concordant_pairs, kendall_tau_b, spearman
+from radreward.metrics.functional import count_concordant_pairs, error_auc, kendall_tau_b, spearman
 from radreward.models import Calibration
 from radreward.models.calibration import calibrate_findings, calibrated_quality
 from radreward.modules.base import MetricTable
@@ -21,13 +21,14 @@ from radreward.modules.predictions import FindingPredictions, PredictedCounts, S
 METRIC_TITLES = {
     "tau_b": "τ-b",
     "max_tau_b": "max",
+    "auc": "AUC",
     "spearman": "ρ",
     "pair_accuracy": "pairs",
     "count_tau_b": "counts",
     "count_mae": "MAE",
 }
-"""Kendall's τ-b and its maximum, Spearman's ρ, share of correctly ordered pairs within a group, τ-b of rounded counts,
-mean absolute error of counts."""
+"""Kendall's τ-b and its maximum, `error_auc`, Spearman's ρ, share of correctly ordered pairs within a group, τ-b of
+rounded counts, mean absolute error of counts."""
 
 
 def reward_agreement(criteria: Criteria, candidates: ScoredCandidates, counts: Tensor | None) -> MetricTable:
@@ -39,11 +40,13 @@ def reward_agreement(criteria: Criteria, candidates: ScoredCandidates, counts: T
         counts: (n, N) expected errors; None if unavailable.
 
     Returns:
-        Per criterion and for "total": tau_b, max_tau_b, spearman, pair_accuracy and, with `counts`, count_tau_b and
-        count_mae; None if a metric is undefined.
+        Per criterion and for "total": tau_b, max_tau_b, auc, spearman, pair_accuracy and, with `counts`, count_tau_b
+        and count_mae; None if a metric is undefined, see `undefined_auc_notes`.
     """
     tags, quality = criteria.tags, criteria.quality(candidates.errors)
-    columns = _ranking_metrics(tags, candidates.rewards, quality, candidates.group)
+    columns = _ranking_metrics(
+        tags, candidates.rewards, quality, candidates.group, has_errors(criteria, candidates.errors)
+    )
     if counts is not None:
         rounded, error = KendallTauB(tags), CountError(tags)
         rounded.update(criteria.quality(counts.round()), quality)
@@ -63,27 +66,68 @@ def total_agreement(criteria: Criteria, totals: Tensor, errors: Tensor, group: T
         errors: (n, N) target errors.
         group: (n,) int64 index of the reference.
     """
-    return _by_row(_ranking_metrics((), totals, criteria.total_quality(criteria.quality(errors)), group))
+    target = criteria.total_quality(criteria.quality(errors))
+    return _by_row(_ranking_metrics((), totals, target, group, has_errors(criteria, errors)[:, -1:]))
+
+
+def has_errors(criteria: Criteria, errors: Tensor) -> Tensor:
+    """Return (n, N + 1) bool: candidates with an error per criterion, and in total; a rating is no error.
+
+    >>> from radreward.criteria import RadCliQCriteria
+    >>> has_errors(RadCliQCriteria(), torch.eye(6)[:1]).int().tolist()
+    [[1, 0, 0, 0, 0, 0, 1]]
+    """
+    is_error = torch.tensor([criterion.kind != "rating" for criterion in criteria.criteria])
+    present = (errors > 0) & is_error
+    return torch.cat([present, present.any(1, keepdim=True)], 1)
+
+
+def errors_by_row(criteria: Criteria, errors: Tensor) -> dict[str, Tensor]:
+    """Return the columns of `has_errors` by the rows of a metric table."""
+    return dict(zip((*criteria.tags, "total"), has_errors(criteria, errors).T, strict=True))
+
+
+def undefined_auc_notes(agreement: MetricTable, wrong: Mapping[str, Tensor]) -> list[str]:
+    """Return a line with the reason for each row of which the AUC is undefined.
+
+    Args:
+        agreement: Metrics.
+        wrong: (n,) bool per row: candidates with an error; rows that `agreement` lacks are ignored.
+    """
+    notes = []
+    for row, has_error in wrong.items():
+        if row in agreement and agreement[row]["auc"] is None:
+            reason = "all scores are equal"
+            if has_error.all() or not has_error.any():
+                reason = f"{'every' if has_error.any() else 'no'} candidate has an error"
+            notes.append(f"{row}: AUC is undefined, because {reason}.")
+    return notes
 
 
 def _ranking_metrics(
-    tags: Sequence[str], scores: Tensor, quality: Tensor, group: Tensor
+    tags: Sequence[str], scores: Tensor, quality: Tensor, group: Tensor, wrong: Tensor
 ) -> dict[str, dict[str, Tensor]]:
-    """Return ranking metrics per tag and in total, of (n, N) scores and quality, or of (n,) totals without tags."""
+    """Return ranking metrics per tag and in total, of (n, N) scores and quality, or of (n,) totals without tags.
+
+    `wrong` are the candidates with an error per tag and in total, (n, N + 1) or (n, 1).
+    """
     tau, rho, pairs = KendallTauB(tags), SpearmanRho(tags), PairwiseAccuracy(tags)
     tau.update(scores, quality)
     rho.update(scores, quality)
     pairs.update(scores, quality, group)
-    target = quality.double().reshape(len(quality), -1)
-    if tags:
-        target = torch.cat([target, target.sum(1, keepdim=True)], 1)
+    ranked, target = (_with_sum(values.double().reshape(len(values), -1), bool(tags)) for values in (scores, quality))
     limits = {name: max_tau_b(column) for name, column in zip(tau.names, target.T, strict=True)}
     return {
         "tau_b": tau.compute(),
         "max_tau_b": limits,
+        "auc": dict(zip(tau.names, error_auc(ranked, wrong), strict=True)),
         "spearman": rho.compute(),
         "pair_accuracy": pairs.compute(),
     }
+
+
+def _with_sum(values: Tensor, append: bool) -> Tensor:
+    return torch.cat([values, values.sum(1, keepdim=True)], 1) if append else values
 
 
 def _by_row(columns: dict[str, dict[str, Tensor]]) -> MetricTable:
@@ -114,7 +158,8 @@ def quality_agreement(quality: Tensor, target: Tensor, group: Tensor) -> dict[st
         group: (n,) int64 index of the reference.
     """
     known = target.isfinite() & quality.isfinite()
-    row = _by_row(_ranking_metrics((), quality[known], target[known], group[known]))["total"]
+    wrong = target[known].unsqueeze(1) < 1
+    row = _by_row(_ranking_metrics((), quality[known], target[known], group[known], wrong))["total"]
     return {**row, "count_tau_b": None, "count_mae": _rounded_or_none((quality - target)[known].abs().mean())}
 
 
@@ -145,7 +190,7 @@ def cross_fitted_quality(findings: FindingPredictions, group: Tensor) -> dict[st
 
 
 def predicted_count_agreement(criteria: Criteria, predicted: PredictedCounts) -> MetricTable:
-    """Return rank correlations, pair accuracy, absolute error and exact accuracy, per criterion and in total.
+    """Return rank correlations, AUC, pair accuracy, absolute error and exact accuracy, per criterion and in total.
 
     A missing count (NaN) is not exact and orders no pair correctly; correlations and errors use the other counts. The
     total is the weighted sum over criteria, defined only if every criterion is; its accuracy is the mean over criteria.
@@ -155,7 +200,7 @@ def predicted_count_agreement(criteria: Criteria, predicted: PredictedCounts) ->
         predicted: Counts of these criteria.
 
     Returns:
-        Per criterion and for "total": tau_b, spearman, pair_accuracy, count_mae, accuracy and parsed, the share of
+        Per criterion and for "total": tau_b, auc, spearman, pair_accuracy, count_mae, accuracy and parsed, the share of
         counts that were parsed; None if a metric is undefined.
 
     >>> from radreward.criteria import Criterion
@@ -167,9 +212,19 @@ def predicted_count_agreement(criteria: Criteria, predicted: PredictedCounts) ->
     counts, target, group = predicted.counts, predicted.target, predicted.group
     exact = (counts.round() == target).float()
     columns = {tag: (counts[:, j], target[:, j], exact[:, j]) for j, tag in enumerate(criteria.tags)}
-    totals = [criteria.total_quality(criteria.quality(part)) for part in (counts, target)]
+    qualities = [criteria.quality(part) for part in (counts, target)]
+    totals = [criteria.total_quality(quality) for quality in qualities]
     columns["total"] = (totals[0], totals[1], exact.mean(1))
-    return {name: _count_metrics(*column, group) for name, column in columns.items()}
+    ranked, wrong = _with_sum(qualities[0].double(), True), has_errors(criteria, target)
+    aucs = [
+        _rounded_or_none(error_auc(scores[parsed], present[parsed]))
+        for scores, present in zip(ranked.T, wrong.T, strict=True)
+        for parsed in (~scores.isnan(),)
+    ]
+    return {
+        name: {**_count_metrics(*column, group), "auc": auc}
+        for (name, column), auc in zip(columns.items(), aucs, strict=True)
+    }
 
 
 def _count_metrics(values: Tensor, target: Tensor, exact: Tensor, group: Tensor) -> dict[str, float | None]:

@@ -34,7 +34,13 @@ from radreward.models import (
 )
 from radreward.models.calibration import calibrate_findings
 from radreward.models.reward_model import RewardOutput
-from radreward.modules.agreement_metrics import cross_fitted_counts, cross_fitted_quality, reward_agreement
+from radreward.modules.agreement_metrics import (
+    cross_fitted_counts,
+    cross_fitted_quality,
+    errors_by_row,
+    reward_agreement,
+    undefined_auc_notes,
+)
 from radreward.modules.base import BaseModule, MetricTable, log_name, require_collator
 from radreward.modules.callbacks import RewardPlots
 from radreward.modules.optimizer import AdamWConfig
@@ -269,8 +275,9 @@ class RewardModule(BaseModule):
         )
         save_reward_model(artifact, run.model, as_float16)
         write_predictions(run.validation, self.criteria, self.predictions, self.predicted_ids)
-        candidates = len(self.predictions.rewards)
-        write_json(run.metrics, {"candidates": candidates, "agreement": self.agreement, **training_info})
+        notes = undefined_auc_notes(self.agreement, errors_by_row(self.criteria, self.predictions.errors))
+        metrics = {"candidates": len(self.predictions.rewards), "agreement": self.agreement, "notes": notes}
+        write_json(run.metrics, {**metrics, **training_info})
 
 
 def require_reward_collator(data: BaseDataModule) -> RewardCollator:

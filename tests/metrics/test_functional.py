@@ -12,6 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from radreward.metrics import functional
@@ -45,6 +46,23 @@ def test_correlations_match_scipy(rows: list[tuple[float, float]]) -> None:
         scipy_tau(x.numpy(), y.numpy()), abs=1e-12, nan_ok=True
     )
     assert functional.spearman(x, y).item() == pytest.approx(rho, abs=1e-12, nan_ok=True)
+
+
+@given(st.lists(st.tuples(SMALL, st.booleans()), max_size=60))
+def test_error_auc_equals_sklearn_and_a_loop(rows: list[tuple[float, bool]]) -> None:
+    scores = torch.tensor([score for score, _ in rows], dtype=torch.float64)
+    has_error = torch.tensor([wrong for _, wrong in rows], dtype=torch.bool)
+    auc = functional.error_auc(scores, has_error).item()
+    if len(set(scores.tolist())) < 2 or len(set(has_error.tolist())) < 2:
+        assert math.isnan(auc)
+        return
+    assert auc == pytest.approx(roc_auc_score(~has_error.numpy(), scores.numpy()), abs=1e-12)
+    wins = [
+        (right > wrong) + (right == wrong) / 2
+        for right, _ in (row for row in rows if not row[1])
+        for wrong, _ in (row for row in rows if row[1])
+    ]
+    assert auc == pytest.approx(np.mean(wins), abs=1e-12)
 
 
 @pytest.mark.parametrize("statistic", [functional.kendall_tau_b, functional.spearman])

@@ -8,11 +8,21 @@ import pytest
 import torch
 from rich.console import Console
 from scipy.stats import kendalltau, spearmanr
+from sklearn.metrics import roc_auc_score
 
 from radreward.criteria import Criteria
 from radreward.models import Calibration
 from radreward.modules import ScoredCandidates, render_metric_table
-from radreward.modules.agreement_metrics import cross_fitted_counts, reward_agreement
+from radreward.modules.agreement_metrics import (
+    cross_fitted_counts,
+    errors_by_row,
+    has_errors,
+    predicted_count_agreement,
+    reward_agreement,
+    total_agreement,
+    undefined_auc_notes,
+)
+from radreward.modules.predictions import PredictedCounts
 
 CRITERIA = Criteria(
     "two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long.", "weight": 0.5}]
@@ -37,6 +47,8 @@ def test_reward_agreement_equals_scipy_and_naive_loop(candidates: ScoredCandidat
         assert metrics[tag]["tau_b"] == pytest.approx(kendalltau(reward, target).statistic, abs=1e-5)
         perfect = kendalltau(target + torch.linspace(0, 1e-6, 24, dtype=torch.float64), target).statistic
         assert metrics[tag]["max_tau_b"] == pytest.approx(perfect, abs=1e-6)
+        has_error = target < 0
+        assert metrics[tag]["auc"] == pytest.approx(roc_auc_score(~has_error, reward), abs=1e-6)
         assert metrics[tag]["spearman"] == pytest.approx(spearmanr(reward, target).statistic, abs=1e-5)
         pairs = [
             (reward[i] - reward[j]) * (target[i] - target[j]) > 0
@@ -60,7 +72,7 @@ def test_undefined_metric_is_none_and_rendered_as_dash(candidates: ScoredCandida
     console = Console(record=True, width=100)
     console.print(render_metric_table(metrics, "All"))
     lines = console.export_text().splitlines()
-    assert next(line for line in lines if "length" in line).count("–") == 3
+    assert next(line for line in lines if "length" in line).count("–") == 4
     assert f"{metrics['tone']['tau_b']:.2f}" in next(line for line in lines if "tone" in line)
     assert [line for line in lines if "total" in line][-1] == [
         line for line in lines if any(c.isdigit() for c in line)
@@ -91,3 +103,38 @@ def test_reward_agreement_is_finite_or_none(candidates: ScoredCandidates) -> Non
     values = [value for row in metrics.values() for value in row.values()]
     assert None in values
     assert all(value is None or math.isfinite(value) for value in values)
+
+
+def test_undefined_auc_has_a_reason(candidates: ScoredCandidates) -> None:
+    errors = torch.stack([candidates.errors[:, 0] + 1, torch.zeros(24)], 1)
+    wrong = dict(
+        zip(("tone", "length", "total", "quality"), (*has_errors(CRITERIA, errors).T, errors[:, 0] > 1), strict=True)
+    )
+    agreement = reward_agreement(CRITERIA, candidates._replace(errors=errors), None)
+    assert undefined_auc_notes(agreement, wrong) == [
+        "tone: AUC is undefined, because every candidate has an error.",
+        "length: AUC is undefined, because no candidate has an error.",
+        "total: AUC is undefined, because every candidate has an error.",
+    ]
+    equal = total_agreement(CRITERIA, torch.zeros(24), candidates.errors, candidates.group)
+    assert equal["total"]["auc"] is None
+    assert undefined_auc_notes(equal, errors_by_row(CRITERIA, candidates.errors)) == [
+        "total: AUC is undefined, because all scores are equal."
+    ]
+
+
+def test_auc_of_ratings_is_undefined() -> None:
+    rated = Criteria("rated", [{"name": "clarity", "description": "Clear.", "kind": "rating"}])
+    assert not has_errors(rated, torch.ones(3, 1)).any()
+
+
+def test_auc_of_predicted_counts_equals_sklearn(candidates: ScoredCandidates) -> None:
+    counts = candidates.errors + 2 * torch.rand(24, 2, generator=torch.Generator().manual_seed(1))
+    counts[3, 0] = torch.nan
+    names = tuple(map(str, candidates.group.tolist()))
+    metrics = predicted_count_agreement(CRITERIA, PredictedCounts(counts, candidates.errors, names))
+    for tag, column in {"tone": [0], "length": [1], "total": [0, 1]}.items():
+        stated = (counts * torch.tensor([1.0, 0.5]))[:, column].sum(1)
+        has_error = candidates.errors[:, column].sum(1) > 0
+        parsed = ~stated.isnan()
+        assert metrics[tag]["auc"] == pytest.approx(roc_auc_score(has_error[parsed], stated[parsed]), abs=1e-6)
