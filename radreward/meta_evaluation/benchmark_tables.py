@@ -14,8 +14,9 @@ COLUMN_TITLES = {"tau_b": "τ-b", "spearman": "ρ", "pearson": "r"}
 FOOTNOTE = (
     "τ-b, ρ and r: Kendall's, Spearman's and Pearson's correlation with the raters; positive values mean agreement, "
     "whatever the direction of the metric. p: null hypothesis of no correlation, with independent pairs. 95 %: "
-    "bootstrap over cases. p (permutation): scores of cases swapped between two metrics, at most 10,000 times. Holm: p "
-    "corrected for the number of comparisons in the table."
+    "bootstrap over cases. AUC: probability that a pair without an error scores higher than one with it, which does not "
+    "depend on the share of errors; 0.5 is chance. p (permutation): scores of cases swapped between two metrics, at "
+    "most 10,000 times. Holm: p corrected for the number of comparisons in the table."
 )
 Results = Mapping[str, Any]
 
@@ -36,6 +37,7 @@ def all_tables(results: Results) -> Iterator[TextTable]:
     for target in _total_targets(results):
         yield agreement_table(results, target)
     yield from _criterion_tables(results)
+    yield from _detection_tables(results)
     yield from _within_system_tables(results)
     yield from _preference_tables(results)
     yield from _count_tables(results)
@@ -51,6 +53,7 @@ def terminal_tables(results: Results) -> Iterator[TextTable]:
         rows = [(scorer["name"], scorer["num_scored"]) for scorer in results["scorers"]]
         yield TextTable("Scorers", text_frame(["", "pairs"], rows))
     yield from _criterion_tables(results)
+    yield from _detection_tables(results)
     yield from _preference_tables(results)
 
 
@@ -119,6 +122,25 @@ def _criterion_tables(results: Results) -> Iterator[TextTable]:
         ]
         title = "τ-b by criterion (*: of the metric's score for the criterion; otherwise of its total)"
         yield TextTable(title, text_frame(["", *(target["title"] for target in targets)], rows))
+
+
+def _detection_tables(results: Results) -> Iterator[TextTable]:
+    rows = [
+        [
+            _scorer_title(results, row["scorer"]) + ("*" if row["score_source"] == "criterion" else ""),
+            target["title"],
+            f"{row['n_with_error']} of {row['n']}",
+            format_number(row["auc"]["value"]),
+            _format_interval(row["auc"]),
+            row["note"] or "",
+        ]
+        for target in results["targets"]
+        for row in results["error_detection"]
+        if row["target"] == target["name"]
+    ]
+    if rows:
+        title = "Detection of errors: AUC of pairs with and without one (*: of the metric's score for the criterion)"
+        yield TextTable(title, text_frame(["", "criterion", "pairs with an error", "AUC", "95 %", ""], rows))
 
 
 def _within_system_tables(results: Results) -> Iterator[TextTable]:

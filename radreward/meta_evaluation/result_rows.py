@@ -21,6 +21,7 @@ from radreward.meta_evaluation.statistics.correlations import (
     correlations,
 )
 from radreward.meta_evaluation.statistics.count_agreement import count_agreement
+from radreward.meta_evaluation.statistics.error_detection import error_detection
 from radreward.meta_evaluation.statistics.inter_rater import inter_rater_agreement
 from radreward.meta_evaluation.statistics.scorer_comparisons import compare_scorers
 from radreward.meta_evaluation.statistics.system_level import (
@@ -193,6 +194,24 @@ def _paired_counts(pairs: RatedPairs, run: ScorerRun) -> Iterator[tuple[str, Flo
                 yield total, target.values, np.sum(list(counted.values()), 0)
 
 
+def error_detection_rows(arrays: BenchmarkArrays) -> Rows:
+    """Return the area under the ROC curve of each scorer for each target that counts errors.
+
+    For a criterion, a scorer's score for it is used if it has one, as in `agreement_rows`.
+    """
+    rows: Rows = []
+    for block in _target_blocks(arrays):
+        for index, y in zip(block.targets, block.y, strict=True):
+            target = arrays.targets[index]
+            for run, x, uses_criterion in zip(arrays.scorer_runs, block.x, block.uses_criterion, strict=True):
+                if not target.higher_is_better:
+                    detection = error_detection(x, -y, arrays.cluster_ids, arrays.resample_counts)
+                    source = "criterion" if uses_criterion else "total"
+                    entry = {"scorer": run.name, "target": target.name, "score_source": source}
+                    rows.append({**entry, **_to_row(detection)})
+    return rows
+
+
 def preference_rows(
     preferences: Sequence[Preference], scorer_runs: Sequence[ScorerRun], n_resamples: int, seed: int
 ) -> Rows:
@@ -216,6 +235,7 @@ SECTIONS: dict[str, Callable[[BenchmarkArrays], Any]] = {
     "system_differences": system_difference_rows,
     "system_rank_agreement": system_rank_rows,
     "count_agreement": count_agreement_rows,
+    "error_detection": error_detection_rows,
 }
 """Name of each section of the results → function that computes it."""
 

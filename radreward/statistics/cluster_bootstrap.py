@@ -1,4 +1,4 @@
-"""Cluster bootstrap of rank correlations, for all resamples and scorers at once.
+"""Cluster bootstrap of rank correlations and of the area under the ROC curve, for all resamples and scorers at once.
 
 Rows of a cluster (such as a study) are not independent, so clusters are resampled, not rows. A resample is represented
 by the number of times each cluster occurs in it; statistics are computed on rows weighted by these counts, so that a
@@ -139,3 +139,27 @@ def bootstrap_tau(x: Floats, y: Floats, cluster: Ints, counts: NDArray[np.intege
     with np.errstate(invalid="ignore", divide="ignore"):
         tau: Floats = difference / (untied_x[:, :, None] * untied_y[:, None])
     return np.clip(tau, -1, 1)
+
+
+def bootstrap_auc(x: Floats, has_error: NDArray[np.bool_], cluster: Ints, counts: NDArray[np.integer]) -> Floats:
+    """Return the area under the ROC curve in every resample: P(x without an error > x with one), ties as one half.
+
+    With concordant pairs C and discordant pairs D of rows with and without an error, of which there are P:
+    (1 + (C - D) / P) / 2. NaN if a resample has no such pair.
+
+    Args:
+        x: (n,) scores without NaN.
+        has_error: (n,).
+        cluster: (n,) cluster index, 0 to G - 1.
+        counts: (B, G) occurrences of each cluster in each resample.
+
+    >>> x, has_error = np.array([3.0, 2, 2, 1]), np.array([False, False, True, True])
+    >>> bootstrap_auc(x, has_error, np.arange(4), np.array([[1, 1, 1, 1], [1, 1, 0, 0]])).tolist()
+    [0.875, nan]
+    """
+    weights, right = np.ascontiguousarray(counts.T), 1.0 - has_error
+    rows = ClusteredRows(x, right, cluster)
+    difference = ConcordanceForm(rows, rows, len(weights)).evaluate(weights)
+    with np.errstate(invalid="ignore"):
+        auc: Floats = 0.5 + 0.5 * difference / untied_pairs(right, cluster, weights)
+    return auc

@@ -3,9 +3,15 @@
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.metrics import roc_auc_score
 
 from radreward.statistics import cluster_bootstrap, weighted_concordance
-from radreward.statistics.cluster_bootstrap import bootstrap_correlations, percentile_interval, resample_clusters
+from radreward.statistics.cluster_bootstrap import (
+    bootstrap_auc,
+    bootstrap_correlations,
+    percentile_interval,
+    resample_clusters,
+)
 
 
 def sample(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -34,6 +40,21 @@ def test_bootstrap_correlations_match_scipy_on_repeated_rows(start: int) -> None
         expected = stats.kendalltau(left, right), stats.spearmanr(left, right), stats.pearsonr(left, right)
         np.testing.assert_allclose(values, [entry.statistic for entry in expected], rtol=0, atol=1e-12)
     assert defined > 200
+
+
+def test_bootstrap_auc_equals_sklearn_on_repeated_rows() -> None:
+    defined = 0
+    for seed in range(300):
+        x, y, cluster, counts = sample(seed)
+        has_error = y[0] < 2
+        [value] = bootstrap_auc(x[0], has_error, cluster, counts)
+        rows = np.repeat(np.arange(len(cluster)), counts[0][cluster])
+        if len(set(has_error[rows])) < 2:
+            assert np.isnan(value)
+            continue
+        defined += 1
+        assert value == pytest.approx(roc_auc_score(~has_error[rows], x[0][rows]), abs=1e-12)
+    assert defined > 100
 
 
 def test_bootstrap_correlations_computed_pairwise() -> None:
