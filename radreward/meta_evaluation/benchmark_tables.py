@@ -14,9 +14,9 @@ COLUMN_TITLES = {"tau_b": "τ-b", "spearman": "ρ", "pearson": "r"}
 FOOTNOTE = (
     "τ-b, ρ and r: Kendall's, Spearman's and Pearson's correlation with the raters; positive values mean agreement, "
     "whatever the direction of the metric. p: null hypothesis of no correlation, with independent pairs. 95 %: "
-    "bootstrap over cases. AUC: probability that a pair without an error scores higher than one with it, which does not "
-    "depend on the share of errors; 0.5 is chance. p (permutation): scores of cases swapped between two metrics, at "
-    "most 10,000 times. Holm: p corrected for the number of comparisons in the table."
+    "bootstrap over cases. AUC: probability that a pair without an error scores higher than one with it, whatever the "
+    "share of errors; 0.5 is chance. p (permutation): scores of cases swapped between two metrics, at most 10,000 "
+    "times. Holm: p corrected for the number of comparisons in the table."
 )
 Results = Mapping[str, Any]
 
