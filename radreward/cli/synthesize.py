@@ -20,6 +20,9 @@ def run(
     criteria: str = "radcliq-significance",
     groups: int | None = None,
     per_reference: int = 3,
+    profile: str | None = None,
+    pairing: bool = False,
+    generated_column: str | None = None,
     seed: int = 0,
 ) -> int:
     """Generate training groups with exactly counted errors, from your reports or from a grammar.
@@ -34,11 +37,17 @@ def run(
         criteria: Preset or YAML file of the criteria by which errors are counted.
         groups: Number of references; by default 10,000, or with --reports one per report.
         per_reference: Candidates per reference.
+        profile: How many errors of each kind candidates have: `balanced`, or a YAML file with lines such as
+            `omission: [0.5, 0.3, 0.2]`, the probabilities of 0, 1 and 2 errors.
+        pairing: Pair as GREEN does, in equal parts: with another report, with sentences removed and shuffled, with the
+            most similar report, with errors in findings, severity and location.
+        generated_column: Column of --reports with a report generator's outputs: a fifth pairing.
         seed: Seed; equal seeds give equal files.
     """
     with suppress_library_warnings(), user_errors(constructing=True), claimed_folder(output):
         from radreward.criteria import load_criteria
         from radreward.synthesis import synthesize_files
+        from radreward.synthesis.error_profiles import load_profile
 
         warn_overwrite(output / "groups.parquet")
         path = synthesize_files(
@@ -51,6 +60,9 @@ def run(
             text_column,
             granularity,
             max_findings,
+            load_profile(profile) if profile else None,
+            pairing,
+            generated_column,
         )
     print_line(f"Groups: {path}, with a data card beside them.")
     return 0

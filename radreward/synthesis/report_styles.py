@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ReportLayout = Literal["impression", "findings", "both"]
+Granularity = Literal["statement", "plain", "report"]
 
 
 @dataclass(frozen=True, slots=True)

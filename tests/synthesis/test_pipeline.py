@@ -22,7 +22,7 @@ from radreward.data.records import read_groups
 from radreward.errors import InputError
 from radreward.synthesis import synthesize, synthesize_files
 from radreward.synthesis.error_counting import compare_facts, tally_errors, to_radcliq_counts
-from radreward.synthesis.pipeline import Granularity
+from radreward.synthesis.report_styles import Granularity
 from radreward.text.report_parser import MAX_REPORT_CHARS, parse_report
 
 ALL = [RadCliQCriteria(), RadCliQSignificanceCriteria(), CrimsonCriteria(), MRScoreCriteria()]
