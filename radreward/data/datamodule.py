@@ -15,6 +15,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import torch
 from lightning.pytorch import LightningDataModule
+from torch import Tensor
 from torch.utils.data import Dataset
 
 from radreward.criteria import Criteria
@@ -66,6 +67,7 @@ class BaseDataModule(LightningDataModule, ABC):
         self.files, self.val_split, self.batch_size = list(files), val_split, batch_size
         self.seed, self.num_workers = seed, num_workers
         self.tokens_per_batch: int | None = None
+        self.train_weights: Tensor | None = None
         self.datasets: dict[str, SizedDataset] = {}
         self.collate_fn: Callable[[Any], Any] = list
 
@@ -85,8 +87,9 @@ class BaseDataModule(LightningDataModule, ABC):
     def _make_loader(self, split: str, shuffle: bool) -> ResumableDataLoader:
         rank, world_size = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
         data = self.datasets[split]
+        weights = self.train_weights if shuffle else None
         sampler = LengthBucketSampler(
-            data.lengths, self.batch_size, self.seed, shuffle, rank, world_size, self.tokens_per_batch
+            data.lengths, self.batch_size, self.seed, shuffle, rank, world_size, self.tokens_per_batch, weights
         )
         return ResumableDataLoader(
             data, batch_size=None, sampler=sampler, num_workers=self.num_workers, collate_fn=self.collate_fn
@@ -113,6 +116,12 @@ class ArrowGroupDataset(SizedDataset):
         """Yield the reference of each group."""
         return (text.as_py() for text in self._open_table()["reference"])
 
+    def error_shares(self, criteria: Criteria) -> Tensor:
+        """Return (groups, N) shares of the candidates of each group with an error of each criterion."""
+        rows = (self[[index]][0].candidates for index in range(len(self)))
+        errors = (torch.stack([criteria.to_tensor(entry.errors or {}) for entry in candidates]) for candidates in rows)
+        return torch.stack([(counts > 0).float().mean(0) for counts in errors])
+
     def _open_table(self) -> pa.Table:
         if self._table is None:  # opened on first use: each worker process maps the file itself
             self._table = pa.ipc.open_file(pa.memory_map(str(self.path))).read_all()
@@ -120,6 +129,26 @@ class ArrowGroupDataset(SizedDataset):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_table": None}
+
+
+def balancing_weights(error_shares: Tensor) -> Tensor:
+    """Return (n,) weights of groups that bring each criterion's share of candidates with an error closer to one half.
+
+    The weight of a candidate is the mean over criteria of 1 / (share of candidates that are as it is, with or without
+    an error of the criterion); that of a group is the mean over its candidates. Criteria without either are left out.
+
+    Args:
+        error_shares: (n, N) share of each group's candidates with an error of each criterion.
+
+    >>> balancing_weights(torch.tensor([[1.0], [0.0], [0.0], [0.0]])).tolist()
+    [4.0, 1.3333333730697632, 1.3333333730697632, 1.3333333730697632]
+    """
+    share = error_shares.mean(0)
+    varies = (share > 0) & (share < 1)
+    if not varies.any():
+        return torch.ones(len(error_shares))
+    part, share = error_shares[:, varies], share[varies]
+    return (part / share + (1 - part) / (1 - share)).mean(1)
 
 
 class PairedReportDataModule(BaseDataModule):
@@ -138,9 +167,11 @@ class PairedReportDataModule(BaseDataModule):
         tokens_per_batch: Maximum tokens per training batch, in which batches hold fewer groups than `batch_size`, so
             that the longest groups do not decide the memory; the unit is that of the collator's `length`. A group with
             more tokens is a batch of its own.
+        balance_errors: Draw training groups with replacement, rare errors more often, so that no constant answer is
+            often right, see `balancing_weights`.
 
     Raises:
-        ValueError: If a setting is out of its range.
+        ValueError: If a setting is out of its range, or `balance_errors` is set with `tokens_per_batch`.
         InputError: In `setup`, for invalid records.
     """
 
@@ -155,11 +186,14 @@ class PairedReportDataModule(BaseDataModule):
         seed: int = 0,
         on_unpairable: Literal["error", "skip", "keep"] = "error",
         tokens_per_batch: int | None = None,
+        balance_errors: bool = False,
     ) -> None:
         super().__init__([records], val_split, batch_size, seed, num_workers)
         if tokens_per_batch is not None and tokens_per_batch < 1:
             raise ValueError(f"Expected `tokens_per_batch` to be >= 1 but got {tokens_per_batch}.")
-        self.tokens_per_batch = tokens_per_batch
+        if balance_errors and tokens_per_batch is not None:
+            raise ValueError("Expected no `tokens_per_batch` with `balance_errors` but got both.")
+        self.tokens_per_batch, self.balance_errors = tokens_per_batch, balance_errors
         self.records, self.criteria, self.collator, self.on_unpairable = records, criteria, collator, on_unpairable
         self.collate_fn = collator.collate
         self.num_skipped = 0
@@ -181,6 +215,8 @@ class PairedReportDataModule(BaseDataModule):
         if self.num_skipped:
             logger.warning("Skipped %d groups with one candidate or equal totals.", self.num_skipped)
         self._warn_overlap(datasets)
+        if self.balance_errors:
+            self.train_weights = balancing_weights(datasets["train"].error_shares(self.criteria))
         self.datasets = dict(datasets)
 
     def _warn_overlap(self, datasets: dict[str, ArrowGroupDataset]) -> None:

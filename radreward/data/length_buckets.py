@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import torch
-from torch import distributed
+from torch import Tensor, distributed
 from torch.utils.data import DataLoader, DistributedSampler
 
 from radreward.errors import InputError
@@ -35,9 +35,12 @@ class LengthBucketSampler(DistributedSampler[Any]):
         world_size: Number of processes.
         max_length: Maximum total length of a shuffled batch. Groups of which equally many fit in it form batches
             together, so the number of batches does not depend on the epoch. A longer group is a batch of its own.
+        weights: Probability of each group, up to a factor, with which a shuffled epoch draws as many groups with
+            replacement; by default, each group is drawn once.
 
     Raises:
-        ValueError: If `batch_size` or `max_length` is less than 1.
+        ValueError: If `batch_size` or `max_length` is less than 1, or `weights` is given with `max_length`, with which
+            the number of batches would depend on the epoch.
         InputError: If there are fewer groups than processes.
 
     >>> list(LengthBucketSampler([1, 2, 3], 2, shuffle=False))
@@ -55,7 +58,10 @@ class LengthBucketSampler(DistributedSampler[Any]):
         rank: int = 0,
         world_size: int = 1,
         max_length: int | None = None,
+        weights: Tensor | None = None,
     ) -> None:
+        if weights is not None and max_length is not None:
+            raise ValueError("Expected no `max_length` with `weights` but got both.")
         for name, value in (("batch_size", batch_size), ("max_length", max_length)):
             if value is not None and value < 1:
                 raise ValueError(f"Expected `{name}` to be >= 1 but got {value}.")
@@ -64,7 +70,7 @@ class LengthBucketSampler(DistributedSampler[Any]):
                 f"Expected at least {world_size} groups for {world_size} processes but got {len(lengths)}."
             )
         super().__init__(range(len(lengths)), world_size, rank, shuffle, seed)  # type: ignore[arg-type]  # only its size is used
-        self.lengths, self.start_batch = list(lengths), 0
+        self.lengths, self.weights, self.start_batch = list(lengths), weights, 0
         self._batch_sizes = [
             batch_size if max_length is None or not shuffle else min(batch_size, max(1, max_length // max(1, length)))
             for length in self.lengths
@@ -83,7 +89,7 @@ class LengthBucketSampler(DistributedSampler[Any]):
 
     def _shuffled_batches(self) -> list[list[int]]:
         generator = torch.Generator().manual_seed(hash((self.seed, self.epoch)) % 2**63)
-        order: list[int] = torch.randperm(len(self.lengths), generator=generator).tolist()
+        order: list[int] = self._sample_order(generator).tolist()
         batches = []
         for size in sorted(set(self._batch_sizes)):
             bucket = [index for index in order if self._batch_sizes[index] == size]
@@ -91,6 +97,12 @@ class LengthBucketSampler(DistributedSampler[Any]):
                 window = sorted(bucket[start : start + size * SORT_WINDOW], key=lambda index: self.lengths[index])
                 batches += [window[i : i + size] for i in range(0, len(window), size)]
         return [batches[index] for index in torch.randperm(len(batches), generator=generator).tolist()]
+
+    def _sample_order(self, generator: torch.Generator) -> Tensor:
+        size = len(self.lengths)
+        if self.weights is None:
+            return torch.randperm(size, generator=generator)
+        return torch.multinomial(self.weights, size, replacement=True, generator=generator)
 
     def _even_batches(self) -> list[list[int]]:
         groups, total = len(self.lengths), len(self) * self.num_replicas

@@ -30,6 +30,7 @@ from radreward.models.vllm_engine import VLLMEngine, check_vllm
 from radreward.modules.agreement_metrics import predicted_count_agreement
 from radreward.modules.base import BaseModule, MetricTable, log_name, require_collator
 from radreward.modules.callbacks import RolloutPlots, ValidationExample, ValidationExamples
+from radreward.modules.constant_reward import ConstantRewardWarning
 from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.predictions import PredictedCounts
 from radreward.modules.rollouts import RolloutBatch, RolloutConfig, parse_completions, reward_inputs, rollout_logs
@@ -101,8 +102,8 @@ class GRPOModule(BaseModule):
         return []
 
     def configure_callbacks(self) -> list[Callback]:
-        """Return plots of rollouts and examples of answers."""
-        return [RolloutPlots(), ValidationExamples()]
+        """Return plots of rollouts, examples of answers, and a warning of constant rewards."""
+        return [RolloutPlots(), ValidationExamples(), ConstantRewardWarning()]
 
     def load_initial_weights(self, folder: Path) -> None:
         """Load the weights of a saved generative evaluator, which are the reference policy too."""

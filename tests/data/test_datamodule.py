@@ -129,3 +129,27 @@ def test_setup_prompt_over_limit_raises(records: str) -> None:
 def test_negative_num_workers_raises() -> None:
     with pytest.raises(ValueError, match="Expected `num_workers` to be >= 0 but got -1"):
         PairedReportDataModule("a.jsonl", RadCliQCriteria(), IdCollator(), num_workers=-1)
+
+
+def test_balanced_errors_draw_rare_errors_more_often(tmp_path: Path) -> None:
+    none = dict.fromkeys(RadCliQCriteria().tags, 0.0)
+
+    def candidates(index: int) -> tuple[Candidate, ...]:
+        rare = {"incorrect_location": 1.0} if index % 8 == 0 else {}
+        return (Candidate("Clear.", none), Candidate("Hazy.", {**none, "omission": 1.0, **rare}))
+
+    groups = [ReportGroup(str(index), f"Reference {index}.", candidates(index)) for index in range(80)]
+    write_groups(tmp_path / "groups.parquet", groups)
+    rare = []
+    for balance in (False, True):
+        data = PairedReportDataModule(
+            str(tmp_path / "groups.parquet"), RadCliQCriteria(), IdCollator(), 0.2, 4, balance_errors=balance
+        )
+        data.setup()
+        loader = data.train_dataloader()
+        rare.append(torch.cat(list(loader)).remainder(8).eq(0).float().mean())
+        assert list(data.val_dataloader())
+    assert rare[0] < 0.2
+    assert rare[1] > 1.8 * rare[0]
+    with pytest.raises(ValueError, match="Expected no `tokens_per_batch` with `balance_errors`"):
+        PairedReportDataModule("x", RadCliQCriteria(), IdCollator(), tokens_per_batch=9, balance_errors=True)

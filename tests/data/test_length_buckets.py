@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -82,6 +83,23 @@ def test_batches_have_similar_lengths() -> None:
         for index in batch
     )
     assert padding < 0.02 * sum(lengths)
+
+
+def test_weights_are_probabilities_of_the_groups_of_an_epoch() -> None:
+    weights = torch.tensor([1.0, 0.0, 3.0, 0.0])
+    sampler = LengthBucketSampler([1, 2, 3, 4], 2, weights=weights)
+    drawn: Counter[int] = Counter()
+    for epoch in range(500):
+        sampler.set_epoch(epoch)
+        batches = list(sampler)
+        assert list(map(len, batches)) == [2, 2]
+        assert batches == list(sampler)
+        drawn.update(index for batch in batches for index in batch)
+    assert set(drawn) == {0, 2}
+    assert drawn[2] / drawn.total() == pytest.approx(0.75, abs=0.03)
+    assert list(LengthBucketSampler([1, 2, 3], 2, shuffle=False, weights=torch.ones(3))) == [[0, 1], [2]]
+    with pytest.raises(ValueError, match="Expected no `max_length` with `weights`"):
+        LengthBucketSampler([1], 1, max_length=5, weights=torch.ones(1))
 
 
 def test_invalid_sizes_raise() -> None:

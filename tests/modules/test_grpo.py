@@ -23,6 +23,7 @@ from radreward.data.collators.rollout import RolloutCollator
 from radreward.errors import InputError
 from radreward.generative.evaluator import GenerativeEvaluator, load_generative_evaluator
 from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt
+from radreward.modules.constant_reward import ConstantRewardWarning
 from radreward.modules.grpo import GRPOModule
 from radreward.modules.rollouts import RolloutConfig, format_error_kind, reward_inputs
 from radreward.prompts.generative_template import ErrorAnalysis
@@ -360,6 +361,28 @@ def test_groups_with_equal_rewards_have_no_gradient(module: Callable[..., Any]) 
     policy.log_dict = lambda values, **_: logged.update(values)
     assert not any(value.any() for value in gradients(policy, policy.training_step(batch, 0)).values())
     assert logged["train/groups/without_gradient"] == 1
+
+
+def test_constant_rewards_over_twenty_steps_are_warned_of(
+    module: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    same, other = (format_radreason([count, 0], "Hm.", CRITERIA) for count in (0, 7))
+    policy, batch = module(texts=[same])
+    warning = ConstantRewardWarning()
+
+    def step(texts: list[str]) -> None:
+        policy.engine, policy.rollout_batch = CannedRolloutEngine(texts), None
+        policy.rollout_batch = policy._generate_rollouts(batch, 0)
+        warning.on_train_batch_end(policy.trainer, policy, None, batch, 0)
+
+    for texts in (*[[same]] * 19, [same, other], *[[same]] * 19):
+        step(texts)
+    assert not caplog.records, "the rewards of one step differed"
+    step([same])
+    step([same])
+    (record,) = caplog.records
+    assert "100 % of its answers state the counts 0, 0. Raise the temperature" in record.getMessage()
+    assert any(isinstance(entry, ConstantRewardWarning) for entry in policy.configure_callbacks())
 
 
 def test_fit_with_incompatible_settings_reports_them_and_writes_nothing(
