@@ -56,17 +56,19 @@ class EmbeddedTokenizer:
         """
         texts = [text] if isinstance(text, str) else list(text)
         self.backend_tokenizer.encode_special_tokens = split_special_tokens
-        columns: dict[str, list[Any]] = {"input_ids": [], "offset_mapping": []}
+        columns: dict[str, list[Any]] = {"input_ids": []}
+        if return_offsets_mapping:
+            columns["offset_mapping"] = []
         for encoding in self.backend_tokenizer.encode_batch(texts, add_special_tokens=add_special_tokens):
-            size = len(encoding.ids)
-            keep = list(range(size))
-            if truncation and max_length is not None and size > max_length:  # the last special token remains
-                end = size - add_special_tokens
-                keep = [*range(max_length - (size - end)), *range(end, size)]
-            columns["input_ids"].append([encoding.ids[index] for index in keep])
-            columns["offset_mapping"].append([encoding.offsets[index] for index in keep])
-        if not return_offsets_mapping:
-            del columns["offset_mapping"]
+            size = len(encoding)
+            first, rest = size, size  # tokens [0, first) and [rest, size) remain
+            if truncation and max_length is not None and size > max_length:
+                rest = size - add_special_tokens  # the last special token remains
+                first = max_length - (size - rest)
+            # Each attribute of an encoding is a new list of all its tokens.
+            for name, column in columns.items():
+                values = encoding.ids if name == "input_ids" else encoding.offsets
+                column.append(values[:first] + values[rest:])
         return {name: rows[0] if isinstance(text, str) else rows for name, rows in columns.items()}
 
     def encode(self, text: str, **options: Any) -> list[int]:
