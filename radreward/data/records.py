@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from radreward.criteria import Criteria, CriteriaError
 from radreward.errors import InputError
+from radreward.io.artifacts import read_json_object
 from radreward.io.tables import TableRow, arrow_rows, is_valid_utf8, read_rows, write_table
 from radreward.io.validated_rows import RowError, text_field
 from radreward.prompts.parsing import MAX_COUNT
@@ -41,6 +42,15 @@ GROUP_SCHEMA = pa.schema(
 
 FLAT_COLUMNS = frozenset({"id", "group", "reference", "candidate", "system", *FindingWeights._fields})
 """Columns of a flat row that are no criteria."""
+
+
+def data_label(path: str | Path) -> str | None:
+    """Return the label of the data card beside a file of groups, as "SYNTHETIC: …"; None without a card."""
+    card = Path(path).parent / "card.json"
+    if not (Path(path).is_file() and card.is_file()):
+        return None
+    label = read_json_object(card).get("label")
+    return None if label is None else str(label)
 
 
 def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[ReportGroup]:

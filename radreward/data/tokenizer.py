@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from radreward.data.embedded_tokenizer import EmbeddedTokenizer
 from radreward.errors import InputError
-from radreward.io.hub import use_only_cache_if_hub_is_unreachable
+from radreward.io.hub import hub_error_reason, use_only_cache_if_hub_is_unreachable
 from radreward.types import PromptSegments
 
 if TYPE_CHECKING:  # slow to import and not required with the embedded backbone
@@ -45,8 +45,12 @@ def _weights_folder(package: Path) -> Path:
     return next(path.parent for path in sorted(package.rglob("model.safetensors")))
 
 
-def load_tokenizer(name: str) -> TextTokenizer:
+def load_tokenizer(name: str, local_files_only: bool = False) -> TextTokenizer:
     """Return the tokenizer of a backbone: `embedded`, `tiny-<family>`, a local folder or a hub name.
+
+    Args:
+        name: The backbone.
+        local_files_only: Send no request to the Hub.
 
     Raises:
         InputError: If it cannot be loaded.
@@ -60,19 +64,17 @@ def load_tokenizer(name: str) -> TextTokenizer:
         return EmbeddedTokenizer(path)
     from transformers import AutoTokenizer
 
-    if not Path(path).is_dir():
+    if not (local_files_only or Path(path).is_dir()):
         use_only_cache_if_hub_is_unreachable()
     try:
-        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            path, trust_remote_code=False, local_files_only=local_files_only
+        )
     except (OSError, ValueError) as error:
-        raise InputError(f"{name}: no tokenizer can be loaded from it ({_first_line(error)}).") from error
+        raise InputError(f"{name}: no tokenizer can be loaded from it ({hub_error_reason(error)}).") from error
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token  # padding is recognized by its node, never by its id
     return tokenizer
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0].rstrip(".")
 
 
 def byte_tokenizer(encoder: bool) -> PreTrainedTokenizerFast:

@@ -16,6 +16,7 @@ from radreward.data.prompt_encoder import PromptTooLongError
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint, load_into, load_tensors, save_tensors
 from radreward.io.atomic import atomic_folder
+from radreward.io.model_card import write_model_card
 from radreward.io.model_config import check_settings, config_errors, read_config, write_config
 from radreward.models.attention import check_length
 from radreward.models.backbone import Backbone
@@ -120,8 +121,9 @@ class GenerativeEvaluator:
         state = self.trained_state()
         with atomic_folder(folder, TEMPLATE_CLASSES, "a generative evaluator") as scratch:
             save_tensors(scratch / WEIGHTS, state, torch.float16 if as_float16 else None)
-            self.prompt_encoder.tokenizer.save_pretrained(scratch / TOKENIZER)
+            self.prompt_encoder.tokenizer.save_pretrained(scratch / TOKENIZER, save_jinja_files=False)
             write_config(scratch / name, self._config(bool(state)), (WEIGHTS, TOKENIZER))
+            write_model_card(scratch, name, self._config(bool(state)))
 
     def _config(self, has_weights: bool) -> dict[str, Any]:
         return {

@@ -17,6 +17,7 @@ from radreward.generative.evaluator import (
     load_generative_evaluator,
 )
 from radreward.generative.explanation import Explanation
+from radreward.io.hub import download_model, parse_hub_name
 from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
 from radreward.types import Scores
@@ -77,8 +78,8 @@ class GenerativeScorer(Scorer):
             precision: Only fp32.
             on_too_long: See the class.
             device: Device of the model.
-            allow_download: Allow the download of the backbone from the Hub.
-            model: Folder of an evaluator or a run, as in `green:FOLDER`.
+            allow_download: Allow the download of evaluator and backbone from the Hub.
+            model: Folder of an evaluator or a run, as in `green:FOLDER`, or its name on the Hub.
             batch_size: See the class.
 
         Raises:
@@ -87,6 +88,8 @@ class GenerativeScorer(Scorer):
         if precision != "fp32":
             raise InputError(f"precision: Expected fp32 for a generative evaluator but got {precision}.")
         path = Path(folder or model or "").expanduser()
+        if (hub_name := parse_hub_name(str(path))) and not path.is_dir():
+            path = download_model(hub_name, allow_download)
         if find_evaluator_settings(path / "model"):
             path = path / "model"
         return cls(load_generative_evaluator(path, device, allow_download), on_too_long, batch_size)

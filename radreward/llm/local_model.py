@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM, GenerationConfig, LogitsProcessor
 
 from radreward.data.tokenizer import load_tokenizer, resolve_backbone
 from radreward.errors import InputError
+from radreward.io.hub import hub_error_reason, pretrained_options
 from radreward.llm.chat_model import STATUS_OK, ChatModel, failed_response
 from radreward.llm.messages import ChatRequest, ChatResponse, Message
 from radreward.llm.response_cache import ResponseCache
@@ -62,7 +63,7 @@ class LocalChatModel(ChatModel):
         self.batch_size = batch_size
         self.dtype = dtype
         self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
-        self.tokenizer: Any = load_tokenizer(name)
+        self.tokenizer: Any = load_tokenizer(name, local_files_only)
         self.model = self._load(local_files_only)
         self._eos_token_ids = _eos_token_ids(self.model.generation_config.eos_token_id, self.tokenizer.eos_token_id)
         # The model's own settings, such as a repetition penalty, would override those of the request.
@@ -73,13 +74,12 @@ class LocalChatModel(ChatModel):
             model: Any = AutoModelForCausalLM.from_pretrained(
                 resolve_backbone(self.name),
                 dtype=self.dtype,
-                use_safetensors=True,
-                trust_remote_code=False,
-                local_files_only=local_files_only,
+                **pretrained_options(local_files_only),
             )
         except (OSError, ValueError, ImportError) as error:
-            reason = " ".join(str(error).split())[:300].rstrip(".")
-            raise InputError(f"{self.name}: no language model can be loaded from it ({reason}).") from error
+            raise InputError(
+                f"{self.name}: no language model can be loaded from it ({hub_error_reason(error)})."
+            ) from error
         return model.to(self.device).eval()
 
     @property

@@ -11,7 +11,7 @@ from torch import nn
 
 from radreward.data.tokenizer import EMBEDDED_BACKBONE, TINY_PREFIX, resolve_backbone
 from radreward.errors import InputError
-from radreward.io.hub import use_only_cache_if_hub_is_unreachable
+from radreward.io.hub import hub_error_reason, pretrained_options, use_only_cache_if_hub_is_unreachable
 from radreward.io.model_config import check_settings
 from radreward.models.attention import ENCODER_TYPES, enable_node_attention, is_encoder
 from radreward.models.bert import BackboneConfig, BertEncoder, BertSizes
@@ -104,7 +104,9 @@ class Backbone:
                     path, trust_remote_code=False, local_files_only=self.local_files_only
                 )
             except (OSError, ValueError) as error:
-                raise InputError(f"{self.name}: no backbone can be loaded from it ({_short_reason(error)}).") from error
+                raise InputError(
+                    f"{self.name}: no backbone can be loaded from it ({hub_error_reason(error)})."
+                ) from error
         if packed:
             is_encoder(config)
         return config
@@ -172,14 +174,10 @@ class Backbone:
             transformers_logging.disable_progress_bar()
         try:
             model: PreTrainedModel = auto_class.from_pretrained(
-                path,
-                use_safetensors=True,
-                trust_remote_code=False,
-                local_files_only=self.local_files_only,
-                **options,
+                path, **pretrained_options(self.local_files_only), **options
             )
         except (OSError, ValueError, ImportError) as error:
-            raise InputError(f"{self.name}: no weights can be loaded from it ({_short_reason(error)}).") from error
+            raise InputError(f"{self.name}: no weights can be loaded from it ({hub_error_reason(error)}).") from error
         finally:
             if show_progress:
                 transformers_logging.enable_progress_bar()
@@ -194,7 +192,3 @@ def _quantization_config(bits: str, dtype: torch.dtype) -> BitsAndBytesConfig:
     return BitsAndBytesConfig(
         load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype, bnb_4bit_use_double_quant=True
     )
-
-
-def _short_reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:300].rstrip(".")

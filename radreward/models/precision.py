@@ -33,6 +33,8 @@ def check_precision(
         raise ValueError(f"Expected `precision` to be fp32 or bf16 but got {precision!r}.")
     if precision == "fp32" or (device is not None and device.type != "cpu"):
         return
+    if capabilities is None and not hasattr(torch.cpu, "get_capabilities"):
+        raise InputError("precision: Expected torch 2.11 or newer for bf16 on a CPU. Use --precision fp32.")
     capabilities = torch.cpu.get_capabilities() if capabilities is None else capabilities
     if not any(capabilities.get(name) for name in _BF16_CAPABILITIES):
         raise InputError(

@@ -14,6 +14,7 @@ from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.io.artifacts import load_tensors, read_json_object, save_tensors, write_json
 from radreward.io.atomic import atomic_folder
+from radreward.io.model_card import write_model_card
 from radreward.io.model_config import check_settings, config_errors, read_config, write_config
 from radreward.models import CONFIG
 from radreward.models.attention import check_length
@@ -89,6 +90,7 @@ def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_floa
             curves = {"findings": findings.to_dict()} if findings else {}
             write_json(scratch / CALIBRATION, {**artifact.calibration.to_dict(), **curves})
         write_config(scratch / CONFIG, config, _files(scratch))
+        write_model_card(scratch, CONFIG, config)
 
 
 def load_reward_model(

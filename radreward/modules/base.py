@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from radreward.criteria import Criteria
 from radreward.data.collators.base import Collator
 from radreward.data.datamodule import BaseDataModule, PairedReportDataModule
+from radreward.data.records import data_label
 from radreward.distributed import all_reduce_sum, raise_on_all_ranks
 from radreward.errors import InputError
 from radreward.models import Backbone
@@ -104,10 +105,12 @@ class BaseModule(LightningModule, ABC):
         if as_float16:
             round_to_float16(self.model)
         metrics = self.measure(trainer, data)
+        files = data.file_fingerprints()
         training_info = {
             "steps": trainer.global_step,
             "weights": "last" if best is None else "best",
-            "data": data.file_fingerprints(),
+            "data": files,
+            "data_labels": {file: label for file in files if (label := data_label(file))},
         }
         if trainer.is_global_zero:
             self.save_results(run, data, training_info, as_float16)

@@ -6,10 +6,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
+from radreward.io.hub import upload_model
 from radreward.io.tables import is_valid_utf8
 from radreward.text.normalization import normalize_report
 from radreward.text.recognition import reads_as_report
@@ -220,6 +222,24 @@ class Scorer(ABC):
     @abstractmethod
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the scorer to a folder that `radreward.load` reads."""
+
+    def push_to_hub(self, repository: str, private: bool = True) -> str:
+        """Upload the scorer and its model card to the Hugging Face Hub, as JSON and safetensors only.
+
+        Args:
+            repository: Owner and name; created if it does not exist.
+            private: Create a private repository; an existing one stays as it is.
+
+        Returns:
+            `owner/name@commit`, which `radreward.load` reads.
+
+        Raises:
+            InputError: If the scorer cannot be saved as JSON and safetensors, or the Hub refuses.
+        """
+        with TemporaryDirectory() as scratch:
+            folder = Path(scratch, "model")
+            self.save_pretrained(folder)
+            return upload_model(folder, repository, private)
 
 
 def _normalize_texts(texts: Sequence[Any]) -> list[Any]:

@@ -11,6 +11,7 @@ import torch
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint, write_json
 from radreward.io.atomic import atomic_folder
+from radreward.io.model_card import write_model_card
 from radreward.io.model_config import read_config
 from radreward.scorers.base import SCORED_STATUSES, STATUS_OK, Scorer
 from radreward.scorers.embedding import BERTScore, CheXbertSimilarity
@@ -168,7 +169,9 @@ class RadCliQScorer(Scorer):
         with atomic_folder(folder, {CONFIG_NAME}, CONFIG_NAME) as scratch:
             for name, scorer in self.components.items():
                 scorer.save_pretrained(scratch / name)
-            write_json(scratch / CONFIG_NAME, {"format": 1, "version": self.version})
+            config = {"format": 1, "version": self.version}
+            write_json(scratch / CONFIG_NAME, config)
+            write_model_card(scratch, CONFIG_NAME, config)
 
     @classmethod
     def from_pretrained(

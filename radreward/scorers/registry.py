@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from radreward._lazy_imports import import_object
 from radreward.errors import InputError
+from radreward.io.hub import download_model, parse_hub_name
 
 if TYPE_CHECKING:
     from radreward.scorers.base import Scorer
@@ -75,7 +76,7 @@ SCORER_SPECS = (
 """Classes of scorers that can be saved."""
 
 _CHEXBERT_FOLDER = "the folder of CheXbert's weights"
-_MODEL_FOLDER = "the folder of a trained model"
+_MODEL_FOLDER = "the folder of a trained model, or its name on the Hub,"
 
 SCORERS = {
     "er2score": NamedScorer(
@@ -86,8 +87,9 @@ SCORERS = {
     ),
     "ratescore": NamedScorer(
         title="RaTEScore",
-        summary="Similarity of the medical entities of both reports, with the embedded tagger and affinity matrix.",
+        summary="Similarity of the medical entities of both reports; `ratescore:published` has the paper's models.",
         spec=RATESCORE,
+        argument="models",
     ),
     "sentence-eval": NamedScorer(
         title="Sentence evaluation",
@@ -201,16 +203,18 @@ class ResolvedScorer(NamedTuple):
 
 
 def load(name_or_path: str | Path, **settings: Any) -> Scorer:
-    """Load a scorer by its name, from the folder of a saved model or a run, or from a user's file.
+    """Load a scorer by its name, from the folder of a saved model or a run, from the Hub, or from a user's file.
 
     Args:
-        name_or_path: A key of `SCORERS`, a folder, or `my_file.py:my_metric` (see `CustomScorer`).
-        settings: Arguments of the scorer's `from_pretrained`, such as `on_too_long`.
+        name_or_path: A key of `SCORERS`, a folder, `owner/name` or `owner/name@revision` of the Hugging Face Hub, or
+            `my_file.py:my_metric` (see `CustomScorer`).
+        settings: Arguments of the scorer's `from_pretrained`, such as `on_too_long`. Without `allow_download=True`,
+            models of the Hub are only read from the cache of this machine, and nothing is sent.
 
     Raises:
         InputError: If there is no such scorer, or it needs an extra that is not installed.
     """
-    resolved = resolve(name_or_path)  # reports errors before heavy imports
+    resolved = resolve(name_or_path, bool(settings.get("allow_download")))  # reports errors before heavy imports
     scorer_class = import_object(resolved.spec.class_path)
     scorer: Scorer = scorer_class.from_pretrained(resolved.folder, **{**resolved.settings, **settings})
     if name_or_path in SCORERS:
@@ -218,8 +222,12 @@ def load(name_or_path: str | Path, **settings: Any) -> Scorer:
     return scorer
 
 
-def resolve(name_or_path: str | Path) -> ResolvedScorer:
+def resolve(name_or_path: str | Path, allow_download: bool = False) -> ResolvedScorer:
     """Return the class, folder and settings of a scorer without importing it.
+
+    Args:
+        name_or_path: See `load`.
+        allow_download: Allow the download of a model from the Hub.
 
     Raises:
         InputError: If there is no scorer of that name or in that folder.
@@ -233,6 +241,8 @@ def resolve(name_or_path: str | Path) -> ResolvedScorer:
         return ResolvedScorer(CUSTOM, path, {})
     if path.is_dir():
         return _resolve_folder(path)
+    if hub_name := parse_hub_name(str(name_or_path)):
+        return _resolve_folder(download_model(hub_name, allow_download))
     if str(name_or_path).startswith((".", "~")) or len(path.parts) > 1:
         raise InputError(f"{path}: Expected the folder of a model or of a run but there is no such folder.")
     similar = get_close_matches(str(name_or_path).lower(), SCORERS, n=1)
@@ -244,7 +254,7 @@ def resolve(name_or_path: str | Path) -> ResolvedScorer:
 
 def _resolve_named(name: str, named: NamedScorer, value: str) -> ResolvedScorer:
     if named.argument_help and not value:
-        raise InputError(f"{name}: Expected {named.argument_help} after a colon, as {name}:FOLDER.")
+        raise InputError(f"{name}: Expected {named.argument_help} after a colon, as in {name}:FOLDER.")
     if named.folder and not (named.folder / named.spec.config_name).is_file():
         raise InputError(f"{name}: Expected the model in {named.folder} but this installation does not contain it.")
     return ResolvedScorer(named.spec, named.folder, named.settings | ({named.argument: value} if value else {}))

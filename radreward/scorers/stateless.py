@@ -15,6 +15,7 @@ import torch
 from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint, fingerprint, write_json
 from radreward.io.atomic import atomic_folder
+from radreward.io.model_card import write_model_card
 from radreward.io.model_config import check_settings, config_errors, read_config
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.types import Scores
@@ -70,7 +71,9 @@ class StatelessScorer(Scorer):
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`; refuses a folder with other content."""
         with atomic_folder(folder, {self.config_name}, self.config_name) as scratch:
-            write_json(scratch / self.config_name, {"format": 1, "settings": self.settings()})
+            config = {"format": 1, "settings": self.settings()}
+            write_json(scratch / self.config_name, config)
+            write_model_card(scratch, self.config_name, config)
 
     @classmethod
     def from_pretrained(

@@ -117,7 +117,7 @@ def load_scorers(models: Sequence[str], **settings: Any) -> ScorerGroup:
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
         raise InputError(f"models: Expected models of different names but {repeated[0]!r} is listed twice.")
     for model in models:
-        resolve(model)  # reports errors before heavy imports
+        resolve(model, bool(settings.get("allow_download")))  # reports errors before heavy imports
     return ScorerGroup({name: load(model, **settings) for name, model in zip(names, models, strict=True)})
 
 

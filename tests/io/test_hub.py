@@ -1,10 +1,18 @@
-"""An unreachable Hub costs one request, not a series of retries."""
+"""Upload to and download from a fake Hub; an unreachable Hub costs one request, not a series of retries."""
 
 import os
 import socketserver
 import subprocess
 import sys
 import threading
+from pathlib import Path
+
+import pytest
+
+from radreward import load
+from radreward.errors import InputError
+from radreward.io.hub import upload_model
+from tests.io.fake_hub import run_with_hub, running_fake_hub
 
 CODE = """
 from radreward.data.tokenizer import load_tokenizer
@@ -42,3 +50,75 @@ def test_unknown_name_without_the_hub_fails_after_one_request() -> None:
     assert second.startswith("nobody/nothing: no backbone can be loaded from it")
     assert f"{endpoint} does not answer; only models on this machine are available." in done.stderr
     assert server.connections == 1
+
+
+ONLINE = """
+import radreward
+from radreward.errors import InputError
+
+name = radreward.load("er2score").push_to_hub("clinic/metric")
+print(name)
+radreward.load("rouge-l").push_to_hub("clinic/metric")  # a second version, without the files of the first
+for model in ("clinic/metric", name, "clinic/nothing", "clinic/metric@nothing", "green:clinic/metric"):
+    try:
+        print(radreward.load(model, allow_download=True).fingerprint())
+    except InputError as error:
+        print(error)
+"""
+OFFLINE = """
+import sys
+import radreward
+from radreward.errors import InputError
+
+for model, allow_download in ((sys.argv[1], False), (sys.argv[1], True), ("clinic/new", False), ("clinic/new", True)):
+    try:
+        print(radreward.load(model, allow_download=allow_download).fingerprint())
+    except InputError as error:
+        print(error)
+"""
+
+
+def test_scorers_pushed_to_a_fake_hub_load_from_it_and_later_from_the_cache(tmp_path: Path) -> None:
+    with running_fake_hub() as hub:
+        name, newest, pinned, *errors = run_with_hub(hub.address, tmp_path, ONLINE).splitlines()
+        first, second = list(hub.commits["clinic/metric"].values())[1:]
+        private = hub.private
+    assert set(first) == {"README.md", "calibration.json", "config.json", "model.safetensors"}
+    assert set(second) == {"README.md", "rouge.json"}
+    assert b"**For research only.**" in first["README.md"]
+    assert private == {"clinic/metric": True}
+    assert newest == load("rouge-l").fingerprint()
+    assert pinned == load("er2score").fingerprint()
+    assert errors[0].startswith("clinic/nothing: Expected a model of the Hub but there is none, or it is private")
+    assert errors[1] == "clinic/metric: Expected a model of the Hub but it has no such revision."
+    assert "Expected a folder with green.json" in errors[2]
+    offline = run_with_hub(hub.address, tmp_path, OFFLINE, name).splitlines()
+    assert offline[:2] == [pinned, pinned]
+    missing = "clinic/new: Expected a folder, or a model of the Hub on this machine, but there is none; "
+    assert offline[2:] == [
+        f"{missing}allow_download=True (--allow-download) asks the Hub.",
+        f"{missing}the Hub does not answer.",
+    ]
+
+
+def test_missing_published_models_are_one_line_and_no_request_to_a_fake_hub(
+    tmp_path: Path,
+) -> None:
+    code = 'import radreward\ntry:\n radreward.load("ratescore:published")\nexcept Exception as error: print(error)'
+    with running_fake_hub() as hub:
+        text = run_with_hub(hub.address, tmp_path, code)
+    assert text == (
+        "Angelakeke/RaTE-NER-Deberta: cannot be loaded as a token-classification model "
+        "(it is not on this machine, and the Hub was not asked or does not answer).\n"
+    )
+    assert not any("Deberta" in request for request in hub.requests)
+
+
+def test_upload_of_other_files_or_to_another_name_raises(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    for name in ("metric", "owner/name@v1", "a/b/c"):
+        with pytest.raises(InputError, match="Expected the name of a model on the Hub, owner/name"):
+            upload_model(tmp_path, name, private=True)
+    (tmp_path / "model.py").write_text("")
+    with pytest.raises(InputError, match=r"model\.py: Expected JSON or safetensors only"):
+        upload_model(tmp_path, "owner/name", private=True)

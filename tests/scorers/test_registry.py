@@ -40,9 +40,11 @@ def test_resolve_without_scorer_raises_with_reason(tmp_path: Path) -> None:
         resolve("nowhere")
     with pytest.raises(InputError, match="Did you mean ratescore"):
         resolve("RaTEScores")
-    for path in (tmp_path / "nowhere", "./nowhere/", "~/nowhere", "runs/nowhere"):
+    for path in (tmp_path / "nowhere", "./nowhere/", "~/nowhere", "runs/nowhere/model"):
         with pytest.raises(InputError, match="of a model or of a run but there is no such folder.$"):
             resolve(path)
+    with pytest.raises(InputError, match="runs/nowhere: Expected a folder, or a model of the Hub on this machine"):
+        resolve("runs/nowhere")
     with pytest.raises(InputError, match="Expected the folder of a saved scorer or of a run"):
         resolve(tmp_path)
     (tmp_path / "config.yaml").touch()

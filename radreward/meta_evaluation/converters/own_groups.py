@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from radreward.data.records import read_groups
+from radreward.data.records import data_label, read_groups
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair
 from radreward.meta_evaluation.scorer_runner import INSIGNIFICANT_PREFIX, SIGNIFICANT_PREFIX
 
@@ -24,8 +23,7 @@ def read_own_groups(source: Path) -> Iterator[RatedPair]:
         InputError: If a row is invalid.
     """
     path = source / "groups.parquet" if (source / "groups.parquet").is_file() else source
-    card = path.parent / "card.json"
-    synthetic = card.is_file() and "SYNTHETIC" in json.loads(card.read_text(encoding="utf-8")).get("label", "")
+    synthetic = "SYNTHETIC" in (data_label(path) or "")
     for group in read_groups(path):
         for number, candidate in enumerate(group.candidates, 1):
             errors, significant = split_by_significance(candidate.errors or {})

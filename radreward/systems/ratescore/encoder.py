@@ -16,6 +16,7 @@ from radreward.data.tokenizer import EMBEDDED_BACKBONE, TINY_PREFIX, load_tokeni
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.io.cache import SQLiteCache
+from radreward.io.hub import hub_error_reason, pretrained_options
 from radreward.models.bert import BertEncoder
 from radreward.systems.ratescore.entity_context import ContextMode, contextualize
 from radreward.systems.ratescore.entity_head import EntityHead
@@ -102,7 +103,7 @@ class EntityEncoder:
         self.name, self.pooling, self.max_length, self.context = name, pooling, max_length, context
         self.max_batch_tokens, self.device = max_batch_tokens, torch.device(device)
         backbone = EMBEDDED_BACKBONE if name == EMBEDDED_ENTITY_ENCODER else name
-        self._tokenizer = load_tokenizer(backbone)
+        self._tokenizer = load_tokenizer(backbone, local_files_only=not allow_download)
         self._model: Any = _load_encoder(backbone, allow_download).eval().requires_grad_(False).to(self.device)
         self._head = EntityHead.load().to(self.device) if name == EMBEDDED_ENTITY_ENCODER else None
         self._cache = BatchLRUCache[NameEmbedding](cache_size)
@@ -215,15 +216,12 @@ def _load_encoder(name: str, allow_download: bool) -> Any:
     try:
         model, loaded = AutoModel.from_pretrained(
             resolve_backbone(name),
-            use_safetensors=True,
-            trust_remote_code=False,
-            local_files_only=not allow_download,
+            **pretrained_options(not allow_download),
             dtype=torch.float32,
             output_loading_info=True,
         )
     except (OSError, ValueError, ImportError) as error:
-        reason = " ".join(str(error).split())[:300].rstrip(".")
-        raise InputError(f"{name}: cannot be loaded as an entity encoder ({reason}).") from error
+        raise InputError(f"{name}: cannot be loaded as an entity encoder ({hub_error_reason(error)}).") from error
     if missing := sorted(key for key in loaded["missing_keys"] if not key.startswith("pooler.")):
         raise InputError(f"{name}: Expected the weights of an encoder but {missing[0]!r} is missing.")
     if hasattr(model, "pooler"):

@@ -14,6 +14,7 @@ from torch import Tensor
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint, write_json
 from radreward.io.atomic import atomic_folder
+from radreward.io.model_card import write_model_card
 from radreward.io.model_config import config_errors, read_config
 from radreward.scorers.base import STATUS_NO_ENTITIES, STATUS_OK, STATUS_TRUNCATED, Scorer
 from radreward.systems.ratescore.affinity_matrix import AffinityMatrix
@@ -26,6 +27,8 @@ from radreward.systems.ratescore.taggers import CachingTagger, Tagger, load_tagg
 from radreward.types import ENTITY_TYPES, Entity, Scores
 
 CONFIG_FILE, TAGGER_FOLDER = "ratescore.json", "tagger"
+PUBLISHED_TAGGER, PUBLISHED_ENCODER = "Angelakeke/RaTE-NER-Deberta", "FremyCompany/BioLORD-2023-C"
+"""Models of the paper on the Hugging Face Hub."""
 CHUNK_SIZE = 512
 """Pairs that are scored at once."""
 Side = Literal["reference", "candidate"]
@@ -179,6 +182,7 @@ class RaTEScore(Scorer):
             self.tagger.save_pretrained(scratch / TAGGER_FOLDER)
             config = {"format": 1, "encoder": self.encoder.settings(), "no_entity_score": self.no_entity_score}
             write_json(scratch / CONFIG_FILE, config)
+            write_model_card(scratch, CONFIG_FILE, config)
 
     @classmethod
     def from_pretrained(
@@ -188,8 +192,9 @@ class RaTEScore(Scorer):
         on_too_long: Literal["reject", "truncate"] = "reject",
         device: str = "cpu",
         allow_download: bool = False,
+        models: Literal["embedded", "published"] = "embedded",
     ) -> RaTEScore:
-        """Load a saved scorer; without a folder, the rule tagger, the embedded encoder and the published weights.
+        """Load a saved scorer; without a folder, tagger, encoder and the published W and p.
 
         Args:
             folder: Folder that `save_pretrained` wrote.
@@ -197,14 +202,25 @@ class RaTEScore(Scorer):
             on_too_long: See `RaTEScore`.
             device: Device of tagger and encoder.
             allow_download: Download models that are not on this machine from the Hub.
+            models: Tagger and encoder without a folder: "embedded" are the rule tagger and MiniLM, "published" those of
+                the paper, `PUBLISHED_TAGGER` and `PUBLISHED_ENCODER`, as in `ratescore:published`.
 
         Raises:
-            InputError: If a file is missing or invalid, or another precision is requested; names file and field.
+            InputError: If a file is missing or invalid, or another precision is requested; names file and field. Also
+                if the published models are not on this machine and may not be downloaded.
         """
         if precision != "fp32":
             raise InputError(f"precision: Expected fp32 for RaTEScore but got {precision}.")
         if folder is None:
             affinity = AffinityMatrix.from_preset("long")
+            if models == "published":
+                tagger = load_tagger(PUBLISHED_TAGGER, device, allow_download)
+                encoder = EntityEncoder(
+                    PUBLISHED_ENCODER, pooling="first", device=device, allow_download=allow_download
+                )
+                return cls(tagger, encoder, affinity, on_too_long=on_too_long)
+            if models != "embedded":
+                raise InputError(f"ratescore: Expected the models embedded or published but got {models!r}.")
             return cls(load_tagger("rules"), embedded_entity_encoder(device), affinity, on_too_long=on_too_long)
         path = Path(folder, CONFIG_FILE)
         config = read_config(path, {"encoder", "no_entity_score"})

@@ -11,6 +11,7 @@ from torch import Tensor
 from radreward.data.tokenizer import load_tokenizer
 from radreward.io.artifacts import fingerprint, load_into, load_tensors, save_tensors
 from radreward.io.atomic import atomic_folder
+from radreward.io.model_card import write_model_card
 from radreward.io.model_config import DIGESTS, check_settings, config_errors, read_config, write_config
 from radreward.models.backbone import Backbone
 from radreward.models.lora import LoRA, merge_lora
@@ -68,6 +69,7 @@ def save_relation_artifact(artifact: RelationArtifact, folder: str | Path) -> No
     with atomic_folder(folder, {CONFIG}, "a judge") as new:
         save_tensors(new / WEIGHTS, artifact.state)
         write_config(new / CONFIG, artifact.config, (WEIGHTS,))
+        write_model_card(new, CONFIG, artifact.config)
 
 
 def load_relation_artifact(

@@ -13,6 +13,7 @@ import torch
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
+from radreward.io.model_card import write_model_card
 from radreward.io.model_config import DIGESTS, read_config, write_config
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
@@ -140,6 +141,7 @@ class SentenceScorer(Scorer):
             if self.regressor is not None:
                 self.regressor.save(new / REGRESSOR)
             write_config(new / CONFIG, config, [] if self.regressor is None else [REGRESSOR])
+            write_model_card(new, CONFIG, config)
 
     @classmethod
     def from_pretrained(

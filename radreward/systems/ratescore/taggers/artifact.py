@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import reprlib
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
 from radreward.io.artifacts import load_into, load_tensors, read_json_object
+from radreward.io.hub import parse_hub_name
 from radreward.io.model_config import check_config, check_settings, config_errors
 from radreward.models.backbone import Backbone
 from radreward.systems.ratescore.taggers.base import CONFIG_FILE, WEIGHTS_FILE, Tagger
@@ -46,7 +46,7 @@ def load_tagger(name: str | Path, device: str = "cpu", allow_download: bool = Fa
         return RuleTagger()
     folder = EMBEDDED_TAGGER_DIR if name == "embedded" else Path(name)
     if not folder.is_dir():
-        if is_hub_name(str(name)):
+        if parse_hub_name(str(name)):
             return _load_hf_tagger(name, device, allow_download)
         raise InputError(f"{folder}: Expected the folder of a tagger but it does not exist.")
     path = folder / CONFIG_FILE
@@ -68,15 +68,6 @@ def load_tagger(name: str | Path, device: str = "cpu", allow_download: bool = Fa
     with config_errors(weights):
         load_into(model, state, model.trainable_names())
     return NeuralTagger(model.to(device), load_tokenizer(model.backbone.name))
-
-
-def is_hub_name(name: str) -> bool:
-    """Return True if the text can be the name of a model on the Hub: owner and name.
-
-    >>> is_hub_name("Angelakeke/RaTE-NER-Deberta"), is_hub_name("runs/tagger/model"), is_hub_name("./tagger")
-    (True, False, False)
-    """
-    return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None
 
 
 def _load_hf_tagger(name: str | Path, device: str, allow_download: bool) -> Tagger:

@@ -10,6 +10,7 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, PreTrai
 
 from radreward.data.iob import spans_from_iob, split_iob_tag
 from radreward.errors import InputError
+from radreward.io.hub import hub_error_reason, pretrained_options
 from radreward.models.sentence_tokenizer import TokenBatch, TokenizedChunk
 from radreward.systems.ratescore.taggers.base import atomic_tagger_folder
 from radreward.systems.ratescore.taggers.deberta import limit_relative_positions
@@ -75,12 +76,13 @@ class HFTagger(BatchTagger):
         Raises:
             InputError: If the model cannot be loaded, or has no known tags.
         """
-        options: dict[str, Any] = {"local_files_only": not allow_download, "trust_remote_code": False}
         try:
-            model = AutoModelForTokenClassification.from_pretrained(str(name), use_safetensors=True, **options)
-            tokenizer = AutoTokenizer.from_pretrained(str(name), **options)
+            model = AutoModelForTokenClassification.from_pretrained(str(name), **pretrained_options(not allow_download))
+            tokenizer = AutoTokenizer.from_pretrained(
+                str(name), trust_remote_code=False, local_files_only=not allow_download
+            )
         except (OSError, ValueError, ImportError) as error:
-            reason = " ".join(str(error).split())[:300].rstrip(".")
+            reason = hub_error_reason(error)
             raise InputError(f"{name}: cannot be loaded as a token-classification model ({reason}).") from error
         return cls(model, tokenizer, str(name))
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from radreward.data.tokenizer import TextTokenizer
 from radreward.io.artifacts import fingerprint, save_tensors
+from radreward.io.model_card import write_model_card
 from radreward.io.model_config import write_config
 from radreward.models.backbone import Backbone
 from radreward.models.bert import BackboneConfig
@@ -142,6 +143,7 @@ class NeuralTagger(BatchTagger):
         with atomic_tagger_folder(folder) as scratch:
             save_tensors(scratch / WEIGHTS_FILE, state, torch.float16 if half_precision else None)
             write_config(scratch / CONFIG_FILE, config, (WEIGHTS_FILE,))
+            write_model_card(scratch, CONFIG_FILE, config)
 
 
 def entities_from_spans(chunk: TokenizedChunk, spans: Sequence[TokenSpan]) -> list[Entity]:

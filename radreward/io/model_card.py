@@ -1,0 +1,93 @@
+"""Model cards: README.md of a saved model, written from its settings alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from textwrap import shorten
+from typing import Any
+
+from radreward.io.atomic import write_text_file
+from radreward.io.model_config import DIGESTS
+from radreward.io.text_tables import escape_markdown
+
+MODEL_CARD = "README.md"
+_SECTIONS = frozenset({"criteria", "training_info", "format", DIGESTS})
+"""Fields that are not listed as settings."""
+_MAX_VALUE = 200
+"""Characters of a value."""
+_TEMPLATE = """---
+library_name: radreward
+tags: [radiology, evaluation, metric]
+---
+# Metric for radiology reports
+
+Saved by radreward {version} as `{config_name}`. It scores a report against a reference.
+
+**For research only.** Scores say nothing about a patient and must not guide care. This card states what the model's
+files record and nothing else; measure the agreement with radiologists on your own data (`radreward benchmark`).
+
+```python
+import radreward
+
+scorer = radreward.load("FOLDER")  # or the name on the Hub: radreward.load("OWNER/NAME", allow_download=True)
+scores = scorer.score(references, candidates)
+```
+
+## Settings
+
+{settings}
+
+## Criteria
+
+{criteria}
+
+## Data and training
+
+{training}
+
+## Licence
+
+The files record no licence. Pretrained weights, named under settings, keep theirs.
+"""
+
+
+def write_model_card(folder: str | Path, config_name: str, config: Mapping[str, Any]) -> None:
+    """Write the model card of a folder.
+
+    Args:
+        folder: Folder of the model.
+        config_name: File of its settings.
+        config: The settings.
+    """
+    criteria = (config.get("criteria") or {}).get("criteria", ())
+    card = _TEMPLATE.format(
+        version=version("radreward"),
+        config_name=config_name,
+        settings=_list(_leaves({name: value for name, value in config.items() if name not in _SECTIONS})),
+        criteria=_list(
+            (f"{row['name']} ({row['kind']}, weight {row['weight']:g})", row["description"]) for row in criteria
+        ),
+        training=_list(_leaves(config.get("training_info") or {})),
+    )
+    write_text_file(Path(folder, MODEL_CARD), card)
+
+
+def _leaves(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield path and value of everything in nested objects.
+
+    >>> list(_leaves({"lora": {"r": 8}, "steps": 2}))
+    [('lora r', 8), ('steps', 2)]
+    """
+    for name, entry in value.items():
+        label = f"{path} {name}".strip()
+        if isinstance(entry, Mapping):
+            yield from _leaves(entry, label)
+        else:
+            yield label, entry
+
+
+def _list(rows: Iterable[tuple[str, Any]]) -> str:
+    lines = [f"- {escape_markdown(name)}: {escape_markdown(shorten(str(value), _MAX_VALUE))}" for name, value in rows]
+    return "\n".join(lines) or "None recorded."
