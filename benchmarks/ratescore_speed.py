@@ -48,7 +48,7 @@ from RaTEScore.utils import sentence_split
 folder = sys.argv[1]
 pairs = json.load(open(folder + "/pairs.json"))
 scorer = RaTEScore(folder + "/tagger", folder + "/encoder", use_gpu=False)
-begin = time.process_time()
+start_time = time.process_time()
 scores = scorer.compute_score(pairs["candidates"], pairs["references"])
 seconds = time.process_time() - start_time
 texts = sorted({*pairs["candidates"], *pairs["references"]})
