@@ -18,6 +18,7 @@ from optuna.trial import TrialState
 from optuna.visualization import matplotlib as mpl_visualization
 
 from radreward.io.atomic import write_text_file
+from radreward.tuning.search_space import MAX_SHOWN_PARAMETERS
 
 MAX_CONTOUR_PARAMETERS = 4
 """Maximum number of parameters in the contour plot, which has one panel per pair: the most important ones."""
@@ -96,6 +97,7 @@ def _study_plots(study: Study, metric: str, important: list[str]) -> list[StudyP
             title="Slice: one panel per parameter",
             requirement="two complete trials",
             available=several,
+            options={"params": important[:MAX_SHOWN_PARAMETERS] or None},
         ),
         StudyPlot(
             name="contour",

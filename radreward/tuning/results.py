@@ -18,6 +18,7 @@ from radreward.io.atomic import atomic_file, write_text_file
 from radreward.io.tables import csv_cell
 from radreward.tuning.heartbeat import FOLDER_ATTR, WORKER_ATTR, worker_id
 from radreward.tuning.plots import write_study_plots
+from radreward.tuning.search_space import MAX_SHOWN_PARAMETERS
 from radreward.tuning.study_config import StudyConfig
 from radreward.tuning.trial import STATE_NAMES, TrialRunner
 
@@ -104,10 +105,11 @@ def sorted_trials(study: Study, config: StudyConfig) -> list[FrozenTrial]:
 
 
 def trial_table(study: Study, config: StudyConfig) -> Table:
-    """Return a table of all trials, best first."""
+    """Return a table of all trials, best first; of many parameters, only the first ones."""
     rows = [_trial_row(trial, config) for trial in sorted_trials(study, config)]
     table = Table(title=f"Study {study.study_name}: {config.metric} of {len(rows)} trials")
-    names = ["trial", config.metric, "state", *(parameter.name for parameter in config.space.parameters)]
+    shown = config.space.parameters[:MAX_SHOWN_PARAMETERS]
+    names = ["trial", config.metric, "state", *(parameter.name for parameter in shown)]
     for name in names:
         table.add_column(name.rsplit(".", 1)[-1], justify="right" if name in ("trial", config.metric) else "left")
     table.add_column("reason", overflow="fold")

@@ -33,6 +33,8 @@ ParameterValue = str | int | float | bool | None
 
 Distribution = IntDistribution | FloatDistribution | CategoricalDistribution
 
+MAX_SHOWN_PARAMETERS = 8
+"""Maximum number of parameters in a line, a table of the terminal or a plot; files have all of them."""
 _RANGE_KEYS, _COMMON_KEYS = {"low", "high", "step", "log"}, {"active_if"}
 _KEY_SETS = (_RANGE_KEYS, {"choices"}, {"variants"})
 
@@ -130,8 +132,10 @@ class SearchSpace:
         """Return a few samples that cover every choice, every variant and both bounds of every range."""
         branches: list[dict[str, ParameterValue]] = []
         for parameter in self.parameters:
-            for value in _extreme_values(parameter.distribution):
-                sample = self._complete_sample({**self._activating_values(parameter), parameter.name: value})
+            for position, value in enumerate(_extreme_values(parameter.distribution)):
+                fixed = {**self._activating_values(parameter), parameter.name: value}
+                is_upper = position > 0 and not isinstance(parameter.distribution, CategoricalDistribution)
+                sample = self._complete_sample(fixed, is_upper)  # upper bounds together: fewer samples
                 if sample not in branches:
                     branches.append(sample)
         return branches
@@ -147,12 +151,14 @@ class SearchSpace:
         earlier = [self._activating_values(other) for other in self.parameters if other.name in values]
         return {name: value for part in [*earlier, values] for name, value in part.items()}
 
-    def _complete_sample(self, fixed: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
-        """Return the fixed values together with the first value of every other active parameter."""
+    def _complete_sample(self, fixed: Mapping[str, ParameterValue], upper: bool = False) -> dict[str, ParameterValue]:
+        """Return the fixed values, and of other active parameters the first choice and the lower or upper bound."""
         values: dict[str, ParameterValue] = {}
         for parameter in self.parameters:
             if parameter.is_active(values):
-                values[parameter.name] = fixed.get(parameter.name, _extreme_values(parameter.distribution)[0])
+                is_choice = isinstance(parameter.distribution, CategoricalDistribution)
+                default = _extreme_values(parameter.distribution)[-1 if upper and not is_choice else 0]
+                values[parameter.name] = fixed.get(parameter.name, default)
         return values
 
     def _combinations(

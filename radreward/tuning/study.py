@@ -26,7 +26,7 @@ from radreward.io.outputs import claimed_file, folder_entries
 from radreward.io.terminal import print_status
 from radreward.tuning.heartbeat import FOLDER_ATTR, abandoned_trial, is_own_trial, take_ownership
 from radreward.tuning.samplers import create_sampler
-from radreward.tuning.search_space import ParameterValue
+from radreward.tuning.search_space import MAX_SHOWN_PARAMETERS, ParameterValue
 from radreward.tuning.storage import open_storage, redact_password, study_lock
 from radreward.tuning.study_config import StudyConfig
 from radreward.tuning.trial import StudyError, TrialResult, TrialRunner, run_trial
@@ -202,7 +202,8 @@ def _run_claimed(study: Study, config: StudyConfig, runner: TrialRunner, claimed
     trial, values, reclaimed = claimed
     folder = folder / "trials" / str(trial.number)
     trial.set_user_attr(FOLDER_ATTR, str(folder.absolute()))
-    text = ", ".join(f"{name} {_format_value(value)}" for name, value in values.items())
+    text = ", ".join(f"{name} {_format_value(value)}" for name, value in list(values.items())[:MAX_SHOWN_PARAMETERS])
+    text += f" and {len(values) - MAX_SHOWN_PARAMETERS} more" if len(values) > MAX_SHOWN_PARAMETERS else ""
     resumed = " (resumed)" if reclaimed else ""
     print_status(f"trial {trial.number} of {config.trials}{resumed}: {text}")
     start = time.monotonic()

@@ -111,3 +111,19 @@ def test_best_model_location_names_another_host(monkeypatch: pytest.MonkeyPatch,
     assert best_model_location(study) == str(tmp_path / "b/trials/0/model").lstrip("/")
     study.add_trial(create_trial(value=2.0, user_attrs={**attrs, "worker": {"host": "other 1f", "pid": 1}}))
     assert best_model_location(study) == f"{tmp_path}/b/trials/0/model of other 1f"
+
+
+def test_many_parameters_shorten_lines_and_tables_but_not_files(
+    make_config: MakeConfig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space = {"x": {"low": 0.0, "high": 10.0}} | {f"y{number}": {"low": 0.0, "high": 1.0} for number in range(12)}
+    config, runner = make_config(trials=2, space=space), fake_runner(parabola)
+    study = run_study(config, runner, tmp_path / "run", f"journal:{tmp_path / 'log'}")
+    assert "y6 " in capsys.readouterr().err
+    console = Console(width=200, record=True)
+    console.print(trial_table(study, config))
+    text = console.export_text()
+    assert "y6" in text
+    assert "y7" not in text
+    written = write_study_results(study, config, runner, tmp_path / "run")
+    assert "y11" in written.trials.read_text()

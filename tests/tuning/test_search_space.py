@@ -145,3 +145,8 @@ def test_suggested_values_are_within_the_space(seed: int) -> None:
         if parameter.name in values:
             distribution: BaseDistribution = parameter.distribution
             assert distribution._contains(distribution.to_internal_repr(values[parameter.name]))
+
+
+def test_branches_of_independent_ranges_are_their_lower_and_their_upper_bounds() -> None:
+    space = SearchSpace({name: {"low": 0.0, "high": 1.0} for name in "abc"})
+    assert space.conditional_branches() == [dict.fromkeys("abc", 0.0), dict.fromkeys("abc", 1.0)]

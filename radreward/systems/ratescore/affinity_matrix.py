@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,6 +22,7 @@ from radreward.systems.ratescore.functional import (
     ratescore,
 )
 from radreward.systems.ratescore.matching import NUM_TYPES, Matches, TypePairSums
+from radreward.types import ENTITY_TYPES
 
 CONFIG_FILE, WEIGHTS_FILE = "affinity.json", "affinity.safetensors"
 
@@ -46,6 +49,23 @@ PRESETS: dict[str, tuple[float, list[list[float]]]] = {
     ),
 }
 """Published p and W for long and for short reports; rows are types of entities, columns types of their matches."""
+
+_TYPE_NAMES = tuple(name.lower().replace("-", "_") for name in ENTITY_TYPES)
+CELL_NAMES = tuple(f"{query}_to_{match}" for query in _TYPE_NAMES for match in _TYPE_NAMES)
+"""Names of the cells of W, row by row: type of the entity, then type of its match, as in `disease_to_anatomy`."""
+
+
+@dataclass(frozen=True, slots=True)
+class AffinityValues:
+    """Values that replace those of a preset, each a setting that a study can search.
+
+    Args:
+        penalty: p in [0, 1].
+        W: Affinities >= 0 by the names of `CELL_NAMES`, as in `disease_to_anatomy`; the others stay.
+    """
+
+    penalty: float | None = None
+    W: Mapping[str, float] = field(default_factory=dict)
 
 
 class AffinityMatrix(nn.Module):
@@ -91,6 +111,24 @@ class AffinityMatrix(nn.Module):
             raise InputError(f"Expected a preset of {', '.join(PRESETS)} but got {name!r}.")
         penalty, weight = PRESETS[name]
         return cls(weight, penalty, penalty_rule, clamp_cosines)
+
+    def replace(self, values: AffinityValues) -> Self:
+        """Return a copy with some values replaced.
+
+        Raises:
+            InputError: If a cell is unknown or a value out of range.
+
+        >>> affinity = AffinityMatrix.from_preset("long").replace(AffinityValues(W={"disease_to_anatomy": 0.5}))
+        >>> affinity.weight[2, 1].item()
+        0.5
+        """
+        weight = self.weight.detach().clone()
+        for name, value in values.W.items():
+            if name not in CELL_NAMES:
+                raise InputError(f"Expected `W` to name cells such as {CELL_NAMES[1]} but got {name!r}.")
+            weight.view(-1)[CELL_NAMES.index(name)] = value
+        penalty = self.penalty.detach() if values.penalty is None else values.penalty
+        return type(self)(weight, penalty, self.penalty_rule, self.clamp_cosines)
 
     def forward(self, matches: Matches, undefined_score: float = math.nan) -> Tensor:
         """Return (n,) float64 scores of n pairs; `undefined_score` if a report has no entity."""

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import torch
+from safetensors.torch import load, save
 from torch import Tensor
 
 from radreward.criteria import Criteria
 from radreward.data.collators.base import Collator, error_tensor
 from radreward.errors import InputError
+from radreward.io.artifacts import fingerprint
+from radreward.io.cache import SQLiteCache
 from radreward.systems.ratescore.encoder import EMBEDDED_ENTITY_ENCODER, EntityEncoder
 from radreward.systems.ratescore.matching import Matches, PackedEntities, match_entities
 from radreward.systems.ratescore.taggers import CachingTagger, Tagger, load_tagger
@@ -83,6 +88,7 @@ class EntityMatchCollator(Collator):
         tagger: `rules`, `embedded`, or the folder of a saved tagger.
         encoder: Encoder of entity names; defaults to `embedded-entities` over phrases.
         on_too_long: Raise an error if a name exceeds the encoder's token limit, or embed its beginning.
+        cache_path: SQLite file that keeps the matches of each batch between runs, such as the trials of a study.
     """
 
     def __init__(
@@ -91,8 +97,9 @@ class EntityMatchCollator(Collator):
         tagger: str = "rules",
         encoder: EntityEncoder | None = None,
         on_too_long: Literal["error", "truncate"] = "error",
+        cache_path: str | None = None,
     ) -> None:
-        self.criteria, self.on_too_long = criteria, on_too_long
+        self.criteria, self.on_too_long, self.cache_path = criteria, on_too_long, cache_path
         self.tagger = load_tagger(tagger)
         self.encoder = encoder or embedded_entity_encoder()
         self.encoder.max_batch_tokens = 1  # names together round differently, and a resumed run has others together
@@ -104,15 +111,10 @@ class EntityMatchCollator(Collator):
         Raises:
             InputError: If the criteria do not state the errors of a candidate, or a name is too long; names the group.
         """
-        pairs = [(group.reference, candidate.text) for group in groups for candidate in group.candidates]
-        references, candidates = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        matched = match_reports(self._caching_tagger, self.encoder, references, candidates)
-        if matched.truncated and self.on_too_long == "error":
-            self._raise_too_long(groups, matched)
         quality = torch.cat([self._group_quality(group) for group in groups])
         sizes = torch.tensor([len(group.candidates) for group in groups])
         index = torch.arange(len(groups)).repeat_interleave(sizes)
-        return EntityMatchBatch(matched.matches, quality, index, tuple(group.id for group in groups))
+        return EntityMatchBatch(self._matches(groups), quality, index, tuple(group.id for group in groups))
 
     def length(self, group: ReportGroup) -> int:
         """Return the number of characters, see `Collator.length`.
@@ -122,6 +124,31 @@ class EntityMatchCollator(Collator):
         """
         self._group_quality(group)
         return super().length(group)
+
+    def _matches(self, groups: Sequence[ReportGroup]) -> Matches:
+        """Return the matches of all candidates, from the cache if an earlier run stored them."""
+        pairs = [(group.reference, candidate.text) for group in groups for candidate in group.candidates]
+        if self.cache_path is None:
+            return self._compute_matches(groups, pairs)
+        key = fingerprint(pairs)
+        with closing(SQLiteCache(self.cache_path, self._cache_namespace)) as cache:
+            if stored := cache.get([key]):
+                return Matches(**load(stored[key]), num_pairs=len(pairs))
+            matches = self._compute_matches(groups, pairs)
+            tensors = {name: value for name, value in matches._asdict().items() if name != "num_pairs"}
+            cache.put({key: save(tensors)})
+        return matches
+
+    def _compute_matches(self, groups: Sequence[ReportGroup], pairs: Sequence[tuple[str, str]]) -> Matches:
+        references, candidates = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        matched = match_reports(self._caching_tagger, self.encoder, references, candidates)
+        if matched.truncated and self.on_too_long == "error":
+            self._raise_too_long(groups, matched)
+        return matched.matches
+
+    @cached_property
+    def _cache_namespace(self) -> str:
+        return fingerprint(self.tagger.fingerprint(), self.encoder.fingerprint)
 
     def _group_quality(self, group: ReportGroup) -> Tensor:
         errors = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -21,15 +22,14 @@ from radreward.modules.base import BaseModule, MetricTable, require_collator
 from radreward.modules.loggers import log_figure, log_scalars
 from radreward.modules.progress import track_progress
 from radreward.modules.run_folder import RunFolder
-from radreward.systems.ratescore.affinity_matrix import PRESETS, AffinityMatrix
+from radreward.systems.ratescore.affinity_matrix import PRESETS, AffinityMatrix, AffinityValues
 from radreward.systems.ratescore.collator import EntityMatchBatch, EntityMatchCollator
 from radreward.systems.ratescore.fit_report import FitReport, plot_affinity, write_fit_report
 from radreward.systems.ratescore.fitting.bootstrap import bootstrap_affinity
 from radreward.systems.ratescore.fitting.cross_validation import cross_validate_affinity
 from radreward.systems.ratescore.fitting.optimizers import AffinityOptimizer, FitResult, GradientOptimizer
-from radreward.systems.ratescore.fitting.rated_matches import RatedMatches
+from radreward.systems.ratescore.fitting.rated_matches import RatedMatches, concat_rated, make_rated_matches
 from radreward.systems.ratescore.functional import PenaltyRule
-from radreward.systems.ratescore.matching import TypePairSums
 from radreward.systems.ratescore.scorer import RaTEScore
 
 RATED_MATCHES_KEY = "rated_matches"
@@ -48,6 +48,8 @@ class AffinityModule(BaseModule):
             the ratings of radiologists.
         optimizer: Optimizer of W and p; defaults to `GradientOptimizer`.
         preset: Initial weights.
+        weights: Values that replace some of the initial weights; a study can search `model.weights.penalty` and
+            `model.weights.W.disease_to_anatomy`, with `NoOptimizer`.
         penalty_rule: Penalized pairs of types, see `radreward.systems.ratescore.penalty_mask`.
         clamp_cosines: Replace negative cosines by 0.
         early_stopping_split: Fraction of the training references for early stopping.
@@ -67,6 +69,7 @@ class AffinityModule(BaseModule):
         criteria: Criteria,
         optimizer: AffinityOptimizer | None = None,
         preset: Literal["long", "short"] = "long",
+        weights: AffinityValues | None = None,
         penalty_rule: PenaltyRule = "opposed",
         clamp_cosines: bool = True,
         early_stopping_split: float = 0.2,
@@ -82,8 +85,9 @@ class AffinityModule(BaseModule):
         if bootstrap_samples < 0:
             raise ValueError(f"Expected `bootstrap_samples` to be >= 0 but got {bootstrap_samples}.")
         self.criteria, self.affinity_optimizer = criteria, optimizer or GradientOptimizer()
-        self.affinity = AffinityMatrix.from_preset(preset, penalty_rule, clamp_cosines)
-        self.initial = AffinityMatrix.from_preset(preset, penalty_rule, clamp_cosines).requires_grad_(False)
+        values = weights or AffinityValues()
+        self.affinity = AffinityMatrix.from_preset(preset, penalty_rule, clamp_cosines).replace(values)
+        self.initial = deepcopy(self.affinity).requires_grad_(False)
         self.early_stopping_split, self.n_folds = early_stopping_split, n_folds
         self.bootstrap_samples, self.seed = bootstrap_samples, seed
         self.train_matches: list[RatedMatches] = []
@@ -141,11 +145,12 @@ class AffinityModule(BaseModule):
         return self._to_rated(batch, [])
 
     def on_validation_epoch_end(self) -> None:
-        """Log the agreement on held-out references and the course of the fit."""
-        tau = rank_agreement(self.affinity, concat_rated(self.val_matches))["tau_b"]
-        value = math.nan if tau is None else tau
+        """Log the agreement on held-out references (`val_tau`) and on the others (`train_tau`) and the fit's course."""
+        value = self._tau_b(self.val_matches)
         self.log("val_tau", value, prog_bar=True, logger=False)
         self.log("val/tau_b", value)
+        if self.train_matches:
+            self.log("train_tau", self._tau_b(self.train_matches), logger=False)
         if self.trainer.loggers and self.fit_result is not None:
             for step in self.fit_result.steps:
                 values = {"fit/tau_b": step.train, "fit/early_stopping_tau_b": step.validation}
@@ -178,6 +183,10 @@ class AffinityModule(BaseModule):
         }
         write_json(run.metrics, results)
         return metrics
+
+    def _tau_b(self, matches: list[RatedMatches]) -> float:
+        tau = rank_agreement(self.affinity, concat_rated(matches))["tau_b"]
+        return math.nan if tau is None else tau
 
     def _fit(self, all_pairs: bool) -> FitResult:
         """Fit to the matches so far, in validation too; if these are of all pairs, check their cross-validation."""
@@ -244,7 +253,7 @@ class AffinityModule(BaseModule):
         super().on_load_checkpoint(checkpoint)
         if RATED_MATCHES_KEY not in checkpoint:
             raise InputError("is of another model: it holds no pairs of reports.")
-        self.train_matches = [_rated_matches(*tensors) for tensors in checkpoint[RATED_MATCHES_KEY]]
+        self.train_matches = [make_rated_matches(*tensors) for tensors in checkpoint[RATED_MATCHES_KEY]]
 
     @contextmanager
     def _name_records(self) -> Iterator[None]:
@@ -259,18 +268,7 @@ class AffinityModule(BaseModule):
     def _to_rated(self, batch: EntityMatchBatch, previous: list[RatedMatches]) -> RatedMatches:
         """Sum the matches of a batch by types; groups are numbered after those of previous batches."""
         offset = int(previous[-1].group.max()) + 1 if previous else 0
-        return _rated_matches(*self.affinity.type_pair_sums(batch.matches), batch.quality, batch.group + offset)
-
-
-def concat_rated(parts: list[RatedMatches]) -> RatedMatches:
-    """Concatenate batches; groups that start at 0 in each batch are renumbered."""
-    renumbered, offset = [], 0
-    for part in parts:
-        restarts = offset and int(part.group.min()) == 0
-        renumbered.append(part._replace(group=part.group + offset) if restarts else part)
-        offset = int(renumbered[-1].group.max()) + 1
-    columns = zip(*([*part.sums, part.quality, part.group] for part in renumbered), strict=True)
-    return _rated_matches(*(torch.cat(column) for column in columns))
+        return make_rated_matches(*self.affinity.type_pair_sums(batch.matches), batch.quality, batch.group + offset)
 
 
 def rank_agreement(
@@ -293,7 +291,3 @@ def rank_agreement(
         "cross_validated": cross_validated_tau,
     }
     return {name: None if value is None or math.isnan(value) else round(value, 6) for name, value in values.items()}
-
-
-def _rated_matches(cosines: Tensor, counts: Tensor, quality: Tensor, group: Tensor) -> RatedMatches:
-    return RatedMatches(TypePairSums(cosines.cpu(), counts.cpu()), quality.cpu().double(), group.cpu())

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from radreward.errors import InputError
 from radreward.systems.ratescore import AffinityMatrix
+from radreward.systems.ratescore.affinity_matrix import CELL_NAMES, AffinityValues
+from radreward.types import ENTITY_TYPES
 
 
 def test_presets_have_published_values() -> None:
@@ -67,3 +71,39 @@ def test_invalid_file_is_named(tmp_path: Path) -> None:
         (tmp_path / "affinity.json").write_text(text)
         with pytest.raises(InputError, match=r"affinity\.json"):
             AffinityMatrix.load(tmp_path)
+
+
+def test_cell_names_follow_the_rows_and_columns_of_w() -> None:
+    assert len(set(CELL_NAMES)) == 25
+    assert CELL_NAMES[0] == "abnormality_to_abnormality"
+    assert CELL_NAMES[5 * ENTITY_TYPES.index("Disease") + ENTITY_TYPES.index("Non-Disease")] == "disease_to_non_disease"
+
+
+@given(st.dictionaries(st.sampled_from(CELL_NAMES), st.floats(0, 1)), st.none() | st.floats(0, 1))
+def test_replace_changes_the_named_values_only(cells: dict[str, float], penalty: float | None) -> None:
+    before = AffinityMatrix.from_preset("short")
+    after = before.replace(AffinityValues(penalty, cells))
+    for name, old, new in zip(
+        CELL_NAMES, before.weight.flatten().tolist(), after.weight.flatten().tolist(), strict=True
+    ):
+        assert new == cells.get(name, old)
+    assert after.penalty.item() == (before.penalty.item() if penalty is None else penalty)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            AffinityValues(W={"disease": 0.5}),
+            "Expected `W` to name cells such as abnormality_to_anatomy but got 'disease'",
+        ),
+        (
+            AffinityValues(W={"disease_to_anatomy": -0.5}),
+            "Expected `weight` to be >= 0 but got -0.5 in row 2, column 1",
+        ),
+        (AffinityValues(penalty=2.0), "Expected `penalty` to be in"),
+    ],
+)
+def test_replace_rejects_unknown_cells_and_values_out_of_range(values: AffinityValues, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        AffinityMatrix.from_preset("long").replace(values)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
+import runpy
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing import get_context
@@ -28,9 +30,12 @@ from radreward.errors import InputError
 from radreward.modules import MetricTable
 from radreward.synthesis import synthesize_files
 from radreward.systems.ratescore import AffinityMatrix
+from radreward.systems.ratescore.affinity_matrix import CELL_NAMES
 from radreward.systems.ratescore.collator import EntityMatchBatch, EntityMatchCollator
+from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.fitting.optimizers import GradientOptimizer, TPEOptimizer
-from radreward.systems.ratescore.module import AffinityModule, concat_rated, rank_agreement
+from radreward.systems.ratescore.fitting.rated_matches import concat_rated
+from radreward.systems.ratescore.module import AffinityModule, rank_agreement
 from radreward.systems.ratescore.scorer import RaTEScore
 from radreward.types import Candidate, ReportGroup
 
@@ -328,3 +333,56 @@ def test_quality_is_the_weighted_total() -> None:
 def test_configuration_names_the_module() -> None:
     settings = yaml.safe_load(CONFIG.read_text())
     assert settings["model"]["class_path"] == f"{AffinityModule.__module__}.AffinityModule"
+
+
+def test_cached_matches_equal_computed_ones_and_are_not_computed_again(tmp_path: Path) -> None:
+    groups = [
+        ReportGroup(str(number), row["reference"], (Candidate(row["candidate"], {"tone": 0, "length": 1}),))
+        for number, row in enumerate(RATED)
+    ]
+    cached = EntityMatchCollator(CRITERIA, cache_path=str(tmp_path / "matches.sqlite"))
+    first = cached.collate(groups).matches
+    for computed in (EntityMatchCollator(CRITERIA).collate(groups).matches, cached.collate(groups).matches):
+        assert computed.num_pairs == first.num_pairs
+        assert all(torch.equal(left, right) for left, right in zip(computed[:-1], first[:-1], strict=True))
+
+    def unreachable(sentences: Sequence[str]) -> None:
+        raise AssertionError("tagged again")
+
+    again = EntityMatchCollator(CRITERIA, cache_path=str(tmp_path / "matches.sqlite"))
+    again._caching_tagger.tag = unreachable  # type: ignore[method-assign, assignment]
+    assert torch.equal(again.collate(groups).matches.cosine, first.cosine)
+    other = EntityMatchCollator(
+        CRITERIA, "rules", EntityEncoder("tiny-bert", max_length=200), cache_path=again.cache_path
+    )
+    assert not torch.equal(other.collate(groups).matches.cosine, first.cosine)
+
+
+def test_study_searches_w_and_p_and_is_compared_with_the_gradient_fit(
+    finished: tuple[Path, TrainingRun, MetricTable],
+    records: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(CONFIG.parents[2])
+    settings = [entry for entry in small(records, tmp_path) if not entry.startswith(("run_dir", "model."))]
+    settings += [f"data.collator.cache_path={tmp_path / 'matches.sqlite'}", "model.n_folds=2"]
+    study = tmp_path / "study"
+    arguments = ["tune", f"--config={CONFIG.with_name('affinity-tpe.yaml')}", f"--run-dir={study}", *settings]
+    assert main([*arguments, "--trials=2"]) == 0
+    rows = list(csv.DictReader((study / "trials.csv").read_text().splitlines()))
+    assert len(rows) == 2
+    for row in rows:
+        fitted = AffinityMatrix.load(study / "trials" / row["trial"] / "model")
+        sampled = torch.tensor([float(row[f"model.weights.W.{name}"]) for name in CELL_NAMES], dtype=torch.float64)
+        assert torch.allclose(fitted.weight.flatten(), sampled / sampled.max())
+        assert fitted.penalty.item() == pytest.approx(float(row["model.weights.penalty"]))
+    shares = json.loads((study / "importances.json").read_text())
+    assert {"model.weights.penalty", "model.weights.W.disease_to_anatomy"} < set(shares)
+    capsys.readouterr()
+    monkeypatch.setattr("sys.argv", ["compare_fits", str(finished[0]), str(study)])
+    runpy.run_path(str(CONFIG.with_name("compare_fits.py")), run_name="__main__")
+    table = capsys.readouterr().out
+    best = max(rows, key=lambda row: float(row["train_tau"]))["trial"]
+    assert [name in table for name in ("published, long", finished[0].name, f"study, trial {best}")] == [True] * 3

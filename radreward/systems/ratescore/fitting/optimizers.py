@@ -1,4 +1,4 @@
-"""Optimizers of W and p: gradients through a smooth rank correlation, or TPE as in the paper."""
+"""Optimizers of W and p: gradients through a smooth rank correlation, TPE as in the paper, or none."""
 
 from __future__ import annotations
 
@@ -70,6 +70,16 @@ class AffinityOptimizer(ABC):
         Raises:
             InputError: If the pairs cannot be fitted to, see `RatedMatches.drop_undefined`.
         """
+
+
+class NoOptimizer(AffinityOptimizer):
+    """Keeps the initial W and p, for a study that searches them with `radreward tune`."""
+
+    def fit(self, initial: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None = None) -> FitResult:
+        """Return the initial W and p, see `AffinityOptimizer.fit`."""
+        monitor = _FitMonitor(initial, train.drop_undefined(), validation, patience=1)
+        monitor.record(to_vector(initial))
+        return monitor.result()
 
 
 class GradientOptimizer(AffinityOptimizer):

@@ -64,6 +64,22 @@ class RatedMatches(NamedTuple):
         return self.select(fold != 0), self.select(fold == 0)
 
 
+def make_rated_matches(cosines: Tensor, counts: Tensor, quality: Tensor, group: Tensor) -> RatedMatches:
+    """Return rated pairs on the CPU, from the fields of `TypePairSums` and `RatedMatches`."""
+    return RatedMatches(TypePairSums(cosines.cpu(), counts.cpu()), quality.cpu().double(), group.cpu())
+
+
+def concat_rated(parts: list[RatedMatches]) -> RatedMatches:
+    """Concatenate batches; groups that start at 0 in each batch are renumbered."""
+    renumbered, offset = [], 0
+    for part in parts:
+        restarts = offset and int(part.group.min()) == 0
+        renumbered.append(part._replace(group=part.group + offset) if restarts else part)
+        offset = int(renumbered[-1].group.max()) + 1
+    columns = zip(*([*part.sums, part.quality, part.group] for part in renumbered), strict=True)
+    return make_rated_matches(*(torch.cat(column) for column in columns))
+
+
 def sample_ordered_pairs(quality: Tensor, max_pairs: int, seed: int) -> tuple[Tensor, Tensor]:
     """Return indices (k,) of the better and of the worse element of pairs with different quality.
 
