@@ -18,3 +18,10 @@ class Outcome(NamedTuple):
     survived: int
     note: str = ""
     """First failure, or what was measured."""
+    required: float = 1.0
+    """Share that must survive; 0 if it is measured only."""
+
+    @property
+    def failed(self) -> bool:
+        """True if too few survived."""
+        return self.survived < self.required * self.tried

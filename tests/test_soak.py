@@ -1,9 +1,11 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 import soak.__main__ as runner
-from soak import Outcome, hostile_pairs
+from radreward.scorers.custom import CustomScorer
+from radreward.types import Scores
+from soak import Outcome, false_findings, hostile_pairs
 
 
 def test_hostile_pairs_survive_in_small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,6 +31,32 @@ def test_hostile_pairs_counts_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     (outcome,) = hostile_pairs.run(1e-9)
     assert (outcome.tried, outcome.survived) == (50, 0)
     assert "RuntimeError: cannot score" in outcome.note
+
+
+def test_false_findings_lower_scores_in_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(false_findings, "METRICS", ("chexpert-f1", "rouge-l"))
+    outcomes = list(false_findings.run(0.05))
+    assert [outcome.name.rsplit(", ")[1] for outcome in outcomes] == ["chexpert-f1"] * 4 + ["rouge-l"] * 2
+    assert all(outcome.tried == 100 for outcome in outcomes)
+    assert not any(outcome.failed for outcome in outcomes), outcomes
+
+
+def test_false_findings_that_raise_a_quality_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    class LongIsGood(CustomScorer):
+        """A scorer that prefers long reports."""
+
+        has_quality = True
+
+        def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+            scores = super()._score_valid(references, candidates)
+            return scores._replace(quality=scores.total / 10_000)
+
+    monkeypatch.setattr(false_findings, "METRICS", ("long",))
+    monkeypatch.setattr(false_findings, "load", lambda name: LongIsGood(lambda reference, text: len(text)))
+    total, _, quality, best = false_findings.run(1e-9)
+    assert (total.tried, total.survived, total.failed) == (10, 0, False)
+    assert (quality.tried, quality.survived, quality.failed) == (10, 2, True)  # 2 candidates are their reference
+    assert best.failed is False
 
 
 def test_main_prints_a_table_and_fails_if_something_did_not_survive(

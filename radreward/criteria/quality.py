@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 DEFAULT_PRIOR = 0.25
 """Half the weight of an actionable finding."""
 _Weight = TypeVar("_Weight", float, "Tensor")
-_Finding = TypeVar("_Finding")
 
 
 def finding_quality(matched: _Weight, wrong: _Weight, prior: float = DEFAULT_PRIOR) -> _Weight:
@@ -39,12 +38,14 @@ def finding_quality(matched: _Weight, wrong: _Weight, prior: float = DEFAULT_PRI
     return (right / weight).masked_fill(weight == 0, 1.0)
 
 
-def set_quality(reference: Set[_Finding], candidate: Set[_Finding], weight: Callable[[_Finding], float]) -> float:
-    """Return the quality of a set of findings, of which those of both reports match and the others are wrong.
+def set_quality(reference: Mapping[str, float], candidate: Mapping[str, float]) -> float:
+    """Return the quality of two reports, given the weights of their findings by name.
 
-    >>> weights = {"edema": 0.5, "scar": 0.25}
-    >>> set_quality({"edema"}, {"edema", "scar"}, weights.__getitem__)
+    Findings of both reports match with the weight of the reference; the others are wrong with their own.
+
+    >>> set_quality({"edema": 0.5}, {"edema": 0.5, "scar": 0.25})
     0.75
     """
-    matched, wrong = (sum(map(weight, findings)) for findings in (reference & candidate, reference ^ candidate))
+    matched = sum(weight for name, weight in reference.items() if name in candidate)
+    wrong = sum((reference | candidate)[name] for name in reference.keys() ^ candidate.keys())
     return finding_quality(float(matched), float(wrong))

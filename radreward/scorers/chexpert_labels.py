@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -112,7 +112,7 @@ class CheXpertLabelF1(StatelessScorer):
         ]
         positive = [(_positive_labels(ref), _positive_labels(cand)) for ref, cand in rows]
         total = torch.tensor([set_f1(*sets) for sets in positive], dtype=torch.float32)
-        quality = torch.tensor([set_quality(*sets, _observation_weight) for sets in positive], dtype=torch.float32)
+        quality = torch.tensor([set_quality(*map(_label_weights, sets)) for sets in positive], dtype=torch.float32)
         equal = [[float(ref.get(name) == cand.get(name)) for name in OBSERVATIONS] for ref, cand in rows]
         sub_scores = torch.tensor(equal, dtype=torch.float32).view(-1, len(OBSERVATIONS))
         evidence = tuple({"reference": ref, "candidate": cand} for ref, cand in rows)
@@ -139,9 +139,8 @@ def _positive_labels(labels: Mapping[str, LabelState]) -> set[str]:
     return {name for name, state in labels.items() if state != "negative"}
 
 
-@lru_cache
-def _observation_weight(name: str) -> float:
-    return significance_weight(Fact(OBSERVATIONS[name][0])) if OBSERVATIONS[name] else 0.0
+def _label_weights(names: Iterable[str]) -> dict[str, float]:
+    return {name: significance_weight(Fact(OBSERVATIONS[name][0])) if OBSERVATIONS[name] else 0.0 for name in names}
 
 
 @lru_cache(50_000)
@@ -167,8 +166,9 @@ def _sentence_labels(sentence: str) -> tuple[tuple[str, LabelState], ...]:
 
 @lru_cache(1)
 def _phrase_observations() -> dict[str, tuple[str, ...]]:
-    """Return the observations implied by each phrase."""
-    observations: dict[str, tuple[str, ...]] = {}
+    """Return the observations implied by each phrase; other findings imply none, such as pericardial effusion."""
+    all_nouns = (noun.lower() for finding in FINDINGS.values() for noun in finding.plain_names)
+    observations: dict[str, tuple[str, ...]] = {form: () for noun in all_nouns for form in inflections(noun)}
     for name, keys in OBSERVATIONS.items():
         nouns = [noun.lower() for key in keys for noun in FINDINGS[key].plain_names]
         for phrase in (form for noun in (*nouns, *_SHORT_FORMS.get(name, ())) for form in inflections(noun)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -12,11 +12,11 @@ from radreward.criteria import set_quality
 from radreward.metrics.text_overlap import set_f1
 from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
+from radreward.systems.ratescore.entity_context import present_findings
 from radreward.systems.ratescore.taggers import load_tagger
 from radreward.systems.ratescore.taggers.caching_tagger import CachingTagger
-from radreward.text.entities import FINDING_TYPES
 from radreward.text.lexicon import match_lexicon
-from radreward.text.significance import phrase_weight
+from radreward.text.significance import named_findings
 from radreward.types import Entity, Scores
 
 EntityTuple = tuple[str, ...]
@@ -31,8 +31,8 @@ class EntityF1(StatelessScorer):
     The tagger's entities become a set of tuples: (type, head) for each entity, as (Abnormality, effusion), and
     (type, head, word) for each modifying word, as (Abnormality, effusion, left). The score is
     2 |A ∩ B| / (|A| + |B|): 0 if one report has no entity, no score if neither has. The evidence lists tuples missing
-    from the candidate and tuples only in the candidate. The quality, see `set_quality`, is that of the heads of present
-    findings; their modifiers are ignored, because one of two reports may leave them out.
+    from the candidate and tuples only in the candidate. The quality, see `set_quality`, is that of the findings
+    that present entities name, see `named_findings`; modifiers are ignored, as one of two reports may leave them out.
 
     Args:
         tagger: `rules`, or the folder of a saved tagger.
@@ -66,9 +66,11 @@ class EntityF1(StatelessScorer):
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer._score_valid`."""
         texts = list(dict.fromkeys((*references, *candidates)))
-        entities = self.tagger.tag_reports([_SPACES.sub(" ", text) for text in texts])
+        spaced = [_SPACES.sub(" ", text) for text in texts]
+        entities = self.tagger.tag_reports(spaced)
         tuples = dict(zip(texts, map(_entity_tuples, entities), strict=True))
-        heads = dict(zip(texts, map(_finding_heads, entities), strict=True))
+        phrases = map(present_findings, spaced, entities)
+        findings = dict(zip(texts, map(named_findings, phrases), strict=True))
         rows = [
             (tuples[reference], tuples[candidate]) for reference, candidate in zip(references, candidates, strict=True)
         ]
@@ -76,27 +78,10 @@ class EntityF1(StatelessScorer):
         status = tuple(STATUS_OK if any(row) else STATUS_NO_TUPLES for row in rows)
         evidence = tuple({"missing": sorted(ref - cand), "extra": sorted(cand - ref)} for ref, cand in rows)
         quality = [
-            _head_quality(heads[reference], heads[candidate])
+            set_quality(findings[reference], findings[candidate])
             for reference, candidate in zip(references, candidates, strict=True)
         ]
         return Scores(total, None, None, status, evidence, torch.tensor(quality, dtype=torch.float32))
-
-
-def _head_quality(reference: Mapping[str, float], candidate: Mapping[str, float]) -> float:
-    """Return the quality of two reports, given the weights of the findings by head."""
-    return set_quality(
-        reference.keys(), candidate.keys(), lambda head: max(reference.get(head, 0.0), candidate.get(head, 0.0))
-    )
-
-
-def _finding_heads(entities: Iterable[Entity]) -> dict[str, float]:
-    """Return the largest weight of the present findings by head."""
-    heads: dict[str, float] = {}
-    for entity in entities:
-        if entity.type in FINDING_TYPES:
-            head = _words(entity)[-1]
-            heads[head] = max(heads.get(head, 0.0), phrase_weight(entity.name))
-    return heads
 
 
 def _words(entity: Entity) -> list[str]:

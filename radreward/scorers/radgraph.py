@@ -17,7 +17,7 @@ from radreward.errors import InputError
 from radreward.metrics.text_overlap import set_f1
 from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
-from radreward.text.significance import phrase_weight
+from radreward.text.significance import named_findings
 from radreward.types import Scores
 
 MODELS = ("radgraph", "radgraph-xl", "modern-radgraph-xl", "echograph")
@@ -31,8 +31,8 @@ class RadGraphF1(StatelessScorer):
 
     An entity is its words and label, a relation its two entities and its type. F1 = 2 |A ∩ B| / (|A| + |B|), 0 if both
     sets are empty, as published: identical reports without relations score 0.5. Sub-scores are the two F1; the evidence
-    lists what only one of the reports has. The quality, see `set_quality`, is that of the observations that are present
-    or uncertain, without relations. The package downloads its model on first use.
+    lists what only one of the reports has. The quality, see `set_quality`, is that of the findings that
+    present and uncertain observations name, see `named_findings`. The package downloads its model on first use.
 
     Args:
         model: One of `MODELS`.
@@ -77,7 +77,7 @@ class RadGraphF1(StatelessScorer):
             for ref, cand in rows
         )
         quality = torch.tensor(
-            [set_quality(_findings(ref[0]), _findings(cand[0]), phrase_weight) for ref, cand in rows]
+            [set_quality(named_findings(_findings(ref[0])), named_findings(_findings(cand[0]))) for ref, cand in rows]
         )
         return Scores(sub_scores.mean(1), sub_scores, None, (STATUS_OK,) * len(rows), evidence, quality)
 

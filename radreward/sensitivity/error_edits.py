@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 from radreward.sensitivity.probe_reports import LATERALIZED, MAX_ERRORS, OTHER_CHANGE, SIZE, ReportSentences
@@ -95,7 +95,7 @@ def inject_errors(probe: str, report: ReportSentences, rng: Random) -> list[Repo
             break
         sentences = list(perturbed[-1] if perturbed else report)
         if probe == FALSE_FINDING:
-            sentences.append(_false_finding(sentences, rng))
+            sentences.append(false_finding(sentences, rng))
         elif (edited := ERROR_EDITS[probe](sentences[index], rng)) is not None:
             sentences[index] = edited
         else:
@@ -104,8 +104,13 @@ def inject_errors(probe: str, report: ReportSentences, rng: Random) -> list[Repo
     return [tuple(sentence for sentence in sentences if sentence.text) for sentences in perturbed]
 
 
-def _false_finding(report: list[Sentence], rng: Random) -> Sentence:
-    """Return a sentence about a finding that the report does not mention."""
+def false_finding(report: Sequence[Sentence], rng: Random) -> Sentence:
+    """Return a sentence about a finding that the report does not mention.
+
+    >>> text = false_finding([], Random(0)).text
+    >>> text == false_finding([], Random(0)).text
+    True
+    """
     stated = {fact.finding for sentence in report for fact in sentence.facts}
     options = [
         key

@@ -153,6 +153,17 @@ def match_lexicon(text: str) -> list[LexiconMatch]:
     return [LexiconMatch(phrase_categories()[match[0]], *match.span()) for match in matches]
 
 
+def head_word(phrase: str) -> str:
+    """Return the last lexicon entry of a phrase, or its last word if it has none, in lowercase.
+
+    >>> head_word("Left pleural effusion"), head_word("odd contour")
+    ('pleural effusion', 'contour')
+    """
+    matches = match_lexicon(phrase)
+    last = phrase[slice(*matches[-1][1:])] if matches else phrase.split()[-1]
+    return lowercase_same_length(last)
+
+
 def find_categories(lower: str) -> Iterator[str]:
     """Yield the category of each lexicon entry in a lowercase text, from left to right.
 

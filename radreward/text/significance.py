@@ -6,11 +6,13 @@ The level of a finding is in findings.txt; significance.txt has the details and 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib import resources
 
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, URGENCIES, Urgency, ancestors
+from radreward.text.lexicon import head_word
 from radreward.text.sentence_parser import sentence_facts
 
 SIGNIFICANCE_WEIGHTS: dict[Urgency, float] = dict(zip(URGENCIES, (1.0, 0.5, 0.25, 0.0), strict=True))
@@ -78,6 +80,22 @@ def phrase_weight(phrase: str) -> float:
     """
     weights = [significance_weight(fact) for fact in sentence_facts(phrase) if fact.positive]
     return max(weights, default=SIGNIFICANCE_WEIGHTS["not actionable"])
+
+
+def named_findings(phrases: Iterable[str]) -> dict[str, float]:
+    """Return the weights of the findings that phrases name, by the key of `FINDINGS`, or by `head_word` if unknown.
+
+    >>> named_findings(["small PTX", "pneumothorax", "odd contour"])
+    {'pneumothorax': 1.0, 'contour': 0.25}
+    """
+    weights: dict[str, float] = {}
+    for phrase in phrases:
+        facts = [fact for fact in sentence_facts(phrase) if fact.positive]
+        known = {fact.finding: significance_weight(fact) for fact in facts}
+        names = known or {head_word(phrase): phrase_weight(phrase)}
+        for name, weight in names.items():
+            weights[name] = max(weights.get(name, 0.0), weight)
+    return weights
 
 
 @lru_cache(10_000)

@@ -29,6 +29,7 @@ from radreward.text.findings import FINDINGS
             {DEVICES: "positive", "pneumothorax": "negative", NO_FINDING: "positive"},
         ),
         ("Thank you.", {NO_FINDING: "positive"}),
+        ("Small pericardial effusion. Sequela of granulomatous infection.", {NO_FINDING: "positive"}),
     ],
 )
 def test_label_report_known_sentences(text: str, expected: dict[str, str]) -> None:
@@ -95,12 +96,19 @@ def test_chexpert_quality_weighs_observations_by_significance() -> None:
     assert scores.quality.tolist() == pytest.approx([1.75 / 2.25, 0.75 / 2.75, 0.25 / 2.25, 1.0])
 
 
-def test_entity_quality_is_of_heads_of_present_findings() -> None:
+def test_entity_quality_is_of_present_findings_by_name() -> None:
     reference = "Large left effusion. Scoliosis. No edema. Heart is normal."
-    candidates = ["Right effusion.", "No effusion. Heart is normal. No edema.", "Effusion. Severe edema."]
+    candidates = ["Right effusion.", "No effusion. Heart is normal. No edema.", "Pleural fluid. Severe edema."]
     quality = EntityF1().score([reference] * 3, candidates).quality
     assert quality is not None
     assert quality.tolist() == pytest.approx([1.0, 0.25 / 0.75, 0.75 / 1.25])
+
+
+def test_entity_quality_ignores_words_of_a_change() -> None:
+    reference, candidate = "The effusion has increased.", "Effusion, more prominent than before."
+    quality = EntityF1().score([reference], [candidate]).quality
+    assert quality is not None
+    assert quality.tolist() == [1.0]
 
 
 def test_labels_of_a_text_that_is_no_report_have_no_score() -> None:

@@ -7,7 +7,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Literal
 
+from radreward.text.changes import CHANGE
 from radreward.text.entities import FINDING_TYPES
+from radreward.text.lexicon import lowercase_same_length
+from radreward.text.negation import is_inside
 from radreward.types import Entity
 
 ContextMode = Literal["name", "type", "phrase"]
@@ -48,6 +51,27 @@ def contextualize(context: ContextMode, text: str, entities: Sequence[Entity]) -
     phrases = _finding_phrases(text, entities) if context == "phrase" else {}
     return [
         phrases.get(index) or TYPE_PREFIXES.get(entity.type, "") + entity.name for index, entity in enumerate(entities)
+    ]
+
+
+def present_findings(text: str, entities: Sequence[Entity], texts: Sequence[str] | None = None) -> list[str]:
+    """Return the texts of the findings that a report states to be present; a word of a change is none.
+
+    Args:
+        text: The report.
+        entities: Entities of the report, with offsets in it, in order.
+        texts: Text of each entity, see `contextualize`; defaults to its phrase.
+
+    >>> text = "The heart is enlarged, the effusion has increased."
+    >>> spans = [(4, 9, "Anatomy"), (13, 21, "Abnormality"), (27, 35, "Abnormality"), (40, 49, "Abnormality")]
+    >>> present_findings(text, [Entity(text[start:end], kind, start, end) for start, end, kind in spans])
+    ['heart is enlarged', 'effusion']
+    """
+    changes = [match.span() for match in CHANGE.finditer(lowercase_same_length(text))]
+    return [
+        phrase
+        for phrase, entity in zip(texts or contextualize("phrase", text, entities), entities, strict=True)
+        if entity.type in FINDING_TYPES and not is_inside(changes, entity.start)
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,7 +12,10 @@ from torch.nn import functional as F
 
 from radreward.criteria import finding_quality
 from radreward.systems.ratescore.encoder import EntityEncoder
-from radreward.text.entities import FINDING_TYPES
+from radreward.systems.ratescore.entity_context import present_findings
+from radreward.text.facts import Fact
+from radreward.text.finding_agreement import known_agreement
+from radreward.text.sentence_parser import sentence_facts
 from radreward.text.significance import phrase_weight
 from radreward.types import Entity
 
@@ -27,23 +31,23 @@ class ReportFindings(NamedTuple):
     """(k, d) unit vectors."""
     weights: Tensor
     """(k,) significance."""
+    facts: Sequence[tuple[Fact, ...]]
+    """k times what the vocabulary knows of a finding."""
 
 
 def embed_findings(encoder: EntityEncoder, entities: Mapping[str, Sequence[Entity]]) -> dict[str, ReportFindings]:
     """Return the present findings of each report, given its entities."""
-    phrases: dict[str, list[str]] = {}
-    weights: dict[str, list[float]] = {}
-    for report, own in entities.items():
-        is_finding = [entity.type in FINDING_TYPES for entity in own]
-        texts = encoder.contextualize(report, own)
-        phrases[report] = [text for text, selected in zip(texts, is_finding, strict=True) if selected]
-        weights[report] = [
-            phrase_weight(entity.name) for entity, selected in zip(own, is_finding, strict=True) if selected
-        ]
+    phrases = {
+        report: present_findings(report, own, encoder.contextualize(report, own)) for report, own in entities.items()
+    }
     row_of = {text: row for row, text in enumerate(dict.fromkeys(text for own in phrases.values() for text in own))}
     table = F.normalize(encoder.embed(list(row_of)).vectors, dim=-1)
     return {
-        report: ReportFindings(table[[row_of[text] for text in own]], torch.tensor(weights[report]))
+        report: ReportFindings(
+            table[[row_of[text] for text in own]],
+            torch.tensor([phrase_weight(text) for text in own]),
+            [sentence_facts(text) for text in own],
+        )
         for report, own in phrases.items()
     }
 
@@ -51,16 +55,20 @@ def embed_findings(encoder: EntityEncoder, entities: Mapping[str, Sequence[Entit
 def matched_quality(reference: ReportFindings, candidate: ReportFindings) -> float:
     """Return the quality of a candidate, from the agreement of each finding with the closest one of the other report.
 
-    A finding with the cosine c agrees by a = (c - 0.4) / (0.7 - 0.4), limited to [0, 1]: its weight w adds w·a to what
-    matches if it is the reference's, and w·(1 - a) to what is wrong in either report.
+    Findings of the vocabulary agree by `known_agreement`, others with the cosine c by a = (c - 0.4) / (0.7 - 0.4),
+    limited to [0, 1]. A weight w adds w·a to what matches if it is the reference's, and w·(1 - a) to what is wrong in
+    either report.
 
-    >>> edema = ReportFindings(torch.tensor([[1.0, 0.0]]), torch.tensor([0.5]))
-    >>> missed = ReportFindings(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0.5, 0.25]))
-    >>> matched_quality(edema, edema), matched_quality(missed, edema)
+    >>> fluid = ReportFindings(torch.tensor([[1.0, 0.0]]), torch.tensor([0.5]), [()])
+    >>> both = ReportFindings(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0.5, 0.25]), [(), ()])
+    >>> matched_quality(fluid, fluid), matched_quality(both, fluid)
     (1.0, 0.75)
     """
     cosines = reference.vectors @ candidate.vectors.T
     agreement = ((cosines - UNRELATED_COSINE) / (EQUAL_COSINE - UNRELATED_COSINE)).clamp(0, 1)
+    known = [known_agreement(own, other) for own in reference.facts for other in candidate.facts]
+    known_values = torch.tensor([math.nan if value is None else value for value in known]).view_as(agreement)
+    agreement = known_values.where(known_values.isfinite(), agreement)
     right, right_candidate = (
         side.weights @ agreement.amax(axis) if agreement.numel() else torch.zeros(())
         for side, axis in ((reference, 1), (candidate, 0))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 
 from radreward.criteria import finding_quality
-from radreward.systems.sentence_eval.judgement import SentenceJudgement
+from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
+from radreward.text.facts import Fact
+from radreward.text.finding_agreement import known_agreement
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.significance import significance_weight
 
@@ -14,9 +15,9 @@ from radreward.text.significance import significance_weight
 def sentence_quality(judgement: SentenceJudgement, reference: Sequence[str], candidate: Sequence[str]) -> float:
     """Return the quality of a candidate from the scores of the sentences of both reports, all of which need one.
 
-    A sentence weighs as much as the findings that it states; one without findings weighs nothing. With the weight w
-    and the agreement a, its score but at least 0, a sentence of the reference adds w·a to what matches, and a sentence
-    of either report adds w·(1 - a) to what is wrong.
+    Only findings have weight. One of weight w agrees by a: 1 if the other report states the same, 0 if all counterparts
+    of its sentence state unrelated findings, see `known_agreement`, otherwise the score of its sentence, at least 0. It
+    adds w·a to what matches if it is the reference's, and w·(1 - a) to what is wrong in either report.
 
     >>> from radreward.systems.sentence_eval.judgement import SentenceScore
     >>> equal, unmatched = SentenceScore(1.0, (0,)), SentenceScore(0.0, ())
@@ -24,15 +25,30 @@ def sentence_quality(judgement: SentenceJudgement, reference: Sequence[str], can
     >>> sentence_quality(judgement, ["Pulmonary edema.", "Rib fracture."], ["Edema."])
     0.6
     """
-    sides = [
-        [(_weight(text), 0.0 if score is None else max(0.0, score.score)) for score, text in zip(*side, strict=True)]
-        for side in ((judgement.reference_scores, reference), (judgement.candidate_scores, candidate))
+    weighted = [
+        list(_weighted_agreements(judgement.reference_scores, reference, candidate)),
+        list(_weighted_agreements(judgement.candidate_scores, candidate, reference)),
     ]
-    matched = sum(weight * agreement for weight, agreement in sides[0])
-    wrong = sum(weight * (1 - agreement) for side in sides for weight, agreement in side)
+    matched = sum(weight * agreement for weight, agreement in weighted[0])
+    wrong = sum(weight * (1 - agreement) for side in weighted for weight, agreement in side)
     return finding_quality(matched, wrong)
 
 
-@lru_cache(100_000)
-def _weight(sentence: str) -> float:
-    return sum(significance_weight(fact) for fact in dict.fromkeys(sentence_facts(sentence)) if fact.positive)
+def _weighted_agreements(
+    scores: Sequence[SentenceScore | None], sentences: Sequence[str], others: Sequence[str]
+) -> Iterator[tuple[float, float]]:
+    """Yield the weight and the agreement of each finding of a report."""
+    other_facts = [sentence_facts(text) for text in others]
+    for score, text in zip(scores, sentences, strict=True):
+        for fact in dict.fromkeys(sentence_facts(text)):
+            if fact.positive:
+                yield significance_weight(fact), _agreement((fact,), score, other_facts)
+
+
+def _agreement(fact: tuple[Fact], score: SentenceScore | None, other_facts: Sequence[tuple[Fact, ...]]) -> float:
+    known = [known_agreement(fact, facts) for facts in other_facts]
+    if 1.0 in known:
+        return 1.0
+    if score is None or (score.matches and all(known[match] == 0 for match in score.matches)):
+        return 0.0
+    return max(0.0, score.score)

@@ -5,6 +5,8 @@ import torch
 
 from radreward.systems.ratescore.quality import embed_findings
 from radreward.systems.ratescore.scorer import RaTEScore
+from radreward.text.finding_agreement import known_agreement
+from radreward.text.sentence_parser import sentence_facts
 from radreward.text.significance import phrase_weight
 
 REFERENCE = "Large right pneumothorax. Mild edema. Scoliosis. Heart size is normal."
@@ -28,18 +30,19 @@ def naive(scorer: RaTEScore, reference: str, candidate: str) -> float:
     for text in (reference, candidate):
         entities = scorer.tagger.tag_reports([text])[0]
         phrases = scorer.encoder.contextualize(text, entities)
-        sides.append([(e, p) for e, p in zip(entities, phrases, strict=True) if e.type in ("Abnormality", "Disease")])
+        sides.append([p for e, p in zip(entities, phrases, strict=True) if e.type in ("Abnormality", "Disease")])
 
-    def agreement(phrase: str, others: list[str]) -> float:
-        cosines = [float(scorer.encoder.encode([phrase])[0] @ scorer.encoder.encode([o])[0]) for o in others]
-        return min(1.0, max(0.0, (max(cosines, default=0.0) - 0.4) / 0.3))
+    def agreement(phrase: str, other: str) -> float:
+        known = known_agreement(sentence_facts(phrase), sentence_facts(other))
+        cosine = float(scorer.encoder.encode([phrase])[0] @ scorer.encoder.encode([other])[0])
+        return min(1.0, max(0.0, (cosine - 0.4) / 0.3)) if known is None else known
 
     matched = wrong = 0.0
     for number, own in enumerate(sides):
-        for entity, phrase in own:
-            share = agreement(phrase, [p for _, p in sides[1 - number]])
-            matched += phrase_weight(entity.name) * share * (number == 0)
-            wrong += phrase_weight(entity.name) * (1 - share)
+        for phrase in own:
+            share = max((agreement(phrase, other) for other in sides[1 - number]), default=0.0)
+            matched += phrase_weight(phrase) * share * (number == 0)
+            wrong += phrase_weight(phrase) * (1 - share)
     return (matched + 0.25) / (matched + 0.25 + wrong)
 
 
@@ -49,6 +52,7 @@ def naive(scorer: RaTEScore, reference: str, candidate: str) -> float:
         "Large right pneumothorax.",
         "Small left pneumothorax with pulmonary edema.",
         "No pneumothorax. Rib fracture.",
+        "Right-sided PTX, odd contour, left lung mass.",
         NORMAL,
     ],
 )
@@ -80,6 +84,15 @@ def test_order_of_candidates_follows_significance(scorer: RaTEScore) -> None:
         NORMAL,
     )
     assert 1 >= both > edema_missed > pneumothorax_missed > nothing > 0
+
+
+def test_other_names_of_a_finding_are_right_and_other_findings_wrong(scorer: RaTEScore) -> None:
+    reference = "Nodule in the left upper lobe. Collapse of the right lung has increased."
+    same, other = qualities(
+        scorer, reference, "Left nodular density. Lobar collapse, more prominent than before.", "Left rib fracture."
+    )
+    assert same == pytest.approx(1.0, abs=1e-6)
+    assert other == pytest.approx(0.25 / (0.25 + 0.5 + 1.0 + 0.5), abs=1e-6)
 
 
 def test_findings_exclude_normal_statements_and_body_parts(scorer: RaTEScore) -> None:

@@ -9,15 +9,16 @@ from radreward.scorers.base import Scorer
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
 from radreward.systems.sentence_eval.quality import sentence_quality
 
-WEIGHTS = {
-    "Large pneumothorax.": 1.0,
-    "Pulmonary edema.": 0.5,
-    "Atelectasis and pulmonary edema.": 0.75,
-    "Scoliosis.": 0.0,
-    "Lungs are clear.": 0.0,
-    "No pneumothorax.": 0.0,
+FINDINGS = {
+    "Large pneumothorax.": {"pneumothorax": 1.0},
+    "Pulmonary edema.": {"edema": 0.5},
+    "Atelectasis and pulmonary edema.": {"atelectasis": 0.25, "edema": 0.5},
+    "Scoliosis.": {"scoliosis": 0.0},
+    "Lungs are clear.": {},
+    "No pneumothorax.": {},
 }
-SENTENCES = st.lists(st.tuples(st.sampled_from(sorted(WEIGHTS)), st.sampled_from([1.0, 0.5, 0.0, -1.0])), min_size=1)
+"""Findings of sentences with their weights."""
+SENTENCES = st.lists(st.tuples(st.sampled_from(sorted(FINDINGS)), st.sampled_from([1.0, 0.5, 0.0, -1.0])), min_size=1)
 REFERENCE = "There is a large left pneumothorax. Mild pulmonary edema. No pleural effusion."
 NORMAL = "The lungs are clear. Heart size is normal."
 
@@ -31,10 +32,27 @@ def scorer() -> Scorer:
 def test_quality_equals_the_formula(reference: list[tuple[str, float]], candidate: list[tuple[str, float]]) -> None:
     sides = [tuple(SentenceScore(score, ()) for _, score in side) for side in (reference, candidate)]
     judgement = SentenceJudgement(sides[0], sides[1], None, "", {}, "ok")
-    matched = sum(WEIGHTS[text] * max(score, 0) for text, score in reference)
-    wrong = sum(WEIGHTS[text] * (1 - max(score, 0)) for text, score in (*reference, *candidate))
+    matched = wrong = 0.0
+    for own, other in ((reference, candidate), (candidate, reference)):
+        for text, score in own:
+            for name, weight in FINDINGS[text].items():
+                agreement = 1.0 if any(name in FINDINGS[text] for text, _ in other) else max(score, 0.0)
+                matched += weight * agreement * (own is reference)
+                wrong += weight * (1 - agreement)
     actual = sentence_quality(judgement, [text for text, _ in reference], [text for text, _ in candidate])
     assert actual == pytest.approx((matched + 0.25) / (matched + 0.25 + wrong))
+
+
+def test_facts_overrule_scores_of_sentences_where_they_tell() -> None:
+    """Facts are known to match where sentences are merged, and known not to where the judge takes them for equal."""
+    partial, equal = SentenceScore(0.5, (0,)), SentenceScore(1.0, (0,))
+    merged = SentenceJudgement((partial, partial), (partial,), None, "", {}, "ok")
+    assert sentence_quality(merged, ["Edema.", "Large pneumothorax."], ["Edema; large pneumothorax."]) == 1
+    unrelated = SentenceJudgement((equal,), (equal,), None, "", {}, "ok")
+    assert sentence_quality(unrelated, ["Edema."], ["Rib fracture."]) == pytest.approx(0.25 / 1.25)
+    unclear = SentenceJudgement((partial,), (partial,), None, "", {}, "ok")
+    assert sentence_quality(unclear, ["Left edema."], ["Fluid is seen."]) == pytest.approx(0.5 / 0.75)
+    assert sentence_quality(unclear, ["Left effusion."], ["Right effusion."]) == pytest.approx(0.5 / 1.0)
 
 
 def test_normal_statements_do_not_offset_a_missed_finding(scorer: Scorer) -> None:
