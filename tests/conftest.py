@@ -4,10 +4,14 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
 
 # Tests never assert a time: the machine may be busy, and a first call includes imports.
 settings.register_profile("radreward", deadline=None, derandomize=True)
@@ -30,6 +34,34 @@ def openi_csv() -> Path:
     if not path.is_file():
         pytest.fail(f"{OPENI_VARIABLE}: Expected a folder with indiana_reports.csv but {path} is missing.")
     return path
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Chrome"]:
+    """Return headless Chromium, started once because its start is slower than all tests."""
+    from benchmarks.page_render import chromium
+
+    try:
+        with chromium() as driver:
+            yield driver
+    except FileNotFoundError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a backbone's folder in the format of the Hub; rows of 64 weights fill a block of 4-bit numbers."""
+    from transformers import AutoModel, LlamaConfig
+
+    from radreward.data.tokenizer import byte_tokenizer
+
+    folder = tmp_path_factory.mktemp("tiny-llama")
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = LlamaConfig(vocab_size=260, max_position_embeddings=16_384, **sizes)
+    AutoModel.from_config(config).save_pretrained(folder)
+    byte_tokenizer(encoder=False).save_pretrained(folder)
+    return folder
 
 
 @pytest.fixture

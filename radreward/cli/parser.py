@@ -18,7 +18,7 @@ from radreward.io.terminal import print_line
 
 COMMANDS = (
     *("synthesize", "fit", "evaluate", "score", "tune", "compare"),
-    *("convert", "benchmark", "summarize"),
+    *("convert", "benchmark", "summarize", "serve"),
     *("judge-sentences", "fit-regressor", "refine"),
     *("synthesize-llm", "review-agreement", "experiments", "list"),
 )

@@ -7,7 +7,6 @@ import pytest
 from selenium.webdriver import Chrome
 
 from benchmarks._page_data import fake_results
-from benchmarks.page_render import chromium
 from radreward.meta_evaluation.page import write_page
 from tests.meta_evaluation.page.browser import Benchmark, Open
 
@@ -24,16 +23,6 @@ def page(benchmark: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Path
     path = tmp_path_factory.mktemp("page") / "page.html"
     write_page(*benchmark, path)
     return path
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Chrome]:
-    """Return headless Chromium, started once because its start is slower than all tests."""
-    try:
-        with chromium() as driver:
-            yield driver
-    except FileNotFoundError as error:
-        pytest.fail(str(error), pytrace=False)
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Scorers as a web service with a page to try them."""

@@ -1,0 +1,190 @@
+"""The web service: scores over HTTP, with an OpenAPI document, and the page."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from radreward.scorers import SCORERS
+from radreward.scorers.base import Scorer
+from radreward.serving.findings import SIDES
+from radreward.serving.messages import ErrorAnswer, HealthAnswer, MetricDescription, ScoreAnswer, ScoreRequest
+from radreward.serving.page import service_page
+from radreward.serving.request_guard import RequestGuard
+from radreward.serving.scoring import ScorerFailedError, score_request
+from radreward.serving.scoring_queue import QueueFullError, ScoringQueue
+from radreward.text.normalization import normalize_report
+
+logger = logging.getLogger(__name__)
+RETRY_SECONDS = 5
+"""Time after which a client should try again if the queue is full."""
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The body is no JSON"},
+    408: {"description": "The body arrived too slowly"},
+    413: {"description": "The body or the number of pairs is too large"},
+    415: {"description": "The content type is not application/json"},
+    422: {"description": "A field or a model is unknown, missing or wrong"},
+    500: {"description": "A metric failed"},
+    503: {"description": "Too many requests wait; try again after `Retry-After` seconds"},
+    504: {"description": "Scoring took too long"},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceLimits:
+    """Limits of a service.
+
+    Attributes:
+        max_pairs: Pairs in a request.
+        max_bytes: Size of a request.
+        max_requests: Requests that may wait or be scored at a time.
+        seconds: Time of a request, and of the arrival of its body.
+    """
+
+    max_pairs: int = 100
+    max_bytes: int = 5_000_000
+    max_requests: int = 32
+    seconds: float = 120.0
+
+
+def create_app(scorers: Mapping[str, Scorer], limits: ServiceLimits | None = None) -> FastAPI:
+    """Return the service of loaded scorers. It stores nothing and logs no report.
+
+    `POST /score` scores pairs as `radreward score` does, `GET /models` lists the metrics, `GET /health` answers as soon
+    as the service can score, `GET /openapi.json` describes all of this, and `GET /` is the page.
+
+    Args:
+        scorers: Scorers by name.
+        limits: Limits; defaults to those of `ServiceLimits`.
+    """
+    limits = limits or ServiceLimits()
+    queue = ScoringQueue(limits.max_requests)
+    page = service_page(_describe_metrics(scorers))
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        queue.close()
+
+    errors = {status: {**entry, "model": ErrorAnswer} for status, entry in _ERRORS.items()}
+    app = FastAPI(
+        title="radreward",
+        version=version("radreward"),
+        summary="Metrics that judge radiology reports. For research only.",
+        docs_url=None,  # these pages load scripts from other hosts
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.add_middleware(RequestGuard, max_bytes=limits.max_bytes, seconds=limits.seconds)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _invalid_request)
+
+    @app.get("/", include_in_schema=False)
+    async def page_() -> Response:
+        """Return the page."""
+        policy = f"{page.policy}; frame-ancestors 'none'"
+        return HTMLResponse(page.text, headers={"Content-Security-Policy": policy})
+
+    @app.get("/health")
+    async def health() -> HealthAnswer:
+        """Report that the models are loaded."""
+        return HealthAnswer()
+
+    @app.get("/models")
+    async def models() -> list[MetricDescription]:
+        """List the metrics."""
+        return _describe_metrics(scorers)
+
+    @app.post("/score", responses=errors, response_model_exclude_unset=True)
+    async def score(request: ScoreRequest) -> ScoreAnswer:
+        """Score candidates against their references."""
+        if len(request.pairs) > limits.max_pairs:
+            raise HTTPException(413, f"Expected at most {limits.max_pairs} pairs but got {len(request.pairs)}.")
+        names = request.models or list(scorers)
+        if unknown := [name for name in names if name not in scorers]:
+            raise HTTPException(422, f"Expected models among {', '.join(scorers)} but got {unknown[0]!r}.")
+        references, candidates = ([getattr(pair, side) for pair in request.pairs] for side in SIDES)
+        selected = {name: scorers[name] for name in names}
+        rows = await _run(queue, partial(score_request, selected, references, candidates, request.evidence), limits)
+        return _answer(request, rows)
+
+    return app
+
+
+async def _run(queue: ScoringQueue, function: Any, limits: ServiceLimits) -> Any:
+    """Return the result of a function in the scoring thread; raise an `HTTPException` if there is none."""
+    try:
+        future = queue.submit(function)
+    except QueueFullError as error:
+        message = f"Expected at most {limits.max_requests} requests at a time. Try again in {RETRY_SECONDS} s."
+        raise HTTPException(503, message, {"Retry-After": str(RETRY_SECONDS)}) from error
+    try:
+        return await asyncio.wait_for(asyncio.wrap_future(future), limits.seconds)
+    except TimeoutError as error:
+        raise HTTPException(504, f"Expected scores within {limits.seconds:g} s. Send fewer pairs.") from error
+    except ScorerFailedError as error:
+        logger.error("%s", error)
+        raise HTTPException(500, str(error)) from error
+
+
+def _answer(request: ScoreRequest, rows: list[dict[str, dict[str, Any]]]) -> ScoreAnswer:
+    answers: list[dict[str, Any]] = []
+    for number, (pair, scores) in enumerate(zip(request.pairs, rows, strict=True), 1):
+        answers.append({"id": number if pair.id is None else pair.id, "scores": scores})
+        if request.evidence:
+            answers[-1]["texts"] = {side: normalize_report(getattr(pair, side)) for side in SIDES}
+    return ScoreAnswer.model_validate({"pairs": answers})
+
+
+def _describe_metrics(scorers: Mapping[str, Scorer]) -> list[MetricDescription]:
+    descriptions = []
+    for name, scorer in scorers.items():
+        low, high = scorer.total_range
+        if not scorer.higher_is_better:  # totals are negated
+            low, high = (None if bound is None else -bound for bound in (high, low))
+        named = SCORERS.get(name.partition(":")[0])
+        descriptions.append(
+            MetricDescription(
+                name=name,
+                title=scorer.title or name,
+                summary=named.summary if named else "",
+                total_range=(low, high),
+                has_quality=scorer.has_quality,
+                criteria=list(scorer.criteria.tags if scorer.criteria else ()),
+            )
+        )
+    return descriptions
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    """Return an error as one line; a path that does not exist names those that do."""
+    if not isinstance(error, HTTPException):
+        raise error
+    message = error.detail
+    if error.status_code in (404, 405):
+        message = f"Expected POST /score, GET /models, /health, /openapi.json or / but got {request.method}."
+    elif error.status_code == 400:  # FastAPI's own
+        message = "Expected JSON in UTF-8."
+    return JSONResponse({"error": message}, error.status_code, error.headers)
+
+
+async def _invalid_request(request: Request, error: Exception) -> Response:
+    """Return the first problem of a body with its place, and nothing of its content."""
+    if not isinstance(error, RequestValidationError):
+        raise error
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return JSONResponse({"error": f"Expected JSON but it ends or is wrong at character {first['loc'][-1]}."}, 400)
+    place = ".".join(map(str, first["loc"][1:])) or "body"
+    return JSONResponse({"error": f"{place}: {first['msg']}."}, 422)

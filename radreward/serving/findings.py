@@ -1,0 +1,110 @@
+"""Findings that match, differ, are missed or are invented, read from the evidence of a scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple, get_args
+
+from radreward.generative.explanation import Explanation
+from radreward.systems.ratescore.quality import EQUAL_COSINE, UNRELATED_COSINE
+from radreward.systems.ratescore.scorer import EntityMatch
+from radreward.systems.sentence_eval.scorer import JudgedSentence
+
+Side = Literal["reference", "candidate"]
+FindingKind = Literal["matched", "differs", "contradicted", "missed", "invented"]
+SIDES: tuple[Side, ...] = get_args(Side)
+_UNMATCHED: dict[Side, FindingKind] = {"reference": "missed", "candidate": "invented"}
+
+
+class MarkedFinding(NamedTuple):
+    """A part of a report, and what became of it in the other report."""
+
+    side: Side
+    """Report that states it."""
+    kind: FindingKind
+    text: str
+    start: int | None = None
+    """Offset of the first character in the normalized report; None if the evidence has no position."""
+    end: int | None = None
+    note: str = ""
+    """Counterpart in the other report, or the criterion of the error."""
+
+
+def read_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFinding]:
+    """Return the findings of a pair; none if the evidence has another form, as that of a scorer of one's own.
+
+    Args:
+        evidence: Evidence of one pair, see `Scores`.
+        texts: Both reports as the scorer saw them, see `normalize_report`.
+
+    >>> evidence = {"missing": [("Abnormality", "effusion")], "extra": []}
+    >>> read_findings(evidence, {"reference": "Effusion.", "candidate": "Clear."})[0].kind
+    'missed'
+    """
+    match evidence:
+        case Explanation():
+            return list(_from_explanation(evidence))
+        case {"missing": missing, "extra": extra}:
+            parts: dict[Side, Any] = {"reference": missing, "candidate": extra}
+            return [MarkedFinding(side, _UNMATCHED[side], _joined(part)) for side in SIDES for part in parts[side]]
+        case {"reference": dict() as reference, "candidate": dict() as candidate}:
+            return list(_from_labels(reference, candidate))
+        case (JudgedSentence(), *_):
+            return list(_from_sentences(evidence, texts))
+        case (EntityMatch(), *_):
+            return list(_from_entities(evidence))
+    return []
+
+
+def _from_sentences(sentences: Iterable[JudgedSentence], texts: Mapping[Side, str]) -> Iterator[MarkedFinding]:
+    """Yield a finding per sentence; a sentence that occurs twice has two positions."""
+    ends: dict[Side, int] = dict.fromkeys(SIDES, 0)
+    for sentence in sentences:
+        start = texts[sentence.side].index(sentence.text, ends[sentence.side])
+        end = ends[sentence.side] = start + len(sentence.text)
+        kind = "contradicted" if sentence.score < 0 else _kind(sentence.side, sentence.score)
+        yield MarkedFinding(sentence.side, kind, sentence.text, start, end, " ".join(sentence.matches))
+
+
+def _from_entities(matches: Iterable[EntityMatch]) -> Iterator[MarkedFinding]:
+    """Yield a finding per entity that is no mere body part; the same cosines as in the quality decide."""
+    for match in matches:
+        entity, side = match.entity, match.side
+        if entity.type != "Anatomy":
+            agreement = (match.cosine - UNRELATED_COSINE) / (EQUAL_COSINE - UNRELATED_COSINE)
+            kind = _kind(side, agreement)
+            note = "" if kind == _UNMATCHED[side] else match.match.name
+            yield MarkedFinding(side, kind, entity.name, entity.start, entity.end, note)
+
+
+def _kind(side: Side, agreement: float) -> FindingKind:
+    if agreement >= 1:
+        return "matched"
+    return "differs" if agreement > 0 else _UNMATCHED[side]
+
+
+def _from_labels(reference: Mapping[str, str], candidate: Mapping[str, str]) -> Iterator[MarkedFinding]:
+    """Yield a finding per label that a report states; labels of both reports may differ, as positive and negative."""
+    sides: tuple[tuple[Side, Mapping[str, str], Mapping[str, str]], ...] = (
+        ("reference", reference, candidate),
+        ("candidate", candidate, reference),
+    )
+    for side, own, other in sides:
+        for label, value in own.items():
+            kind: FindingKind = "matched" if other.get(label) == value else "contradicted"
+            kind = kind if label in other else _UNMATCHED[side]
+            yield MarkedFinding(side, kind, f"{label.replace('_', ' ')}: {value}", note=other.get(label, ""))
+
+
+def _from_explanation(explanation: Explanation) -> Iterator[MarkedFinding]:
+    for text in explanation.matched_findings:
+        yield MarkedFinding("reference", "matched", text)
+    for tag, descriptions in explanation.errors.items():
+        is_missed, is_invented = "missing" in tag or "omission" in tag, "false" in tag
+        kind: FindingKind = "missed" if is_missed else "invented" if is_invented else "differs"
+        for text in descriptions:
+            yield MarkedFinding("reference" if is_missed else "candidate", kind, text, note=tag.replace("_", " "))
+
+
+def _joined(part: Any) -> str:
+    return part if isinstance(part, str) else ", ".join(map(str, part))

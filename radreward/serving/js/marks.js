@@ -1,0 +1,61 @@
+// Findings as marks in the text of a report.
+
+const KINDS = {
+  matched: { title: "Matched", element: "mark" },
+  differs: { title: "Differs", element: "mark" },
+  contradicted: { title: "Contradicted", element: "del" },
+  missed: { title: "Missed", element: "del" },
+  invented: { title: "Invented", element: "ins" },
+};
+
+// The text with a marked element per finding; offsets count characters, not UTF-16 units.
+function markedText(text, findings) {
+  const characters = Array.from(text);
+  const parts = [];
+  let position = 0;
+  for (const { kind, start, end, note } of findings.toSorted((a, b) => a.start - b.start)) {
+    if (start < position) continue; // inside another finding
+    parts.push(characters.slice(position, start).join(""));
+    const title = note ? `${KINDS[kind].title}: ${note}` : KINDS[kind].title;
+    parts.push(el(KINDS[kind].element, { class: kind, title }, characters.slice(start, end).join("")));
+    position = end;
+  }
+  return [...parts, characters.slice(position).join("")];
+}
+
+const marksLegend = (findings) =>
+  el(
+    "p",
+    { class: "legend" },
+    Object.entries(KINDS)
+      .filter(([kind]) => findings.some((finding) => finding.kind === kind))
+      .map(([kind, { title, element }]) => el(element, { class: kind }, title)),
+  );
+
+// Rows of [kind, text of the reference, text of the candidate]; a match is listed once.
+function findingRows(findings) {
+  const rows = new Map();
+  for (const { kind, side, text, note } of findings) {
+    const cells = side === "reference" ? [text, note] : [note, text];
+    const key = [kind, ...cells].join("\u0000");
+    if (!rows.has(key)) rows.set(key, [kind, ...cells]);
+  }
+  const order = Object.keys(KINDS).toReversed();
+  return [...rows.values()].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]));
+}
+
+function findingTable(findings) {
+  const head = ["Finding", "Reference", "Candidate"].map((title) => el("th", { scope: "col" }, title));
+  const body = findingRows(findings).map(([kind, ...cells]) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row", class: `kind ${kind}` }, KINDS[kind].title),
+      cells.map((cell) => el("td", {}, cell || NONE)),
+    ),
+  );
+  return scrollBox(
+    "Findings",
+    el("table", { class: "parts findings" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)),
+  );
+}

@@ -1,0 +1,89 @@
+"""Requests and answers of the web service, as its OpenAPI document describes them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from radreward.serving.findings import FindingKind, Side
+
+
+class PairRequest(BaseModel):
+    """A candidate and its reference."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reference: str = Field(description="The report that is right.")
+    candidate: str = Field(description="The report to judge.")
+    id: str | int | None = Field(None, description="Returned with the scores; defaults to the number of the pair.")
+
+
+class ScoreRequest(BaseModel):
+    """Pairs to score."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pairs: list[PairRequest] = Field(min_length=1)
+    models: list[str] = Field([], description="Names of metrics, see /models; empty for all.")
+    evidence: bool = Field(False, description="Return evidence and findings too.")
+
+
+class FindingAnswer(BaseModel):
+    """A part of a report, and what became of it in the other report; offsets count characters of `texts`."""
+
+    side: Side
+    kind: FindingKind
+    text: str
+    start: int | None
+    end: int | None
+    note: str
+
+
+class MetricScores(BaseModel):
+    """Scores of a pair by one metric, with the values that `radreward score` writes; null where there is none."""
+
+    total: float | None = Field(description="Higher is better.")
+    quality: float | None = Field(description="Share of what is right, from 0 to 1.")
+    sub_scores: dict[str, float | None]
+    error_counts: dict[str, float | None] = Field(description="Expected errors by criterion.")
+    status: str = Field(description='"ok", or why the score is missing or limited.')
+    evidence: Any = None
+    findings: list[FindingAnswer] | None = None
+
+
+class PairAnswer(BaseModel):
+    """Scores of a pair by the name of the metric."""
+
+    id: str | int
+    scores: dict[str, MetricScores]
+    texts: dict[Side, str] | None = Field(None, description="Reports as the metrics saw them; with evidence only.")
+
+
+class ScoreAnswer(BaseModel):
+    """Scores in the order of the pairs."""
+
+    pairs: list[PairAnswer]
+
+
+class MetricDescription(BaseModel):
+    """A metric of this service."""
+
+    name: str
+    title: str
+    summary: str
+    total_range: tuple[float | None, float | None] = Field(description="Of `total`; null if unbounded.")
+    has_quality: bool
+    criteria: list[str] = Field(description="Criteria of `error_counts`.")
+
+
+class HealthAnswer(BaseModel):
+    """State of the service."""
+
+    status: Literal["ok"] = "ok"
+
+
+class ErrorAnswer(BaseModel):
+    """An error in one line."""
+
+    error: str

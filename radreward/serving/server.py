@@ -1,0 +1,55 @@
+"""The socket of the service, and its server."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from radreward.errors import InputError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+MAX_PORT = 65535
+
+
+@contextmanager
+def listen(host: str, port: int) -> Iterator[socket.socket]:
+    """Yield a listening socket; clients that connect before the server starts wait.
+
+    Args:
+        host: Name or address of this machine.
+        port: Port; 0 for a free one.
+
+    Raises:
+        InputError: If the address cannot be used, or the packages of the extra `serve` are not installed.
+    """
+    if not all(map(find_spec, ("fastapi", "uvicorn"))):
+        raise InputError("The service requires the extra `serve`: pip install 'radreward[serve]'.")
+    if not 0 <= port <= MAX_PORT:
+        raise InputError(f"--port: Expected a port from 0 to {MAX_PORT} but got {port}.")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family)
+    except OSError as error:
+        message = f"{host}:{port}: cannot be used ({error.strerror}). Choose another --host or --port."
+        raise InputError(message) from error
+    with listener:
+        yield listener
+
+
+def serve_app(app: FastAPI, listener: socket.socket) -> None:
+    """Serve until SIGINT or SIGTERM, then answer the requests that were accepted. Requests are not logged.
+
+    Args:
+        app: The service.
+        listener: Its socket.
+    """
+    import uvicorn
+
+    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
+    with suppress(KeyboardInterrupt):  # raised again by the server once it has ended
+        uvicorn.Server(config).run(sockets=[listener])

@@ -1,0 +1,60 @@
+"""Findings from the evidence of every scorer that has one."""
+
+import pytest
+
+from radreward import load
+from radreward.generative.explanation import Explanation
+from radreward.serving.findings import SIDES, MarkedFinding, read_findings
+from radreward.text.normalization import normalize_report
+
+REFERENCE, CANDIDATE = (
+    "Rib fracture. Small left effusion. No edema.",
+    "Large right effusion. No edema. No edema. Nodule.",
+)
+
+
+@pytest.mark.parametrize("name", ["ratescore", "sentence-eval", "entity-f1", "chexpert-f1"])
+def test_shipped_scorers_have_findings_of_every_kind(name: str) -> None:
+    scores = load(name).score([REFERENCE], [CANDIDATE])
+    assert scores.evidence
+    texts = dict(zip(SIDES, (REFERENCE, CANDIDATE), strict=True))
+    findings = read_findings(scores.evidence[0], texts)
+    assert {"missed", "invented"} <= {finding.kind for finding in findings}
+    for side, kind in (("reference", "invented"), ("candidate", "missed")):
+        assert not [finding for finding in findings if (finding.side, finding.kind) == (side, kind)]
+    for finding in findings:
+        if finding.start is not None:
+            assert texts[finding.side][finding.start : finding.end] == finding.text
+
+
+def test_repeated_sentences_have_positions_of_their_own() -> None:
+    scores = load("sentence-eval").score([CANDIDATE], [CANDIDATE])
+    assert scores.evidence
+    findings = read_findings(scores.evidence[0], dict.fromkeys(SIDES, normalize_report(CANDIDATE)))
+    assert [finding.start for finding in findings if finding.text == "No edema."] == [22, 32] * 2
+    assert {finding.kind for finding in findings} == {"matched"}
+
+
+def test_explanation_lists_matches_and_errors() -> None:
+    explanation = Explanation(
+        raw_answer="",
+        finish_reason="stop",
+        format_error=None,
+        explanation=None,
+        significant={},
+        insignificant={},
+        errors={"false_prediction": ("Nodule.",), "omission": ("Fracture.",), "incorrect_location": ("Side.",)},
+        num_matched=1,
+        matched_findings=("Effusion.",),
+    )
+    assert read_findings(explanation, {}) == [
+        MarkedFinding("reference", "matched", "Effusion."),
+        MarkedFinding("candidate", "invented", "Nodule.", note="false prediction"),
+        MarkedFinding("reference", "missed", "Fracture.", note="omission"),
+        MarkedFinding("candidate", "differs", "Side.", note="incorrect location"),
+    ]
+
+
+@pytest.mark.parametrize("evidence", [None, (), "text", 3, {"a": 1}, [{"line": "1"}], ({"a": 1},)])
+def test_evidence_of_another_form_has_no_findings(evidence: object) -> None:
+    assert read_findings(evidence, {"reference": "Clear.", "candidate": "Clear."}) == []

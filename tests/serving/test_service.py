@@ -1,0 +1,217 @@
+"""The service over HTTP, by a real client."""
+
+import json
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from radreward.cli import main
+from radreward.scoring import load_scorers, score_file
+from tests.serving.conftest import MODELS, PAIR, Service
+
+REPORTS = (
+    "Small left pleural effusion. No pneumothorax.",
+    "Moderate right pleural effusion. The heart is enlarged.",
+    "No acute findings. The lungs are clear.",
+    "  Left\u00a0apical pneumothorax,\u2009large \u2013 new.\n\nNo effusion \U0001fac1. ",
+    "I cannot help with that.",
+)
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[dict[str, str]]:
+    """Return pairs of reports, some without a score."""
+    return [
+        {"id": f"{i}{j}", "reference": reference, "candidate": candidate}
+        for i, reference in enumerate(REPORTS[:4])
+        for j, candidate in enumerate(REPORTS)
+    ]
+
+
+def test_scores_are_those_of_score_bit_for_bit(service: Service, pairs: list[dict[str, str]], tmp_path: Path) -> None:
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    scorers = load_scorers(MODELS)
+    score_file(scorers, tmp_path / "pairs.jsonl", tmp_path / "scores.jsonl", progress=False)
+    rows = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
+    answer = service.score(pairs=pairs, models=MODELS)
+    assert answer.status == 200
+    for row, pair in zip(rows, answer.body["pairs"], strict=True):
+        assert pair["id"] == row["id"]
+        for name in MODELS:
+            expected = {key.removeprefix(f"{name}_"): value for key, value in row.items() if key.startswith(f"{name}_")}
+            scores = pair["scores"][name]
+            got = {"total": scores["total"], "status": scores["status"], **scores["sub_scores"]}
+            got |= {f"count_{tag}": count for tag, count in scores["error_counts"].items()}
+            got |= {"quality": scores["quality"]} if "quality" in expected else {}
+            assert got == expected
+
+
+def test_200_requests_16_at_once_get_their_own_scores(service: Service, pairs: list[dict[str, str]]) -> None:
+    expected = [service.score(pairs=[pair], models=["er2score"]).body for pair in pairs]
+    assert len({json.dumps(body["pairs"][0]["scores"]) for body in expected}) > 10
+
+    def ask(number: int) -> bool:
+        answer = service.score(pairs=[pairs[number % 20]], models=["er2score"])
+        return answer.status == 200 and answer.body == expected[number % 20]
+
+    with ThreadPoolExecutor(16) as clients:
+        assert all(clients.map(ask, range(200)))
+
+
+def test_evidence_has_findings_at_their_place_in_the_texts(service: Service) -> None:
+    pair = {"reference": "  Small\nleft\u2009effusion \U0001fac1. No edema.", "candidate": "No edema. Rib fracture."}
+    [answer] = service.score(pairs=[pair], models=["ratescore", "sentence-eval"], evidence=True).body["pairs"]
+    assert answer["texts"]["reference"] == "Small left effusion \U0001fac1. No edema."
+    for scores in answer["scores"].values():
+        kinds = {(finding["side"], finding["kind"]) for finding in scores["findings"]}
+        assert kinds == {
+            ("reference", "missed"), ("reference", "matched"), ("candidate", "matched"), ("candidate", "invented")
+        }  # fmt: skip
+        for finding in scores["findings"]:
+            assert answer["texts"][finding["side"]][finding["start"] : finding["end"]] == finding["text"]
+
+
+def test_models_describe_totals_as_they_are_returned(service: Service) -> None:
+    models = {model["name"]: model for model in service.request("GET", "/models").body}
+    assert list(models) == [*MODELS, "Failing"]
+    assert models["ratescore"]["total_range"] == [0, 1]
+    assert models["ratescore"]["title"] == "RaTEScore"
+    assert len(models["er2score"]["criteria"]) == 12
+
+
+def test_openapi_describes_requests_answers_and_errors(service: Service) -> None:
+    document = service.request("GET", "/openapi.json").body
+    assert set(document["paths"]) == {"/score", "/models", "/health"}
+    operation = document["paths"]["/score"]["post"]
+    assert {"200", "400", "408", "413", "415", "422", "500", "503", "504"} == set(operation["responses"])
+    assert document["components"]["schemas"]["PairRequest"]["required"] == ["reference", "candidate"]
+    assert service.request("GET", "/docs").status == 404  # it would load scripts from another host
+
+
+def test_page_is_self_contained_and_guarded(service: Service) -> None:
+    answer = service.request("GET", "/")
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert not {"set-cookie", "server"} & set(answer.headers)
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "src=" not in answer.body
+    assert "<link" not in answer.body
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "message"),
+    [
+        ({"pairs": [PAIR] * 21}, 413, "Expected at most 20 pairs but got 21."),
+        ({"pairs": [PAIR], "models": ["ratescor"]}, 422, "Expected models among er2score, ratescore,"),
+        ({"pairs": []}, 422, "pairs: List should have at least 1 item"),
+        ({"pairs": [{"reference": "Clear."}]}, 422, "pairs.0.candidate: Field required."),
+        ({"pairs": [{**PAIR, "candidate": None}]}, 422, "pairs.0.candidate: Input should be a valid string."),
+        ({"pairs": [PAIR], "model": "ratescore"}, 422, "model: Extra inputs are not permitted."),
+        (
+            {"pairs": [PAIR], "models": ["Failing"]},
+            500,
+            "Failing: Expected scores but the metric failed (RuntimeError).",
+        ),
+    ],
+)
+def test_unusable_request_gets_one_line(service: Service, request_: dict[str, Any], status: int, message: str) -> None:
+    answer = service.score(**request_)
+    assert (answer.status, list(answer.body)) == (status, ["error"])
+    assert answer.body["error"].startswith(message)
+    assert "\n" not in answer.body["error"]
+    assert "effusion" not in answer.body["error"]
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status", "message"),
+    [
+        (b'{"pairs": [', "application/json", 400, "Expected JSON but it ends or is wrong at character 11."),
+        (b'"\xff"', "application/json", 400, "Expected JSON in UTF-8."),
+        (b"[" * 100_000, "application/json", 400, "Expected JSON"),
+        (b"", "application/json", 422, "body: Field required."),
+        (b"[]", "application/json", 422, "body: "),
+        (b"{}", "text/plain", 415, "Expected content type application/json but got 'text/plain'."),
+        (b"{}", "", 415, "Expected content type application/json but got ''."),
+        (b'"' + b"a" * 5_000_000, "application/json", 413, "Expected a body of at most 5,000,000 bytes."),
+    ],
+    ids=["truncated", "no-utf8", "nested", "empty", "list", "text", "untyped", "large"],
+)
+def test_unusable_body_gets_one_line(
+    service: Service, body: bytes, content_type: str, status: int, message: str
+) -> None:
+    answer = service.request("POST", "/score", body, Content_Type=content_type)
+    assert (answer.status, answer.body["error"][: len(message)]) == (status, message)
+
+
+def test_large_body_without_a_length_is_refused(service: Service) -> None:
+    chunks = b"".join(b"100000\r\n" + b"a" * 0x100000 + b"\r\n" for _ in range(6)) + b"0\r\n\r\n"
+    answer = service.request("POST", "/score", chunks, Transfer_Encoding="chunked", Content_Type="application/json")
+    assert answer.status == 413
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nowhere", 404), ("GET", "/score", 405)])
+def test_other_path_names_those_that_exist(service: Service, method: str, path: str, status: int) -> None:
+    answer = service.request(method, path)
+    assert answer.status == status
+    assert "POST /score" in answer.body["error"]
+
+
+def test_report_over_the_limit_has_a_status_as_in_files(service: Service) -> None:
+    [answer] = service.score(pairs=[{**PAIR, "candidate": "No edema. " * 2001}], models=["er2score"]).body["pairs"]
+    assert answer["scores"]["er2score"]["total"] is None
+    assert "over the limit" in answer["scores"]["er2score"]["status"]
+
+
+def test_full_queue_asks_to_try_again(small_service: Callable[..., Service]) -> None:
+    service = small_service("--max-requests", "1")
+    slow = {"pairs": [{"reference": "Clear.", "candidate": "slow"}]}
+    with ThreadPoolExecutor(6) as clients:
+        answers = list(clients.map(lambda _: service.score(**slow), range(6)))
+    refused = [answer for answer in answers if answer.status == 503]
+    assert 1 <= len(refused) < 6
+    assert {answer.status for answer in answers} == {200, 503}
+    assert refused[0].headers["retry-after"] == "5"
+    assert service.score(pairs=[PAIR]).status == 200
+
+
+def test_slow_scores_get_a_timeout(small_service: Callable[..., Service]) -> None:
+    service = small_service("--timeout", "0.2")
+    answer = service.score(pairs=[{"reference": "Clear.", "candidate": "slow"}])
+    assert (answer.status, answer.body["error"]) == (504, "Expected scores within 0.2 s. Send fewer pairs.")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signal_ends_the_service_after_accepted_requests(
+    small_service: Callable[..., Service], number: signal.Signals
+) -> None:
+    service = small_service("--max-requests", "1")
+    with ThreadPoolExecutor(1) as clients:
+        answer = clients.submit(service.score, pairs=[{"reference": "Clear.", "candidate": "slow"}])
+        while service.score(pairs=[PAIR]).status != 503:  # then the slow one is being scored
+            pass
+        service.process.send_signal(number)
+        assert answer.result().status == 200
+    assert service.process.wait(30) == (0 if number == signal.SIGINT else -signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--models", "nobody"], "nobody: Expected the folder of a model"),
+        (["--max-pairs", "0"], "--max-pairs: Expected a number > 0 but got 0."),
+        (["--host", "192.0.2.1"], "192.0.2.1:8000: cannot be used"),
+        (["--port", "99999"], "--port: Expected a port from 0 to 65535 but got 99999."),
+    ],
+)
+def test_unusable_option_is_one_line(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", *options]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"radreward: {message}")
+    assert error.count("\n") == 1
