@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 import torch
@@ -18,6 +19,7 @@ from radreward.generative.explanation import Explanation
 from radreward.generative.scorer import GenerativeScorer
 from radreward.io.tables import read_rows
 from radreward.models import Backbone, LoRA
+from radreward.models.tiny_backbones import tiny_model
 from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.scorers import load
 from radreward.scoring.file_scoring import score_file
@@ -245,6 +247,32 @@ def test_from_published_weights_uses_their_chat_template(tmp_path: Path) -> None
     assert text == "<s><|user|>\nJudge Clear. and Well..</s>\n<|assistant|>\n"
     scorer.save_pretrained(tmp_path / "model")
     assert load(tmp_path / "model").score(["a"], ["b"]).evidence == scorer.score(["a"], ["b"]).evidence
+
+
+def test_published_weights_are_loaded_by_name_with_the_question_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Weights of a tiny model, in a folder with the name of published ones, stand in for the 7 billion of the Hub."""
+    folder = tmp_path / "StanfordAIMI" / "GREEN-tiny"
+    encoder = ChatPromptEncoder("tiny-llama", RadCliQSignificanceCriteria(), GreenTemplate())
+    tiny_model("llama", causal_lm=True).save_pretrained(folder)
+    encoder.tokenizer.save_pretrained(folder)
+    monkeypatch.chdir(tmp_path)
+    own: Any = load("green:StanfordAIMI/GREEN-tiny")
+    assert "was trained with the published question" in caplog.text
+    assert own.evaluator.template.question is None
+    (tmp_path / "question.txt").write_text("Judge {reference} and {candidate}.", encoding="utf-8")
+    monkeypatch.setenv("RADREWARD_GREEN_QUESTION", "question.txt")
+    caplog.clear()
+    published: Any = load("green:StanfordAIMI/GREEN-tiny", on_too_long="truncate")
+    assert not caplog.records
+    assert published.evaluator.template.question == "Judge {reference} and {candidate}."
+    assert (published.on_too_long, published.evaluator.prompt_encoder.chat_template) == ("truncate", "green")
+
+
+def test_published_weights_offline_raise_one_line() -> None:
+    with pytest.raises(InputError, match=r"^StanfordAIMI/GREEN-none: no backbone can be loaded from it .*\.$"):
+        load("green:StanfordAIMI/GREEN-none")
 
 
 @pytest.mark.parametrize(

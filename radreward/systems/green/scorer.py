@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import os
+from pathlib import Path
 from typing import Literal, Self, cast
 
 import torch
 
 from radreward.criteria import RadCliQSignificanceCriteria, finding_quality
 from radreward.data.chat_encoding import ChatPromptEncoder
-from radreward.generative.evaluator import GeneratedAnswer, GenerativeEvaluator
+from radreward.generative.evaluator import GeneratedAnswer, GenerativeEvaluator, find_evaluator_settings
 from radreward.generative.explanation import Explanation
 from radreward.generative.scorer import UNPARSABLE_ANSWER, GenerativeScorer, ParsedScore, parsed_counts
 from radreward.models import Backbone
@@ -18,6 +21,12 @@ from radreward.systems.green.categories import error_categories
 from radreward.systems.green.parser import counts_by_criteria
 from radreward.systems.green.prompt import GreenTemplate
 
+logger = logging.getLogger(__name__)
+
+PUBLISHED_WEIGHTS = "stanfordaimi/green-"
+"""Start of the Hub names of the published weights, in lowercase."""
+QUESTION_VARIABLE = "RADREWARD_GREEN_QUESTION"
+"""Environment variable with the path of the published question."""
 HALF_A_FINDING = 0.5
 """Prior of the quality, in the unit of GREEN's counts."""
 
@@ -36,10 +45,51 @@ class GreenScorer(GenerativeScorer):
     template_class = GreenTemplate
 
     @classmethod
+    def from_pretrained(
+        cls,
+        folder: str | Path | None,
+        precision: Literal["fp32", "bf16"] = "fp32",
+        on_too_long: Literal["reject", "truncate"] = "reject",
+        device: str = "cpu",
+        allow_download: bool = False,
+        model: str | None = None,
+        batch_size: int = 64,
+    ) -> Self:
+        """Load the scorer of a saved evaluator, or of published weights: `green:StanfordAIMI/GREEN-RadLlama2-7b`.
+
+        Published weights get the question in the file that the environment variable RADREWARD_GREEN_QUESTION names.
+        Without it they get our own question, and a warning is logged.
+
+        Args:
+            folder: See `GenerativeScorer.from_pretrained`, also for the other arguments.
+            precision: Only fp32; published weights are loaded as float16.
+            on_too_long: See the class.
+            device: Device of the model.
+            allow_download: Allow the download from the Hub.
+            model: Folder of an evaluator or a run, or name on the Hub.
+            batch_size: See the class.
+
+        Raises:
+            InputError: If there is no such evaluator, or the weights or the question cannot be read.
+        """
+        if model is None or not model.lower().startswith(PUBLISHED_WEIGHTS) or find_evaluator_settings(model):
+            return super().from_pretrained(folder, precision, on_too_long, device, allow_download, model, batch_size)
+        question = os.environ.get(QUESTION_VARIABLE)
+        scorer = cls.from_published_weights(model, question, device=device, allow_download=allow_download)
+        if question is None:
+            logger.warning(
+                "%s was trained with the published question (GREEN, appendix A.1) but is asked in our words; name a "
+                "file with that question in %s.",
+                *(model, QUESTION_VARIABLE),
+            )
+        scorer.on_too_long, scorer.batch_size = on_too_long, batch_size
+        return scorer
+
+    @classmethod
     def from_published_weights(
         cls,
         backbone: str,
-        question: str,
+        question: str | None,
         dtype: DTypeName = "float16",
         device: str = "cpu",
         allow_download: bool = False,
@@ -52,7 +102,7 @@ class GreenScorer(GenerativeScorer):
         Args:
             backbone: Folder or hub name of the weights, such as StanfordAIMI/GREEN-RadLlama2-7b.
             question: File with the published question (GREEN, appendix A.1), which contains {reference} and
-                {candidate}. The weights were trained on its words, which cannot be distributed here.
+                {candidate}. The weights were trained on its words, which cannot be distributed here; None for ours.
             dtype: Precision of the weights.
             device: Device of the model.
             allow_download: True to download missing weights from the hub.
