@@ -19,6 +19,7 @@ def run(
     output: Path,
     data: Path | None = None,
     preferences: Path | None = None,
+    direct_judge: str | None = None,
     probes: int = 0,
     bootstrap: int = 1000,
     seed: int = 0,
@@ -30,12 +31,16 @@ def run(
         output: Folder for the page, the tables and the scores.
         data: Rated pairs; `radreward convert` writes them.
         preferences: Pairs of candidates, and which of the two radiologists prefer.
+        direct_judge: Language model on this machine that is asked for the better candidate of each preference, with
+            both in one prompt: a folder, or a downloaded model of the Hub.
         probes: Number of generated reports for sensitivity tests; 0 for none.
         bootstrap: Number of bootstrap resamples.
         seed: Seed of the resamples.
     """
     with suppress_library_warnings(), user_errors(), claimed_folder(output):
         _check(data, preferences, probes, bootstrap)
+        if direct_judge and not preferences:
+            raise InputError("--direct-judge: Expected --preferences, which it compares, but got none.")
         check_scorers(scorers)
         from radreward.meta_evaluation.preferences import read_preferences
         from radreward.meta_evaluation.rated_pairs import RatedPairs
@@ -45,6 +50,7 @@ def run(
         preferred = read_preferences(preferences) if preferences else []
         from radreward.io.progress import ProgressReporter
         from radreward.io.text_tables import terminal_table
+        from radreward.llm import LocalChatModel
         from radreward.meta_evaluation.benchmark import BenchmarkSettings, run_benchmark
         from radreward.meta_evaluation.benchmark_files import write_benchmark
         from radreward.meta_evaluation.benchmark_tables import FOOTNOTE, result_notes, terminal_tables
@@ -54,8 +60,9 @@ def run(
         files = [path for path in (data, preferences) if path]
         loaders = {name: partial(load, name) for name in scorers}
         settings = BenchmarkSettings(bootstrap, seed)
+        judge = LocalChatModel(direct_judge, local_files_only=True) if direct_judge else None
         with ProgressReporter() as progress:
-            result = run_benchmark(pairs, loaders, output, settings, files, preferred, progress)
+            result = run_benchmark(pairs, loaders, output, settings, files, preferred, progress, judge)
             probed = []
             if probes:
                 describe = partial(progress.describe, progress.add_task("sensitivity tests"))

@@ -9,10 +9,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from radreward.io.artifacts import file_fingerprint
 from radreward.io.progress import ProgressReporter
+from radreward.llm import ChatModel
 from radreward.meta_evaluation.benchmark_arrays import BenchmarkArrays
-from radreward.meta_evaluation.preferences import Preference
+from radreward.meta_evaluation.direct_preferences import DIRECT_COMPARISON, directly_preferred
+from radreward.meta_evaluation.preferences import Floats, Preference
 from radreward.meta_evaluation.rated_pairs import RatedPair, RatedPairs
 from radreward.meta_evaluation.result_rows import (
     SECTIONS,
@@ -52,6 +56,7 @@ class BenchmarkResult:
         files: Path of each data file → its sha256.
         preferences: Preferences between candidates.
         preference_runs: Run of each scorer on the first candidates, then the second candidates, of the preferences.
+        direct: Verdicts of a language model on the preferences, see `directly_preferred`.
         on_progress: Called with the name of the section being computed.
 
     Attributes:
@@ -67,6 +72,7 @@ class BenchmarkResult:
         preferences: Sequence[Preference] = (),
         preference_runs: Sequence[ScorerRun] = (),
         on_progress: Callable[[str], None] = lambda section: None,
+        direct: tuple[Floats, Floats] | None = None,
     ) -> None:
         self.pairs, self.scorer_runs, self.preference_runs = pairs, list(scorer_runs), list(preference_runs)
         self.settings, self.files = settings or BenchmarkSettings(), dict(files or {})
@@ -79,7 +85,10 @@ class BenchmarkResult:
         names = {run.name for run in succeeded}
         runs = [run for run in preference_runs if run.name in names]
         n_resamples, seed = self.settings.n_resamples, self.settings.seed
-        self.sections["preferences"] = preference_rows(preferences, runs, n_resamples, seed)
+        scores = {run.name: np.split(run.higher_is_better_totals, 2) for run in runs}
+        if direct:
+            scores[DIRECT_COMPARISON] = list(direct)
+        self.sections["preferences"] = preference_rows(preferences, scores, n_resamples, seed)
 
     @property
     def succeeded(self) -> bool:
@@ -155,6 +164,7 @@ def run_benchmark(
     files: Sequence[Path] = (),
     preferences: Sequence[Preference] = (),
     progress: ProgressReporter | None = None,
+    direct_judge: ChatModel | None = None,
 ) -> BenchmarkResult:
     """Run scorers on rated pairs and on the candidates of preferences, and compute the statistics.
 
@@ -168,6 +178,7 @@ def run_benchmark(
         files: Data files, for their sha256.
         preferences: Preferences between candidates.
         progress: Progress display.
+        direct_judge: Language model that compares both candidates of each preference in one prompt.
     """
     texts = [(row.reference, row.candidate) for row in pairs.rows]
     preference_texts = [
@@ -186,7 +197,8 @@ def run_benchmark(
             run = replace(run, failure=run.failure or preferred.failure)
             preference_runs += preferred.outputs()
         scorer_runs += run.outputs()
+    direct = directly_preferred(preferences, direct_judge) if direct_judge else None
     task = progress.add_task("statistics")
     hashes = {str(path): file_fingerprint(path) for path in files}
     on_progress = partial(progress.describe, task)
-    return BenchmarkResult(pairs, scorer_runs, settings, hashes, preferences, preference_runs, on_progress)
+    return BenchmarkResult(pairs, scorer_runs, settings, hashes, preferences, preference_runs, on_progress, direct)

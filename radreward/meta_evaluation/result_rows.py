@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -213,16 +213,21 @@ def error_detection_rows(arrays: BenchmarkArrays) -> Rows:
 
 
 def preference_rows(
-    preferences: Sequence[Preference], scorer_runs: Sequence[ScorerRun], n_resamples: int, seed: int
+    preferences: Sequence[Preference], scores: Mapping[str, Sequence[Floats]], n_resamples: int, seed: int
 ) -> Rows:
-    """Return the accuracy of scorers on preferences, in total and per band of confidence."""
-    n = len(preferences)
+    """Return the accuracy of scorers on preferences, in total and per band of confidence.
+
+    Args:
+        preferences: n preferences.
+        scores: Name of each scorer → (n,) scores of the first, and of the second candidates.
+        n_resamples: Bootstrap resamples of cases.
+        seed: Seed of the bootstrap.
+    """
     rows = []
-    for run in scorer_runs:
-        scores = run.higher_is_better_totals
-        for agreement in preference_agreement(preferences, scores[:n], scores[n:], n_resamples, seed):
+    for name, (scores_a, scores_b) in scores.items():
+        for agreement in preference_agreement(preferences, scores_a, scores_b, n_resamples, seed):
             confidence = "all" if agreement.confidence is None else list(agreement.confidence)
-            rows.append({"scorer": run.name, **_to_row(agreement), "confidence": confidence})
+            rows.append({"scorer": name, **_to_row(agreement), "confidence": confidence})
     return rows
 
 

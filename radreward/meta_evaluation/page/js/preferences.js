@@ -18,8 +18,10 @@ const preferences = {
     const bands = [...new Set(results.preferences.map((entry) => confidenceBand(entry.confidence)))].filter(
       (band) => band !== "all",
     );
-    const rows = scorers
-      .filter(({ name }) => results.preferences.some((entry) => entry.scorer === name))
+    // A direct comparison by a language model has no scores, so it is none of the scorers.
+    const titled = Object.fromEntries(scorers.map((scorer) => [scorer.name, scorer]));
+    const rows = [...new Set(results.preferences.map((entry) => entry.scorer))]
+      .map((name) => titled[name] ?? { name, title: name })
       .map((scorer) => ({
         ...lookUp(entries, scorer.name, "all"),
         scorer,
