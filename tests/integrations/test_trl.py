@@ -12,9 +12,11 @@ import torch
 
 from radreward.data.tokenizer import byte_tokenizer
 from radreward.errors import InputError
-from radreward.integrations.trl import trl_reward
+from radreward.integrations.trl import trl_criterion_rewards, trl_reward
 from radreward.models.tiny_backbones import tiny_model
+from radreward.scorers import load
 from radreward.scorers.stateless import StatelessScorer
+from radreward.types import Scores
 
 
 class Letters(StatelessScorer):
@@ -59,6 +61,29 @@ def test_unscorable_completion_gets_missing_reward_and_warning(
         )
     assert rewards == [missing_reward, 0.0]
     assert "1 of 2 completions have no score: empty candidate" in caplog.text
+
+
+def test_criterion_rewards_are_the_sub_scores_of_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = load("ratescore")
+    calls: list[Sequence[str]] = []
+    score = scorer.score
+
+    def counted(references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        calls.append(references)
+        return score(references, candidates)
+
+    monkeypatch.setattr(scorer, "score", counted)
+    references, completions = ["Mild edema."] * 3, ["Mild edema.", "Large left effusion.", ""]
+    rewards = trl_criterion_rewards(scorer, missing_reward=-1.0)
+    values = [reward(prompts=[""] * 3, completions=completions, reference=references) for reward in rewards]
+    assert len(calls) == 1
+    assert [reward.__name__ for reward in rewards] == list(scorer.sub_names)
+    expected = score(references, completions).sub_scores
+    assert expected is not None
+    assert [row[:2] for row in values] == expected[:2].T.tolist()
+    assert {row[2] for row in values} == {-1.0}
+    with pytest.raises(InputError, match="letters: Expected a scorer with sub-scores"):
+        trl_criterion_rewards(Letters())
 
 
 def test_missing_column_raises_input_error() -> None:

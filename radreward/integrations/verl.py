@@ -1,0 +1,78 @@
+"""Scorers as reward functions of verl, in a file of your own that `custom_reward_function.path` names.
+
+    from radreward.integrations.verl import verl_reward
+
+    compute_score = verl_reward("ratescore", output="quality")
+
+The reference report is the `ground_truth` of verl's data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from radreward.errors import InputError
+from radreward.integrations.rewards import scorer_rewards
+from radreward.scorers import Scorer, load
+from radreward.scorers.base import ScoreOutput
+
+VerlReward = Callable[..., float]
+"""Interface of verl's default reward managers: one completion."""
+VerlBatchReward = Callable[..., list[float]]
+"""Interface of verl's reward manager `batch`."""
+
+
+def verl_reward(scorer: Scorer | str, missing_reward: float = 0.0, output: ScoreOutput = "total") -> VerlReward:
+    """Wrap a scorer as a reward function of verl for one completion; `verl_batch_reward` is faster.
+
+    Args:
+        scorer: A scorer, or its name or folder.
+        missing_reward: Reward of a completion without a score, such as an empty one; counted in the log, with a reason.
+            It has to be low: a completion without a score must not be worth more than a bad one.
+        output: "total", negated if lower is better, or "quality", in [0, 1].
+
+    Raises:
+        ValueError: If there is no such output.
+        InputError: If the scorer is unknown, or has no such output; when the function is called, if a reference is no
+            text.
+
+    >>> verl_reward("bleu-4")("reports", "No edema is seen now.", "No edema is seen now.")
+    1.0
+    """
+    batch_reward = verl_batch_reward(scorer, missing_reward, output)
+
+    def compute_score(
+        data_source: str, solution_str: str, ground_truth: str, extra_info: Mapping[str, Any] | None = None
+    ) -> float:
+        return batch_reward([data_source], [solution_str], [ground_truth], [extra_info])[0]
+
+    return compute_score
+
+
+def verl_batch_reward(
+    scorer: Scorer | str, missing_reward: float = 0.0, output: ScoreOutput = "total"
+) -> VerlBatchReward:
+    """Wrap a scorer as a reward function of verl's reward manager `batch`, which passes all completions at once.
+
+    Takes the arguments of `verl_reward`, and raises like it.
+
+    >>> reward = verl_batch_reward("bleu-4")
+    >>> reward(["reports"], ["No edema is seen now."], ["No edema is seen now."], [None])
+    [1.0]
+    """
+    loaded = load(scorer) if isinstance(scorer, str) else scorer
+    loaded.require_output(output)
+
+    def compute_score(
+        data_sources: Sequence[str],
+        solution_strs: Sequence[str],
+        ground_truths: Sequence[str],
+        extra_infos: Sequence[Mapping[str, Any] | None] | None = None,
+    ) -> list[float]:
+        if not all(isinstance(text, str) for text in ground_truths):
+            raise InputError("Expected `ground_truth` to be the text of the reference report in every row of the data.")
+        rewards = scorer_rewards(loaded, list(ground_truths), list(solution_strs), missing_reward, output)
+        return [missing_reward if reward is None else reward for reward in rewards]
+
+    return compute_score
