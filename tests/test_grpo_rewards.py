@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from radreward.criteria import RadCliQCriteria
 from radreward.data.chat_encoding import ChatPromptEncoder
@@ -60,5 +61,9 @@ def test_table_has_a_row_for_start_and_each_variant(
     exact = sum(count == 0 for count in counts) / len(counts)
     row = f"{reward / 2:.3f} | {reward:.3f} | {exact:.3f} | –"
     assert f"| start | 1 | {row} |" in table
+    target = torch.tensor([list((entry.errors or {}).values()) for group in groups for entry in group.candidates])
+    rewards = [[sum(math.exp(-2 * (c - t) ** 2) for t in column.tolist()) for c in range(9)] for column in target.T]
+    best = sum(map(max, rewards)) / target.numel()
+    assert f"| best constant answer | 1 | {best:.3f} | {best:.3f} | " in table
     row_std = row.replace(" |", " ± 0.000 |")
     assert f"| both | 2 | {row_std} |" in table

@@ -1,9 +1,7 @@
-r"""Rewards of generative evaluators on held-out prompts, before and after GRPO, over the seeds of a study.
+"""Rewards of generative evaluators on held-out prompts, before and after GRPO, over the seeds of a study.
 
-radreward synthesize --granularity plain --max-findings 1 --criteria radcliq --groups 150 --seed 9 \
-    --output runs/plain-test
 radreward tune --config experiments/radreason/grpo_components.yaml
-python experiments/radreason/accuracy.py --start runs/radreason-under --study runs/radreason-components
+python experiments/radreason/accuracy.py --start runs/radreason-one --study runs/radreason-components
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
-from math import isnan
+from math import isnan, nan
 from pathlib import Path
 from statistics import mean, stdev
 
@@ -33,7 +31,7 @@ SIGMA = 0.5
 
 
 def main() -> None:
-    """Print one row for the start and one per variant: mean ± SD over seeds."""
+    """Print one row for the best constant answer, the start, and each variant: mean ± SD over seeds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--start", type=Path, required=True, help="run whose weights the policies started from")
     parser.add_argument("--study", type=Path, help="study whose variants are compared")
@@ -51,6 +49,8 @@ def main() -> None:
         if trial["state"] == "complete":
             runs[trial["params"][options.variants]].append(record.parent)
     results: dict[str, list[dict[str, float]]] = defaultdict(list)
+    criteria = load_generative_evaluator(options.start / "model").prompt_encoder.criteria
+    results["best constant answer"] = [best_constant(target_counts(groups, criteria))]
     for name, folder in track([(name, folder) for name, folders in runs.items() for folder in folders], "Evaluating"):
         results[name].append(evaluate(load_generative_evaluator(folder / "model"), groups, options.completions))
     columns = list(results["start"][0])
@@ -86,6 +86,21 @@ def evaluate(evaluator: GenerativeEvaluator, groups: list[ReportGroup], num_comp
     defined = ~total.isnan()
     result["τ-b"] = float(kendall_tau_b(total[defined], target.sum(-1)[defined]))
     return result
+
+
+def best_constant(target: Tensor) -> dict[str, float]:
+    """Return the values of `evaluate` for the constant answer with the highest reward of each criterion.
+
+    Args:
+        target: (n, N) error counts.
+
+    >>> best_constant(torch.tensor([[0.0, 1.0], [0.0, 1.0], [2.0, 1.0]]))["exact"]
+    0.8333333134651184
+    """
+    answers = torch.arange(float(target.max()) + 1).view(-1, 1, 1)  # (counts, 1, 1)
+    rewards = gaussian_accuracy(answers, target, SIGMA).mean(1)  # (counts, N)
+    reward, exact = float(rewards.max(0).values.mean()), float((rewards.argmax(0) == target).float().mean())
+    return {"sampled": reward, "greedy": reward, "exact": exact, "τ-b": nan}
 
 
 def target_counts(groups: list[ReportGroup], criteria: Criteria) -> Tensor:
