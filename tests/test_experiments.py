@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from transformers import AutoModel, LlamaConfig
 
 from radreward.cli import build, main
 from radreward.criteria import load_criteria
-from radreward.data.tokenizer import byte_tokenizer
 from radreward.modules import RewardModule
 from radreward.synthesis import synthesize_files
 from radreward.tuning import load_study_config
@@ -19,9 +17,16 @@ ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "experiments").rglob("*.yaml"))
 CRITERIA = [path for path in FILES if path.parent.name == "criteria"]
 LOADED = {path: yaml.safe_load(path.read_text(encoding="utf-8")) for path in FILES}
-STUDIES = [path for path in FILES if "study" in LOADED[path] and path.parent.name not in ("radreason", "ratescore")]
+ELSEWHERE = ("green", "radreason", "ratescore")
+STUDIES = [path for path in FILES if "study" in LOADED[path] and path.parent.name not in ELSEWHERE]
 # Runs of other modules are tested in tests/modules, their studies there and in test_ratescore_studies.py.
-RUNS = [path for path in FILES if "class_path" not in LOADED[path].get("model", {"class_path": "none"})]
+# Full-size runs are tested in test_full_size_experiments.py.
+RUNS = [
+    path
+    for path in FILES
+    if "class_path" not in LOADED[path].get("model", {"class_path": "none"})
+    and "/" not in LOADED[path]["model"]["backbone"]["name"]
+]
 FULL_SIZE = ROOT / "experiments" / "er2score" / "llama3-8b.yaml"
 # Bases of a study: its own base and the full-size one named in its file.
 TRIED = [
@@ -39,25 +44,6 @@ GROUPS = 12
 
 def names(paths: list[Path]) -> list[str]:
     return [str(path.relative_to(ROOT / "experiments")) for path in paths]
-
-
-@pytest.fixture(scope="module")
-def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder in the format of the Hub; rows of 64 weights fill a block of 4-bit numbers."""
-    folder = tmp_path_factory.mktemp("tiny-llama")
-    torch.manual_seed(0)
-    AutoModel.from_config(
-        LlamaConfig(
-            vocab_size=260,
-            hidden_size=64,
-            intermediate_size=64,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            max_position_embeddings=8192,
-        )
-    ).save_pretrained(folder)
-    byte_tokenizer(encoder=False).save_pretrained(folder)
-    return folder
 
 
 def small(settings: dict[str, Any], folder: Path, tiny_llama: Path) -> list[str]:
@@ -95,8 +81,6 @@ def test_criteria_load(path: Path) -> None:
     assert len(criteria.tags) == len(set(criteria.tags)) > 1
 
 
-# bitsandbytes reads a field of torch by a name that torch is dropping.
-@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore:MatMul8bitLt:UserWarning")
 @pytest.mark.parametrize("path", RUNS, ids=names(RUNS))
 def test_run_file_builds_and_trains_a_step(
     path: Path, tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch

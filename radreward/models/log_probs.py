@@ -10,8 +10,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
+from radreward.data.collators.sft import IGNORE_INDEX
 from radreward.data.packing import node_starts, pack, to_device
 from radreward.models.attention import packed_inputs
+from radreward.types import PackedBatch
 
 CompletionPacking = Literal["tree", "rows"]
 """tree: one row for a prompt and its completions. rows: one row per completion."""
@@ -70,6 +72,19 @@ def _row_log_probs(
     if temperature != 1.0:
         logits = logits / temperature
     return -F.cross_entropy(logits, packed.input_ids[len(prompt) :], reduction="none")
+
+
+def next_token_loss(model: Any, packed: PackedBatch, labels: Tensor) -> Tensor:
+    """Return the () mean cross-entropy of the next tokens.
+
+    Args:
+        model: A causal language model, with or without adapters.
+        packed: T tokens in a row.
+        labels: (T,) int64 next tokens; `IGNORE_INDEX` for those without loss, of which no logits are computed.
+    """
+    columns = (labels != IGNORE_INDEX).nonzero().flatten()
+    logits = model(**packed_inputs(model, packed), logits_to_keep=columns).logits[0]
+    return F.cross_entropy(logits.float(), labels[columns])
 
 
 def unwrap_peft(model: Any) -> Any:

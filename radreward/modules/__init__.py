@@ -4,6 +4,7 @@ from radreward.modules.agreement_metrics import render_metric_table, reward_agre
 from radreward.modules.base import BaseModule, MetricTable
 from radreward.modules.checkpoints import checkpoint_callbacks, use_atomic_checkpoints
 from radreward.modules.grpo import GRPOModule
+from radreward.modules.language_model import LanguageModelModule
 from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.predictions import ScoredCandidates
 from radreward.modules.progress import PlainTextProgress, ProgressBar
@@ -17,6 +18,7 @@ __all__ = [
     "AdamWConfig",
     "BaseModule",
     "GRPOModule",
+    "LanguageModelModule",
     "MetricTable",
     "PlainTextProgress",
     "ProgressBar",

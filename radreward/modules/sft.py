@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import torch
 from lightning.pytorch import Callback, Trainer
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from radreward.data.collators.sft import IGNORE_INDEX, SFTBatch, SFTCollator
 from radreward.data.datamodule import BaseDataModule
@@ -19,8 +18,7 @@ from radreward.errors import InputError
 from radreward.generative.evaluator import GenerativeEvaluator
 from radreward.io.artifacts import write_json
 from radreward.models import Backbone
-from radreward.models.attention import packed_inputs
-from radreward.models.log_probs import unwrap_peft
+from radreward.models.log_probs import next_token_loss, unwrap_peft
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.modules.agreement_metrics import predicted_count_agreement
 from radreward.modules.base import BaseModule, MetricTable, require_collator
@@ -35,7 +33,6 @@ from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.predictions import PredictedCounts
 from radreward.modules.run_folder import RunFolder
 from radreward.modules.warm_start import load_generative_weights
-from radreward.types import PackedBatch
 
 
 class SFTModule(BaseModule):
@@ -121,22 +118,19 @@ class SFTModule(BaseModule):
         """
         self.check_packing_once(batch)
         tokens = int((batch.labels != IGNORE_INDEX).sum())
-        mean_tokens = mean_count_per_rank(tokens, self.device)
-        loss = self._token_loss(batch.packed, batch.labels) * (tokens / mean_tokens)  # mean over tokens of all ranks
+        share = tokens / mean_count_per_rank(tokens, self.device)  # mean over tokens of all ranks
+        loss = next_token_loss(self.model, batch.packed, batch.labels) * share
         self.raise_if_not_finite(loss.detach(), f"The loss is {loss.item()} in", batch.ids)
         logged = all_reduce_mean({"loss": loss})["loss"].detach()
         self.log("train/loss", logged, prog_bar=True, batch_size=len(batch.ids))
         return loss
 
-    def _token_loss(self, packed: PackedBatch, labels: Tensor) -> Tensor:
-        columns = (labels != IGNORE_INDEX).nonzero().flatten()  # logits for answer tokens only
-        logits = self.model(**packed_inputs(self.model, packed), logits_to_keep=columns).logits[0]
-        return F.cross_entropy(logits.float(), labels[columns])
-
     def check_packing(self, batch: SFTBatch) -> None:
         """Compare the loss of packed and of separate candidates."""
-        packed_loss = float(self._token_loss(batch.packed, batch.labels))
-        loss = float(self._token_loss(*require_collator(self.datamodule, SFTCollator, "SFT").unpacked(batch)))
+        packed_loss = float(next_token_loss(self.model, batch.packed, batch.labels))
+        loss = float(
+            next_token_loss(self.model, *require_collator(self.datamodule, SFTCollator, "SFT").unpacked(batch))
+        )
         if not abs(packed_loss - loss) <= self.packing_tolerance(1e-3, 0.1) * max(1.0, abs(loss)):
             raise InputError(
                 f"Packed and separate losses of {self.backbone.name} are {packed_loss:.6f} and {loss:.6f}. "
@@ -150,7 +144,7 @@ class SFTModule(BaseModule):
 
     def validation_step(self, batch: SFTBatch, batch_idx: int) -> dict[str, ValidationExample] | None:
         """Compute the loss of the written answers, and compare generated answers with them; return the first one."""
-        loss = self._token_loss(batch.packed, batch.labels)
+        loss = next_token_loss(self.model, batch.packed, batch.labels)
         self.raise_if_not_finite(loss, f"The loss is {loss.item()} in validation,", batch.ids)
         self.val_losses.append((float(loss), int((batch.labels != IGNORE_INDEX).sum())))
         if not self._decode_all and self._remaining <= 0:

@@ -20,6 +20,7 @@ from radreward.data.collators.sft import SFTCollator
 from radreward.data.records import write_groups
 from radreward.errors import InputError
 from radreward.models import Backbone
+from radreward.models.log_probs import next_token_loss
 from radreward.models.rollout_engine import Completion
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.modules import SFTModule
@@ -173,7 +174,7 @@ def test_packed_loss_and_gradients_equal_separate_rows(config: Path) -> None:
         module = training.module
         assert isinstance(module, SFTModule)
         batch = next(iter(training.data.train_dataloader()))
-        loss = module._token_loss(batch.packed, batch.labels)
+        loss = next_token_loss(module.model, batch.packed, batch.labels)
         loss.backward()  # type: ignore[no-untyped-call]
         losses.append(loss.item())
         gradients.append({n: p.grad for n, p in module.model.named_parameters() if p.grad is not None})
@@ -196,7 +197,7 @@ def test_loss_is_mean_over_answer_tokens(config: Path) -> None:
             target = collator.prompt_encoder.encode_answer(answer)
             logits = module.model(torch.tensor([[*tokens, *target]]), use_cache=False).logits[0].log_softmax(-1)
             logps += [float(logits[len(tokens) - 1 + index, token]) for index, token in enumerate(target)]
-        loss = module._token_loss(batch.packed, batch.labels)
+        loss = next_token_loss(module.model, batch.packed, batch.labels)
     assert float(loss) == pytest.approx(-sum(logps) / len(logps), rel=1e-5)
 
 
@@ -211,7 +212,7 @@ def test_model_learns_the_answers_of_a_batch(config: Path) -> None:
     optimizer = torch.optim.AdamW(module.parameters(), 2e-3)
     for _ in range(80):
         optimizer.zero_grad()
-        loss = module._token_loss(batch.packed, batch.labels)
+        loss = next_token_loss(module.model, batch.packed, batch.labels)
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     assert loss.item() < 0.05
