@@ -20,6 +20,7 @@ from radreward.io.validated_rows import (
     text_field,
 )
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER, Errors, RatedPair, RatedPairs, Ratings
+from radreward.prompts.parsing import MAX_COUNT
 
 _MAX_NOTES = 5
 _FIELDS = {
@@ -154,7 +155,7 @@ def _parse_ratings(value: Any) -> Ratings:
         value = {str(number): entry for number, entry in enumerate(value, 1)}
     elif not isinstance(value, Mapping):
         value = {MEAN_RATER: value}
-    return {str(rater): _parse_number(entry, "rating", -math.inf) for rater, entry in value.items()}
+    return {str(rater): _parse_number(entry, "rating", -math.inf, math.inf) for rater, entry in value.items()}
 
 
 def _parse_errors(value: Any, field: str) -> Errors:
@@ -170,20 +171,21 @@ def _parse_errors(value: Any, field: str) -> Errors:
     else:
         by_rater = {MEAN_RATER: value} if value else {}
     return {
-        str(rater): {str(tag): _parse_number(entry, f"{field}.{tag}", 0) for tag, entry in counts.items()}
+        str(rater): {str(tag): _parse_number(entry, f"{field}.{tag}", 0, MAX_COUNT) for tag, entry in counts.items()}
         for rater, counts in by_rater.items()
     }
 
 
-def _parse_number(value: Any, field: str, minimum: float) -> float:
+def _parse_number(value: Any, field: str, minimum: float, maximum: float) -> float:
     if value is None:
         return math.nan
     try:
-        if isinstance(value, bool | int | float) and not math.isinf(value) and not value < minimum:
+        is_number = isinstance(value, bool | int | float) and not math.isinf(value)
+        if is_number and (math.isnan(value) or minimum <= value <= maximum):
             return float(value)
     except OverflowError:
         pass  # an integer too large for a float
-    expected = "a finite number" if math.isinf(minimum) else f"a finite number >= {minimum:g}"
+    expected = "a finite number" if math.isinf(minimum) else f"a number from {minimum:g} to {maximum:,}"
     raise RowError(f"field {field!r}: expected {expected} but got {value!r}")
 
 

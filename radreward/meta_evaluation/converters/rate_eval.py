@@ -6,7 +6,6 @@ The published columns of sentences and triads could not be confirmed. Sentences 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from radreward.io.validated_rows import RowError, number_field, read_validated_rows, text_field
 from radreward.meta_evaluation.preferences import Preference
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair
+from radreward.prompts.parsing import MAX_COUNT
 
 REFERENCE_COLUMN, CANDIDATE_COLUMN, SCORE_COLUMN = "gt_report", "similar_report", "Score"
 """Published columns of paragraphs."""
@@ -36,7 +36,7 @@ def read_sentence_task(source: Path) -> Iterator[RatedPair]:
     def rating(values: Mapping[str, Any]) -> float:
         max_errors = 1.0
         if MAX_ERRORS_COLUMN in values:
-            max_errors = _required_number(values, MAX_ERRORS_COLUMN, 1, math.inf)
+            max_errors = _required_number(values, MAX_ERRORS_COLUMN, 1, MAX_COUNT)
         return 1 - _required_number(values, SCORE_COLUMN, 0, max_errors) / max_errors
 
     return _rated_pairs(source, rating)

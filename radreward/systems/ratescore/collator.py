@@ -19,6 +19,7 @@ from radreward.io.cache import SQLiteCache
 from radreward.systems.ratescore.encoder import EMBEDDED_ENTITY_ENCODER, EntityEncoder
 from radreward.systems.ratescore.matching import Matches, PackedEntities, match_entities
 from radreward.systems.ratescore.taggers import CachingTagger, Tagger, load_tagger
+from radreward.text.normalization import normalize_report
 from radreward.types import Entity, ReportGroup
 
 EMBEDDED_MAX_LENGTH = 64
@@ -111,6 +112,7 @@ class EntityMatchCollator(Collator):
         Raises:
             InputError: If the criteria do not state the errors of a candidate, or a name is too long; names the group.
         """
+        groups = [_normalize_texts(group) for group in groups]
         quality = torch.cat([self._group_quality(group) for group in groups])
         sizes = torch.tensor([len(group.candidates) for group in groups])
         index = torch.arange(len(groups)).repeat_interleave(sizes)
@@ -165,3 +167,9 @@ class EntityMatchCollator(Collator):
                     raise InputError(
                         f"group {group.id!r}: {message} Set on_too_long to truncate, or raise the encoder's max_length."
                     )
+
+
+def _normalize_texts(group: ReportGroup) -> ReportGroup:
+    """Return a group with its texts in the form in which they are scored."""
+    candidates = tuple(entry._replace(text=normalize_report(entry.text)) for entry in group.candidates)
+    return group._replace(reference=normalize_report(group.reference), candidates=candidates)

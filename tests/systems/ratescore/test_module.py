@@ -330,6 +330,18 @@ def test_quality_is_the_weighted_total() -> None:
     assert batch.ids == ("first", "first")
 
 
+def test_reports_have_the_same_form_in_fitting_and_in_use() -> None:
+    def group(space: str) -> ReportGroup:
+        texts = (f"Small{space}left{space}effusion.", f"No{space}effusion.", f"Rib{space}fracture.")
+        candidates = tuple(Candidate(text, {"tone": 1, "length": 1}) for text in texts[1:])
+        return ReportGroup("first", texts[0], candidates)
+
+    collator = EntityMatchCollator(CRITERIA)
+    plain, spaced = (collator.collate([group(space)]).matches for space in (" ", "\u00a0\n\u00ad "))
+    assert plain.cosine.tolist() == spaced.cosine.tolist()
+    assert plain.query_type.tolist() == spaced.query_type.tolist()
+
+
 def test_configuration_names_the_module() -> None:
     settings = yaml.safe_load(CONFIG.read_text())
     assert settings["model"]["class_path"] == f"{AffinityModule.__module__}.AffinityModule"
