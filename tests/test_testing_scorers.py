@@ -127,6 +127,12 @@ class IdenticalBelowOne(WithQuality):
         return scores._replace(quality=scores.total * 0.9)
 
 
+class LongIsBetter(WithQuality):
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        scores = super()._score_valid(references, candidates)
+        return scores._replace(quality=torch.tensor([len(text) / 1000 for text in candidates]))
+
+
 class CountsSpaces(Good):
     def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
         candidates = list(candidates)
@@ -153,6 +159,7 @@ FAULTS: list[tuple[Callable[[], Scorer], str]] = [
     (SortedQuality, "test_quality_is_a_share_of_what_is_right"),
     (ConstantQuality, "test_quality_is_a_share_of_what_is_right"),
     (IdenticalBelowOne, "test_quality_is_a_share_of_what_is_right"),
+    (LongIsBetter, "test_false_findings_do_not_raise_quality"),
     (Random, "test_equal_scorers_score_equally"),
     (WrongSettings, "test_save_and_load_round_trip"),
 ]

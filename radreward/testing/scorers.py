@@ -32,6 +32,10 @@ CANDIDATES = (
 )
 
 
+FALSE_FINDINGS = ("Acute rib fracture.", "Large lung mass.", "Free air under the diaphragm.", "Hiatal hernia.")
+"""Findings of none of these reports."""
+
+
 class ScorerConformance(ABC):
     """Tests for a `Scorer`; subclass it, define `scorer` and override the settings as needed."""
 
@@ -39,6 +43,8 @@ class ScorerConformance(ABC):
     """Reports with different content."""
     candidates: tuple[str, ...] = CANDIDATES
     """A good, a fair and a bad candidate for the references, in this order."""
+    false_findings: tuple[str, ...] = FALSE_FINDINGS
+    """Sentences with findings of none of the references."""
     can_save: bool = True
     """False if the scorer refuses to be saved, such as code."""
     tolerance: float = 1e-4
@@ -194,6 +200,18 @@ class ScorerConformance(ABC):
         self._require_equal(backwards.flip(0), scores.quality, "quality must follow its pairs")
         good, bad = self._quality(scorer, [self.references[0]] * 2, [self.candidates[0], self.candidates[-1]]).tolist()
         require(good > bad, f"the good candidate has quality {good:.3f} and the bad one {bad:.3f}")
+
+    def test_false_findings_do_not_raise_quality(self) -> None:
+        """A false finding added to a reference or to a candidate does not raise its quality."""
+        scorer = self._fitted()
+        if not scorer.has_quality:
+            return
+        for texts in (self.references, self.candidates):
+            before = self._quality(scorer, self.references, texts)
+            for sentence in self.false_findings:
+                after = self._quality(scorer, self.references, [f"{text} {sentence}" for text in texts])
+                raised = bool((after > before + self.tolerance).any())
+                require(not raised, f"{sentence!r} raised the quality from {before.tolist()} to {after.tolist()}")
 
     def test_equal_scorers_score_equally(self) -> None:
         """Two scorers built the same way have equal fingerprints and scores."""
