@@ -5,9 +5,12 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -17,6 +20,9 @@ import pytest
 from benchmarks.__main__ import benchmark_names as names
 from radreward.cli import main
 from radreward.cli.parser import parse_options
+from radreward.criteria import load_criteria
+from radreward.rating.cases import read_cases
+from tests.rating.exported_files import write_export
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -93,8 +99,36 @@ def workplace(folder: Path) -> dict[str, str]:
     kinds = (("normal", "Lungs are clear"), ("Opacity/lung/left", "Left lung opacity"))
     coded = [f"{n},{kinds[n % 2][0]},{kinds[n % 2][1]} on film {n}.,\n" for n in range(100)]
     (folder / "indiana_reports.csv").write_text("uid,MeSH,findings,impression\n" + "".join(coded))
+    write_cases_and_ratings(folder)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+
+
+def write_cases_and_ratings(folder: Path) -> None:
+    """Write cases to rate, and the files that two raters export."""
+    rows = [{"id": n, "reference": f"Left effusion {n}.", "candidate": "Left effusion."} for n in range(5)]
+    (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    cases, tags = read_cases(folder / "cases.jsonl"), load_criteria("radcliq").tags
+    for rater, ratings in (("Anne", (5, 4, 3, 2, 1)), ("Bela", (5, 3, 4, 2, 2))):
+        given = [(rating, [("omission", True)] * (5 - rating)) for rating in ratings]
+        write_export(folder / f"ratings-{rater}.json", cases, tags, rater, given)
+
+
+@contextmanager
+def started(arguments: list[str], folder: Path, processes: ForkServerContext) -> Iterator[None]:
+    """Run a command that serves, from its first line until the block ends."""
+    log = folder / "service.txt"
+    process = processes.Process(target=run, args=(arguments, folder, log))
+    process.start()
+    while "Serving" not in (log.read_text() if log.exists() else ""):
+        assert process.is_alive(), log.read_text()
+        time.sleep(0.1)
+    try:
+        yield
+    finally:
+        os.kill(process.pid or 0, signal.SIGINT)
+        process.join()
+    assert process.exitcode == 0, log.read_text()
 
 
 @pytest.mark.timeout(3000)
@@ -102,27 +136,31 @@ def workplace(folder: Path) -> dict[str, str]:
 def test_readme_commands_run(paths: Sequence[Path], tmp_path: Path, processes: ForkServerContext) -> None:
     environment = workplace(tmp_path)
     ran = 0
-    for line in lines_of(paths, "bash"):
-        if line.startswith("make "):
-            assert re.search(rf"^{line.split()[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), line
-            continue
-        if " -m benchmarks" in line:  # their own tests run them on small sizes
-            assert line.split(" -m benchmarks ")[1] in names(), line
-            continue
-        line = line.replace("tensorboard ", "tensorboard --inspect ")  # with this option it ends
-        log = tmp_path / "log.txt"
-        program, *arguments = shlex.split(line)
-        command = [program, *on_less_data(arguments)] if program == "radreward" else ["bash", "-euc", line]
-        if program == "radreward" and "ddp" not in line:  # it starts its command again
-            process = processes.Process(target=run, args=(command[1:], tmp_path, log))
-            process.start()
-            process.join()
-            code = process.exitcode
-        else:
-            with log.open("wb") as file:
-                code = subprocess.run(command, cwd=tmp_path, env=environment, stdout=file, stderr=file).returncode
-        assert code == 0, f"{line}\n{log.read_text()}"
-        ran += 1
+    with ExitStack() as services:
+        for line in lines_of(paths, "bash"):
+            if line.startswith("make "):
+                assert re.search(rf"^{line.split()[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), line
+                continue
+            if " -m benchmarks" in line:  # their own tests run them on small sizes
+                assert line.split(" -m benchmarks ")[1] in names(), line
+                continue
+            line = line.replace("tensorboard ", "tensorboard --inspect ")  # with this option it ends
+            log = tmp_path / "log.txt"
+            program, *arguments = shlex.split(line)
+            command = [program, *on_less_data(arguments)] if program == "radreward" else ["bash", "-euc", line]
+            if arguments[0] == "serve":  # it runs until the last command has ended
+                services.enter_context(started(command[1:], tmp_path, processes))
+                continue
+            if program == "radreward" and "ddp" not in line:  # it starts its command again
+                process = processes.Process(target=run, args=(command[1:], tmp_path, log))
+                process.start()
+                process.join()
+                code = process.exitcode
+            else:
+                with log.open("wb") as file:
+                    code = subprocess.run(command, cwd=tmp_path, env=environment, stdout=file, stderr=file).returncode
+            assert code == 0, f"{line}\n{log.read_text()}"
+            ran += 1
     assert ran >= 4
 
 

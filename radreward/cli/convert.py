@@ -1,7 +1,8 @@
-"""`radreward convert`: rated pairs from published files, which stay where they are, or from groups."""
+"""`radreward convert`: rated pairs from published files, which stay where they are, from groups or from raters."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -21,20 +22,23 @@ Layout = Literal[
     "green-preferences",
     "nested",
     "groups",
+    "rate",
+    "label-studio",
 ]
 
 
-def run(source: Path, /, *, from_: Layout, output: Path) -> int:
-    """Convert published ratings, or groups, to the rated pairs that `benchmark` reads.
+def run(sources: Sequence[Path], /, *, from_: Layout, output: Path) -> int:
+    """Convert published ratings, groups, or files of raters to the rated pairs that `benchmark` reads.
 
     Args:
-        source: The file, or the folder of the files, as published.
+        sources: The file, or the folder of the files, as published; the files of all raters of `rate`, or of Label
+            Studio.
         from_: Layout of the source.
         output: File to write: JSONL, CSV or Parquet by its name.
     """
     with suppress_library_warnings(), user_errors(), claimed_file(output):
         from radreward.meta_evaluation.converters import convert
 
-        summary = convert(from_, source, output)
+        summary = convert(from_, sources, output)
     print_line(f"{summary}: {output}")
     return 0

@@ -18,7 +18,7 @@ from radreward.io.terminal import print_line
 
 COMMANDS = (
     *("synthesize", "fit", "evaluate", "score", "tune", "compare"),
-    *("convert", "benchmark", "summarize", "serve"),
+    *("convert", "benchmark", "summarize", "rate", "serve"),
     *("judge-sentences", "fit-regressor", "refine"),
     *("synthesize-llm", "review-agreement", "experiments", "list"),
 )

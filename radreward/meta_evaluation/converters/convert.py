@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from radreward.errors import InputError
 from radreward.io.tables import table_suffix
 from radreward.meta_evaluation.converters.green_preferences import read_green_preferences
+from radreward.meta_evaluation.converters.label_studio import read_label_studio
 from radreward.meta_evaluation.converters.nested_counts import read_nested_counts
 from radreward.meta_evaluation.converters.own_groups import read_own_groups
 from radreward.meta_evaluation.converters.rad100 import read_rad100
 from radreward.meta_evaluation.converters.radjudge import read_radjudge
 from radreward.meta_evaluation.converters.radpref import read_radpref
 from radreward.meta_evaluation.converters.rate_eval import read_paragraph_task, read_sentence_task, read_triad_task
+from radreward.meta_evaluation.converters.ratings import read_ratings
 from radreward.meta_evaluation.converters.rexval import read_rexval
 from radreward.meta_evaluation.converters.sentence_eval import read_sentence_evaluation
 from radreward.meta_evaluation.preferences import Preference, write_preferences
@@ -35,18 +37,33 @@ CONVERTERS: dict[str, Callable[[Path], Iterable[Any]]] = {
     "groups": read_own_groups,
 }
 """Name of each layout → its reader."""
+JOINING_CONVERTERS: dict[str, Callable[[Sequence[Path]], Iterable[Any]]] = {
+    "rate": read_ratings,
+    "label-studio": read_label_studio,
+}
+"""Name of each layout of one or more files → its reader."""
 
 
-def convert(layout: str, source: Path, output: Path) -> str:
-    """Convert a source to rated pairs or preferences, and return a summary such as "8 rated pairs of 2 cases".
+def convert(layout: str, sources: Sequence[Path], output: Path) -> str:
+    """Convert sources to rated pairs or preferences.
+
+    Returns:
+        A summary such as "8 rated pairs of 2 cases".
 
     Raises:
-        InputError: If the source cannot be read or the output cannot be written; names file, row and field.
+        InputError: If a source cannot be read, there are several for a layout of one, or the output cannot be written;
+            names file, row and field.
     """
     table_suffix(output)
-    if not source.exists() and not str(source).startswith("hf:"):
-        raise InputError(f"{source}: Expected a published file or folder but it does not exist.")
-    rows = list(CONVERTERS[layout](source))
+    for source in sources:
+        if not source.exists() and not str(source).startswith("hf:"):
+            raise InputError(f"{source}: Expected a published file or folder but it does not exist.")
+    if layout in JOINING_CONVERTERS:
+        rows = list(JOINING_CONVERTERS[layout](sources))
+    elif len(sources) > 1:
+        raise InputError(f"{sources[1]}: Expected one file or folder of the layout {layout} but got {len(sources)}.")
+    else:
+        rows = list(CONVERTERS[layout](sources[0]))
     n_cases = len({row.group for row in rows})
     if preferences := [row for row in rows if isinstance(row, Preference)]:
         write_preferences(output, preferences)

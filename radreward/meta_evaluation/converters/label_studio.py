@@ -1,0 +1,80 @@
+"""Ratings from Label Studio, exported as JSON from a project of the tasks that `radreward rate` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from radreward.errors import InputError
+from radreward.io.artifacts import read_json
+from radreward.io.validated_rows import RowError
+from radreward.meta_evaluation.converters.ratings import (
+    CaseRating,
+    RatingCase,
+    join_raters,
+    parse_case,
+    parse_case_rating,
+)
+from radreward.meta_evaluation.rated_pairs import RatedPair
+
+INSIGNIFICANT = "insignificant"
+"""Choice of an error that does not matter for care; without it, an error is significant."""
+
+
+def read_label_studio(sources: Sequence[Path]) -> Iterator[RatedPair]:
+    """Yield every task with the ratings and errors of all annotators; skipped annotations have no value.
+
+    Args:
+        sources: Files exported as JSON.
+
+    Raises:
+        InputError: If a file is no such export, or a rating or criterion is unknown; names file and task.
+    """
+    cases: dict[str, RatingCase] = {}
+    criteria: list[str] = []
+    raters: dict[str, dict[str, CaseRating]] = {}
+    for path in sources:
+        tasks = read_json(path)
+        if not isinstance(tasks, list) or not tasks:
+            raise InputError(f"{path}: Expected a list of tasks, exported as JSON.")
+        for number, task in enumerate(tasks, 1):
+            try:
+                case, tags = _parse_task(task)
+                if cases.setdefault(case.id, case) != case or (criteria and criteria != tags):
+                    raise RowError("expected the reports and criteria of other tasks with this id")
+                criteria = tags
+                for rater, rating in _annotations(task, tags):
+                    raters.setdefault(rater, {})[case.id] = rating
+            except RowError as error:
+                raise InputError(f"{path}, task {number}: {error}.") from error
+    yield from join_raters(list(cases.values()), criteria, raters)
+
+
+def _parse_task(task: Any) -> tuple[RatingCase, list[str]]:
+    data = task.get("data") if isinstance(task, Mapping) else None
+    criteria = data.get("criteria") if isinstance(data, Mapping) else None
+    if not isinstance(data, Mapping) or not isinstance(criteria, list) or "annotations" not in task:
+        raise RowError("expected a task of `radreward rate` with annotations")
+    return parse_case(data), [str(tag) for tag in criteria]
+
+
+def _annotations(task: Mapping[str, Any], criteria: Sequence[str]) -> Iterator[tuple[str, CaseRating]]:
+    """Yield annotator and rating of each annotation; labels and choices of one region share an id."""
+    for annotation in task["annotations"]:
+        if annotation.get("was_cancelled"):
+            continue
+        author = annotation.get("completed_by")
+        name = author.get("email") or author.get("id") if isinstance(author, Mapping) else author
+        rating = None
+        errors: dict[str, dict[str, Any]] = {}
+        for entry in annotation.get("result", ()):
+            value = entry.get("value", {})
+            if entry.get("type") == "rating":
+                rating = value.get("rating")
+            elif entry.get("type") == "labels":
+                [tag] = value.get("labels") or [None]
+                errors.setdefault(entry["id"], {"significant": True})["criterion"] = tag
+            elif entry.get("type") == "choices" and value.get("choices") == [INSIGNIFICANT]:
+                errors.setdefault(entry["id"], {})["significant"] = False
+        yield f"annotator {name}", parse_case_rating(rating, list(errors.values()), criteria)

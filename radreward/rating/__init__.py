@@ -1,0 +1,1 @@
+"""Material for raters: an offline page, and tasks of Label Studio."""
