@@ -1,5 +1,6 @@
 """Every file of experiments/ is valid: runs build and train with a small backbone, studies build, criteria load."""
 
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,11 @@ import yaml
 
 from radreward.cli import build, main
 from radreward.criteria import load_criteria
-from radreward.modules import RewardModule
+from radreward.data.collators.sft import SFTCollator
+from radreward.generative.evaluator import GenerativeEvaluator
+from radreward.models import Backbone
+from radreward.modules import RewardModule, SFTModule
+from radreward.modules.base import require_collator
 from radreward.synthesis import synthesize_files
 from radreward.tuning import load_study_config
 
@@ -38,7 +43,12 @@ IN_SMALL = {
     "google/gemma-7b": "tiny-gemma",
     "Qwen/Qwen1.5-7B": "tiny-qwen2",
     "microsoft/phi-2": "tiny-phi",
+    "runs/backbones/minilm-4": "tiny-bert",
+    "runs/backbones/minilm-2": "tiny-bert",
+    "runs/backbones/decoder": "tiny-llama",
 }
+SAME_IN_SMALL = {"backbones-7b": 1, "backbones": 2}
+"""Number of variants that equal another one in small: two Llama 2, three MiniLM."""
 GROUPS = 12
 
 
@@ -141,8 +151,8 @@ def test_every_variant_of_a_study_builds(
         assert isinstance(training.module, RewardModule)
         built.append(training.settings)
     assert len(samples) > 1
-    # Vicuna and Meditron share one architecture; all other variants differ in configuration.
-    assert sum(built.index(entry) == place for place, entry in enumerate(built)) >= len(samples) - ("7b" in path.stem)
+    distinct = sum(built.index(entry) == place for place, entry in enumerate(built))
+    assert distinct >= len(samples) - SAME_IN_SMALL.get(path.stem, 0)
 
 
 def test_study_runs_and_its_groups_are_compared(
@@ -163,3 +173,29 @@ def test_study_runs_and_its_groups_are_compared(
     assert all(row.count("±") == 4 for row in rows[:2])
     assert [row[0] for row in rows[2:]] == ["weighting=DynamicWeighting"]
     assert "weighting=DynamicWeighting,3" in (tmp_path / "tables" / "comparison.csv").read_text(encoding="utf-8")
+
+
+def test_small_backbones_are_layers_of_minilm_and_a_trained_decoder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved, records = tmp_path / "run", tmp_path / "groups.parquet"
+    synthesize_files(tmp_path, load_criteria("radcliq"), 6, granularity="plain", max_findings=1)
+    sft = ROOT / "experiments" / "radreason" / "sft.yaml"
+    small_run = [f"run_dir={saved}", "init_from=null", f"data.records={records}", "trainer.accelerator=cpu"]
+    training = build(sft, *small_run, "data.val_split=0.4", "trainer.logger=false")
+    module = training.module
+    assert isinstance(module, SFTModule)
+    encoder = require_collator(training.data, SFTCollator, "SFT").prompt_encoder
+    GenerativeEvaluator(module.backbone, module.model, encoder).save(tmp_path / "model")
+    script = ROOT / "experiments" / "ablations" / "small_backbones.py"
+    output = tmp_path / "backbones"
+    monkeypatch.setattr("sys.argv", [str(script), f"--output={output}", f"--decoder={tmp_path / 'model'}"])
+    runpy.run_path(str(script), run_name="__main__")
+    full = Backbone(lora=None).build().state_dict()
+    for number in (2, 4):
+        cut = Backbone(str(output / f"minilm-{number}"), lora=None)
+        assert cut.config().num_hidden_layers == number
+        assert all(torch.equal(full[name], value) for name, value in cut.build().state_dict().items())
+    decoder = Backbone(str(output / "decoder"), lora=None).build().state_dict()
+    trained = module.model.state_dict()
+    assert all(torch.equal(trained[f"model.{name}"], value) for name, value in decoder.items())

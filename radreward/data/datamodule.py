@@ -152,14 +152,18 @@ def balancing_weights(error_shares: Tensor) -> Tensor:
 
 
 class PairedReportDataModule(BaseDataModule):
-    """Groups whose candidates form pairs, in batches.
+    """Groups whose candidates form pairs, in batches, for every module that takes pairs of reports.
+
+    The collator decides what a batch is: pairs for `RewardModule`, answers for `SFTModule`, prompts for `GRPOModule`,
+    matched entities for RaTEScore's `AffinityModule`.
 
     Args:
         records: File of groups or flat pairs, see `read_groups`.
         criteria: The criteria of the error counts.
         collator: Turns groups into a batch.
         val_split: A separate file, or the fraction of references held out.
-        batch_size: Groups per batch, each one reference with its candidates.
+        batch_size: Groups per batch, each one reference with its candidates. n candidates with different totals are
+            n(n - 1)/2 pairs: two groups of three are the batch of 6 pairs of ER²Score.
         num_workers: Processes that prepare batches; 0 prepares them in the main process.
         seed: Decides the split and, with the epoch, the order.
         on_unpairable: Handling of a group with one candidate or equal totals: stop with its name; skip, count and log

@@ -26,9 +26,10 @@ METRIC_TITLES = {
     "pair_accuracy": "pairs",
     "count_tau_b": "counts",
     "count_mae": "MAE",
+    "accuracy": "exact",
 }
 """Kendall's τ-b and its maximum, `error_auc`, Spearman's ρ, share of correctly ordered pairs within a group, τ-b of
-rounded counts, mean absolute error of counts."""
+rounded counts, mean absolute error of counts, share of exact rounded counts (ER²Score, Table 3)."""
 
 
 def reward_agreement(criteria: Criteria, candidates: ScoredCandidates, counts: Tensor | None) -> MetricTable:
@@ -40,8 +41,9 @@ def reward_agreement(criteria: Criteria, candidates: ScoredCandidates, counts: T
         counts: (n, N) expected errors; None if unavailable.
 
     Returns:
-        Per criterion and for "total": tau_b, max_tau_b, auc, spearman, pair_accuracy and, with `counts`, count_tau_b
-        and count_mae; None if a metric is undefined, see `undefined_auc_notes`.
+        Per criterion and for "total": tau_b, max_tau_b, auc, spearman, pair_accuracy and, with `counts`, count_tau_b,
+        count_mae and accuracy, the share of exact rounded counts; None if a metric is undefined, see
+        `undefined_auc_notes`. For a binary criterion, accuracy is that of the classification (ER²Score, Table 3).
     """
     tags, quality = criteria.tags, criteria.quality(candidates.errors)
     columns = _ranking_metrics(
@@ -54,6 +56,7 @@ def reward_agreement(criteria: Criteria, candidates: ScoredCandidates, counts: T
         error.update(counts, candidates.errors)
         errors = error.compute()
         columns["count_mae"] = {tag: errors[f"{tag}/mae"] for tag in (*tags, "total")}
+        columns["accuracy"] = {tag: errors[f"{tag}/accuracy"] for tag in (*tags, "total")}
     return _by_row(columns)
 
 
@@ -160,7 +163,8 @@ def quality_agreement(quality: Tensor, target: Tensor, group: Tensor) -> dict[st
     known = target.isfinite() & quality.isfinite()
     wrong = target[known].unsqueeze(1) < 1
     row = _by_row(_ranking_metrics((), quality[known], target[known], group[known], wrong))["total"]
-    return {**row, "count_tau_b": None, "count_mae": _rounded_or_none((quality - target)[known].abs().mean())}
+    error = _rounded_or_none((quality - target)[known].abs().mean())
+    return {**row, "count_tau_b": None, "count_mae": error, "accuracy": None}
 
 
 def cross_fitted_counts(candidates: ScoredCandidates) -> Tensor | None:

@@ -182,9 +182,11 @@ def check_criteria(criteria: Criteria) -> None:
         InputError: If a tag is not one of RadCliQ, RadCliQ with significance, CRIMSON and MRScore.
     """
     if unknown := [tag for tag in criteria.tags if tag not in SUPPORTED_TAGS]:
+        known = [tag for tag in criteria.tags if tag in SUPPORTED_TAGS]
         raise InputError(
-            f"criteria {criteria.name}: Expected criteria that synthesis can make errors for, but {unknown[0]!r} is "
-            f"not one of {', '.join(sorted(SUPPORTED_TAGS))}."
+            f"criteria {criteria.name}: Expected criteria whose errors synthesis can make, but it cannot make "
+            f"{', '.join(unknown)} (of these criteria, only {', '.join(known) or 'none'}). Leave them out, use "
+            f"synthesize-llm, or rename them to one of {', '.join(sorted(SUPPORTED_TAGS))}."
         )
 
 

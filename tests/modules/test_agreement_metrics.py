@@ -61,6 +61,9 @@ def test_reward_agreement_equals_scipy_and_naive_loop(candidates: ScoredCandidat
     assert metrics["tone"]["count_mae"] == pytest.approx(0.5)
     assert metrics["length"]["count_mae"] == pytest.approx(0.25)
     assert metrics["total"]["count_mae"] == pytest.approx(0.25)  # 0.5 - 0.25
+    exact = [round(c.item()) == e.item() for c, e in zip(counts[:, 0], candidates.errors[:, 0], strict=True)]
+    assert metrics["tone"]["accuracy"] == pytest.approx(np.mean(exact), abs=1e-6)
+    assert metrics["length"]["accuracy"] == 1.0
 
 
 def test_undefined_metric_is_none_and_rendered_as_dash(candidates: ScoredCandidates) -> None:

@@ -201,6 +201,7 @@ def test_measure_reports_quality_if_weights_of_findings_are_known(
     assert ("quality" in table) == known
     if known:
         assert table["quality"]["count_mae"] is not None
+        assert table["quality"].keys() == table["total"].keys()
 
 
 def test_negative_weight_of_findings_raises() -> None:

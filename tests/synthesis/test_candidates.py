@@ -108,8 +108,11 @@ def test_check_criteria_unsupported_raises() -> None:
         Criteria("own", [RadCliQCriteria().criteria[1]]),
     ):
         check_criteria(criteria)
-    with pytest.raises(InputError, match=r"criteria own.*'tone' is not one of"):
-        check_criteria(Criteria("own", [Criterion("tone", "Rude.")]))
+    own = Criteria("own", [Criterion("tone", "Rude."), RadCliQCriteria().criteria[1], Criterion("length", "Long.")])
+    with pytest.raises(
+        InputError, match=r"criteria own.*cannot make tone, length \(of these criteria, only omission\)"
+    ):
+        check_criteria(own)
 
 
 def test_count_all_errors_is_consistent() -> None:

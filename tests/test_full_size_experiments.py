@@ -1,0 +1,120 @@
+"""Full-size files: each takes a step on the data of the command in its head, with less data and a tiny backbone."""
+
+import re
+import runpy
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from radreward.cli import build, main
+from radreward.modules import SFTModule
+
+ROOT = Path(__file__).resolve().parents[1]
+LOADED = {
+    path: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "experiments").rglob("*.yaml"))
+}
+HUB_NAME = re.compile(r"name: [\w.-]+/[\w.-]+")
+FULL_SIZE = [
+    path for path, content in LOADED.items() if "model" in content and HUB_NAME.search(yaml.safe_dump(content))
+]
+LESS_DATA = {"radreward": ["--groups", "16"], "python": ["--train", "80", "--test", "10"]}
+TRAINER = ("max_steps=1", "limit_val_batches=1", "accelerator=cpu", "strategy=auto", "devices=1")
+DECODER = (
+    "model.backbone.name=tiny-llama",
+    "model.backbone.lora={r: 2}",
+    "model.backbone.dtype=float32",
+    "trainer.precision=32-true",
+    "data.batch_size=1",
+    "data.collator.max_length=4000",  # the tokens of the tiny backbone are bytes
+    "data.collator.max_answer_length=4",
+)
+SMALL = {
+    "RewardModule": (
+        "data.collator.max_length=8192",
+        "data.batch_size=2",
+        "model.backbone.gradient_checkpointing=false",
+    ),
+    "SFTModule": (
+        *DECODER[1:4],
+        "data.batch_size=1",
+        "model.backbone.name=tiny-generator",
+        "data.collator.max_length=1548",
+        "data.collator.max_answer_length=500",
+    ),
+    "LanguageModelModule": (*DECODER[:-2], "data.collator.max_length=2000", "data.collator.max_answer_length=100"),
+    "GRPOModule": (*DECODER, "init_from=null", "model.rollouts.num_generations=2"),
+    "TaggerModule": (
+        "model.backbone.name=tiny-bert",
+        "model.hidden_size=16",
+        "data.batch_size=4",
+        "data.val_split=0.2",
+    ),
+    "AffinityModule": (
+        "data.collator.tagger=rules",
+        "data.collator.encoder.name=tiny-bert",
+        "data.collator.encoder.max_length=200",
+        "model.optimizer.n_trials=2",
+        "model.n_folds=2",
+        "trainer.max_steps=-1",
+    ),
+}
+"""Settings that make a run small, by the name of the module."""
+
+
+def module_name(content: dict[str, Any]) -> str:
+    return str(content["model"].get("class_path", "RewardModule")).rpartition(".")[2]
+
+
+def documented_commands(path: Path, *programs: str) -> list[list[str]]:
+    """Return the commands in the head of a file that start with one of these words."""
+    lines = re.findall(r"^#   (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return [shlex.split(line) for line in lines if line.startswith(programs)]
+
+
+def make_documented_data(path: Path) -> None:
+    """Run the data commands of a file, with less data, in the working directory."""
+    for program, command, *options in documented_commands(path, "radreward synthesize", "python"):
+        options += LESS_DATA[program]
+        if program == "radreward":
+            assert main([command, *options]) == 0
+        else:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("sys.argv", [command, *options])
+                runpy.run_path(str(ROOT / command), run_name="__main__")
+
+
+def test_full_size_files_of_every_paper_exist_and_name_their_commands() -> None:
+    assert {path.parent.name for path in FULL_SIZE} == {"er2score", "green", "radreason", "ratescore"}
+    assert {module_name(LOADED[path]) for path in FULL_SIZE} == set(SMALL)
+    for path in FULL_SIZE:
+        assert documented_commands(path, "radreward synthesize", "python"), f"{path}: no data command in its head"
+        fit = ["radreward", "fit", "--config", str(path.relative_to(ROOT))]
+        assert any(command[:4] == fit for command in documented_commands(path, "radreward fit")), f"{path}: no fit"
+
+
+# bitsandbytes reads a field of torch by a name that torch is dropping.
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore:MatMul8bitLt:UserWarning")
+@pytest.mark.parametrize("path", FULL_SIZE, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_full_size_file_takes_a_step_on_its_documented_data(
+    path: Path, tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_documented_data(path)
+    kind = module_name(LOADED[path])
+    split = [] if kind == "TaggerModule" else ["data.val_split=0.4"]
+    backbone = [f"model.backbone.name={tiny_llama}"] if kind == "RewardModule" else []
+    trainer = [f"trainer.{entry}" for entry in (*TRAINER, "enable_progress_bar=false", "logger=false")]
+    training = build(path, *trainer, *split, *SMALL[kind], *backbone)
+    assert type(training.module).__name__ == kind
+    if isinstance(
+        training.module, SFTModule
+    ):  # a run decodes: minutes, because an untrained model never ends an answer
+        training.data.setup("fit")
+        training.module.training_step(next(iter(training.data.train_dataloader())), 0).backward()
+        return
+    training.fit()
+    assert training.trainer.global_step >= 1
+    assert any(training.run_folder.model.iterdir())
