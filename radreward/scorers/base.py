@@ -14,6 +14,7 @@ from radreward.errors import InputError
 from radreward.io.hub import upload_model
 from radreward.io.tables import is_valid_utf8
 from radreward.text.normalization import normalize_report
+from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.recognition import reads_as_report
 from radreward.text.report_parser import MAX_REPORT_CHARS
 from radreward.types import Scores
@@ -107,6 +108,8 @@ class Scorer(ABC):
         returns_explanations: True if `Scores.evidence` is written to output files.
         total_range: Lowest and highest possible total; None if unbounded.
         has_quality: True if the scorer knows what matches, so that `Scores.quality` is not None.
+        uses_context: True if age and indication move the weights of findings in the quality, see `PatientContext`;
+            other scorers ignore them. They never change a total.
         requires_report: True if both texts must read as reports of the chest in English, see `reads_as_report`;
             other pairs get a status and no score.
         normalizes_text: True if white space, Unicode forms and typographic marks do not change a score, because texts
@@ -119,6 +122,7 @@ class Scorer(ABC):
     returns_explanations: bool = False
     total_range: tuple[float | None, float | None] = (None, None)
     has_quality: bool = False
+    uses_context: bool = False
     requires_report: bool = False
     normalizes_text: bool = True
 
@@ -134,7 +138,12 @@ class Scorer(ABC):
         """
         return self
 
-    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
+    def score(
+        self,
+        references: Iterable[str],
+        candidates: Iterable[str],
+        contexts: Sequence[PatientContext | None] | None = None,
+    ) -> Scores:
         """Return scores in the order and length of the input; an unscorable row gets NaN and a status with the reason.
 
         The quality of a report that is its own reference is 1, whatever the scorer reads in it; white space is
@@ -143,9 +152,10 @@ class Scorer(ABC):
         Args:
             references: Any sequence of texts, see `text_list`: entries are paired by position, never by an index.
             candidates: As many texts.
+            contexts: Age and indication of each patient, None if unknown.
 
         Raises:
-            ValueError: If the numbers of references and candidates differ.
+            ValueError: If the numbers of references, candidates and contexts differ.
             InputError: If one is no sequence of texts, or the scorer returns a wrong number of scores.
         """
         references, candidates = text_list(references, "references"), text_list(candidates, "candidates")
@@ -153,11 +163,17 @@ class Scorer(ABC):
             raise ValueError(
                 f"Expected as many references as candidates but got {len(references)} and {len(candidates)}."
             )
+        if contexts is not None and len(contexts) != len(references):
+            raise ValueError(f"Expected as many contexts as references ({len(references)}) but got {len(contexts)}.")
         if self.normalizes_text:
             references, candidates = map(_normalize_texts, (references, candidates))
         errors = [self._pair_error(*pair) for pair in zip(references, candidates, strict=True)]
         valid = [index for index, error in enumerate(errors) if error is None]
-        scores = self._score_valid([references[i] for i in valid], [candidates[i] for i in valid])
+        scores = self._score_in_context(
+            [references[i] for i in valid],
+            [candidates[i] for i in valid],
+            [(contexts[i] if contexts else None) or NO_CONTEXT for i in valid],
+        )
         for name, values in scores._asdict().items():
             if values is not None and len(values) != len(valid):
                 scorer_name = self.title or type(self).__name__
@@ -210,6 +226,12 @@ class Scorer(ABC):
             if not reads_as_report(text):
                 return PairError(field, f"{STATUS_NO_REPORT} in the {field}")
         return None
+
+    def _score_in_context(
+        self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
+    ) -> Scores:
+        """Score pairs of non-empty texts with what is known of the patients, which the default ignores."""
+        return self._score_valid(references, candidates)
 
     @abstractmethod
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:

@@ -18,6 +18,7 @@ from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
 from radreward.text.lexicon import compile_phrases, inflections, lowercase_same_length
 from radreward.text.negation import is_inside, negated_spans
+from radreward.text.patient_context import PatientContext
 from radreward.text.sentence_splitter import split_sentences
 from radreward.text.significance import significance_weight
 from radreward.types import Scores
@@ -97,6 +98,7 @@ class CheXpertLabelF1(StatelessScorer):
     title = "CheXpert label F1 (rules)"
     total_range = (0.0, 1.0)
     has_quality = True
+    uses_context = True
     requires_report = True
 
     @property
@@ -104,19 +106,26 @@ class CheXpertLabelF1(StatelessScorer):
         """See `Scorer.sub_names`: the observations."""
         return tuple(OBSERVATIONS)
 
-    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """See `Scorer._score_valid`."""
+    def _score_in_context(
+        self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
+    ) -> Scores:
+        """See `Scorer._score_in_context`."""
         labels = {text: label_report(text) for text in dict.fromkeys((*references, *candidates))}
         rows = [
             (labels[reference], labels[candidate]) for reference, candidate in zip(references, candidates, strict=True)
         ]
         positive = [(_positive_labels(ref), _positive_labels(cand)) for ref, cand in rows]
         total = torch.tensor([set_f1(*sets) for sets in positive], dtype=torch.float32)
-        quality = torch.tensor([set_quality(*map(_label_weights, sets)) for sets in positive], dtype=torch.float32)
+        quality = [
+            set_quality(*(_label_weights(names, context) for names in sets))
+            for sets, context in zip(positive, contexts, strict=True)
+        ]
         equal = [[float(ref.get(name) == cand.get(name)) for name in OBSERVATIONS] for ref, cand in rows]
         sub_scores = torch.tensor(equal, dtype=torch.float32).view(-1, len(OBSERVATIONS))
         evidence = tuple({"reference": ref, "candidate": cand} for ref, cand in rows)
-        return Scores(total, sub_scores, None, (STATUS_OK,) * len(rows), evidence, quality)
+        return Scores(
+            total, sub_scores, None, (STATUS_OK,) * len(rows), evidence, torch.tensor(quality, dtype=torch.float32)
+        )
 
 
 def label_report(text: str) -> dict[str, LabelState]:
@@ -139,8 +148,9 @@ def _positive_labels(labels: Mapping[str, LabelState]) -> set[str]:
     return {name for name, state in labels.items() if state != "negative"}
 
 
-def _label_weights(names: Iterable[str]) -> dict[str, float]:
-    return {name: significance_weight(Fact(OBSERVATIONS[name][0])) if OBSERVATIONS[name] else 0.0 for name in names}
+def _label_weights(names: Iterable[str], context: PatientContext) -> dict[str, float]:
+    typical = {name: Fact(OBSERVATIONS[name][0]) if OBSERVATIONS[name] else None for name in names}
+    return {name: significance_weight(fact, *context) if fact else 0.0 for name, fact in typical.items()}
 
 
 @lru_cache(50_000)

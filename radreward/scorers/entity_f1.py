@@ -16,6 +16,7 @@ from radreward.systems.ratescore.entity_context import present_findings
 from radreward.systems.ratescore.taggers import load_tagger
 from radreward.systems.ratescore.taggers.caching_tagger import CachingTagger
 from radreward.text.lexicon import match_lexicon
+from radreward.text.patient_context import PatientContext
 from radreward.text.significance import named_findings
 from radreward.types import Entity, Scores
 
@@ -48,6 +49,7 @@ class EntityF1(StatelessScorer):
     title = "Entity F1 (SPICE-like)"
     total_range = (0.0, 1.0)
     has_quality = True
+    uses_context = True
 
     def __init__(self, tagger: str = "rules") -> None:
         self.tagger_name = tagger
@@ -63,14 +65,15 @@ class EntityF1(StatelessScorer):
         """See `StatelessScorer.code_version`; includes the tagger."""
         return super().code_version() + self.tagger.fingerprint()
 
-    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """See `Scorer._score_valid`."""
+    def _score_in_context(
+        self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
+    ) -> Scores:
+        """See `Scorer._score_in_context`."""
         texts = list(dict.fromkeys((*references, *candidates)))
         spaced = [_SPACES.sub(" ", text) for text in texts]
         entities = self.tagger.tag_reports(spaced)
         tuples = dict(zip(texts, map(_entity_tuples, entities), strict=True))
-        phrases = map(present_findings, spaced, entities)
-        findings = dict(zip(texts, map(named_findings, phrases), strict=True))
+        phrases = dict(zip(texts, map(present_findings, spaced, entities), strict=True))
         rows = [
             (tuples[reference], tuples[candidate]) for reference, candidate in zip(references, candidates, strict=True)
         ]
@@ -78,8 +81,8 @@ class EntityF1(StatelessScorer):
         status = tuple(STATUS_OK if any(row) else STATUS_NO_TUPLES for row in rows)
         evidence = tuple({"missing": sorted(ref - cand), "extra": sorted(cand - ref)} for ref, cand in rows)
         quality = [
-            set_quality(findings[reference], findings[candidate])
-            for reference, candidate in zip(references, candidates, strict=True)
+            set_quality(named_findings(phrases[reference], context), named_findings(phrases[candidate], context))
+            for reference, candidate, context in zip(references, candidates, contexts, strict=True)
         ]
         return Scores(total, None, None, status, evidence, torch.tensor(quality, dtype=torch.float32))
 

@@ -17,6 +17,7 @@ from radreward.errors import InputError
 from radreward.metrics.text_overlap import set_f1
 from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
+from radreward.text.patient_context import PatientContext
 from radreward.text.significance import named_findings
 from radreward.types import Scores
 
@@ -48,6 +49,7 @@ class RadGraphF1(StatelessScorer):
     title = "RadGraph F1"
     total_range = (0.0, 1.0)
     has_quality = True
+    uses_context = True
 
     def __init__(self, model: str = "radgraph") -> None:
         super().__init__()
@@ -65,8 +67,10 @@ class RadGraphF1(StatelessScorer):
         """See `StatelessScorer.settings`."""
         return {"model": self.model}
 
-    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """See `Scorer._score_valid`."""
+    def _score_in_context(
+        self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
+    ) -> Scores:
+        """See `Scorer._score_in_context`."""
         texts = list(dict.fromkeys((*references, *candidates)))
         annotations = dict(zip(texts, self._annotate(texts), strict=True))
         rows = [(annotations[r], annotations[c]) for r, c in zip(references, candidates, strict=True)]
@@ -77,7 +81,10 @@ class RadGraphF1(StatelessScorer):
             for ref, cand in rows
         )
         quality = torch.tensor(
-            [set_quality(named_findings(_findings(ref[0])), named_findings(_findings(cand[0]))) for ref, cand in rows]
+            [
+                set_quality(*(named_findings(_findings(side[0]), context) for side in row))
+                for row, context in zip(rows, contexts, strict=True)
+            ]
         )
         return Scores(sub_scores.mean(1), sub_scores, None, (STATUS_OK,) * len(rows), evidence, quality)
 

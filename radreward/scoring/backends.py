@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from radreward.scorers.base import Scorer
 from radreward.scoring.score_columns import ScorerGroup
+from radreward.text.patient_context import PatientContext
 from radreward.types import Scores
 
 
@@ -17,6 +18,8 @@ class Chunk(NamedTuple):
     """Index of the chunk in the file, from 0."""
     references: list[str]
     candidates: list[str]
+    contexts: list[PatientContext] | None = None
+    """Age and indication of each patient; None if the file has neither."""
 
 
 class ScoringBackend(Protocol):
@@ -39,4 +42,4 @@ class LocalBackend:
     def __call__(self, chunks: Iterable[Chunk]) -> Iterator[tuple[int, list[Scores]]]:
         """See `ScoringBackend`."""
         for chunk in chunks:
-            yield chunk.number, self.scorers.score(chunk.references, chunk.candidates)
+            yield chunk.number, self.scorers.score(chunk.references, chunk.candidates, chunk.contexts)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from radreward.io.progress import ProgressReporter
 from radreward.scorers.base import Scorer
+from radreward.text.patient_context import PatientContext
 from radreward.types import Scores
 
 if TYPE_CHECKING:
@@ -17,7 +18,11 @@ CHUNK_SIZE = 512
 
 
 def score_in_chunks(
-    scorer: Scorer, references: Sequence[Any], candidates: Sequence[Any], progress: bool = True
+    scorer: Scorer,
+    references: Sequence[Any],
+    candidates: Sequence[Any],
+    progress: bool = True,
+    contexts: Sequence[PatientContext | None] | None = None,
 ) -> Scores:
     """Return the scores of all pairs, scored in chunks.
 
@@ -26,13 +31,15 @@ def score_in_chunks(
         references: Reference reports.
         candidates: As many candidates.
         progress: Show progress on standard error.
+        contexts: Age and indication of each patient, see `Scorer.score`.
     """
     parts = []
     with ProgressReporter(enabled=progress) as reporter:
         task = reporter.add_task(f"Scoring with {scorer.title or type(scorer).__name__}", len(references), unit="pairs")
         for start in range(0, max(len(references), 1), CHUNK_SIZE):
             chunk = slice(start, start + CHUNK_SIZE)
-            parts.append(scorer.score(references[chunk], candidates[chunk]))
+            pairs = references[chunk], candidates[chunk]
+            parts.append(scorer.score(*pairs, contexts[chunk]) if contexts is not None else scorer.score(*pairs))
             reporter.advance(task, len(parts[-1].status))
     first, *others = parts
     return first if not others else _concatenate(parts)

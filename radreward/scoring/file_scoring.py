@@ -21,10 +21,17 @@ from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint
 from radreward.io.outputs import claimed_file
 from radreward.io.progress import ProgressReporter
-from radreward.io.tables import AtomicTableWriter, TableRow, read_rows, table_suffix
+from radreward.io.tables import AtomicTableWriter, CSVFormulas, TableRow, read_rows, table_suffix
 from radreward.scorers.base import PairError, Scorer, validate_pair
 from radreward.scoring.backends import Chunk, LocalBackend, ScoringBackend
-from radreward.scoring.input_scan import DEFAULT_COLUMNS, DEFAULT_ID, InputColumns, InputScan, scan_input
+from radreward.scoring.input_scan import (
+    DEFAULT_COLUMNS,
+    DEFAULT_ID,
+    InputColumns,
+    InputScan,
+    scan_input,
+    warn_unusable_contexts,
+)
 from radreward.scoring.resume import ChunkStore, check_output
 from radreward.scoring.score_columns import ScorerGroup
 from radreward.types import Scores
@@ -54,6 +61,7 @@ def score_file(
     progress: bool = True,
     backend: ScoringBackend | None = None,
     columns: InputColumns = DEFAULT_COLUMNS,
+    csv_formulas: CSVFormulas = "quote",
 ) -> ScoringSummary:
     """Score the candidate against the reference in every row of a JSONL, CSV or Parquet file.
 
@@ -61,6 +69,9 @@ def score_file(
     scorer has it, one column and one `count_<criterion>` per criterion, `evidence` as JSON if the scorer explains, and
     `status`. A row that cannot be scored has no scores and a status that says why; `<output>.rejects.jsonl` lists its
     file, row, field and reason.
+
+    Columns `age` and `indication` move the weights of findings in the quality of scorers that use them, see
+    `Scorer.uses_context`; missing and unreadable values are ignored, with one warning that counts them.
 
     Args:
         scorer: The scorer, or several, see `load_scorers`.
@@ -71,6 +82,7 @@ def score_file(
         progress: Show progress on standard error.
         backend: Scores the chunks with a scorer equal to `scorer`; defaults to this process.
         columns: Names of the input's columns.
+        csv_formulas: Quote texts like formulas in a CSV output, or keep them, see `csv_cell`.
 
     Raises:
         ValueError: If `chunk_size` is not positive.
@@ -84,6 +96,8 @@ def score_file(
     with claimed_file(output):
         scan = scan_input(source, chunk_size, columns)
         scorers = _fit_references(ScorerGroup.of(scorer), scan, backend)
+        if scorers.uses_context:
+            warn_unusable_contexts(source, scan.unusable_contexts)
         schema = _output_schema(scan, scorers, source)
         inputs = {"input": file_fingerprint(source), "columns": scan.names._asdict(), "chunk size": chunk_size}
         inputs["scorer"] = scorers.fingerprint()
@@ -94,7 +108,7 @@ def score_file(
             for chunk in _score_missing(scan, store, backend or LocalBackend(scorers)):
                 _write_chunk(chunk, store, scan, scorers, schema)
                 reporter.advance(task, len(chunk.rows))
-        rejected = _join_chunks(store, len(scan.chunk_sizes), output, schema)
+        rejected = _join_chunks(store, len(scan.chunk_sizes), output, schema, csv_formulas)
         store.remove()
     return ScoringSummary(
         rows=scan.num_rows,
@@ -152,8 +166,10 @@ def _score_missing(scan: InputScan, store: ChunkStore, backend: ScoringBackend) 
             if number not in store:
                 errors = [scan.find_error(row) for row in rows]
                 waiting[number] = rows, errors
-                valid = [scan.pair(row) for row, error in zip(rows, errors, strict=True) if error is None]
-                yield Chunk(number, [reference for reference, _ in valid], [candidate for _, candidate in valid])
+                valid = [row for row, error in zip(rows, errors, strict=True) if error is None]
+                pairs = [scan.pair(row) for row in valid]
+                references, candidates = ([pair[side] for pair in pairs] for side in (0, 1))
+                yield Chunk(number, references, candidates, scan.contexts(valid))
 
     for number, scores in backend(missing_chunks()):
         rows, errors = waiting.pop(number)
@@ -200,11 +216,13 @@ def _copy_values(row: TableRow, scan: InputScan, plain: bool) -> dict[str, Any]:
     return copied
 
 
-def _join_chunks(store: ChunkStore, num_chunks: int, output: Path, schema: pa.Schema) -> int:
+def _join_chunks(
+    store: ChunkStore, num_chunks: int, output: Path, schema: pa.Schema, csv_formulas: CSVFormulas
+) -> int:
     """Append all chunks to the output, and all rejected rows, if any, to their file; return the number of these."""
     rejected = 0
     with ExitStack() as stack:
-        writer = stack.enter_context(AtomicTableWriter(output, schema))
+        writer = stack.enter_context(AtomicTableWriter(output, schema, csv_formulas))
         for number in range(num_chunks):
             path, rejects = store.read(number)
             writer.append_file(path)

@@ -12,8 +12,9 @@ import pyarrow as pa
 from radreward.errors import InputError
 from radreward.scorers.base import Scorer, is_missing, text_list
 from radreward.scoring.chunked_scoring import score_in_chunks
-from radreward.scoring.input_scan import InputColumns, check_columns
+from radreward.scoring.input_scan import InputColumns, check_columns, warn_unusable_contexts
 from radreward.scoring.score_columns import ScorerGroup, load_scorers
+from radreward.text.patient_context import CONTEXT_COLUMNS, PatientContext, parse_context
 
 
 def score_frame(
@@ -26,7 +27,8 @@ def score_frame(
 ) -> pd.DataFrame:
     """Return a data frame with the columns of scores that `score_file` writes appended; index and order are kept.
 
-    A row that cannot be scored has no scores and a status that says why.
+    A row that cannot be scored has no scores and a status that says why. Columns `age` and `indication` are used as by
+    `score_file`.
 
     Args:
         frame: A pandas data frame, or anything with `to_pandas`: polars, Arrow, `datasets`.
@@ -53,11 +55,25 @@ def score_frame(
         raise InputError(f"frame: Expected no column {overwritten[0]!r}; the scorer writes it. Rename the column.")
     references, candidates = text_list(frame[reference], "references"), text_list(frame[candidate], "candidates")
     scorers = scorers.fit_references([text for text in references if not is_missing(text)])
-    scores = [score_in_chunks(scorer, references, candidates, progress) for scorer in scorers.scorers.values()]
+    contexts = _contexts(frame) if scorers.uses_context else None
+    scores = [
+        score_in_chunks(scorer, references, candidates, progress, contexts if scorer.uses_context else None)
+        for scorer in scorers.scorers.values()
+    ]
     rows = [row.values for row in scorers.rows(scores)]
     scored = pa.Table.from_pylist(rows, schema=columns).to_pandas()
     joined: pd.DataFrame = pd.concat([frame, scored.set_index(frame.index)], axis=1)
     return joined
+
+
+def _contexts(frame: pd.DataFrame) -> list[PatientContext] | None:
+    """Return what is known of the patients, None if the frame has no column of it."""
+    if not (names := [name for name in CONTEXT_COLUMNS if name in frame.columns]):
+        return None
+    contexts = [parse_context(row) for row in frame[names].to_dict("records")]
+    unusable = {name: sum(getattr(context, name) is None for context in contexts) for name in names}
+    warn_unusable_contexts("frame", unusable)
+    return contexts
 
 
 def _scorers(models: str | Path | Scorer | Sequence[str], settings: dict[str, Any]) -> ScorerGroup:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+import logging
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +17,9 @@ import pyarrow.parquet as pq
 from radreward.errors import InputError
 from radreward.io.tables import TableRow, read_rows, table_suffix
 from radreward.scorers.base import PairError, validate_pair
+from radreward.text.patient_context import CONTEXT_COLUMNS, PatientContext, parse_context
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_ID = "id"
 _ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
@@ -44,6 +49,8 @@ class InputScan:
     """Columns that are copied to the output: the id first, and all that are not scored."""
     first_rows: np.ndarray
     """(num_rows,) int64 number of the first row that has the id of each row."""
+    unusable_contexts: Mapping[str, int]
+    """Column of the context that the file has → number of rows in which it is missing or unreadable."""
 
     @property
     def chunk_sizes(self) -> list[int]:
@@ -64,6 +71,10 @@ class InputScan:
         """Return reference and candidate of a row, None if missing."""
         return row.values.get(self.names.reference), row.values.get(self.names.candidate)
 
+    def contexts(self, rows: Iterable[TableRow]) -> list[PatientContext] | None:
+        """Return what is known of the patients, None if the file has no column of it."""
+        return [parse_context(row.values) for row in rows] if self.unusable_contexts else None
+
 
 def scan_input(source: Path, chunk_size: int, names: InputColumns = DEFAULT_COLUMNS) -> InputScan:
     """Read a file once; its memory grows by 8 bytes per row.
@@ -80,10 +91,13 @@ def scan_input(source: Path, chunk_size: int, names: InputColumns = DEFAULT_COLU
     hashes: list[np.ndarray] = []
     first_error: str | None = None
     any_readable = False
+    usable_contexts: Counter[str] = Counter()
     for batch in read_rows(source, chunk_size):
         for row in batch:
             any_readable = any_readable or row.error is None
             first_error = first_error or row.error
+            context = parse_context(row.values)._asdict()
+            usable_contexts.update(name for name, value in context.items() if value is not None)
             for name, value in row.values.items():
                 types.setdefault(name, set()).update(() if value is None else (_value_type(value),))
         hashes.append(np.array([_id_hash(row, names.id or DEFAULT_ID) for row in batch], dtype=np.uint64))
@@ -100,7 +114,14 @@ def scan_input(source: Path, chunk_size: int, names: InputColumns = DEFAULT_COLU
         names=names,
         columns=_copied_columns(source, types, names),
         first_rows=first[inverse] + 1,
+        unusable_contexts={name: len(inverse) - usable_contexts[name] for name in CONTEXT_COLUMNS if name in types},
     )
+
+
+def warn_unusable_contexts(source: str | Path, unusable: Mapping[str, int]) -> None:
+    """Log one warning with the numbers of rows whose age or indication is missing or unreadable, if there are any."""
+    if counts := [f"{name} in {count} rows" for name, count in unusable.items() if count]:
+        logger.warning("%s: Ignored a missing or unreadable %s.", source, " and ".join(counts))
 
 
 def check_columns(names: InputColumns, columns: Collection[str], source: str | Path) -> InputColumns:

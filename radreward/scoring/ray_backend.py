@@ -106,7 +106,7 @@ class _Worker:
         self.scorers = ScorerGroup.of(scorer_factory())
 
     def score(self, chunk: Chunk) -> list[Scores]:
-        return self.scorers.score(chunk.references, chunk.candidates)
+        return self.scorers.score(chunk.references, chunk.candidates, chunk.contexts)
 
 
 def _import_ray() -> Any:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from radreward.errors import InputError
 from radreward.scorers import SCORERS, load, resolve
 from radreward.scorers.base import SCORED_STATUSES, Scorer
+from radreward.text.patient_context import PatientContext
 from radreward.types import Scores
 
 STATUS_COLUMN = "status"
@@ -66,9 +67,24 @@ class ScorerGroup:
         unchanged = all(fitted[name] is scorer for name, scorer in self.scorers.items())
         return self if unchanged else ScorerGroup(fitted)
 
-    def score(self, references: Sequence[str], candidates: Sequence[str]) -> list[Scores]:
-        """Return the scores of each scorer."""
-        return [scorer.score(references, candidates) for scorer in self.scorers.values()]
+    @property
+    def uses_context(self) -> bool:
+        """True if a scorer uses the patients' age and indication."""
+        return any(scorer.uses_context for scorer in self.scorers.values())
+
+    def score(
+        self,
+        references: Sequence[str],
+        candidates: Sequence[str],
+        contexts: Sequence[PatientContext | None] | None = None,
+    ) -> list[Scores]:
+        """Return the scores of each scorer, see `Scorer.score`."""
+        return [
+            scorer.score(references, candidates, contexts)
+            if scorer.uses_context
+            else scorer.score(references, candidates)
+            for scorer in self.scorers.values()
+        ]
 
     def fingerprint(self) -> dict[str, str]:
         """Return the fingerprints of the scorers by name."""

@@ -13,6 +13,7 @@ from importlib import resources
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, URGENCIES, Urgency, ancestors
 from radreward.text.lexicon import head_word
+from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_parser import sentence_facts
 
 SIGNIFICANCE_WEIGHTS: dict[Urgency, float] = dict(zip(URGENCIES, (1.0, 0.5, 0.25, 0.0), strict=True))
@@ -72,17 +73,17 @@ def significance_weight(fact: Fact, age: float | None = None, indication: str | 
 
 
 @lru_cache(50_000)
-def phrase_weight(phrase: str) -> float:
+def phrase_weight(phrase: str, context: PatientContext = NO_CONTEXT) -> float:
     """Return the weight of the most significant finding that a phrase names, or of one that is not actionable.
 
     >>> phrase_weight("large pneumothorax"), phrase_weight("scoliosis"), phrase_weight("unusual contour")
     (1.0, 0.0, 0.25)
     """
-    weights = [significance_weight(fact) for fact in sentence_facts(phrase) if fact.positive]
+    weights = [significance_weight(fact, *context) for fact in sentence_facts(phrase) if fact.positive]
     return max(weights, default=SIGNIFICANCE_WEIGHTS["not actionable"])
 
 
-def named_findings(phrases: Iterable[str]) -> dict[str, float]:
+def named_findings(phrases: Iterable[str], context: PatientContext = NO_CONTEXT) -> dict[str, float]:
     """Return the weights of the findings that phrases name, by the key of `FINDINGS`, or by `head_word` if unknown.
 
     >>> named_findings(["small PTX", "pneumothorax", "odd contour"])
@@ -91,7 +92,7 @@ def named_findings(phrases: Iterable[str]) -> dict[str, float]:
     weights: dict[str, float] = {}
     for phrase in phrases:
         facts = [fact for fact in sentence_facts(phrase) if fact.positive]
-        known = {fact.finding: significance_weight(fact) for fact in facts}
+        known = {fact.finding: significance_weight(fact, *context) for fact in facts}
         names = known or {head_word(phrase): phrase_weight(phrase)}
         for name, weight in names.items():
             weights[name] = max(weights.get(name, 0.0), weight)

@@ -15,6 +15,7 @@ from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.entity_context import present_findings
 from radreward.text.facts import Fact
 from radreward.text.finding_agreement import known_agreement
+from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.significance import phrase_weight
 from radreward.types import Entity
@@ -29,8 +30,8 @@ class ReportFindings(NamedTuple):
 
     vectors: Tensor
     """(k, d) unit vectors."""
-    weights: Tensor
-    """(k,) significance."""
+    phrases: Sequence[str]
+    """k phrases, which tell the significance."""
     facts: Sequence[tuple[Fact, ...]]
     """k times what the vocabulary knows of a finding."""
 
@@ -45,22 +46,24 @@ def embed_findings(encoder: EntityEncoder, entities: Mapping[str, Sequence[Entit
     return {
         report: ReportFindings(
             table[[row_of[text] for text in own]],
-            torch.tensor([phrase_weight(text) for text in own]),
+            own,
             [sentence_facts(text) for text in own],
         )
         for report, own in phrases.items()
     }
 
 
-def matched_quality(reference: ReportFindings, candidate: ReportFindings) -> float:
+def matched_quality(
+    reference: ReportFindings, candidate: ReportFindings, context: PatientContext = NO_CONTEXT
+) -> float:
     """Return the quality of a candidate, from the agreement of each finding with the closest one of the other report.
 
     Findings of the vocabulary agree by `known_agreement`, others with the cosine c by a = (c - 0.4) / (0.7 - 0.4),
-    limited to [0, 1]. A weight w adds w·a to what matches if it is the reference's, and w·(1 - a) to what is wrong in
-    either report.
+    limited to [0, 1]. A weight w, see `phrase_weight`, adds w·a to what matches if it is the reference's, and w·(1 - a)
+    to what is wrong in either report.
 
-    >>> fluid = ReportFindings(torch.tensor([[1.0, 0.0]]), torch.tensor([0.5]), [()])
-    >>> both = ReportFindings(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0.5, 0.25]), [(), ()])
+    >>> fluid = ReportFindings(torch.tensor([[1.0, 0.0]]), ["edema"], [()])
+    >>> both = ReportFindings(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), ["edema", "scar"], [(), ()])
     >>> matched_quality(fluid, fluid), matched_quality(both, fluid)
     (1.0, 0.75)
     """
@@ -69,9 +72,12 @@ def matched_quality(reference: ReportFindings, candidate: ReportFindings) -> flo
     known = [known_agreement(own, other) for own in reference.facts for other in candidate.facts]
     known_values = torch.tensor([math.nan if value is None else value for value in known]).view_as(agreement)
     agreement = known_values.where(known_values.isfinite(), agreement)
-    right, right_candidate = (
-        side.weights @ agreement.amax(axis) if agreement.numel() else torch.zeros(())
-        for side, axis in ((reference, 1), (candidate, 0))
+    weights, candidate_weights = (
+        torch.tensor([phrase_weight(text, context) for text in side.phrases]) for side in (reference, candidate)
     )
-    wrong = (reference.weights.sum() - right) + (candidate.weights.sum() - right_candidate)
+    right, right_candidate = (
+        side @ agreement.amax(axis) if agreement.numel() else torch.zeros(())
+        for side, axis in ((weights, 1), (candidate_weights, 0))
+    )
+    wrong = (weights.sum() - right) + (candidate_weights.sum() - right_candidate)
     return float(finding_quality(right, wrong.clamp_min(0)))

@@ -24,6 +24,7 @@ from radreward.systems.ratescore.functional import EntityContributions, score_lo
 from radreward.systems.ratescore.matching import Matches
 from radreward.systems.ratescore.quality import embed_findings, matched_quality
 from radreward.systems.ratescore.taggers import CachingTagger, Tagger, load_tagger
+from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.types import ENTITY_TYPES, Entity, Scores
 
 CONFIG_FILE, TAGGER_FOLDER = "ratescore.json", "tagger"
@@ -91,6 +92,7 @@ class RaTEScore(Scorer):
 
     title = "RaTEScore"
     has_quality = True
+    uses_context = True
 
     def __init__(
         self,
@@ -115,10 +117,13 @@ class RaTEScore(Scorer):
         return tuple(kind.lower().replace("-", "_") for kind in ENTITY_TYPES)
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        chunks = [
-            self._score_chunk(references[start : start + CHUNK_SIZE], candidates[start : start + CHUNK_SIZE])
-            for start in range(0, len(references), CHUNK_SIZE)
-        ]
+        return self._score_in_context(references, candidates, [NO_CONTEXT] * len(references))
+
+    def _score_in_context(
+        self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
+    ) -> Scores:
+        slices = [slice(start, start + CHUNK_SIZE) for start in range(0, len(references), CHUNK_SIZE)]
+        chunks = [self._score_chunk(references[rows], candidates[rows], contexts[rows]) for rows in slices]
         return Scores(
             total=torch.cat([torch.empty(0), *(chunk.total for chunk in chunks)]),
             sub_scores=torch.cat([torch.empty(0, len(ENTITY_TYPES)), *(chunk.sub_scores for chunk in chunks)]),
@@ -129,7 +134,9 @@ class RaTEScore(Scorer):
         )
 
     @torch.no_grad()
-    def _score_chunk(self, references: Sequence[str], candidates: Sequence[str]) -> _ChunkScores:
+    def _score_chunk(
+        self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
+    ) -> _ChunkScores:
         entities, truncated, matches = match_reports(self.caching_tagger, self.encoder, references, candidates)
         contributions = self.affinity.entity_contributions(matches)
         total = self.affinity(matches, math.nan if self.no_entity_score is None else self.no_entity_score)
@@ -145,7 +152,10 @@ class RaTEScore(Scorer):
         total[rejected], sub_scores[rejected] = math.nan, math.nan
         findings = embed_findings(self.encoder, entities)
         quality = torch.tensor(
-            [matched_quality(findings[reference], findings[candidate]) for reference, candidate in texts]
+            [
+                matched_quality(findings[reference], findings[candidate], context)
+                for (reference, candidate), context in zip(texts, contexts, strict=True)
+            ]
         )
         return _ChunkScores(
             total.float(), sub_scores.float(), quality.float(), status, _evidence(pairs, matches, contributions)

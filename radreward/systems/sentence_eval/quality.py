@@ -8,11 +8,17 @@ from radreward.criteria import finding_quality
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
 from radreward.text.facts import Fact
 from radreward.text.finding_agreement import known_agreement
+from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.significance import significance_weight
 
 
-def sentence_quality(judgement: SentenceJudgement, reference: Sequence[str], candidate: Sequence[str]) -> float:
+def sentence_quality(
+    judgement: SentenceJudgement,
+    reference: Sequence[str],
+    candidate: Sequence[str],
+    context: PatientContext = NO_CONTEXT,
+) -> float:
     """Return the quality of a candidate from the scores of the sentences of both reports, all of which need one.
 
     Only findings have weight. One of weight w agrees by a: 1 if the other report states the same, 0 if all counterparts
@@ -26,8 +32,8 @@ def sentence_quality(judgement: SentenceJudgement, reference: Sequence[str], can
     0.6
     """
     weighted = [
-        list(_weighted_agreements(judgement.reference_scores, reference, candidate)),
-        list(_weighted_agreements(judgement.candidate_scores, candidate, reference)),
+        list(_weighted_agreements(judgement.reference_scores, reference, candidate, context)),
+        list(_weighted_agreements(judgement.candidate_scores, candidate, reference, context)),
     ]
     matched = sum(weight * agreement for weight, agreement in weighted[0])
     wrong = sum(weight * (1 - agreement) for side in weighted for weight, agreement in side)
@@ -35,14 +41,14 @@ def sentence_quality(judgement: SentenceJudgement, reference: Sequence[str], can
 
 
 def _weighted_agreements(
-    scores: Sequence[SentenceScore | None], sentences: Sequence[str], others: Sequence[str]
+    scores: Sequence[SentenceScore | None], sentences: Sequence[str], others: Sequence[str], context: PatientContext
 ) -> Iterator[tuple[float, float]]:
     """Yield the weight and the agreement of each finding of a report."""
     other_facts = [sentence_facts(text) for text in others]
     for score, text in zip(scores, sentences, strict=True):
         for fact in dict.fromkeys(sentence_facts(text)):
             if fact.positive:
-                yield significance_weight(fact), _agreement((fact,), score, other_facts)
+                yield significance_weight(fact, *context), _agreement((fact,), score, other_facts)
 
 
 def _agreement(fact: tuple[Fact], score: SentenceScore | None, other_facts: Sequence[tuple[Fact, ...]]) -> float:

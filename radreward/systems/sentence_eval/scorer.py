@@ -22,6 +22,7 @@ from radreward.systems.sentence_eval.judges.relation_judge import EMBEDDED_JUDGE
 from radreward.systems.sentence_eval.quality import sentence_quality
 from radreward.systems.sentence_eval.regressors import Regressor
 from radreward.systems.sentence_eval.score_features import FEATURE_SETS, FeatureSet, feature_names, feature_values
+from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_splitter import split_sentences
 from radreward.types import Scores
 
@@ -64,6 +65,7 @@ class SentenceScorer(Scorer):
 
     title = "Sentences"
     has_quality = True
+    uses_context = True
 
     def __init__(
         self,
@@ -83,19 +85,25 @@ class SentenceScorer(Scorer):
         return self.feature_names
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        return self._score_in_context(references, candidates, [NO_CONTEXT] * len(references))
+
+    def _score_in_context(
+        self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
+    ) -> Scores:
         rows: list[tuple[float, ...]] = []
         statuses: list[str] = []
         evidence: list[tuple[JudgedSentence, ...] | None] = []
         for start in range(0, len(references), PAIRS_PER_BATCH):
             batch = slice(start, start + PAIRS_PER_BATCH)
             sides = [[split_sentences(text) for text in texts[batch]] for texts in (references, candidates)]
-            for reference, candidate, judgement in zip(*sides, self.judge.judge(*sides), strict=True):
+            rows_of_batch = zip(*sides, self.judge.judge(*sides), contexts[batch], strict=True)
+            for reference, candidate, judgement, context in rows_of_batch:
                 status = _pair_status(reference, candidate, judgement)
                 values = None
                 if status == STATUS_OK:
                     values = feature_values(self.feature_set, judgement, reference, candidate)
                 overall = math.nan if judgement.overall is None else judgement.overall
-                quality = sentence_quality(judgement, reference, candidate) if values else math.nan
+                quality = sentence_quality(judgement, reference, candidate, context) if values else math.nan
                 rows.append((overall, quality, *(values or (math.nan,) * len(self.feature_names))))
                 statuses.append(status)
                 evidence.append(_evidence(reference, candidate, judgement) if values else None)
@@ -113,6 +121,21 @@ class SentenceScorer(Scorer):
             evidence=tuple(evidence),
             quality=torch.from_numpy(table[:, 1]).float(),
         )
+
+    def regressed_score(
+        self, judgement: SentenceJudgement, reference: Sequence[str], candidate: Sequence[str]
+    ) -> float | None:
+        """Return the regressor's overall score of a judgement; None if a sentence has no score.
+
+        Raises:
+            ValueError: If the scorer has no regressor.
+        """
+        if self.regressor is None:
+            raise ValueError("Expected a scorer with a regressor but it has none.")
+        if _pair_status(reference, candidate, judgement) != STATUS_OK:
+            return None
+        features = feature_values(self.feature_set, judgement, reference, candidate)
+        return float(self.regressor.predict(np.array([features], dtype=np.float64))[0])
 
     def fingerprint(self) -> str:
         """Return a hash of judge, features and regressor."""

@@ -1,0 +1,61 @@
+"""Age and indication of a patient, which move the significance of findings; never required."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+MAX_AGE = 130
+"""Largest age in years that is taken for one."""
+CONTEXT_COLUMNS = ("age", "indication")
+"""Columns of a file, or of a data frame, with the context."""
+_AGE = re.compile(r"\s*(\d{1,3}(?:\.\d*)?)\s*(?:([ymwd])[a-z]*)?\s*", re.IGNORECASE)
+_YEARS = {"y": 1.0, "m": 1 / 12, "w": 7 / 365.25, "d": 1 / 365.25}
+
+
+class PatientContext(NamedTuple):
+    """What is known of a patient besides the reports, see `significance_level`."""
+
+    age: float | None = None
+    """Years."""
+    indication: str | None = None
+    """Reason for the examination."""
+
+
+NO_CONTEXT = PatientContext()
+
+
+def parse_context(values: Mapping[str, Any]) -> PatientContext:
+    """Return the context of a row; None for what is missing or unreadable.
+
+    An age is a number of years, or a text with a unit, as "8 months" or DICOM's "065Y".
+
+    >>> parse_context({"age": "008M", "indication": "Fall."})
+    PatientContext(age=0.6666666666666666, indication='Fall.')
+    >>> parse_context({"age": "adult", "indication": 3})
+    PatientContext(age=None, indication=None)
+    """
+    age, indication = (values.get(name) for name in CONTEXT_COLUMNS)
+    is_text = isinstance(indication, str) and bool(indication.strip())
+    return PatientContext(_parse_age(age), indication if is_text else None)
+
+
+def unreadable_context(values: Mapping[str, Any]) -> list[str]:
+    """Return the columns of the context that have a value which cannot be read.
+
+    >>> unreadable_context({"age": "adult", "indication": None})
+    ['age']
+    """
+    context = parse_context(values)._asdict()
+    return [name for name in CONTEXT_COLUMNS if context[name] is None and values.get(name) not in (None, "")]
+
+
+def _parse_age(value: Any) -> float | None:
+    if isinstance(value, str):
+        match = _AGE.fullmatch(value)
+        years = float(match[1]) * _YEARS[(match[2] or "y").lower()] if match else math.nan
+    else:
+        years = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    return years if 0 <= years <= MAX_AGE else None
