@@ -125,7 +125,7 @@ class BenchmarkResult:
         targets = {target.name: target.values.tolist() for target in self.pairs.targets}
         for start in range(0, len(self.pairs), _BATCH_SIZE):
             batch = self.pairs.rows[start : start + _BATCH_SIZE]
-            keys = [pair_key(row.reference, row.candidate) for row in batch]
+            keys = [pair_key(row.reference, row.candidate, row.context) for row in batch]
             scores = {run.name: run.cache.get(keys) if run.cache else {} for run in self.scorer_runs}
             for index, (row, key) in enumerate(zip(batch, keys, strict=True), start):
                 values = {name: finite_or_none(column[index]) for name, column in targets.items()}
@@ -185,15 +185,20 @@ def run_benchmark(
         *((entry.reference, entry.candidate_a) for entry in preferences),
         *((entry.reference, entry.candidate_b) for entry in preferences),
     ]
+    contexts = [row.context for row in pairs.rows]
+    preference_contexts = [entry.context_a for entry in preferences] + [entry.context_b for entry in preferences]
     progress = progress or ProgressReporter(enabled=False)
     scorer_runs, preference_runs = [], []
     for name, load in scorers.items():
         load_once = cache(load)  # both runs share the scorer, which is released before the next is loaded
         task = progress.add_task(name, len(texts) + len(preference_texts), unit="pairs")
         on_advance = partial(progress.advance, task)
-        run = score_pairs(name, load_once, texts, output_dir / SCORES_FILE, on_advance)
+        run = score_pairs(name, load_once, texts, output_dir / SCORES_FILE, on_advance, contexts=contexts)
         if preferences:
-            preferred = score_pairs(name, load_once, preference_texts, output_dir / SCORES_FILE, on_advance)
+            cache_path = output_dir / SCORES_FILE
+            preferred = score_pairs(
+                name, load_once, preference_texts, cache_path, on_advance, contexts=preference_contexts
+            )
             run = replace(run, failure=run.failure or preferred.failure)
             preference_runs += preferred.outputs()
         scorer_runs += run.outputs()

@@ -22,6 +22,7 @@ from radreward.io.validated_rows import (
     text_field,
 )
 from radreward.statistics.cluster_bootstrap import percentile_interval, resample_clusters
+from radreward.text.patient_context import CONTEXT_COLUMNS, NO_CONTEXT, PatientContext, parse_context
 
 Floats = NDArray[np.float64]
 PreferredCandidate = Literal["a", "b", "equal", "neither"]
@@ -29,10 +30,12 @@ EQUAL_TOLERANCE = 0.01
 """Largest difference of scores that counts as equal."""
 CONFIDENCE_BANDS = ((1, 4), (5, 7), (8, 10))
 """Bands of confidence, both ends included."""
+_CONTEXT_TYPES = {"age": pa.float64(), "indication": pa.string()}
 _SCHEMA = pa.schema(
     {
         **dict.fromkeys(("id", "reference", "candidate_a", "candidate_b", "preferred", "group"), pa.string()),
         "confidence": pa.float64(),
+        **{f"{name}_{side}": _CONTEXT_TYPES[name] for side in "ab" for name in CONTEXT_COLUMNS},
     }
 )
 
@@ -49,6 +52,8 @@ class Preference:
         preferred: "a" or "b"; "equal" if a score should not differ; "neither" if raters disagree.
         group: The case; preferences of a case are resampled together.
         confidence: Confidence of the raters, 1 to 10, if known.
+        context_a: Age and indication with the first candidate, if known; some scorers use them.
+        context_b: The same with the second candidate.
     """
 
     id: str
@@ -58,6 +63,8 @@ class Preference:
     preferred: PreferredCandidate
     group: str
     confidence: float | None = None
+    context_a: PatientContext = NO_CONTEXT
+    context_b: PatientContext = NO_CONTEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +101,8 @@ def read_preferences(path: str | Path) -> list[Preference]:
     """Read preferences from JSONL, CSV or Parquet.
 
     A row has `id`, `reference`, `candidate_a`, `candidate_b`, `preferred` ("a", "b", "equal", "neither") and, if known,
-    `group` (the case; by default, the reference) and `confidence` (1 to 10).
+    `group` (the case; by default, the reference), `confidence` (1 to 10), and the context with which each candidate is
+    scored: `age_a`, `indication_a`, `age_b` and `indication_b`, see `PatientContext`; unreadable values are ignored.
 
     Raises:
         InputError: If the file cannot be read, has no row, or has an invalid row; names file, row and field.
@@ -113,7 +121,7 @@ def read_preferences(path: str | Path) -> list[Preference]:
 
 def write_preferences(path: str | Path, preferences: Iterable[Preference]) -> None:
     """Write preferences in the format of `read_preferences`; the file appears when it is complete."""
-    write_table(path, _SCHEMA, ({name: getattr(entry, name) for name in _SCHEMA.names} for entry in preferences))
+    write_table(path, _SCHEMA, map(_to_row, preferences))
 
 
 def preference_agreement(
@@ -183,6 +191,15 @@ def _accuracy_interval(correct: Floats, cluster: NDArray[np.int64], counts: NDAr
     return float(low), float(high)
 
 
+def _to_row(entry: Preference) -> dict[str, Any]:
+    contexts = {
+        f"{name}_{side}": value
+        for side, context in (("a", entry.context_a), ("b", entry.context_b))
+        for name, value in context._asdict().items()
+    }
+    return contexts | {name: getattr(entry, name) for name in _SCHEMA.names if name not in contexts}
+
+
 def _parse_preference(values: Mapping[str, Any]) -> Preference:
     reference = text_field(values, "reference")
     preferred: Any = values.get("preferred")
@@ -196,4 +213,6 @@ def _parse_preference(values: Mapping[str, Any]) -> Preference:
         preferred=preferred,
         group=optional_text_field(values, "group", allow_integer=True) or reference,
         confidence=number_field(values, "confidence", 1, 10),
+        context_a=parse_context({name: values.get(f"{name}_a") for name in CONTEXT_COLUMNS}),
+        context_b=parse_context({name: values.get(f"{name}_b") for name in CONTEXT_COLUMNS}),
     )

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from radreward.text.patient_context import NO_CONTEXT, PatientContext
+
 Floats = NDArray[np.float64]
 Ratings = Mapping[str, float]
 """Rater → rating."""
@@ -39,6 +41,7 @@ class RatedPair:
         ratings: Higher is better; NaN if a rater gave none.
         errors: All errors; NaN if a rater gave none.
         significant_errors: Clinically significant errors among `errors`.
+        context: Age and indication of the patient, if known; some scorers use them.
         synthetic: True if a program generated and counted the errors.
     """
 
@@ -50,6 +53,7 @@ class RatedPair:
     ratings: Ratings = field(default_factory=dict)
     errors: Errors = field(default_factory=dict)
     significant_errors: Errors = field(default_factory=dict)
+    context: PatientContext = NO_CONTEXT
     synthetic: bool = False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from radreward.io.validated_rows import (
 )
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER, Errors, RatedPair, RatedPairs, Ratings
 from radreward.prompts.parsing import MAX_COUNT
+from radreward.text.patient_context import CONTEXT_COLUMNS, parse_context, unreadable_context
 
 _MAX_NOTES = 5
 _FIELDS = {
@@ -35,7 +37,8 @@ def read_rated_pairs(path: str | Path) -> RatedPairs:
 
     A row has `id`, `reference`, `candidate` and, if known, `group` (the case; by default, rows with equal references
     are one case), `system`, `rating` (a number, a list with one per rater, or a mapping from rater to number; higher
-    is better), `errors` and `errors_significant` (criterion → count, or rater → criterion → count) and `synthetic`. In
+    is better), `errors` and `errors_significant` (criterion → count, or rater → criterion → count), `synthetic`, and
+    `age` and `indication`, see `PatientContext`; if these are unreadable, they are ignored and a note counts them. In
     CSV, values that are neither text nor number are JSON. Null and NaN mean that the rater gave no value.
 
     Raises:
@@ -44,9 +47,15 @@ def read_rated_pairs(path: str | Path) -> RatedPairs:
     rows: list[RatedPair] = []
     notes: list[str] = []
     row_numbers: dict[str, int] = {}
+    unreadable: Counter[str] = Counter()
     interned: dict[Hashable, Any] = {}
     groups: dict[str, str] = {}
-    for number, row in read_validated_rows(path, lambda values: _intern(_parse_pair(values), interned)):
+
+    def parse(values: Mapping[str, Any]) -> RatedPair:
+        unreadable.update(unreadable_context(values))
+        return _intern(_parse_pair(values), interned)
+
+    for number, row in read_validated_rows(path, parse):
         if row.id in row_numbers:
             notes.append(f"id {row.id!r} is in row {row_numbers[row.id]} and in row {number}; both are used")
             row = replace(row, id=f"{row.id}#{number}")
@@ -56,6 +65,7 @@ def read_rated_pairs(path: str | Path) -> RatedPairs:
         raise_row_errors(path, errors)
     if len(notes) > _MAX_NOTES:
         notes[_MAX_NOTES:] = [f"{len(notes) - _MAX_NOTES} more ids are duplicates"]
+    notes += [f"{count} pairs have an unreadable {name}, which is ignored" for name, count in unreadable.items()]
     return RatedPairs(rows, notes)
 
 
@@ -63,13 +73,19 @@ def write_rated_pairs(path: str | Path, rows: Iterable[RatedPair]) -> None:
     """Write pairs in the format of `read_rated_pairs`; the file appears when it is complete."""
     numbers = pa.map_(pa.string(), pa.float64())
     counts = pa.map_(pa.string(), numbers)
-    types = {"synthetic": pa.bool_(), "rating": numbers, "errors": counts, "errors_significant": counts}
-    schema = pa.schema([(column, types.get(column, pa.string())) for column in _FIELDS])
+    types = {
+        "synthetic": pa.bool_(),
+        "age": pa.float64(),
+        "rating": numbers,
+        "errors": counts,
+        "errors_significant": counts,
+    }
+    schema = pa.schema([(column, types.get(column, pa.string())) for column in (*_FIELDS, *CONTEXT_COLUMNS)])
     write_table(path, schema, (_to_row(row) for row in rows))
 
 
 def _to_row(row: RatedPair) -> dict[str, Any]:
-    values = {column: getattr(row, attribute) for column, attribute in _FIELDS.items()}
+    values = {column: getattr(row, attribute) for column, attribute in _FIELDS.items()} | row.context._asdict()
     return {name: _nan_to_none(value) if isinstance(value, Mapping) else value for name, value in values.items()}
 
 
@@ -108,6 +124,7 @@ def _parse_pair(values: Mapping[str, Any]) -> RatedPair:
         significant_errors=_parse_errors(
             _decode_cell(values.get("errors_significant"), "errors_significant"), "errors_significant"
         ),
+        context=parse_context(values),
         synthetic=_parse_flag(_decode_cell(values.get("synthetic"), "synthetic")),
     )
     for rater, counts in pair.significant_errors.items():

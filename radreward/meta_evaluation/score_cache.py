@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from radreward.io.cache import SQLiteCache
+from radreward.text.patient_context import NO_CONTEXT, PatientContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +25,10 @@ class CachedScore:
     evidence: Any = None
 
 
-def pair_key(reference: str, candidate: str) -> str:
-    """Return a hash of a pair of texts."""
-    return blake2b(json.dumps([reference, candidate]).encode(), digest_size=16).hexdigest()
+def pair_key(reference: str, candidate: str, context: PatientContext = NO_CONTEXT) -> str:
+    """Return a hash of a pair of texts, and of what is known of the patient."""
+    values = [reference, candidate, *(context if context != NO_CONTEXT else ())]
+    return blake2b(json.dumps(values).encode(), digest_size=16).hexdigest()
 
 
 class ScoreCache:

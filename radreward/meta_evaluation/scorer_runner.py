@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from radreward.meta_evaluation.score_cache import CachedScore, ScoreCache, pair_key
 from radreward.scorers.base import SCORED_STATUSES, Scorer
+from radreward.text.patient_context import NO_CONTEXT, PatientContext
 
 Floats = NDArray[np.float64]
 SIGNIFICANT_PREFIX, INSIGNIFICANT_PREFIX = "significant_", "insignificant_"
@@ -26,6 +27,8 @@ SCORES_FILE = "scores.sqlite"
 QUALITY_SUFFIX = ":quality"
 """End of the name of a run whose totals are the quality."""
 _READ_SIZE = 1_024
+_Row = tuple[str, str, PatientContext]
+"""Reference, candidate and what is known of the patient."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +130,7 @@ def score_pairs(
     cache_path: Path,
     on_advance: Callable[[int], None] = lambda pairs: None,
     chunk_size: int = CHUNK_SIZE,
+    contexts: Sequence[PatientContext] = (),
 ) -> ScorerRun:
     """Score pairs of reference and candidate; an error of the scorer becomes its `failure` and ends its run.
 
@@ -137,6 +141,7 @@ def score_pairs(
         cache_path: SQLite file of cached scores. Pairs scored by an earlier run are not scored again; pairs without a
             score are retried.
         on_advance: Called with the number of pairs done since the last call.
+        contexts: Age and indication of each patient, see `Scorer.score`; none for no pair.
         chunk_size: Pairs scored together. Chunks start at the same pairs in every run, so that a resumed run gives the
             same scores.
 
@@ -145,7 +150,8 @@ def score_pairs(
     """
     start = time.monotonic()
     scorer = cache = failure = None
-    keys = [pair_key(*pair) for pair in pairs]
+    rows = [(*pair, context) for pair, context in zip(pairs, contexts or [NO_CONTEXT] * len(pairs), strict=True)]
+    keys = [pair_key(*row) for row in rows]
     num_cached = 0
     try:
         scorer = load().fit_references(reference for reference, _ in pairs)
@@ -163,7 +169,7 @@ def score_pairs(
         try:
             for begin in range(0, len(keys), chunk_size):
                 chunk = slice(begin, begin + chunk_size)
-                _score_missing(scorer, dict(zip(keys[chunk], pairs[chunk], strict=True)), scored, cache)
+                _score_missing(scorer, dict(zip(keys[chunk], rows[chunk], strict=True)), scored, cache)
                 on_advance(len(keys[chunk]))
         except Exception as error:
             failure = _one_line_error(error)
@@ -204,7 +210,7 @@ def _cached_scores(cache: ScoreCache | None, keys: Sequence[str]) -> Iterator[tu
         yield from cache.get(distinct[start : start + _READ_SIZE]).items() if cache else ()
 
 
-def _score_missing(scorer: Scorer, pairs: Mapping[str, tuple[str, str]], scored: set[str], cache: ScoreCache) -> None:
+def _score_missing(scorer: Scorer, pairs: Mapping[str, _Row], scored: set[str], cache: ScoreCache) -> None:
     """Score and cache the pairs whose keys are not in `scored`, and add their keys."""
     missing = {key: pair for key, pair in pairs.items() if key not in scored}
     if missing:
@@ -213,8 +219,9 @@ def _score_missing(scorer: Scorer, pairs: Mapping[str, tuple[str, str]], scored:
         scored |= {key for key, score in scores.items() if score.status in SCORED_STATUSES}
 
 
-def _score_chunk(scorer: Scorer, pairs: Sequence[tuple[str, str]]) -> list[CachedScore]:
-    scores = scorer.score([reference for reference, _ in pairs], [candidate for _, candidate in pairs])
+def _score_chunk(scorer: Scorer, pairs: Sequence[_Row]) -> list[CachedScore]:
+    references, candidates, contexts = zip(*pairs, strict=True)
+    scores = scorer.score(references, candidates, *([contexts] if scorer.uses_context else []))
     for what, values in (("totals", scores.total), ("statuses", scores.status)):
         if len(values) != len(pairs):
             raise ValueError(f"Expected {len(pairs)} {what}, one for each pair, but got {len(values)}.")

@@ -11,6 +11,7 @@ from typing import Any
 from radreward.errors import InputError
 from radreward.io.validated_rows import RowError, raise_row_errors, text_field
 from radreward.meta_evaluation.preferences import Preference, PreferredCandidate
+from radreward.text.patient_context import NO_CONTEXT, PatientContext, parse_context
 
 VARIABLE = "RANKING_TESTS"
 _RELATIONS: dict[str, PreferredCandidate] = {">": "a", "<": "b", "=": "equal"}
@@ -19,7 +20,7 @@ _RELATIONS: dict[str, PreferredCandidate] = {">": "a", "<": "b", "=": "equal"}
 def read_radjudge(source: Path) -> Iterator[Preference]:
     """Yield one preference per relation, such as C1 > C2 or C1 = C2; those of one test share its id as `group`.
 
-    The file is parsed as a Python literal and never executed. A candidate's context (age, indication) is not read.
+    The file is parsed as a Python literal and never executed.
 
     Args:
         source: The Python file that assigns the tests to `RANKING_TESTS`.
@@ -70,6 +71,7 @@ def _parse_test(test: Any) -> Iterator[Preference]:
         key: text_field(value if isinstance(value, Mapping) else {"text": value}, "text")
         for key, value in test["candidates"].items()
     }
+    contexts = {key: _context(value) for key, value in test["candidates"].items()}
     rankings = test.get("expected_ranking")
     for ranking in rankings if isinstance(rankings, list) and rankings else [rankings]:
         for first, relation, second in _relations(ranking, texts):
@@ -80,7 +82,14 @@ def _parse_test(test: Any) -> Iterator[Preference]:
                 candidate_b=texts[second],
                 preferred=_RELATIONS[relation],
                 group=name,
+                context_a=contexts[first],
+                context_b=contexts[second],
             )
+
+
+def _context(candidate: Any) -> PatientContext:
+    context = candidate.get("context") if isinstance(candidate, Mapping) else None
+    return parse_context(context) if isinstance(context, Mapping) else NO_CONTEXT
 
 
 def _relations(ranking: Any, texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

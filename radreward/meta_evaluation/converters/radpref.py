@@ -13,6 +13,7 @@ from radreward.errors import InputError
 from radreward.io.artifacts import read_json
 from radreward.io.validated_rows import RowError, number_field, optional_text_field, raise_row_errors, text_field
 from radreward.meta_evaluation.rated_pairs import Errors, RatedPair
+from radreward.text.patient_context import parse_context
 
 REPORTS_FILE, ANNOTATIONS_FOLDER = "preference_data.json", "radiologist_annotations"
 CANDIDATES = ("C1", "C2")
@@ -32,7 +33,7 @@ def read_radpref(source: Path) -> Iterator[RatedPair]:
     """Yield two candidates per reference with the ratings (1 to 5) and the errors of each radiologist.
 
     False and missed findings count as RadCliQ's error types, and so do wrong locations and severities; other
-    attributes have criteria of their own, such as `wrong_measurement`. Age and indication are not read.
+    attributes have criteria of their own, such as `wrong_measurement`.
 
     Args:
         source: The folder of `preference_data.json` and `radiologist_annotations/user_K.json`.
@@ -98,6 +99,7 @@ def _parse_candidate(case: Any, name: str, raters: Mapping[str, Mapping[str, Any
         ratings=ratings,
         errors={rater: errors for rater, (errors, _) in counts.items()},
         significant_errors={rater: significant for rater, (_, significant) in counts.items()},
+        context=parse_context({"age": values.get("PatientAge"), "indication": values.get("Indication")}),
     )
 
 
