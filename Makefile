@@ -46,6 +46,7 @@ release-check:  ## build wheel and sdist, check their metadata, install and run 
 
 docs: $(READY)  ## the commented reference of all settings, and the site in build/site
 	COLUMNS=120 $(BIN)/python -m radreward fit --criteria radcliq --print_config=comments > docs/fit.yaml
+	$(BIN)/python docs/notebook_pages.py
 	$(BIN)/mkdocs build --quiet
 
 bench: $(READY)  ## speed and memory compared with what people use today

@@ -89,8 +89,9 @@ def test_workflow_runs_targets_of_the_makefile() -> None:
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
     commands = [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    assert {command.removeprefix("make ") for command in commands} <= targets
-    assert len(commands) == 4
+    made = [command.removeprefix("make ") for command in commands if command.startswith("make ")]
+    assert made == ["check", "test", "lowest", "release-check"]
+    assert set(made) <= targets
 
 
 def test_experiments_existing_folder_is_refused(installed: Path, tmp_path: Path) -> None:

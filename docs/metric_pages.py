@@ -1,0 +1,89 @@
+"""One page per metric on the site: what the registry and the class state, and the facts of `metrics.yaml`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from mkdocs.structure.files import File
+
+from radreward._lazy_imports import import_object
+from radreward.scorers.registry import SCORERS, NamedScorer
+
+FACTS = Path(__file__).with_name("metrics.yaml")
+
+
+class Metric(NamedTuple):
+    """The scorers of one class, which share a page."""
+
+    names: list[str]
+    entries: list[NamedScorer]
+
+    @property
+    def uri(self) -> str:
+        """Path of the page."""
+        return f"metrics/{self.names[0]}.md"
+
+    @property
+    def title(self) -> str:
+        """Titles of the scorers; only the first and the last of many."""
+        titles = [entry.title for entry in self.entries]
+        return titles[0] if len(titles) == 1 else f"{titles[0]} to {titles[-1]}"
+
+
+def metrics() -> Iterator[Metric]:
+    """Yield the metrics in the order of the registry."""
+    for spec in dict.fromkeys(entry.spec for entry in SCORERS.values()):
+        names = [name for name, entry in SCORERS.items() if entry.spec == spec]
+        yield Metric(names, [SCORERS[name] for name in names])
+
+
+def on_config(config: Any) -> Any:
+    """Add the pages to the navigation."""
+    config.nav.insert(2, {"Metrics": [{metric.title: metric.uri} for metric in metrics()]})
+    return config
+
+
+def on_files(files: Any, *, config: Any) -> Any:
+    """Add the pages."""
+    facts = yaml.safe_load(FACTS.read_text(encoding="utf-8"))
+    for metric in metrics():
+        content = page(metric, facts[metric.names[0]])
+        files.append(File.generated(config, metric.uri, content=content))
+    return files
+
+
+def page(metric: Metric, facts: dict[str, str]) -> str:
+    """Return the Markdown of a page."""
+    scorer = import_object(metric.entries[0].spec.class_path)
+    rows = {
+        "names": ", ".join(f"`{name}`" for name in metric.names),
+        "range of the total": _range(scorer),
+        "direction": "higher is better" if scorer.higher_is_better else "lower is better",
+        "quality": "from 0 to 1" if scorer.has_quality is True else _other_quality(scorer),
+        "may be averaged": facts["mean"],
+        "a good score": facts["good"],
+        "needs": facts["needs"],
+        "cost": "see the table of [reinforcement learning](../reinforcement.md)",
+        "licence": facts["licence"],
+    }
+    summaries = (f"- `{name}`: {entry.summary}" for name, entry in zip(*metric, strict=True))
+    lines = [f"# {metric.title}", "", *summaries]
+    lines += ["", "| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows.items())]
+    lines += ["", f"::: {metric.entries[0].spec.class_path}", "    options:", "      members: false", ""]
+    return "\n".join(lines)
+
+
+def _range(scorer: Any) -> str:
+    if isinstance(scorer.total_range, property) or "total_range" in inspect.getsource(scorer.__init__):
+        return "depends on the settings"
+    low, high = scorer.total_range
+    return f"{'unbounded' if low is None else f'{low:g}'} to {'unbounded' if high is None else f'{high:g}'}"
+
+
+def _other_quality(scorer: Any) -> str:
+    varies = isinstance(scorer.has_quality, property) or "has_quality" in inspect.getsource(scorer.__init__)
+    return "depends on the model" if varies else "none"

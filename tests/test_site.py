@@ -1,0 +1,57 @@
+"""The documentation site in a real browser: no error in the console, and no request to another host."""
+
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from selenium.webdriver import Chrome
+
+from radreward.scorers import SCORERS
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class _SilentHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the site, built as `make check` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """Return the address of a server of the site."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_SilentHandler, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+def test_pages_open_without_console_errors_and_external_requests(browser: Chrome, address: str) -> None:
+    for page in ("", "score/", "metrics/er2score/", "notebooks/score_reports/", "reinforcement/", "api/"):
+        browser.get(address + page)
+        assert browser.find_element("tag name", "h1").text
+        requested = browser.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)")
+        assert requested
+        assert [name for name in requested if not name.startswith((address, "data:"))] == []
+    errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[no-untyped-call]
+    assert errors == []
+
+
+def test_every_metric_has_a_page(site: Path) -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in (site / "metrics").glob("*/index.html"))
+    assert set(re.findall(r"<li><code>([\w-]+)</code>: ", text)) == set(SCORERS)
