@@ -32,6 +32,7 @@ def run(
     backend: Literal["local", "ray"] = "local",
     num_workers: int = 2,
     ray_address: str | None = None,
+    csv_formulas: Literal["quote", "keep"] = "quote",
 ) -> int:
     """Score the candidates in a file against their references.
 
@@ -50,6 +51,8 @@ def run(
         backend: Score in this process, or by the workers of a Ray cluster.
         num_workers: Number of Ray workers, one core each.
         ray_address: Address of a Ray cluster, or `auto`; by default one is started on this machine.
+        csv_formulas: In a CSV output, put an apostrophe before texts that a spreadsheet would evaluate (`=`, `+`, `-`,
+            `@` at the start), or keep them as they are.
     """
     with suppress_library_warnings(), user_errors():
         from radreward.scoring import load_scorers, score_file
@@ -66,7 +69,7 @@ def run(
         if not chunk_folder(output).exists():  # otherwise an interrupted run resumes
             warn_overwrite(output)
         columns = InputColumns(reference, candidate, id)
-        summary = score_file(scorers, input, output, backend=engine, columns=columns)
+        summary = score_file(scorers, input, output, backend=engine, columns=columns, csv_formulas=csv_formulas)
     num_scored = summary.rows - summary.rejected
     print_line(f"{num_scored} of {summary.rows} rows scored in {summary.seconds:.1f} s: {summary.output}")
     if summary.resumed:

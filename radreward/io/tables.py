@@ -6,12 +6,12 @@ import csv
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count, islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,17 +29,22 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
-def csv_cell(value: Any) -> Any:
+CSVFormulas = Literal["quote", "keep"]
+"""Whether a text like a formula gets an apostrophe in CSV, so that no spreadsheet evaluates it, or stays as it is."""
+
+
+def csv_cell(value: Any, formulas: CSVFormulas = "quote") -> Any:
     """Return a value as it is written to CSV: no spreadsheet evaluates it, and `csv_text` restores a text.
 
     A text like a formula gets an apostrophe; numbers, as text too, stay as they are; lists and mappings become JSON.
+    `formulas="keep"` leaves texts like formulas as they are, for programs that do not know the apostrophe.
 
     >>> csv_cell("=A1"), csv_cell("-0.5"), csv_cell(-0.5), csv_cell(["a"])
     ("'=A1", '-0.5', -0.5, '["a"]')
     """
     if isinstance(value, dict | list | tuple):
         return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
+    if formulas == "quote" and isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
         return f"'{value}"
     return value
 
@@ -188,6 +193,7 @@ class AtomicTableWriter:
     Args:
         path: The file; its suffix decides the format.
         schema: The columns and, for Parquet, their types.
+        csv_formulas: See `csv_cell`; for CSV only.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "a.jsonl"
@@ -197,8 +203,9 @@ class AtomicTableWriter:
     '{"id": "x"}\n'
     """
 
-    def __init__(self, path: str | Path, schema: pa.Schema) -> None:
+    def __init__(self, path: str | Path, schema: pa.Schema, csv_formulas: CSVFormulas = "quote") -> None:
         self.path, self.schema, self._suffix = Path(path), schema, table_suffix(path)
+        self._csv_formulas = csv_formulas
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -209,7 +216,7 @@ class AtomicTableWriter:
             else:
                 self._file = stack.enter_context(new.open("w", encoding="utf-8", newline=""))
             if self._suffix == ".csv":
-                csv.writer(self._file).writerow(map(csv_cell, self.schema.names))
+                self._write_csv([self.schema.names])
             self._stack = stack.pop_all()
         return self
 
@@ -220,17 +227,24 @@ class AtomicTableWriter:
         elif self._suffix == ".jsonl":
             self._file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         else:
-            csv.writer(self._file).writerows([csv_cell(row.get(name)) for name in self.schema.names] for row in rows)
+            self._write_csv([row.get(name) for name in self.schema.names] for row in rows)
+
+    def _write_csv(self, rows: Iterable[Iterable[Any]]) -> None:
+        csv.writer(self._file).writerows([csv_cell(value, self._csv_formulas) for value in row] for row in rows)
 
     def append_file(self, path: Path) -> None:
-        """Append the rows of a file that another writer wrote in the same format and with the same columns."""
+        """Append the rows of a file of the same format and columns, in which formulas are quoted."""
         if self._suffix == ".parquet":
             with _open_parquet(path) as parquet:
                 self._parquet_writer.write_table(parquet.read())
             return
         with path.open(encoding="utf-8", newline="") as file:
             if self._suffix == ".csv":
-                next(csv.reader(file))
+                rows = csv.reader(file)
+                next(rows)
+                if self._csv_formulas == "keep":
+                    self._write_csv(map(csv_text, row) for row in rows)
+                    return
             shutil.copyfileobj(file, self._file)
 
     def __exit__(

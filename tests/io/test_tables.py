@@ -218,6 +218,18 @@ def test_csv_cell_keeps_values_that_are_no_text(value: object) -> None:
     assert csv_cell(value) is value
 
 
+def test_formulas_are_kept_in_csv_if_asked(tmp_path: Path) -> None:
+    quoted, kept = tmp_path / "quoted.csv", tmp_path / "kept.csv"
+    schema = pa.schema({"=id": pa.string(), "values": pa.list_(pa.string())})
+    rows = [{"=id": text, "values": ["=a"]} for text in FORMULAS]
+    write_table(quoted, schema, iter(rows))
+    with AtomicTableWriter(kept, schema, csv_formulas="keep") as writer:
+        writer.write(rows)
+        writer.append_file(quoted)
+    with kept.open(newline="") as file:
+        assert list(csv.reader(file)) == [["=id", "values"], *([text, '["=a"]'] for text in (*FORMULAS, *FORMULAS))]
+
+
 def test_csv_with_formulas_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     rows = [{"id": text, "=total": -0.5} for text in FORMULAS]

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -285,6 +285,15 @@ def test_resume_with_another_scorer_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the input changed"):
         score_file(Other(), source, output, progress=False)
     assert not output.exists()
+
+
+@pytest.mark.parametrize(("formulas", "cell"), [("quote", "'=1+1"), ("keep", "=1+1")])
+def test_csv_formulas_are_quoted_or_kept(tmp_path: Path, formulas: Literal["quote", "keep"], cell: str) -> None:
+    source = write_rows(tmp_path / "in.jsonl", [{**pair, "id": "=1+1"} for pair in make_pairs(5)])
+    output = tmp_path / "out.csv"
+    score_file(Overlap(), source, output, chunk_size=2, progress=False, csv_formulas=formulas)
+    with output.open(newline="") as file:
+        assert [row["id"] for row in csv.DictReader(file)] == [cell] * 5
 
 
 def test_csv_invalid_rows_have_field_and_reason(tmp_path: Path) -> None:
