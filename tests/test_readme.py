@@ -99,9 +99,31 @@ def workplace(folder: Path) -> dict[str, str]:
     kinds = (("normal", "Lungs are clear"), ("Opacity/lung/left", "Left lung opacity"))
     coded = [f"{n},{kinds[n % 2][0]},{kinds[n % 2][1]} on film {n}.,\n" for n in range(100)]
     (folder / "indiana_reports.csv").write_text("uid,MeSH,findings,impression\n" + "".join(coded))
+    write_rated_cases(folder)
     write_cases_and_ratings(folder)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+
+
+def write_rated_cases(folder: Path) -> None:
+    """Write made-up files in the layouts of RadPref and RadJudge."""
+    texts = {"C1": "Small left pleural effusion.", "C2": "Lungs are clear."}
+    reports = {
+        f"{name}_{key}": value for name, text in texts.items() for key, value in (("report", text), ("source", name))
+    }
+    cases = [{"id": str(n), "ground_truth_report": f"Left pleural effusion, film {n}.", **reports} for n in range(4)]
+    missed = {"rating": 2, "missing_findings": {"0": {"clinical_significance": "actionable"}}}
+    annotations = {case["id"]: {"C1": {"rating": 5}, "C2": missed} for case in cases}
+    (folder / "radpref" / "radiologist_annotations").mkdir(parents=True)
+    (folder / "radpref" / "preference_data.json").write_text(json.dumps(cases))
+    for user in ("user_1", "user_2"):
+        path = folder / "radpref" / "radiologist_annotations" / f"{user}.json"
+        path.write_text(json.dumps({"annotations": annotations}))
+    candidates = {name: {"text": text} for name, text in texts.items()}
+    ranking = {"id": "1", "ground_truth": texts["C1"], "candidates": candidates, "expected_ranking": "C1 > C2"}
+    (folder / "radjudge").mkdir()
+    tests = [{"category": "made up", "tests": [ranking]}]
+    (folder / "radjudge" / "ranking_tests.py").write_text(f"RANKING_TESTS = {tests!r}\n")
 
 
 def write_cases_and_ratings(folder: Path) -> None:
