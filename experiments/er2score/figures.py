@@ -215,7 +215,8 @@ def real_rows(scorer: Scorer, criteria: Criteria, csv: Path, num_groups: int, se
     rng = Random(f"real {seed}")
     reports = [parse_report(study.text) for study in rng.sample(studies, k=min(num_groups, len(studies)))]
     pairs = [(report.text, paraphrase(report, rng).text) for report in reports]
-    yield from rewrite_rows(scorer, [pair for pair in pairs if pair[0] != pair[1]], "Open-i, reworded and reordered")
+    if reworded := [pair for pair in pairs if pair[0] != pair[1]]:
+        yield from rewrite_rows(scorer, reworded, "Open-i, reworded and reordered")
 
 
 def _text(value: float | None) -> str:
