@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, Self
 
 import torch
 
+from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.generative.evaluator import (
     GeneratedAnswer,
@@ -107,19 +108,11 @@ class GenerativeScorer(Scorer):
         criteria = self.evaluator.prompt_encoder.criteria
         answers = self.evaluator.generate(references, candidates, self.on_too_long == "truncate", self.batch_size)
         parsed = [self._skipped(answer) if answer.text is None else self.parse_answer(answer) for answer in answers]
-        counts = torch.tensor([entry.error_counts for entry in parsed]).reshape(len(parsed), len(criteria))
         status = [
             STATUS_TRUNCATED if entry.status == STATUS_OK and answer.truncated else entry.status
             for entry, answer in zip(parsed, answers, strict=True)
         ]
-        return Scores(
-            torch.tensor([entry.total for entry in parsed]),
-            criteria.quality(counts) + 0.0,  # -0 becomes 0
-            counts,
-            tuple(status),
-            tuple(entry.explanation for entry in parsed),
-            torch.tensor([entry.quality for entry in parsed]) if self.has_quality else None,
-        )
+        return parsed_scores(parsed, status, criteria, self.has_quality)
 
     def _skipped(self, answer: GeneratedAnswer) -> ParsedScore:
         counts = [torch.nan] * len(self.evaluator.prompt_encoder.criteria)
@@ -144,3 +137,25 @@ class ParsedScore(NamedTuple):
 def parsed_counts(values: Sequence[float | None]) -> list[float]:
     """Return the counts of an answer, NaN for missing ones."""
     return [torch.nan if value is None else value for value in values]
+
+
+def parsed_scores(
+    parsed: Sequence[ParsedScore], status: Sequence[str], criteria: Criteria, has_quality: bool
+) -> Scores:
+    """Return the scores of n parsed answers with N criteria.
+
+    Args:
+        parsed: (n,) scores.
+        status: (n,) statuses.
+        criteria: The criteria.
+        has_quality: True if the answers have a quality.
+    """
+    counts = torch.tensor([entry.error_counts for entry in parsed]).reshape(len(parsed), len(criteria))
+    return Scores(
+        torch.tensor([entry.total for entry in parsed]),
+        criteria.quality(counts) + 0.0,  # -0 becomes 0
+        counts,
+        tuple(status),
+        tuple(entry.explanation for entry in parsed),
+        torch.tensor([entry.quality for entry in parsed]) if has_quality else None,
+    )

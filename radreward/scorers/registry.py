@@ -43,6 +43,8 @@ class NamedScorer:
     """Setting that may follow the name after a colon, as in `bertscore:distilroberta-base`."""
     argument_help: str = ""
     """Description of the argument if it is required."""
+    without_argument: ScorerSpec | None = None
+    """Class of the scorer without the argument, if it is another one."""
 
 
 REWARD_MODEL = ScorerSpec("config.json", "radreward.systems.er2score.scorer.RewardModelScorer")
@@ -50,6 +52,8 @@ RATESCORE = ScorerSpec("ratescore.json", "radreward.systems.ratescore.scorer.RaT
 SENTENCE_EVAL = ScorerSpec("sentences.json", "radreward.systems.sentence_eval.scorer.SentenceScorer")
 GREEN = ScorerSpec("green.json", "radreward.systems.green.scorer.GreenScorer")
 RADREASON = ScorerSpec("radreason.json", "radreward.systems.radreason.scorer.RadReasonScorer")
+RULE_GREEN = ScorerSpec("green_rules.json", "radreward.systems.green.rules.RuleGreen")
+RULE_RADREASON = ScorerSpec("radreason_rules.json", "radreward.systems.radreason.rules.RuleRadReason")
 BLEU = ScorerSpec("bleu.json", "radreward.scorers.lexical.BLEU")
 ROUGE = ScorerSpec("rouge.json", "radreward.scorers.lexical.ROUGE")
 CHRF = ScorerSpec("chrf.json", "radreward.scorers.lexical.ChrF")
@@ -68,7 +72,7 @@ CUSTOM = ScorerSpec("", "radreward.scorers.custom.CustomScorer")
 """Metric in a user's file, `my_file.py:my_metric`; never saved."""
 
 SCORER_SPECS = (
-    *(REWARD_MODEL, RATESCORE, SENTENCE_EVAL, GREEN, RADREASON),
+    *(REWARD_MODEL, RATESCORE, SENTENCE_EVAL, GREEN, RADREASON, RULE_GREEN, RULE_RADREASON),
     *(BLEU, ROUGE, CHRF, METEOR, CIDER),
     *(ENTITY_F1, CHEXPERT_F1, BERTSCORE, CHEXBERT, RADGRAPH, RADCLIQ_BLEU, RADCLIQ),
     *(ERROR_COUNT_JUDGE, LINE_EDIT_JUDGE),
@@ -76,7 +80,6 @@ SCORER_SPECS = (
 """Classes of scorers that can be saved."""
 
 _CHEXBERT_FOLDER = "the folder of CheXbert's weights"
-_MODEL_FOLDER = "the folder of a trained model, or its name on the Hub,"
 
 SCORERS = {
     "er2score": NamedScorer(
@@ -177,17 +180,17 @@ SCORERS = {
     ),
     "green": NamedScorer(
         title="GREEN",
-        summary="Error analysis by a trained generative evaluator.",
+        summary="Error analysis by rules, or by a generative evaluator: green:FOLDER.",
         spec=GREEN,
         argument="model",
-        argument_help=_MODEL_FOLDER,
+        without_argument=RULE_GREEN,
     ),
     "radreason": NamedScorer(
         title="RadReason",
-        summary="Error counts with reasoning by a trained generative evaluator.",
+        summary="Error counts with reasons by rules, or by a generative evaluator: radreason:FOLDER.",
         spec=RADREASON,
         argument="model",
-        argument_help=_MODEL_FOLDER,
+        without_argument=RULE_RADREASON,
     ),
 }
 """Scorers by the name that `load` and the commands accept."""
@@ -217,8 +220,8 @@ def load(name_or_path: str | Path, **settings: Any) -> Scorer:
     resolved = resolve(name_or_path, bool(settings.get("allow_download")))  # reports errors before heavy imports
     scorer_class = import_object(resolved.spec.class_path)
     scorer: Scorer = scorer_class.from_pretrained(resolved.folder, **{**resolved.settings, **settings})
-    if name_or_path in SCORERS:
-        scorer.title = SCORERS[str(name_or_path)].title
+    if (named := SCORERS.get(str(name_or_path))) and not named.without_argument:
+        scorer.title = named.title
     return scorer
 
 
@@ -257,6 +260,8 @@ def _resolve_named(name: str, named: NamedScorer, value: str) -> ResolvedScorer:
         raise InputError(f"{name}: Expected {named.argument_help} after a colon, as in {name}:FOLDER.")
     if named.folder and not (named.folder / named.spec.config_name).is_file():
         raise InputError(f"{name}: Expected the model in {named.folder} but this installation does not contain it.")
+    if not value and named.without_argument:
+        return ResolvedScorer(named.without_argument, None, {})
     return ResolvedScorer(named.spec, named.folder, named.settings | ({named.argument: value} if value else {}))
 
 

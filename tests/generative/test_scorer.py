@@ -331,8 +331,6 @@ def test_scorer_requires_its_template_and_full_precision(tmp_path: Path) -> None
     evaluator.save(tmp_path / "model")
     with pytest.raises(InputError, match="precision"):
         load(tmp_path / "model", precision="bf16")
-    with pytest.raises(InputError, match="Expected the folder of a trained model"):
-        load("green")
 
 
 def test_constructor_length_above_positions_raises() -> None:

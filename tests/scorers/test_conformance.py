@@ -24,6 +24,18 @@ class TestSentenceEvaluation(ScorerConformance):
         return load("sentence-eval")
 
 
+class TestRadReasonByRules(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("radreason")
+
+
+class TestGREENByRules(ScorerConformance):
+    @staticmethod
+    def scorer() -> Scorer:
+        return load("green")
+
+
 class TestBLEU1(ScorerConformance):
     @staticmethod
     def scorer() -> Scorer:

@@ -9,7 +9,7 @@ from typing import Literal, Self, cast
 
 import torch
 
-from radreward.criteria import RadCliQSignificanceCriteria, finding_quality
+from radreward.criteria import Criteria, RadCliQSignificanceCriteria, finding_quality
 from radreward.data.chat_encoding import ChatPromptEncoder
 from radreward.generative.evaluator import GeneratedAnswer, GenerativeEvaluator, find_evaluator_settings
 from radreward.generative.explanation import Explanation
@@ -128,27 +128,33 @@ class GreenScorer(GenerativeScorer):
 
     def parse_answer(self, answer: GeneratedAnswer) -> ParsedScore:
         """See `GenerativeScorer.parse_answer`."""
-        text, criteria = answer.text or "", self.evaluator.prompt_encoder.criteria
-        parsed = cast(GreenTemplate, self.evaluator.template).parse_answer(text, criteria)
-        tags = [category.tag for category in error_categories(criteria).categories]
-        k = len(tags)
-        names = [*tags, *(f"insignificant_{tag}" for tag in tags)]
-        explanation = Explanation(
-            raw_answer=text,
-            finish_reason=answer.finish_reason,
-            format_error=parsed.format_error,
-            explanation=parsed.explanation,
-            significant=dict(zip(tags, parsed.significant, strict=True)),
-            insignificant=dict(zip(tags, parsed.insignificant, strict=True)),
-            errors={name: texts for name, texts in zip(names, parsed.error_texts, strict=True) if texts},
-            num_matched=parsed.num_matched,
-            matched_findings=parsed.matched_findings,
-        )
-        reasons = (*parsed.parse_errors[:k], parsed.parse_errors[-1], parsed.format_error)
-        score, counts = parsed.green, parsed_counts(counts_by_criteria(parsed, criteria).values)
-        if score is None:
-            status = f"{UNPARSABLE_ANSWER}: {next(filter(None, reasons))}"
-            return ParsedScore(torch.nan, counts, status, explanation)
-        significant = sum(count for count in parsed.significant if count is not None)
-        quality = finding_quality(parsed.num_matched or 0.0, significant, prior=HALF_A_FINDING)
-        return ParsedScore(score, counts, STATUS_OK, explanation, quality)
+        encoder, template = self.evaluator.prompt_encoder, cast(GreenTemplate, self.evaluator.template)
+        return parse_green_score(answer, template, encoder.criteria)
+
+
+def parse_green_score(answer: GeneratedAnswer, template: GreenTemplate, criteria: Criteria) -> ParsedScore:
+    """Return score, counts, explanation and quality of an answer."""
+    text = answer.text or ""
+    parsed = template.parse_answer(text, criteria)
+    tags = [category.tag for category in error_categories(criteria).categories]
+    k = len(tags)
+    names = [*tags, *(f"insignificant_{tag}" for tag in tags)]
+    explanation = Explanation(
+        raw_answer=text,
+        finish_reason=answer.finish_reason,
+        format_error=parsed.format_error,
+        explanation=parsed.explanation,
+        significant=dict(zip(tags, parsed.significant, strict=True)),
+        insignificant=dict(zip(tags, parsed.insignificant, strict=True)),
+        errors={name: texts for name, texts in zip(names, parsed.error_texts, strict=True) if texts},
+        num_matched=parsed.num_matched,
+        matched_findings=parsed.matched_findings,
+    )
+    reasons = (*parsed.parse_errors[:k], parsed.parse_errors[-1], parsed.format_error)
+    score, counts = parsed.green, parsed_counts(counts_by_criteria(parsed, criteria).values)
+    if score is None:
+        status = f"{UNPARSABLE_ANSWER}: {next(filter(None, reasons))}"
+        return ParsedScore(torch.nan, counts, status, explanation)
+    significant = sum(count for count in parsed.significant if count is not None)
+    quality = finding_quality(parsed.num_matched or 0.0, significant, prior=HALF_A_FINDING)
+    return ParsedScore(score, counts, STATUS_OK, explanation, quality)

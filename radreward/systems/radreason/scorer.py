@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import torch
 
+from radreward.criteria import Criteria
 from radreward.generative.evaluator import GeneratedAnswer
 from radreward.generative.explanation import Explanation
 from radreward.generative.scorer import UNPARSABLE_ANSWER, GenerativeScorer, ParsedScore, parsed_counts
+from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.scorers.base import STATUS_OK
 from radreward.systems.radreason.parser import errors_per_step
 from radreward.systems.radreason.prompt import RadReasonTemplate
@@ -20,24 +22,29 @@ class RadReasonScorer(GenerativeScorer):
 
     def parse_answer(self, answer: GeneratedAnswer) -> ParsedScore:
         """See `GenerativeScorer.parse_answer`."""
-        text, criteria = answer.text or "", self.evaluator.prompt_encoder.criteria
-        parsed = self.evaluator.template.parse(text, criteria)
-        values = dict(zip(criteria.tags, parsed.values, strict=True))
-        errors = zip(criteria.tags, errors_per_step(parsed.reasoning, criteria), strict=True)
-        explanation = Explanation(
-            raw_answer=text,
-            finish_reason=answer.finish_reason,
-            format_error=parsed.format_error,
-            explanation=parsed.reasoning,
-            significant=values,
-            insignificant={},
-            errors={tag: texts for tag, texts in errors if texts and values[tag]},
-            num_matched=None,
-            matched_findings=(),
-        )
-        counts = parsed_counts(parsed.values)
-        total = float(criteria.total_quality(criteria.quality(torch.tensor(counts))))
-        reasons = zip(criteria.tags, parsed.parse_errors, strict=True)
-        missing = next((f"{tag}: {reason}" for tag, reason in reasons if reason), None)
-        status = f"{UNPARSABLE_ANSWER}: {missing}" if missing else STATUS_OK
-        return ParsedScore(total, counts, status, explanation)
+        return parse_radreason_score(answer, self.evaluator.template, self.evaluator.prompt_encoder.criteria)
+
+
+def parse_radreason_score(answer: GeneratedAnswer, template: GenerativeTemplate, criteria: Criteria) -> ParsedScore:
+    """Return score, counts and explanation of an answer."""
+    text = answer.text or ""
+    parsed = template.parse(text, criteria)
+    values = dict(zip(criteria.tags, parsed.values, strict=True))
+    errors = zip(criteria.tags, errors_per_step(parsed.reasoning, criteria), strict=True)
+    explanation = Explanation(
+        raw_answer=text,
+        finish_reason=answer.finish_reason,
+        format_error=parsed.format_error,
+        explanation=parsed.reasoning,
+        significant=values,
+        insignificant={},
+        errors={tag: texts for tag, texts in errors if texts and values[tag]},
+        num_matched=None,
+        matched_findings=(),
+    )
+    counts = parsed_counts(parsed.values)
+    total = float(criteria.total_quality(criteria.quality(torch.tensor(counts))))
+    reasons = zip(criteria.tags, parsed.parse_errors, strict=True)
+    missing = next((f"{tag}: {reason}" for tag, reason in reasons if reason), None)
+    status = f"{UNPARSABLE_ANSWER}: {missing}" if missing else STATUS_OK
+    return ParsedScore(total, counts, status, explanation)
