@@ -109,17 +109,22 @@ def create_app(scorers: Mapping[str, Scorer], limits: ServiceLimits | None = Non
     @app.post("/score", responses=errors, response_model_exclude_unset=True)
     async def score(request: ScoreRequest) -> ScoreAnswer:
         """Score candidates against their references."""
-        if len(request.pairs) > limits.max_pairs:
-            raise HTTPException(413, f"Expected at most {limits.max_pairs} pairs but got {len(request.pairs)}.")
-        names = request.models or list(scorers)
-        if unknown := [name for name in names if name not in scorers]:
-            raise HTTPException(422, f"Expected models among {', '.join(scorers)} but got {unknown[0]!r}.")
+        selected = _select_scorers(request, scorers, limits)
         references, candidates = ([getattr(pair, side) for pair in request.pairs] for side in SIDES)
-        selected = {name: scorers[name] for name in names}
         rows = await _run(queue, partial(score_request, selected, references, candidates, request.evidence), limits)
         return _answer(request, rows)
 
     return app
+
+
+def _select_scorers(request: ScoreRequest, scorers: Mapping[str, Scorer], limits: ServiceLimits) -> dict[str, Scorer]:
+    """Return the scorers of a request; raise an `HTTPException` if it has too many pairs or an unknown model."""
+    if len(request.pairs) > limits.max_pairs:
+        raise HTTPException(413, f"Expected at most {limits.max_pairs} pairs but got {len(request.pairs)}.")
+    names = request.models or list(scorers)
+    if unknown := [name for name in names if name not in scorers]:
+        raise HTTPException(422, f"Expected models among {', '.join(scorers)} but got {unknown[0]!r}.")
+    return {name: scorers[name] for name in names}
 
 
 async def _run(queue: ScoringQueue, function: Any, limits: ServiceLimits) -> Any:

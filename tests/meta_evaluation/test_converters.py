@@ -14,7 +14,7 @@ from radreward.cli import main
 from radreward.cli.convert import Layout
 from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
-from radreward.meta_evaluation.converters import CONVERTERS, convert
+from radreward.meta_evaluation.converters import CONVERTERS, JOINING_CONVERTERS, convert
 from radreward.meta_evaluation.converters.rexval import CATEGORY_TAGS, COUNTS_FILE, REPORTS_FILE, SYSTEMS
 from radreward.meta_evaluation.preferences import preference_agreement, read_preferences
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER
@@ -284,7 +284,7 @@ def test_convert_command_groups_are_synthetic_pairs(tmp_path: Path, capsys: pyte
 
 
 def test_convert_command_lists_every_layout() -> None:
-    assert set(get_args(Layout)) == set(CONVERTERS)
+    assert set(get_args(Layout)) == {*CONVERTERS, *JOINING_CONVERTERS}
 
 
 RADPREF_CASES: Rows = [

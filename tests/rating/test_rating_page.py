@@ -72,7 +72,7 @@ def test_two_cases_are_rated_by_keyboard_saved_exported_and_converted(
     assert main(["convert", str(path), str(other), "--from", "rate", "--output", str(rated)]) == 0
     pairs = read_rated_pairs(rated)
     assert pairs.rows[0].ratings == {"Änne B.": 2, "Béla": 3}
-    assert pairs.rows[0].errors["Änne B."] | {} == {
+    assert dict(pairs.rows[0].errors["Änne B."]) == {
         **dict.fromkeys(pairs.criteria, 0.0), "incorrect_location": 1.0, "false_prediction": 1.0
     }  # fmt: skip
     assert sum(pairs.rows[0].significant_errors["Änne B."].values()) == 1

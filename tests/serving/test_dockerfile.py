@@ -9,7 +9,7 @@ from radreward.cli.parser import parse_options
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTRUCTIONS = [
-    tuple(line.split(maxsplit=1))
+    (line.partition(" ")[0], line.partition(" ")[2])
     for line in (ROOT / "Dockerfile").read_text().splitlines()
     if line and not line.startswith("#")
 ]

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -185,6 +186,15 @@ def test_slow_scores_get_a_timeout(small_service: Callable[..., Service]) -> Non
     service = small_service("--timeout", "0.2")
     answer = service.score(pairs=[{"reference": "Clear.", "candidate": "slow"}])
     assert (answer.status, answer.body["error"]) == (504, "Expected scores within 0.2 s. Send fewer pairs.")
+
+
+def test_slow_body_gets_a_timeout(small_service: Callable[..., Service]) -> None:
+    service = small_service("--timeout", "0.2")
+    with socket.create_connection(("127.0.0.1", service.port)) as client:
+        client.sendall(
+            b"POST /score HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+        )
+        assert client.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

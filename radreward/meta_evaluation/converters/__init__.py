@@ -1,5 +1,5 @@
 """Converters of published ratings, read from the user's own copy, to rated pairs or preferences."""
 
-from radreward.meta_evaluation.converters.convert import CONVERTERS, convert
+from radreward.meta_evaluation.converters.convert import CONVERTERS, JOINING_CONVERTERS, convert
 
-__all__ = ["CONVERTERS", "convert"]
+__all__ = ["CONVERTERS", "JOINING_CONVERTERS", "convert"]

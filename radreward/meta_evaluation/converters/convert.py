@@ -44,8 +44,8 @@ JOINING_CONVERTERS: dict[str, Callable[[Sequence[Path]], Iterable[Any]]] = {
 """Name of each layout of one or more files → its reader."""
 
 
-def convert(layout: str, sources: Sequence[Path], output: Path) -> str:
-    """Convert sources to rated pairs or preferences.
+def convert(layout: str, source: Path | Sequence[Path], output: Path) -> str:
+    """Convert a source, or the files of several raters, to rated pairs or preferences.
 
     Returns:
         A summary such as "8 rated pairs of 2 cases".
@@ -55,9 +55,10 @@ def convert(layout: str, sources: Sequence[Path], output: Path) -> str:
             names file, row and field.
     """
     table_suffix(output)
-    for source in sources:
-        if not source.exists() and not str(source).startswith("hf:"):
-            raise InputError(f"{source}: Expected a published file or folder but it does not exist.")
+    sources = [source] if isinstance(source, Path) else source
+    for path in sources:
+        if not path.exists() and not str(path).startswith("hf:"):
+            raise InputError(f"{path}: Expected a published file or folder but it does not exist.")
     if layout in JOINING_CONVERTERS:
         rows = list(JOINING_CONVERTERS[layout](sources))
     elif len(sources) > 1:

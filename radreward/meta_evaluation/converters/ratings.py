@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint, read_json_object
 from radreward.io.validated_rows import RowError, number_field, optional_text_field, text_field
 from radreward.meta_evaluation.rated_pairs import RatedPair
 
+T = TypeVar("T")
 RATINGS_FORMAT = "radreward ratings 1"
 MIN_RATING, MAX_RATING = 1, 5
 
@@ -29,7 +30,7 @@ class RatingCase(NamedTuple):
 
 
 class CaseRating(NamedTuple):
-    """What one rater said about a case."""
+    """Judgement of one rater about a case."""
 
     rating: float | None
     errors: tuple[tuple[str, bool], ...]
@@ -159,5 +160,5 @@ def parse_case_rating(rating: Any, errors: Any, criteria: Sequence[str]) -> Case
     return CaseRating(number, tuple((error["criterion"], error["significant"]) for error in errors))
 
 
-def _is_list_of(value: Any, kind: type) -> bool:
+def _is_list_of(value: Any, kind: type[T]) -> TypeGuard[list[T]]:
     return isinstance(value, list) and all(isinstance(entry, kind) for entry in value)

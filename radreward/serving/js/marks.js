@@ -13,7 +13,7 @@ function markedText(text, findings) {
   const characters = Array.from(text);
   const parts = [];
   let position = 0;
-  for (const { kind, start, end, note } of findings.toSorted((a, b) => a.start - b.start)) {
+  for (const { kind, start, end, note } of [...findings].sort((a, b) => a.start - b.start)) {
     if (start < position) continue; // inside another finding
     parts.push(characters.slice(position, start).join(""));
     const title = note ? `${KINDS[kind].title}: ${note}` : KINDS[kind].title;
@@ -40,7 +40,7 @@ function findingRows(findings) {
     const key = [kind, ...cells].join("\u0000");
     if (!rows.has(key)) rows.set(key, [kind, ...cells]);
   }
-  const order = Object.keys(KINDS).toReversed();
+  const order = Object.keys(KINDS).reverse();
   return [...rows.values()].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]));
 }
 
