@@ -105,6 +105,12 @@ def result_notes(results: Results) -> Iterator[str]:
         for row in results["agreement"]
         if row["scope"] == "pooled" and row["note"] and row["note"].startswith("all scores")
     )
+    titles = {target["name"]: target["title"] for target in results["targets"]}
+    yield from dict.fromkeys(
+        f"{titles[row['target']]}: AUC is undefined, because {row['note']}."
+        for row in results["error_detection"]
+        if row["auc"]["value"] is None and not row["note"].startswith("all scores")
+    )
 
 
 def _criterion_tables(results: Results) -> Iterator[TextTable]:
@@ -125,22 +131,20 @@ def _criterion_tables(results: Results) -> Iterator[TextTable]:
 
 
 def _detection_tables(results: Results) -> Iterator[TextTable]:
-    rows = [
-        [
-            _scorer_title(results, row["scorer"]) + ("*" if row["score_source"] == "criterion" else ""),
-            target["title"],
-            f"{row['n_with_error']} of {row['n']}",
-            format_number(row["auc"]["value"]),
-            _format_interval(row["auc"]),
-            row["note"] or "",
+    defined = [row for row in results["error_detection"] if row["auc"]["value"] is not None]
+    cells = {
+        (row["scorer"], row["target"]): f"{format_number(row['auc']['value'])} ({_format_interval(row['auc'])})"
+        + ("*" if row["score_source"] == "criterion" else "")
+        for row in defined
+    }
+    targets = [target for target in results["targets"] if any(row["target"] == target["name"] for row in defined)]
+    if targets:
+        rows = [
+            [scorer["title"], *(cells.get((scorer["name"], target["name"]), "–") for target in targets)]
+            for scorer in _succeeded(results)
         ]
-        for target in results["targets"]
-        for row in results["error_detection"]
-        if row["target"] == target["name"]
-    ]
-    if rows:
-        title = "Detection of errors: AUC of pairs with and without one (*: of the metric's score for the criterion)"
-        yield TextTable(title, text_frame(["", "criterion", "pairs with an error", "AUC", "95 %", ""], rows))
+        title = "AUC of pairs with and without an error, with its interval (*: of the metric's score for the criterion)"
+        yield TextTable(title, text_frame(["", *(target["title"] for target in targets)], rows))
 
 
 def _within_system_tables(results: Results) -> Iterator[TextTable]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.metrics import roc_auc_score
 
 from radreward.errors import InputError
 from radreward.meta_evaluation.benchmark import BenchmarkSettings, run_benchmark
@@ -68,6 +69,27 @@ def test_benchmark_two_scorers_all_sections_match_direct_computation(tmp_path: P
     missing = 7 - 7 * np.array(scores)
     assert counts["errors"]["mae"] == pytest.approx(np.abs(missing - errors).mean())
     assert counts["significant_omission"]["mae"] == pytest.approx(np.abs(missing / 2 - errors / 2).mean())
+
+
+def test_benchmark_error_detection_is_in_tables_and_notes(tmp_path: Path) -> None:
+    pairs = make_pairs()
+    results = run(tmp_path, pairs, overlap=Overlap(), counting=Counting()).to_dict()
+    scores = [len(set(row.candidate.split())) / 7 for row in pairs.rows]
+    rows = {(row["scorer"], row["target"]): row for row in results["error_detection"]}
+    assert {target for _, target in rows} == {"errors", "errors_significant", "criterion:omission"}
+    for (scorer, target), row in rows.items():
+        [values] = [entry.values for entry in pairs.targets if entry.name == target]
+        has_error = values >= 0.5
+        assert (row["n"], row["n_with_error"]) == (20, has_error.sum())
+        assert row["auc"]["value"] == pytest.approx(roc_auc_score(~has_error, scores))
+        is_own = (scorer, target) == ("counting", "criterion:omission")
+        assert row["score_source"] == ("criterion" if is_own else "total")
+    table = next(table for table in all_tables(results) if table.title.startswith("AUC"))
+    assert table.frame.shape == (2, 4)
+    for row in results["error_detection"]:
+        row |= {"auc": {"value": None, "low": None, "high": None}, "note": "no candidate has an error"}
+    assert "Omission: AUC is undefined, because no candidate has an error." in list(result_notes(results))
+    assert not any(table.title.startswith("AUC") for table in all_tables(results))
 
 
 def test_benchmark_lower_is_better_agreement_has_the_same_sign(tmp_path: Path) -> None:
