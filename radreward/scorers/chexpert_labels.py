@@ -84,8 +84,9 @@ class CheXpertLabelF1(StatelessScorer):
     Each report is labeled with the fourteen observations of CheXpert (Irvin et al., 2019): positive, uncertain,
     negative or not mentioned; "no finding" is positive if no observation except devices is positive or uncertain.
     Uncertain counts as positive: 2 |A ∩ B| / (|A| + |B|) of the sets of observations. Each of the fourteen sub-scores
-    is 1 if both reports have the same label. The evidence contains the labels of both. In the quality, see
-    `set_quality`, an observation weighs as much as its most typical finding, and "no finding" nothing.
+    is 1 if both reports have the same label. The evidence contains the labels of both, and precision, recall and
+    accuracy, see `label_agreement`. In the quality, see `set_quality`, an observation weighs as much as its most
+    typical finding, and "no finding" nothing.
 
     Words and rules are our own: this is neither the CheXpert labeler nor CheXbert.
 
@@ -122,7 +123,7 @@ class CheXpertLabelF1(StatelessScorer):
         ]
         equal = [[float(ref.get(name) == cand.get(name)) for name in OBSERVATIONS] for ref, cand in rows]
         sub_scores = torch.tensor(equal, dtype=torch.float32).view(-1, len(OBSERVATIONS))
-        evidence = tuple({"reference": ref, "candidate": cand} for ref, cand in rows)
+        evidence = tuple({"reference": ref, "candidate": cand, **label_agreement(ref, cand)} for ref, cand in rows)
         return Scores(
             total, sub_scores, None, (STATUS_OK,) * len(rows), evidence, torch.tensor(quality, dtype=torch.float32)
         )
@@ -142,6 +143,29 @@ def label_report(text: str) -> dict[str, LabelState]:
     if not _positive_labels(labels) - {DEVICES}:
         labels[NO_FINDING] = "positive"
     return labels
+
+
+def label_agreement(
+    reference: Mapping[str, LabelState], candidate: Mapping[str, LabelState]
+) -> dict[str, float | None]:
+    """Return precision |A ∩ B| / |B| and recall |A ∩ B| / |A| of positive labels, and accuracy over all fourteen.
+
+    Uncertain counts as positive, a label that is not mentioned as negative. A ratio without labels is None.
+
+    Args:
+        reference: Labels of the reference, of which those in A are positive.
+        candidate: Labels of the candidate, of which those in B are positive.
+
+    >>> label_agreement({"edema": "positive", "fracture": "positive"}, {"edema": "uncertain"})["recall"]
+    0.5
+    """
+    expected, stated = _positive_labels(reference), _positive_labels(candidate)
+    common = len(expected & stated)
+    return {
+        "precision": common / len(stated) if stated else None,
+        "recall": common / len(expected) if expected else None,
+        "accuracy": 1 - len(expected ^ stated) / len(OBSERVATIONS),
+    }
 
 
 def _positive_labels(labels: Mapping[str, LabelState]) -> set[str]:

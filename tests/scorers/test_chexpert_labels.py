@@ -4,8 +4,19 @@ import math
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from radreward.scorers.chexpert_labels import DEVICES, NO_FINDING, OBSERVATIONS, CheXpertLabelF1, label_report
+from radreward.scorers.chexpert_labels import (
+    DEVICES,
+    LABEL_STATES,
+    NO_FINDING,
+    OBSERVATIONS,
+    CheXpertLabelF1,
+    LabelState,
+    label_agreement,
+    label_report,
+)
 from radreward.scorers.entity_f1 import EntityF1
 from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.report_styles import sample_style
@@ -67,6 +78,21 @@ def test_chexpert_f1_returns_sub_scores_and_evidence() -> None:
         DEVICES,
     ]
     assert scores.evidence[0]["candidate"] == {"pneumonia": "negative", "pleural_effusion": "positive"}
+
+
+@given(*[st.dictionaries(st.sampled_from(list(OBSERVATIONS)), st.sampled_from(LABEL_STATES))] * 2)
+def test_label_agreement_equals_counts_over_all_observations(
+    reference: dict[str, LabelState], candidate: dict[str, LabelState]
+) -> None:
+    cells = [
+        tuple(labels.get(name, "negative") != "negative" for labels in (reference, candidate)) for name in OBSERVATIONS
+    ]
+    hits = cells.count((True, True))
+    wrong, missed = cells.count((False, True)), cells.count((True, False))
+    agreement = label_agreement(reference, candidate)
+    assert agreement["precision"] == (hits / (hits + wrong) if hits + wrong else None)
+    assert agreement["recall"] == (hits / (hits + missed) if hits + missed else None)
+    assert agreement["accuracy"] == pytest.approx((hits + cells.count((False, False))) / 14)
 
 
 def test_entity_f1_returns_evidence_and_status() -> None:
