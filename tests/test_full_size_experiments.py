@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import yaml
 
 from radreward.cli import build, main
@@ -113,7 +114,7 @@ def test_full_size_file_takes_a_step_on_its_documented_data(
         training.module, SFTModule
     ):  # a run decodes: minutes, because an untrained model never ends an answer
         training.data.setup("fit")
-        training.module.training_step(next(iter(training.data.train_dataloader())), 0).backward()
+        torch.autograd.backward(training.module.training_step(next(iter(training.data.train_dataloader())), 0))
         return
     training.fit()
     assert training.trainer.global_step >= 1

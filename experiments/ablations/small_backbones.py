@@ -10,9 +10,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoModel
+from transformers import AutoModel, AutoTokenizer
 
-from radreward.data.tokenizer import EMBEDDED_BACKBONE, load_tokenizer, resolve_backbone
+from radreward.data.tokenizer import EMBEDDED_BACKBONE, resolve_backbone
 from radreward.generative.evaluator import load_generative_evaluator
 
 LAYERS = (2, 4)
@@ -22,7 +22,7 @@ def write_minilm(folder: Path, num_layers: int) -> None:
     """Write the first layers of MiniLM as a folder in the format of the Hub."""
     model = AutoModel.from_pretrained(resolve_backbone(EMBEDDED_BACKBONE), num_hidden_layers=num_layers)
     model.save_pretrained(folder)
-    load_tokenizer(EMBEDDED_BACKBONE).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(resolve_backbone(EMBEDDED_BACKBONE)).save_pretrained(folder)
 
 
 def write_decoder(folder: Path, model_folder: Path) -> None:

@@ -19,6 +19,7 @@ Layout = Literal[
     "radpref",
     "radjudge",
     "sentence-eval",
+    "sentences",
     "green-preferences",
     "nested",
     "groups",
@@ -29,6 +30,8 @@ Layout = Literal[
 
 def run(sources: Sequence[Path], /, *, from_: Layout, output: Path) -> int:
     """Convert published ratings, groups, or files of raters to the rated pairs that `benchmark` reads.
+
+    The layout sentences keeps the scores of single sentences instead, for `fit-regressor --scores`.
 
     Args:
         sources: The file, or the folder of the files, as published; the files of all raters of `rate`, or of Label

@@ -21,6 +21,8 @@ from radreward.io.terminal import print_line
 if TYPE_CHECKING:
     from radreward.criteria import Criteria
     from radreward.systems.sentence_eval.cross_validation import RegressionData, RegressorResult
+    from radreward.systems.sentence_eval.regressors.fit_regressors import ParamGrids
+    from radreward.systems.sentence_eval.score_features import FeatureSet
     from radreward.systems.sentence_eval.scorer import SentenceScorer
 
 FOLDS, INNER_FOLDS = 5, 3
@@ -29,46 +31,62 @@ PAIRS, JUDGED, JUDGED_FROM = ".radreward-pairs.jsonl", "judged.parquet", "judged
 
 def run(
     *,
-    data: Path,
     output: Path,
+    data: Path | None = None,
+    scores: Path | None = None,
     criteria: str = "radcliq-significance",
     judge: str = "embedded",
     features: Literal["fractions", "findings"] = "findings",
     regressor: str = "best",
+    search: Path | None = None,
     seed: int = 0,
 ) -> int:
     """Fit the overall score of sentence evaluation to known errors or ratings.
 
     Args:
-        data: Groups or pairs with known errors, or with ratings.
         output: Folder for the scorer and its metrics.
+        data: Groups or pairs with known errors, or with ratings. With --scores: rated pairs as `benchmark` reads them,
+            joined by id; without them, the target is the overall score beside the sentence scores.
+        scores: Sentence scores by people (`convert --from sentences`) or by any judge (`judge-sentences`), instead of
+            judging --data; scores of several raters are averaged.
         criteria: Preset or YAML file of the criteria by which errors or ratings are stated.
-        judge: `embedded`, or the folder of a trained judge or of its run.
+        judge: `embedded`, or the folder of a trained judge or of its run. It is saved with the regressor;
+            `judge-sentences --regressor` applies the regressor to any other judge.
         features: The eight score fractions of the paper, or these with counts of abnormal and urgent findings.
         regressor: The regressor to save; `best` has the highest agreement on held-out references.
+        search: YAML file of the hyper-parameters to choose from, by regressor; by default two of each.
         seed: Seed of the folds and the regressors.
     """
+    source = scores or data
+    if source is None:
+        raise InputError("Expected --data or --scores but got neither.")
     with suppress_library_warnings(), user_errors(), claimed_folder(output):
         from radreward.criteria import load_criteria
 
         loaded = load_criteria(criteria)
-        if not data.exists():
-            raise InputError(f"{data}: Expected groups or pairs but there is no such file or directory.")
-        from radreward.systems.sentence_eval.regressors import REGRESSORS
+        for path in filter(None, (data, scores)):
+            if not path.exists():
+                raise InputError(f"{path}: Expected groups or pairs but there is no such file or directory.")
+        from radreward.systems.sentence_eval.regressors import default_param_grids, read_param_grids
 
-        if regressor not in ("best", *REGRESSORS):
-            raise InputError(f"--regressor: Expected best or one of {', '.join(REGRESSORS)} but got {regressor}.")
+        grids = read_param_grids(search) if search else default_param_grids()
+        if regressor not in ("best", *grids):
+            raise InputError(f"--regressor: Expected best or one of {', '.join(grids)} but got {regressor}.")
         scorer = _load_unregressed_scorer(judge, features)
-        skipped = _judge(data, output, loaded, scorer)
-        pairs = _read_judged(output / JUDGED, scorer.feature_names)
+        if scores is None:
+            skipped = _judge(source, output, loaded, scorer)
+            pairs = _read_judged(output / JUDGED, scorer.feature_names)
+        else:
+            pairs, skipped = _read_scores(scores, data, scorer.feature_set)
         try:
-            results = _fit(output, regressor, seed, loaded, scorer, pairs)
+            results = _fit(output, regressor, seed, "rating" if scores else loaded.name, scorer, pairs, grids)
         except InputError as error:
-            raise InputError(f"{data}: {error}") from error
-    make_console().print(_table(data, results, pairs))
+            raise InputError(f"{source}: {error}") from error
+    make_console().print(_table(source, results, pairs))
     print_paths((name, output / path) for name, path in (("scorer", "model"), ("metrics", "metrics.json")))
     if skipped:
-        print_line(f"Skipped: {skipped} pairs without sentence scores; reasons in {output / JUDGED}")
+        reasons = scores or output / JUDGED
+        print_line(f"Skipped: {skipped} pairs without sentence scores or target; see their status in {reasons}")
     return 1 if skipped else 0
 
 
@@ -145,27 +163,51 @@ def _read_judged(path: Path, names: Sequence[str]) -> RegressionData:
     )
 
 
+def _read_scores(scores: Path, rated: Path | None, features: FeatureSet) -> tuple[RegressionData, int]:
+    """Return the data of a file of sentence scores, with the targets of rated pairs if given."""
+    from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
+    from radreward.systems.sentence_eval.cross_validation import regression_data
+    from radreward.systems.sentence_eval.judgement_io import read_judged_pairs
+
+    targets = None
+    if rated is not None:
+        rows = read_rated_pairs(rated).rows
+        means = {row.id: [value for value in row.ratings.values() if not math.isnan(value)] for row in rows}
+        targets = {row.id: (sum(means[row.id]) / len(means[row.id]), row.group) for row in rows if means[row.id]}
+        if not targets:
+            raise InputError(f"{rated}: Expected ratings of pairs but got none.")
+    try:
+        return regression_data(read_judged_pairs(scores), features, targets)
+    except InputError as error:
+        raise InputError(error if str(error).startswith(str(scores)) else f"{scores}: {error}") from error
+
+
 def _fit(
-    output: Path, regressor: str, seed: int, criteria: Criteria, scorer: SentenceScorer, pairs: RegressionData
+    output: Path,
+    regressor: str,
+    seed: int,
+    target: str,
+    scorer: SentenceScorer,
+    pairs: RegressionData,
+    grids: ParamGrids,
 ) -> list[RegressorResult]:
     """Cross-validate all regressors, save the selected one, and return all results, the unregressed one first."""
     from radreward.io.artifacts import write_json
     from radreward.io.progress import ProgressReporter
     from radreward.systems.sentence_eval.cross_validation import RAW_OVERALL, fit_best, nested_cross_validation
-    from radreward.systems.sentence_eval.regressors import REGRESSORS
     from radreward.systems.sentence_eval.scorer import SentenceScorer
 
     with ProgressReporter() as progress:
-        task = progress.add_task("cross-validation", len(REGRESSORS), unit="regressors")
+        task = progress.add_task("cross-validation", len(grids), unit="regressors")
         results = nested_cross_validation(
-            pairs, folds=FOLDS, inner_folds=INNER_FOLDS, seed=seed, on_progress=lambda _: progress.advance(task)
+            pairs, grids, FOLDS, INNER_FOLDS, seed, on_progress=lambda _: progress.advance(task)
         )
     candidates = [entry for entry in results if regressor in ("best", entry.name)]
     best, fitted = fit_best(pairs, candidates, seed)
     summary = {
         "pairs": len(pairs.target),
         "references": len(set(pairs.reference_ids.tolist())),
-        "criteria": criteria.name,
+        "criteria": target,
     }
     training_info = {"regressor": best.name, "settings": best.params, "seed": seed, **summary}
     SentenceScorer(scorer.judge, fitted, scorer.feature_set, training_info).save_pretrained(output / "model")

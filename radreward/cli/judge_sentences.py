@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.judging import (
     JudgeOptions,
     ReportPairs,
+    load_regressor,
     read_report_pairs,
     response_cache,
     resumable_rows,
@@ -21,13 +21,12 @@ from radreward.io.outputs import claimed_file
 from radreward.io.terminal import print_line, print_status
 
 if TYPE_CHECKING:
-    from pyarrow import Schema
-
     from radreward.systems.sentence_eval.judgement import SentenceJudgement
     from radreward.systems.sentence_eval.judges import SentenceJudge
+    from radreward.systems.sentence_eval.scorer import SentenceScorer
 
 
-def run(*, input: Path, output: Path, judge: JudgeOptions, llm: LLMOptions) -> int:
+def run(*, input: Path, output: Path, judge: JudgeOptions, llm: LLMOptions, regressor: Path | None = None) -> int:
     """Judge reports sentence by sentence, by the embedded judge or a language model.
 
     Args:
@@ -35,11 +34,16 @@ def run(*, input: Path, output: Path, judge: JudgeOptions, llm: LLMOptions) -> i
         output: File to write: JSONL, CSV or Parquet by its name.
         judge: The judge.
         llm: The language model of a chat judge.
+        regressor: Folder of `fit-regressor` or of its model: adds the column regressed, the overall score that it
+            predicts from the scores of the sentences.
     """
     with suppress_library_warnings(), user_errors(constructing=True), claimed_file(output):
+        import pyarrow as pa
+
         from radreward.io.tables import AtomicTableWriter
         from radreward.scoring.resume import check_output
         from radreward.systems.sentence_eval.judgement import SentenceJudgement, count_statuses
+        from radreward.systems.sentence_eval.judgement_io import judgement_schema
 
         check_output(output, input)
         pairs = read_report_pairs(input)
@@ -48,11 +52,13 @@ def run(*, input: Path, output: Path, judge: JudgeOptions, llm: LLMOptions) -> i
             return 0
         model = llm.load(response_cache(output)) if judge.uses_chat else None
         sentence_judge = judge.make_judge(model)
-        fingerprint = {"judge": sentence_judge.fingerprint()}
+        scorer = None if regressor is None else load_regressor(regressor, sentence_judge)
+        fingerprint = {"judge": sentence_judge.fingerprint(), "regressor": scorer and scorer.fingerprint()}
+        schema = judgement_schema() if scorer is None else judgement_schema(("regressed", pa.float64()))
         judgements: list[SentenceJudgement] = []
         incomplete: list[str] = []
-        rows = resumable_rows(judge, input, output, pairs, fingerprint, partial(_rows, sentence_judge))
-        with rows as chunks, AtomicTableWriter(output, _schema()) as writer:
+        rows = resumable_rows(judge, input, output, pairs, fingerprint, partial(_rows, sentence_judge, scorer))
+        with rows as chunks, AtomicTableWriter(output, schema) as writer:
             for index, row in enumerate(write_through(writer, chunks)):
                 if pairs.errors[index] is None:
                     judgements.append(SentenceJudgement((), (), None, "", row["format_errors"], row["status"]))
@@ -67,48 +73,17 @@ def run(*, input: Path, output: Path, judge: JudgeOptions, llm: LLMOptions) -> i
     return 1 if incomplete else 0
 
 
-def _rows(judge: SentenceJudge, pairs: ReportPairs) -> list[dict[str, Any]]:
+def _rows(judge: SentenceJudge, scorer: SentenceScorer | None, pairs: ReportPairs) -> list[dict[str, Any]]:
     """Return one row per pair."""
+    from radreward.systems.sentence_eval.judgement_io import judgement_row
     from radreward.text.sentence_splitter import split_sentences
 
+    ids = [None if pair_id is None else str(pair_id) for pair_id in pairs.ids]
     valid = [index for index, error in enumerate(pairs.errors) if error is None]
     sides = [[split_sentences(side[index]) for index in valid] for side in (pairs.references, pairs.candidates)]
-    rows = [_row(pair_id, [], [], None, error or "") for pair_id, error in zip(pairs.ids, pairs.errors, strict=True)]
+    rows = [judgement_row(pair_id, [], [], None, error or "") for pair_id, error in zip(ids, pairs.errors, strict=True)]
     for index, reference, candidate, judgement in zip(valid, *sides, judge.judge(*sides), strict=True):
-        rows[index] = _row(pairs.ids[index], reference, candidate, judgement, judgement.status)
+        rows[index] = judgement_row(ids[index], reference, candidate, judgement, judgement.status)
+        if scorer is not None:
+            rows[index]["regressed"] = scorer.regressed_score(judgement, reference, candidate)
     return rows
-
-
-def _schema() -> Schema:
-    import pyarrow as pa
-
-    sentence = {"id": pa.string(), "sentence": pa.string(), "score": pa.float64(), "match": pa.list_(pa.string())}
-    sides = dict.fromkeys(("reference", "candidate"), pa.list_(pa.struct(sentence)))
-    summary = {"id": pa.string(), "overall": pa.float64(), "status": pa.string(), "explanation": pa.string()}
-    return pa.schema({**summary, **sides, "format_errors": pa.map_(pa.string(), pa.int64())})
-
-
-def _row(
-    pair_id: Any, reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement | None, status: str
-) -> dict[str, Any]:
-    from radreward.systems.sentence_eval.prompt import sentence_ids
-
-    row: dict[str, Any] = {"id": None if pair_id is None else str(pair_id), "overall": None, "status": status}
-    row |= {"explanation": "", "reference": [], "candidate": [], "format_errors": {}}
-    if judgement is None:
-        return row
-    row |= {"overall": judgement.overall, "explanation": judgement.explanation}
-    row["format_errors"] = judgement.format_errors
-    ids = sentence_ids(len(reference)), sentence_ids(len(candidate), uppercase=True)
-    sides = ((reference, judgement.reference_scores), (candidate, judgement.candidate_scores))
-    for side, (name, (texts, scores)) in enumerate(zip(("reference", "candidate"), sides, strict=True)):
-        row[name] = [
-            {
-                "id": sentence_id,
-                "sentence": text,
-                "score": None if score is None else score.score,
-                "match": [] if score is None else [ids[1 - side][match] for match in score.matches],
-            }
-            for sentence_id, text, score in zip(ids[side], texts, scores, strict=True)
-        ]
-    return row

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from radreward.io.tables import AtomicTableWriter
     from radreward.llm import ChatModel
     from radreward.systems.sentence_eval.judges import ChatJudge, RelationJudge, SentenceJudge
+    from radreward.systems.sentence_eval.scorer import SentenceScorer
 
 CHAT = "chat"
 CHUNK_SIZE = 256
@@ -108,6 +109,27 @@ def load_judge(name: str, *alternatives: str) -> RelationJudge:
         raise InputError(f"--judge: Expected {expected} or the folder of a judge but got {name!r}.")
     model_folder = Path(name, "model")  # of a run
     return RelationJudge.from_pretrained(model_folder if (model_folder / CONFIG).is_file() else name)
+
+
+def load_regressor(folder: Path, judge: SentenceJudge) -> SentenceScorer:
+    """Return the scorer of `fit-regressor` with another judge.
+
+    Args:
+        folder: Folder of the scorer, or of the run of `fit-regressor`.
+        judge: The judge whose scores are regressed.
+
+    Raises:
+        InputError: If there is no such scorer, or it has no regressor.
+    """
+    from radreward.systems.sentence_eval.scorer import CONFIG, SentenceScorer
+
+    model = folder / "model" if (folder / "model" / CONFIG).is_file() else folder
+    if not (model / CONFIG).is_file():
+        raise InputError(f"--regressor: Expected a folder of fit-regressor but {folder} has no {CONFIG}.")
+    scorer = SentenceScorer.from_pretrained(model, judge=judge)
+    if scorer.regressor is None:
+        raise InputError(f"--regressor: Expected a scorer with a regressor but {folder} has none.")
+    return scorer
 
 
 class ReportPairs(NamedTuple):

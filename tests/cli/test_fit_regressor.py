@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
+import runpy
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -96,3 +99,72 @@ def test_too_few_references_print_one_line(judge: Path, tmp_path: Path, capsys: 
     path.write_text("\n".join(json.dumps(row) for row in rows))
     assert main(["fit-regressor", f"--data={path}", f"--judge={judge}", f"--output={tmp_path / 'out'}"]) == 2
     assert "few.jsonl: Expected at least 15 references, for 5 × 3 folds, but got 1." in capsys.readouterr().err
+
+
+def write_human_scores(path: Path, num_cases: int = 60) -> None:
+    """Write made-up sentence scores of two raters in the published layout; good candidates have good overall scores."""
+    rng = random.Random(0)
+    lines = ["Case,Rater,Type,ID,Sentence,Match ID,Sentence Score,Overall Score"]
+    for case, rater in product(range(num_cases), "xy"):
+        scores = [1 if rng.random() < case / num_cases else rng.choice([0, -1]) for _ in "abc"]
+        overall = round((sum(scores) + 3) * 5 / 6, 3)
+        for name, score in zip("abc", scores, strict=True):
+            match = name.upper() if score else ""
+            lines.append(f"{case},{rater},Original,{name},Effusion {case} {name}.,{match},{score},{overall}")
+        for name, score in zip("abc", scores, strict=True):
+            lines.append(f"{case},{rater},Predicted,{name.upper()},No edema {name}.,{name if score else ''},{score},")
+    path.write_text("\n".join(lines))
+
+
+def test_human_sentence_scores_are_fitted_and_applied_to_any_judge(
+    judge: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    human, out = tmp_path / "human.jsonl", tmp_path / "out"
+    write_human_scores(tmp_path / "human.csv")
+    assert main(["convert", str(tmp_path / "human.csv"), "--from=sentences", f"--output={human}"]) == 0
+    (tmp_path / "search.yaml").write_text("svr: [{C: 1.0}, {C: 5.0}]\ndecision-tree: [{max_depth: 3}]")
+    command = ["fit-regressor", f"--scores={human}", f"--judge={judge}", f"--output={out}", "--features=fractions"]
+    assert main([*command, f"--search={tmp_path / 'search.yaml'}"]) == 0
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert (metrics["pairs"], metrics["criteria"]) == (60, "rating")
+    assert set(metrics["tau_b"]) == {"raw-overall", "svr", "decision-tree"}
+    assert metrics["tau_b"]["svr"]["mean"] > 0.6
+
+    pairs, judged = tmp_path / "pairs.jsonl", tmp_path / "judged.jsonl"
+    texts = [("Left effusion. No edema.", "Left effusion."), ("No edema.", "...")]
+    rows = [{"id": str(i), "reference": first, "candidate": second} for i, (first, second) in enumerate(texts)]
+    pairs.write_text("\n".join(map(json.dumps, rows)))
+    apply = ["judge-sentences", f"--input={pairs}", f"--output={judged}", f"--judge={judge}"]
+    assert main([*apply, f"--regressor={out}"]) == 0
+    regressed = [json.loads(line)["regressed"] for line in judged.read_text().splitlines()]
+    expected = radreward.load(out / "model").score(*zip(*texts, strict=True)).total
+    assert regressed[0] == pytest.approx(expected[0].item(), rel=1e-5)
+    assert regressed[1] is None
+    assert main([*apply, f"--regressor={tmp_path}"]) == 2
+    assert "--regressor: Expected a folder of fit-regressor" in capsys.readouterr().err
+
+    script = Path(__file__).resolve().parents[2] / "experiments" / "sentence_eval" / "compare_judges.py"
+    monkeypatch.setattr("sys.argv", [str(script), str(human)])
+    runpy.run_path(str(script), run_name="__main__")
+    output = capsys.readouterr().out
+    assert "1.000 (360)" in output
+    assert "human y" in output
+
+
+def test_ratings_in_a_file_of_their_own_are_joined_by_id(
+    judge: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_human_scores(tmp_path / "human.csv")
+    for layout, name in (("sentences", "scores"), ("sentence-eval", "rated")):
+        output = tmp_path / f"{name}.jsonl"
+        assert main(["convert", str(tmp_path / "human.csv"), f"--from={layout}", f"--output={output}"]) == 0
+    (tmp_path / "search.yaml").write_text("svr: [{C: 1.0}]")
+    command = ["fit-regressor", f"--judge={judge}", f"--search={tmp_path / 'search.yaml'}", "--features=fractions"]
+    files = [f"--scores={tmp_path / 'scores.jsonl'}", f"--data={tmp_path / 'rated.jsonl'}"]
+    assert main([*command, *files, f"--output={tmp_path / 'joined'}"]) == 0
+    assert main([*command, files[0], f"--output={tmp_path / 'own'}"]) == 0
+    joined, own = (json.loads((tmp_path / name / "metrics.json").read_text()) for name in ("joined", "own"))
+    assert joined == own
+    capsys.readouterr()
+    assert main([*command, f"--output={tmp_path / 'none'}"]) == 2
+    assert "Expected --data or --scores but got neither" in capsys.readouterr().err

@@ -19,6 +19,9 @@ from radreward.meta_evaluation.converters.rexval import CATEGORY_TAGS, COUNTS_FI
 from radreward.meta_evaluation.preferences import preference_agreement, read_preferences
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER
 from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
+from radreward.systems.sentence_eval.judgement import SentenceScore
+from radreward.systems.sentence_eval.judgement_io import read_judged_pairs
+from radreward.text.patient_context import NO_CONTEXT, PatientContext
 
 Rows = list[dict[str, Any]]
 
@@ -199,6 +202,41 @@ def test_convert_sentence_eval_joins_sentences(tmp_path: Path) -> None:
     assert (second.reference, second.candidate, second.ratings) == ("Effusion. No edema.", "", {MEAN_RATER: 0})
 
 
+def test_convert_sentences_keeps_scores_and_matches_of_every_rater(tmp_path: Path) -> None:
+    rows = [row | {"Rater": rater} for rater in "xy" for row in sentences()]
+    rows[-1]["Sentence Score"] = ""
+    message = convert("sentences", [write(tmp_path / "a.csv", rows)], tmp_path / "a.jsonl")
+    assert message == "sentence scores of 2 cases by 2 raters"
+    first, second, third, fourth = read_judged_pairs(tmp_path / "a.jsonl")
+    assert [(pair.id, pair.rater) for pair in (first, second, third, fourth)] == [
+        *product("12", "x"),
+        *product("12", "y"),
+    ]
+    assert (first.reference, first.candidate) == (("Lungs clear.",), ("Clear lungs.", "Heart big."))
+    assert first.judgement.reference_scores == (SentenceScore(1.0, (0,)),)
+    assert first.judgement.candidate_scores == (SentenceScore(1.0, (0,)), SentenceScore(0.0, ()))
+    assert (first.judgement.overall, first.judgement.status) == (3.5, "ok")
+    assert fourth.judgement.reference_scores == (SentenceScore(0.0, ()), None)
+    assert fourth.judgement.status == "partial: 1 sentences without a score"
+
+
+@pytest.mark.parametrize(
+    ("row", "change", "message"),
+    [
+        (0, {"Sentence Score": 0.7}, "row 1: field 'sentence score': expected -1, 0, 0.5 or 1 but got 0.7"),
+        (0, {"Match ID": "C,D"}, "case '1', rater 'mean': match 'C' is no sentence of the other report"),
+        (2, {"ID": "A"}, "case '1', rater 'mean': expected different ids"),
+    ],
+)
+def test_convert_sentences_invalid_score_is_named(
+    row: int, change: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    rows = sentences()
+    rows[row].update(change)
+    with pytest.raises(InputError, match=message):
+        convert("sentences", [write(tmp_path / "a.csv", rows)], tmp_path / "a.jsonl")
+
+
 def test_sentence_eval_several_raters_are_kept(tmp_path: Path) -> None:
     rows = [row | {"Rater": rater} for rater in "xy" for row in sentences()]
     rows[-2]["Overall Score"] = 1
@@ -328,6 +366,7 @@ def test_convert_radpref_counts_errors_by_type_and_significance(tmp_path: Path) 
     first, second, *_ = read_rated_pairs(tmp_path / "a.jsonl").rows
     assert (first.id, first.reference, first.candidate, first.system) == ("a/C1", "Reference a.", "First a.", "model-1")
     assert dict(first.ratings) == {"user_1": 2, "user_2": 5}
+    assert first.context == PatientContext(61, None)
     counts = {tag: count for tag, count in first.errors["user_1"].items() if count}
     assert counts == {"false_prediction": 1, "omission": 2, "incorrect_location": 1, "wrong_measurement": 1}
     significant = {tag: count for tag, count in first.significant_errors["user_1"].items() if count}
@@ -389,6 +428,7 @@ def test_convert_radjudge_gives_relations_of_each_test(tmp_path: Path) -> None:
     assert (first.candidate_a, first.candidate_b, first.preferred, first.group) == ("One.", "Two.", "a", "t1")
     assert (second.candidate_a, second.candidate_b, second.preferred) == ("Two.", "Three.", "equal")
     assert (third.candidate_a, third.preferred, third.group) == ("Two.", "a", "t2")
+    assert (first.context_a, first.context_b) == (PatientContext(80, "Fall."), NO_CONTEXT)
     scores = {"One.": 0.9, "Two.": 0.405, "Three.": 0.4}
     first_scores, second_scores = (
         np.array([scores[getattr(entry, name)] for entry in preferences]) for name in ("candidate_a", "candidate_b")

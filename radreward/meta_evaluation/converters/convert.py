@@ -18,10 +18,11 @@ from radreward.meta_evaluation.converters.radpref import read_radpref
 from radreward.meta_evaluation.converters.rate_eval import read_paragraph_task, read_sentence_task, read_triad_task
 from radreward.meta_evaluation.converters.ratings import read_ratings
 from radreward.meta_evaluation.converters.rexval import read_rexval
-from radreward.meta_evaluation.converters.sentence_eval import read_sentence_evaluation
+from radreward.meta_evaluation.converters.sentence_eval import read_sentence_evaluation, read_sentence_scores
 from radreward.meta_evaluation.preferences import Preference, write_preferences
 from radreward.meta_evaluation.rated_pairs import RatedPair
 from radreward.meta_evaluation.rated_pairs_io import write_rated_pairs
+from radreward.systems.sentence_eval.judgement_io import JudgedPair, write_judged_pairs
 
 CONVERTERS: dict[str, Callable[[Path], Iterable[Any]]] = {
     "rexval": read_rexval,
@@ -32,6 +33,7 @@ CONVERTERS: dict[str, Callable[[Path], Iterable[Any]]] = {
     "radpref": read_radpref,
     "radjudge": read_radjudge,
     "sentence-eval": read_sentence_evaluation,
+    "sentences": read_sentence_scores,
     "green-preferences": read_green_preferences,
     "nested": read_nested_counts,
     "groups": read_own_groups,
@@ -45,7 +47,7 @@ JOINING_CONVERTERS: dict[str, Callable[[Sequence[Path]], Iterable[Any]]] = {
 
 
 def convert(layout: str, source: Path | Sequence[Path], output: Path) -> str:
-    """Convert a source, or the files of several raters, to rated pairs or preferences.
+    """Convert a source, or the files of several raters, to rated pairs, preferences or sentence scores.
 
     Returns:
         A summary such as "8 rated pairs of 2 cases".
@@ -65,6 +67,10 @@ def convert(layout: str, source: Path | Sequence[Path], output: Path) -> str:
         raise InputError(f"{sources[1]}: Expected one file or folder of the layout {layout} but got {len(sources)}.")
     else:
         rows = list(CONVERTERS[layout](sources[0]))
+    if judged := [row for row in rows if isinstance(row, JudgedPair)]:
+        write_judged_pairs(output, judged)
+        n_cases, n_raters = len({row.id for row in judged}), len({row.rater for row in judged})
+        return f"sentence scores of {n_cases} cases by {n_raters} raters"
     n_cases = len({row.group for row in rows})
     if preferences := [row for row in rows if isinstance(row, Preference)]:
         write_preferences(output, preferences)

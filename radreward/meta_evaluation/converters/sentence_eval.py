@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from radreward.data.relation_io import RELATION_SCORES
 from radreward.io.validated_rows import (
     RowError,
     number_field,
@@ -15,24 +17,83 @@ from radreward.io.validated_rows import (
     text_field,
 )
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair
+from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
+from radreward.systems.sentence_eval.judgement_io import JudgedPair
 
 _REFERENCE_TYPES = frozenset({"original", "reference"})
 _CANDIDATE_TYPES = frozenset({"predicted", "prediction", "candidate"})
+_MATCH_ID = re.compile(r"[A-Za-z0-9]+")
 
 
 class _SentenceRow(NamedTuple):
     case_id: str
     rater: str
     is_candidate: bool
+    sentence_id: str
     sentence: str
+    matches: tuple[str, ...]
+    """Ids of sentences of the other report."""
+    score: float | None
     overall_score: float | None
+
+
+def read_sentence_scores(source: Path) -> Iterator[JudgedPair]:
+    """Yield the sentence scores of each case and rater, from the columns of `read_sentence_evaluation`.
+
+    Match ID and Sentence Score are read: ids of the other report, as in "C,D", and -1, 0, 0.5 or 1.
+
+    Args:
+        source: CSV, JSONL or Parquet.
+
+    Raises:
+        InputError: If a row is invalid, or a case and rater lack a report, repeat an id or match an unknown one.
+    """
+    by_rater: dict[tuple[str, str], list[_SentenceRow]] = {}
+    for _, row in read_validated_rows(source, _parse_row):
+        by_rater.setdefault((row.case_id, row.rater), []).append(row)
+    errors: list[str] = []
+    pairs = [_judged_pair(*key, rows, errors) for key, rows in by_rater.items()]
+    if errors:
+        raise_row_errors(source, errors)
+    yield from pairs
+
+
+def _judged_pair(case_id: str, rater: str, rows: list[_SentenceRow], errors: list[str]) -> JudgedPair:
+    """Return the scores of a case by one rater, and append what is invalid to `errors`."""
+    sides = [[row for row in rows if row.is_candidate is side] for side in (False, True)]
+    position = [{row.sentence_id: index for index, row in enumerate(side)} for side in sides]
+    label = f"case {case_id!r}, rater {rater!r}"
+    for side, rows_of_side in enumerate(sides):
+        if len(position[side]) < len(rows_of_side):
+            errors.append(f"{label}: expected different ids of the sentences of a report")
+        unknown = [match for row in rows_of_side for match in row.matches if match not in position[1 - side]]
+        if unknown:
+            errors.append(f"{label}: match {unknown[0]!r} is no sentence of the other report")
+    if not sides[0]:
+        errors.append(f"{label}: expected a sentence of the original report")
+    overall = next((row.overall_score for row in rows if row.overall_score is not None), None)
+    scores = [
+        tuple(
+            None
+            if row.score is None
+            else SentenceScore(row.score, tuple(position[1 - side].get(match, 0) for match in row.matches))
+            for row in rows_of_side
+        )
+        for side, rows_of_side in enumerate(sides)
+    ]
+    missing = sum(score is None for side in scores for score in side)
+    status = f"partial: {missing} sentences without a score" if missing else "ok"
+    judgement = SentenceJudgement(scores[0], scores[1], overall, "", {}, status)
+    texts = [tuple(row.sentence for row in side) for side in sides]
+    return JudgedPair(case_id, rater, texts[0], texts[1], judgement)
 
 
 def read_sentence_evaluation(source: Path) -> Iterator[RatedPair]:
     """Yield a pair per case: the joined sentences of the original and of the predicted report, and the overall score.
 
     Columns, in any letter case: Case, Type, ID, Sentence and Overall Score (0 to 5, in at least one row of the case),
-    and optionally Rater; Match ID, Sentence Score and Explanation are ignored. If the ID is a letter, its case decides
+    and optionally Rater; `read_sentence_scores` reads
+    Match ID and Sentence Score. If the ID is a letter, its case decides
     the report, lower case for the original, because the published template labels both reports as original; otherwise
     Type decides.
 
@@ -88,6 +149,16 @@ def _parse_row(values: Mapping[str, Any]) -> _SentenceRow:
         case_id=text_field(fields, "case", allow_integer=True),
         rater=optional_text_field(fields, "rater", allow_integer=True) or MEAN_RATER,
         is_candidate=is_candidate,
+        sentence_id=sentence_id,
         sentence=text_field(fields, "sentence"),
+        matches=tuple(_MATCH_ID.findall(optional_text_field(fields, "match id") or "")),
+        score=_sentence_score(fields),
         overall_score=number_field(fields, "overall score", 0, 5),
     )
+
+
+def _sentence_score(fields: Mapping[str, Any]) -> float | None:
+    score = number_field(fields, "sentence score", -1, 1)
+    if score is not None and score not in RELATION_SCORES:
+        raise RowError(f"field 'sentence score': expected -1, 0, 0.5 or 1 but got {score:g}")
+    return score

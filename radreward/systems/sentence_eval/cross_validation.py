@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +11,16 @@ import torch
 
 from radreward.errors import InputError
 from radreward.metrics.functional import kendall_tau_b
+from radreward.systems.sentence_eval.judgement import average_judgements
+from radreward.systems.sentence_eval.judgement_io import JudgedPair
 from radreward.systems.sentence_eval.regressors.fit_regressors import (
-    REGRESSORS,
+    ParamGrids,
     RegressorParams,
+    default_param_grids,
     fit_regressor,
-    param_grid,
 )
 from radreward.systems.sentence_eval.regressors.regressor import Array, Regressor
+from radreward.systems.sentence_eval.score_features import FeatureSet, feature_values
 
 RAW_OVERALL = "raw-overall"
 """Row of the judge's own overall score, without a regressor."""
@@ -48,9 +51,53 @@ class RegressorResult(NamedTuple):
     """Parameters selected by cross-validation over all references; None without a regressor."""
 
 
+def regression_data(
+    pairs: Sequence[JudgedPair],
+    feature_set: FeatureSet,
+    targets: Mapping[str, tuple[float, str]] | None = None,
+) -> tuple[RegressionData, int]:
+    """Return the data of judged pairs, and the number of pairs without a sentence score or a target.
+
+    Several judgements of a pair, as by several raters, are averaged.
+
+    Args:
+        pairs: The judged pairs.
+        feature_set: Features of the sentence scores.
+        targets: Target and reference by id; defaults to the mean overall score, and to the text of the reference.
+
+    Raises:
+        InputError: If raters judged different sentences, or no pair is left.
+    """
+    by_id: dict[str, list[JudgedPair]] = {}
+    for pair in pairs:
+        by_id.setdefault(pair.id, []).append(pair)
+    rows: list[tuple[tuple[float, ...], float, float, str]] = []
+    for pair_id, repeated in by_id.items():
+        first = repeated[0]
+        if any((pair.reference, pair.candidate) != (first.reference, first.candidate) for pair in repeated):
+            raise InputError(f"pair {pair_id!r}: Expected the same sentences from all raters.")
+        judgement = average_judgements([pair.judgement for pair in repeated])
+        features = feature_values(feature_set, judgement, first.reference, first.candidate)
+        own = None if judgement.overall is None else (judgement.overall, " ".join(first.reference))
+        target = own if targets is None else targets.get(pair_id)
+        if features is not None and target is not None:
+            overall = math.nan if judgement.overall is None else judgement.overall
+            rows.append((features, overall, *target))
+    if not rows:
+        raise InputError("Expected at least one pair with sentence scores and an overall score or rating but got none.")
+    features, overalls, values, references = zip(*rows, strict=True)
+    data = RegressionData(
+        np.array(features, np.float64),
+        np.array(overalls, np.float64),
+        np.array(values, np.float64),
+        np.unique(references, return_inverse=True)[1],
+    )
+    return data, len(by_id) - len(rows)
+
+
 def nested_cross_validation(
     data: RegressionData,
-    regressors: Sequence[str] = tuple(REGRESSORS),
+    grids: ParamGrids | None = None,
     folds: int = 5,
     inner_folds: int = 3,
     seed: int = 0,
@@ -63,7 +110,7 @@ def nested_cross_validation(
 
     Args:
         data: All pairs.
-        regressors: Names of `REGRESSORS`.
+        grids: Regressors with the parameters to choose from; defaults to `default_param_grids`.
         folds: Number of outer folds.
         inner_folds: Number of inner folds.
         seed: Seed of the folds and the fits.
@@ -71,22 +118,23 @@ def nested_cross_validation(
 
     Raises:
         InputError: If there are too few references, the target is constant, or a number is not finite.
-        ValueError: If a number of folds is less than 2, or a regressor is unknown.
+        ValueError: If a number of folds is less than 2.
     """
     if min(folds, inner_folds) < 2:
         raise ValueError(f"Expected `folds` and `inner_folds` to be >= 2 but got {folds} and {inner_folds}.")
-    validate_regression_data(data, folds, inner_folds)
+    grids = default_param_grids() if grids is None else grids
+    validate_regression_data(data, folds, inner_folds, grids)
     splits = list(split_by_reference(data.reference_ids, folds, seed))
     taus = [_tau_b(data.judge_overall[test], data.target[test]) for _, test in splits]
     results = [_average_folds(RAW_OVERALL, taus, None)]
-    for name in regressors:
+    for name, grid in grids.items():
         taus = []
         for train, test in splits:
             training = RegressionData(*(column[train] for column in data))
-            params = select_params(name, training, inner_folds, seed)
+            params = select_params(name, training, grid, inner_folds, seed)
             fitted = fit_regressor(name, training.features, training.target, params, seed)
             taus.append(_tau_b(fitted.predict(data.features[test]), data.target[test]))
-        results.append(_average_folds(name, taus, select_params(name, data, folds, seed)))
+        results.append(_average_folds(name, taus, select_params(name, data, grid, folds, seed)))
         on_progress(name)
     return results
 
@@ -106,7 +154,9 @@ def fit_best(
     return best, fit_regressor(best.name, data.features, data.target, best.params, seed)
 
 
-def select_params(name: str, data: RegressionData, folds: int, seed: int = 0) -> RegressorParams:
+def select_params(
+    name: str, data: RegressionData, grid: Sequence[RegressorParams], folds: int, seed: int = 0
+) -> RegressorParams:
     """Return the parameters of a regressor with the highest τ-b on held-out references; of equal ones, the first."""
     splits = list(split_by_reference(data.reference_ids, folds, seed + 1))
 
@@ -114,7 +164,7 @@ def select_params(name: str, data: RegressionData, folds: int, seed: int = 0) ->
         taus = [_held_out_tau(name, data, train, test, params, seed) for train, test in splits]
         return float(np.nan_to_num(_average_folds(name, taus, params).tau_b, nan=-2.0))
 
-    return max(param_grid(name), key=mean_tau_b)
+    return max(grid, key=mean_tau_b)
 
 
 def _held_out_tau(
@@ -138,14 +188,14 @@ def split_by_reference(reference_ids: Array, folds: int, seed: int = 0) -> Itera
         yield np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
 
-def validate_regression_data(data: RegressionData, folds: int, inner_folds: int) -> None:
+def validate_regression_data(data: RegressionData, folds: int, inner_folds: int, grids: ParamGrids) -> None:
     """Check that every regressor can be fitted in every fold.
 
     Raises:
         InputError: If not.
     """
     num_references = len(np.unique(data.reference_ids))
-    max_neighbors = max(int(params.get("n_neighbors", 0)) for spec in REGRESSORS.values() for params in spec.grid)
+    max_neighbors = max(int(params.get("n_neighbors", 1)) for grid in grids.values() for params in grid)
     if num_references < folds * inner_folds:
         raise InputError(
             f"Expected at least {folds * inner_folds} references, for {folds} × {inner_folds} folds, "

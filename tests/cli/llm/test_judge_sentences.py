@@ -71,8 +71,10 @@ def test_judge_sentences_repeated_run_uses_cached_responses(
         ("2", "empty reference", None),
         ("c", "ok", 5.0),
     ]
-    assert judged_rows[0]["reference"][0] == {"id": "a", "sentence": OMITTED, "score": -1.0, "match": ["A"]}
-    assert judged_rows[0]["candidate"][1] == {"id": "B", "sentence": REST, "score": 1.0, "match": ["b"]}
+    expected = {"id": "a", "sentence": OMITTED, "score": -1.0, "match": ["A"], "probabilities": [0.0, 0.0, 0.0, 1.0]}
+    assert judged_rows[0]["reference"][0] == expected
+    expected = {"id": "B", "sentence": REST, "score": 1.0, "match": ["b"], "probabilities": [0.0, 0.0, 1.0, 0.0]}
+    assert judged_rows[0]["candidate"][1] == expected
     assert main(command) == 1
     assert len(server.requests) == 6  # all responses are cached
 

@@ -14,8 +14,12 @@ from radreward.systems.sentence_eval.cross_validation import (
     RegressionData,
     fit_best,
     nested_cross_validation,
+    regression_data,
     split_by_reference,
 )
+from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
+from radreward.systems.sentence_eval.judgement_io import JudgedPair
+from radreward.systems.sentence_eval.regressors import default_param_grids
 
 
 def learnable_data(rows: int = 240, seed: int = 0) -> RegressionData:
@@ -40,7 +44,8 @@ def test_nested_cross_validation_learns_a_learnable_target() -> None:
     data = learnable_data()
     finished: list[str] = []
     names = ("decision-tree", "svr")
-    results = nested_cross_validation(data, names, folds=3, inner_folds=2, on_progress=finished.append)
+    grids = {name: default_param_grids()[name] for name in names}
+    results = nested_cross_validation(data, grids, folds=3, inner_folds=2, on_progress=finished.append)
     assert [entry.name for entry in results] == [RAW_OVERALL, *names]
     assert finished == list(names)
     raw, tree, svr = (entry.tau_b for entry in results)
@@ -53,7 +58,7 @@ def test_nested_cross_validation_learns_a_learnable_target() -> None:
     best, regressor = fit_best(data, results)
     assert best.tau_b == max(tree, svr)
     assert kendalltau(regressor.predict(data.features), data.target).statistic > 0.8
-    assert nested_cross_validation(data, names, folds=3, inner_folds=2) == results
+    assert nested_cross_validation(data, grids, folds=3, inner_folds=2) == results
 
 
 def test_nested_cross_validation_invalid_data_are_named() -> None:
@@ -68,5 +73,24 @@ def test_nested_cross_validation_invalid_data_are_named() -> None:
             nested_cross_validation(invalid)
     with pytest.raises(ValueError, match=">= 2"):
         nested_cross_validation(data, folds=1)
-    with pytest.raises(ValueError, match="Expected a regressor of"):
-        nested_cross_validation(data, ["oracle"])
+
+
+def judged(pair_id: str, *scores: float, overall: float | None = 2.0, rater: str | None = None) -> JudgedPair:
+    sides = tuple(SentenceScore(score, ()) for score in scores), (SentenceScore(1.0, ()),)
+    judgement = SentenceJudgement(*sides, overall, "", {}, "ok")
+    return JudgedPair(pair_id, rater, tuple(f"Sentence {i}." for i in range(len(scores))), ("Other.",), judgement)
+
+
+def test_regression_data_average_raters_and_join_targets_by_id() -> None:
+    pairs = [judged("p", 1.0, 0.0, rater="x"), judged("p", 1.0, 1.0, overall=4.0, rater="y"), judged("q", -1.0)]
+    data, skipped = regression_data(pairs, "fractions")
+    assert skipped == 0
+    assert data.features.tolist() == [[0.25, 0, 0.75, 0, 0, 0, 1, 0], [0, 0, 0, 1, 0, 0, 1, 0]]
+    assert data.target.tolist() == data.judge_overall.tolist() == [3.0, 2.0]
+    assert data.reference_ids.tolist() == [1, 0]
+    data, skipped = regression_data(pairs, "fractions", {"p": (4.5, "case")})
+    assert (skipped, data.target.tolist()) == (1, [4.5])
+    with pytest.raises(InputError, match="pair 'p': Expected the same sentences from all raters"):
+        regression_data([judged("p", 1.0), judged("p", 1.0, 0.0)], "fractions")
+    with pytest.raises(InputError, match="Expected at least one pair with sentence scores and an overall score"):
+        regression_data([judged("p", 1.0, overall=None)], "fractions")

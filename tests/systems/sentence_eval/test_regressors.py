@@ -12,7 +12,13 @@ import pytest
 from safetensors.numpy import save_file
 
 from radreward.errors import InputError
-from radreward.systems.sentence_eval.regressors import REGRESSORS, Regressor, fit_regressor, param_grid
+from radreward.systems.sentence_eval.regressors import (
+    REGRESSORS,
+    Regressor,
+    default_param_grids,
+    fit_regressor,
+    read_param_grids,
+)
 
 
 def random_fractions(rows: int = 150, seed: int = 0) -> np.ndarray:
@@ -30,7 +36,7 @@ def learnable_target(x: np.ndarray) -> np.ndarray:
 def test_predict_equals_scikit_learn(name: str) -> None:
     x, held_out = random_fractions(), random_fractions(700, seed=1)  # more rows than a batch
     y = learnable_target(x)
-    for params in param_grid(name):
+    for params in default_param_grids()[name]:
         expected = REGRESSORS[name].build(params, 3).fit(x, (y - y.mean()) / y.std()).predict(held_out)
         fitted = fit_regressor(name, x, y, params, seed=3)
         assert fitted.predict(held_out) == pytest.approx(expected * y.std() + y.mean(), abs=1e-9)
@@ -107,3 +113,21 @@ def test_regressor_invalid_arrays_raise() -> None:
         Regressor("mlp", {"weight0": np.zeros((8, 1)), "bias0": np.array([np.inf])})
     with pytest.raises(ValueError, match="Expected `kind`"):
         Regressor("magic", {})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("ridge: [{alpha: 1.0}]", "Expected a regressor of decision-tree, .* but got 'ridge'"),
+        ("svr: {C: 1.0}", "svr: Expected a list of parameters by name but got {'C': 1.0}"),
+        ("svr: [{D: 1.0}]", "svr: Expected arguments of sklearn.svm.SVR .*'D'"),
+        ("svr: [{C: -1.0}]", "svr: Expected arguments of sklearn.svm.SVR .*'C' parameter of SVR"),
+        ("svr: [", "cannot be read as YAML"),
+        ("[]", "Expected lists of parameters by regressor but got"),
+    ],
+)
+def test_invalid_param_grids_name_the_entry(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "grids.yaml"
+    path.write_text(content)
+    with pytest.raises(InputError, match=rf"grids\.yaml: {message}"):
+        read_param_grids(path)

@@ -5,14 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from radreward._lazy_imports import import_object
+from radreward.errors import InputError
 from radreward.systems.sentence_eval.regressors.regressor import Array, Regressor
 
 RegressorParams = Mapping[str, Any]
+ParamGrids = Mapping[str, tuple[RegressorParams, ...]]
+"""Parameters to choose from, by regressor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +26,6 @@ class RegressorSpec:
     """A regressor of scikit-learn."""
 
     class_path: str
-    grid: tuple[RegressorParams, ...]
-    """Parameters to choose from."""
     export: Callable[[Any], Regressor]
     """Conversion of a fitted regressor to arrays."""
     fixed_params: RegressorParams = field(default_factory=dict)
@@ -75,28 +79,22 @@ def _export_mlp(fitted: Any) -> Regressor:
 REGRESSORS: dict[str, RegressorSpec] = {
     "decision-tree": RegressorSpec(
         "sklearn.tree.DecisionTreeRegressor",
-        tuple({"max_depth": depth, "min_samples_leaf": leaf} for depth, leaf in ((4, 5), (6, 10))),
         lambda fitted: _export_trees([fitted.tree_], 0.0, 1.0),
     ),
-    "svr": RegressorSpec(
-        "sklearn.svm.SVR", tuple({"C": c, "epsilon": 0.1} for c in (1.0, 5.0)), _export_svr, is_random=False
-    ),
+    "svr": RegressorSpec("sklearn.svm.SVR", _export_svr, is_random=False),
     "knn": RegressorSpec(
         "sklearn.neighbors.KNeighborsRegressor",
-        tuple({"n_neighbors": k} for k in (5, 15)),
         _export_knn,
         {"algorithm": "brute"},
         is_random=False,
     ),
     "mlp": RegressorSpec(
         "sklearn.neural_network.MLPRegressor",
-        tuple({"alpha": alpha} for alpha in (0.01, 1.0)),
         _export_mlp,
         {"hidden_layer_sizes": (32,), "solver": "lbfgs", "max_iter": 300},
     ),
     "gradient-boosting": RegressorSpec(
         "sklearn.ensemble.GradientBoostingRegressor",
-        tuple({"max_depth": depth, "learning_rate": rate} for depth, rate in ((3, 0.05), (3, 0.1))),
         lambda fitted: _export_trees(
             [tree.tree_ for tree in fitted.estimators_[:, 0]],
             float(fitted.init_.constant_.item()),
@@ -106,7 +104,6 @@ REGRESSORS: dict[str, RegressorSpec] = {
     ),
     "random-forest": RegressorSpec(
         "sklearn.ensemble.RandomForestRegressor",
-        tuple({"min_samples_leaf": leaf} for leaf in (2, 5)),
         lambda fitted: _export_trees([tree.tree_ for tree in fitted.estimators_], 0.0, 1 / len(fitted.estimators_)),
         {"n_estimators": 60, "max_features": 0.5},
     ),
@@ -114,15 +111,41 @@ REGRESSORS: dict[str, RegressorSpec] = {
 """Regressors by name, in the order of Table VIII."""
 
 
-def param_grid(name: str) -> tuple[RegressorParams, ...]:
-    """Return the parameters to choose from for a regressor.
+@cache
+def default_param_grids() -> ParamGrids:
+    """Return the parameters to choose from by regressor, as in the file of the package."""
+    return read_param_grids(Path(__file__).with_name("param_grids.yaml"))
+
+
+def read_param_grids(path: Path) -> ParamGrids:
+    """Return the parameters to choose from by regressor, of a YAML file like `param_grids.yaml`.
 
     Raises:
-        ValueError: If the name is unknown.
+        InputError: If the file cannot be read, or names an unknown regressor or parameter; names the entry.
     """
-    if name not in REGRESSORS:
-        raise ValueError(f"Expected a regressor of {', '.join(REGRESSORS)} but got {name!r}.")
-    return REGRESSORS[name].grid
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise InputError(f"{path}: cannot be read as YAML ({reason}).") from error
+    if not isinstance(content, dict) or not content:
+        raise InputError(f"{path}: Expected lists of parameters by regressor but got {content!r}.")
+    for name, choices in content.items():
+        if name not in REGRESSORS:
+            raise InputError(f"{path}: Expected a regressor of {', '.join(REGRESSORS)} but got {name!r}.")
+        if not isinstance(choices, list) or not choices or not all(isinstance(entry, dict) for entry in choices):
+            raise InputError(f"{path}: {name}: Expected a list of parameters by name but got {choices!r}.")
+        for entry in choices:
+            _check_params(f"{path}: {name}", name, entry)
+    return {name: tuple(choices) for name, choices in content.items()}
+
+
+def _check_params(location: str, name: str, params: RegressorParams) -> None:
+    spec = REGRESSORS[name]
+    try:
+        spec.build(params, 0)._validate_params()  # otherwise only `fit` finds a value that is out of range
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{location}: Expected arguments of {spec.class_path} ({error}).") from error
 
 
 def fit_regressor(
@@ -134,7 +157,7 @@ def fit_regressor(
         name: One of `REGRESSORS`.
         features: (n, d).
         target: (n,).
-        params: One of `param_grid`; defaults to the first.
+        params: Its parameters; defaults to the first of `default_param_grids`.
         seed: Seed of the fit.
 
     Raises:
@@ -145,7 +168,9 @@ def fit_regressor(
     >>> bool(np.abs(fit_regressor("svr", x, x[:, 0]).predict(x) - x[:, 0]).max() < 0.1)
     True
     """
-    params = param_grid(name)[0] if params is None else params
+    if name not in REGRESSORS:
+        raise ValueError(f"Expected a regressor of {', '.join(REGRESSORS)} but got {name!r}.")
+    params = default_param_grids()[name][0] if params is None else params
     x, y = np.asarray(features, np.float64), np.asarray(target, np.float64)
     if x.ndim != 2 or y.shape != x.shape[:1] or not np.isfinite(x).all() or not np.isfinite(y).all():
         raise ValueError(f"Expected (n, d) features and (n,) targets, finite, but got {x.shape} and {y.shape}.")

@@ -1,0 +1,97 @@
+"""Agreement of people and judges on sentence scores (Fig. 3) and overall scores (Table IV) of Zhu et al. 2024.
+
+Files are those of `radreward convert --from sentences` and `radreward judge-sentences`, such as one with explanations
+and one with `--no-explanation`. Judges split reports themselves: pairs that others split differently are left out.
+
+python experiments/sentence_eval/compare_judges.py runs/human.jsonl runs/judged.jsonl
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from scipy import stats
+
+from radreward.data.relation_io import RELATION_SCORES
+from radreward.metrics import cohen_kappa, confusion_matrix
+from radreward.metrics.functional import kendall_tau_b
+from radreward.systems.sentence_eval.judgement import round_to_score
+from radreward.systems.sentence_eval.judgement_io import JudgedPair, read_judged_pairs
+
+Annotations = dict[str, JudgedPair]
+"""Judged pairs of one annotator by id."""
+
+
+def read_annotators(files: list[Path]) -> dict[str, Annotations]:
+    """Return the judged pairs of each rater of a file, or of its judge."""
+    annotators: dict[str, Annotations] = {}
+    for file in files:
+        for pair in read_judged_pairs(file):
+            annotators.setdefault(f"{file.stem} {pair.rater or ''}".strip(), {})[pair.id] = pair
+    return annotators
+
+
+def sentence_kappa(first: Annotations, second: Annotations) -> tuple[float, int]:
+    """Return Cohen's κ of the sentence scores, and the number of sentences that both scored."""
+    scores: list[tuple[float, float]] = []
+    for pair_id in first.keys() & second.keys():
+        left, right = first[pair_id], second[pair_id]
+        if (left.reference, left.candidate) != (right.reference, right.candidate):
+            continue
+        sides = (left.judgement.reference_scores, right.judgement.reference_scores)
+        others = (left.judgement.candidate_scores, right.judgement.candidate_scores)
+        for a, b in [*zip(*sides, strict=True), *zip(*others, strict=True)]:
+            if a is not None and b is not None:
+                scores.append((round_to_score(a.score), round_to_score(b.score)))
+    if not scores:
+        return math.nan, 0
+    columns = torch.tensor(scores).T
+    return float(cohen_kappa(confusion_matrix(columns[1], columns[0], RELATION_SCORES))), len(scores)
+
+
+def overall_agreement(first: Annotations, second: Annotations) -> tuple[float, float, int]:
+    """Return Kendall's τ-b and Pearson's r of the overall scores, and the number of pairs that both rated."""
+    ids = sorted(first.keys() & second.keys())
+    rated = [(first[name].judgement.overall, second[name].judgement.overall) for name in ids]
+    both = [(a, b) for a, b in rated if a is not None and b is not None]
+    if len(both) < 2:
+        return math.nan, math.nan, len(both)
+    columns = torch.tensor(both, dtype=torch.float64).T
+    constant = any(len(torch.unique(column)) < 2 for column in columns)
+    pearson = math.nan if constant else float(stats.pearsonr(*columns.numpy()).statistic)
+    return float(kendall_tau_b(*columns)), pearson, len(both)
+
+
+def _cell(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.3f}"
+
+
+def main() -> None:
+    """Print the matrix of κ, and the agreement of overall scores with the first annotator."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "files", type=Path, nargs="+", help="files of sentence scores; the first holds the ground truth"
+    )
+    annotators = read_annotators(parser.parse_args().files)
+    matrix = Table("Cohen's κ of sentence scores (sentences)", *annotators)
+    for name, first in annotators.items():
+        cells = (sentence_kappa(first, second) for second in annotators.values())
+        matrix.add_row(name, *(f"{_cell(kappa)} ({count})" for kappa, count in cells))
+    truth_name, truth = next(iter(annotators.items()))
+    table = Table(f"overall score, against {truth_name}", "τ-b", "Pearson", "pairs")
+    for name, second in annotators.items():
+        if name != truth_name:
+            tau, pearson, count = overall_agreement(truth, second)
+            table.add_row(name, _cell(tau), _cell(pearson), str(count))
+    console = Console()
+    console.print(matrix)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""Files of sentence scores, by a judge or by people: one row per report pair, and per rater if there are several."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from radreward.data.relation_io import RELATION_SCORES
+from radreward.io.tables import write_table
+from radreward.io.validated_rows import RowError, number_field, optional_text_field, read_validated_rows, text_field
+from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore, round_to_score
+from radreward.systems.sentence_eval.prompt import sentence_ids
+
+if TYPE_CHECKING:
+    from pyarrow import Schema
+
+SIDES = ("reference", "candidate")
+
+
+class JudgedPair(NamedTuple):
+    """A report pair with its judgement."""
+
+    id: str
+    rater: str | None
+    """Person who judged; None for a judge."""
+    reference: tuple[str, ...]
+    """Sentences of the reference."""
+    candidate: tuple[str, ...]
+    judgement: SentenceJudgement
+
+
+def judgement_schema(*extra: tuple[str, Any]) -> Schema:
+    """Return the columns of a file of sentence scores.
+
+    Args:
+        extra: Further columns, with their types, after `id`.
+    """
+    import pyarrow as pa
+
+    fields = {"id": pa.string(), "sentence": pa.string(), "score": pa.float64(), "match": pa.list_(pa.string())}
+    sentence = pa.struct({**fields, "probabilities": pa.list_(pa.float64())})
+    summary = {"overall": pa.float64(), "status": pa.string(), "explanation": pa.string()}
+    sides = dict.fromkeys(SIDES, pa.list_(sentence))
+    return pa.schema(
+        {"id": pa.string(), **dict(extra), **summary, **sides, "format_errors": pa.map_(pa.string(), pa.int64())}
+    )
+
+
+def judgement_row(
+    pair_id: str | None,
+    reference: Sequence[str],
+    candidate: Sequence[str],
+    judgement: SentenceJudgement | None,
+    status: str,
+) -> dict[str, Any]:
+    """Return the values of a judgement by the columns of `judgement_schema`.
+
+    Args:
+        pair_id: Id of the pair.
+        reference: Sentences of the reference.
+        candidate: Sentences of the candidate.
+        judgement: The judgement; None if the pair could not be judged.
+        status: "ok", or the reason why scores are missing.
+    """
+    row: dict[str, Any] = {"id": pair_id, "overall": None, "status": status, "explanation": ""}
+    row |= {"reference": [], "candidate": [], "format_errors": {}}
+    if judgement is None:
+        return row
+    row |= {"overall": judgement.overall, "explanation": judgement.explanation}
+    row["format_errors"] = judgement.format_errors
+    ids = sentence_ids(len(reference)), sentence_ids(len(candidate), uppercase=True)
+    sides = ((reference, judgement.reference_scores), (candidate, judgement.candidate_scores))
+    for side, (name, (texts, scores)) in enumerate(zip(SIDES, sides, strict=True)):
+        row[name] = [
+            {
+                "id": sentence_id,
+                "sentence": text,
+                "score": None if score is None else score.score,
+                "match": [] if score is None else [ids[1 - side][match] for match in score.matches],
+                "probabilities": None if score is None or score.probabilities is None else list(score.probabilities),
+            }
+            for sentence_id, text, score in zip(ids[side], texts, scores, strict=True)
+        ]
+    return row
+
+
+def write_judged_pairs(path: str | Path, pairs: Iterable[JudgedPair]) -> None:
+    """Write sentence scores of people as JSONL, CSV or Parquet; the file appears when it is complete."""
+    import pyarrow as pa
+
+    rows = (
+        {
+            **judgement_row(pair.id, pair.reference, pair.candidate, pair.judgement, pair.judgement.status),
+            "rater": pair.rater,
+        }
+        for pair in pairs
+    )
+    write_table(path, judgement_schema(("rater", pa.string())), rows)
+
+
+def read_judged_pairs(path: str | Path) -> list[JudgedPair]:
+    """Return the pairs of a file of `radreward judge-sentences` or `radreward convert --from sentences`.
+
+    Raises:
+        InputError: If a row is invalid; names file, row and field.
+    """
+    return [pair for _, pair in read_validated_rows(path, _parse_pair)]
+
+
+def _parse_pair(values: Mapping[str, Any]) -> JudgedPair:
+    sides = [_parse_side(values, name) for name in SIDES]
+    ids = [{sentence_id: index for index, (sentence_id, *_) in enumerate(side)} for side in sides]
+    scores = [
+        tuple(_to_score(sentence, ids[1 - side], SIDES[side]) for sentence in sentences)
+        for side, sentences in enumerate(sides)
+    ]
+    judgement = SentenceJudgement(
+        scores[0],
+        scores[1],
+        number_field(values, "overall", 0, 5),
+        str(values.get("explanation") or ""),
+        {},
+        optional_text_field(values, "status") or "ok",
+    )
+    texts = [tuple(sentence[1] for sentence in side) for side in sides]
+    rater = optional_text_field(values, "rater", allow_integer=True)
+    return JudgedPair(text_field(values, "id", allow_integer=True), rater, texts[0], texts[1], judgement)
+
+
+class _Sentence(NamedTuple):
+    id: str
+    text: str
+    score: float | None
+    matches: Sequence[str]
+    probabilities: tuple[float, ...] | None
+
+
+def _parse_side(values: Mapping[str, Any], side: str) -> list[_Sentence]:
+    if side not in values:
+        raise RowError(f"field {side!r}: expected a column of this name, as `radreward judge-sentences` writes it")
+    entries = _decode(values[side], side)
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise RowError(f"field {side!r}: expected a list of sentences but got {values[side]!r}")
+    try:
+        return [_parse_sentence(entry) for entry in entries]
+    except RowError as error:
+        raise RowError(f"field {side!r}: {error}") from error
+
+
+def _parse_sentence(entry: Mapping[str, Any]) -> _Sentence:
+    score = number_field(entry, "score", min(RELATION_SCORES), max(RELATION_SCORES))
+    matches, probabilities = entry.get("match") or [], entry.get("probabilities")
+    if not isinstance(matches, list):
+        raise RowError(f"field 'match': expected a list of ids but got {matches!r}")
+    if probabilities is not None and not _are_probabilities(probabilities):
+        raise RowError(f"field 'probabilities': expected {len(RELATION_SCORES)} numbers but got {probabilities!r}")
+    sentence_id, text = text_field(entry, "id"), text_field(entry, "sentence")
+    return _Sentence(sentence_id, text, score, matches, None if probabilities is None else tuple(probabilities))
+
+
+def _are_probabilities(values: Any) -> bool:
+    return (
+        isinstance(values, list)
+        and len(values) == len(RELATION_SCORES)
+        and all(isinstance(value, int | float) and 0 <= value <= 1 for value in values)
+        and math.isclose(sum(values), 1, abs_tol=1e-3)
+    )
+
+
+def _to_score(sentence: _Sentence, other_ids: Mapping[str, int], side: str) -> SentenceScore | None:
+    if unknown := [name for name in sentence.matches if name not in other_ids]:
+        raise RowError(f"field {side!r}: sentence {sentence.id!r} matches {unknown[0]!r}, which the other report lacks")
+    if sentence.score is None:
+        return None
+    matches = tuple(other_ids[name] for name in sentence.matches)
+    # A mean of repetitions without their shares counts as the closest score.
+    score = sentence.score if sentence.probabilities else round_to_score(sentence.score)
+    return SentenceScore(score, matches, sentence.probabilities)
+
+
+def _decode(value: Any, field: str) -> Any:
+    """Decode a cell of a CSV file."""
+    if not isinstance(value, str):
+        return [] if value is None else value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise RowError(f"field {field!r}: expected JSON ({error})") from error
