@@ -37,19 +37,19 @@ class ByNumberOfPairs(Good):
 
 
 class EmptyIsZero(Good):
-    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
+    def score(self, references: Iterable[str], candidates: Iterable[str], contexts: Any = None) -> Scores:
         scores = super().score(references, candidates)
         return scores._replace(total=scores.total.nan_to_num(0.0))
 
 
 class AnyLength(Good):
-    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
+    def score(self, references: Iterable[str], candidates: Iterable[str], contexts: Any = None) -> Scores:
         pairs = list(zip(references, candidates, strict=False))
         return super().score([reference for reference, _ in pairs], [candidate for _, candidate in pairs])
 
 
 class ByLabel(Good):
-    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
+    def score(self, references: Iterable[str], candidates: Iterable[str], contexts: Any = None) -> Scores:
         columns: list[Any] = [references, candidates]
         return super().score(*([column[label] for label in range(3)] for column in columns))
 
@@ -122,7 +122,7 @@ class ConstantQuality(WithQuality):
 
 
 class IdenticalBelowOne(WithQuality):
-    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
+    def score(self, references: Iterable[str], candidates: Iterable[str], contexts: Any = None) -> Scores:
         scores = super().score(references, candidates)
         return scores._replace(quality=scores.total * 0.9)
 
@@ -134,7 +134,7 @@ class LongIsBetter(WithQuality):
 
 
 class CountsSpaces(Good):
-    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
+    def score(self, references: Iterable[str], candidates: Iterable[str], contexts: Any = None) -> Scores:
         candidates = list(candidates)
         scores = super().score(references, candidates)
         return scores._replace(total=scores.total + torch.tensor([float(len(text)) for text in candidates]))

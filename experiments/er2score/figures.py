@@ -174,7 +174,8 @@ def order_rows(scorer: Scorer, count: int, seed: int) -> Iterator[Row]:
         scores = score_pairs(scorer, pairs)
         lengths = [1 + len(entry.perturbed) for entry in perturbed]
         for output, values in (("total", scores.total), ("quality", scores.quality)):
-            rows = [] if values is None else [row.tolist() for row in values.split(lengths)]
+            numbers = iter([] if values is None else values.tolist())
+            rows = [] if values is None else [list(islice(numbers, length)) for length in lengths]
             if rows and name == "order":
                 steps = [after < before for row in rows for before, after in pairwise(row)]
                 yield f"order probes: {output} falls with a step", len(steps), _share(steps)

@@ -47,5 +47,5 @@ def set_quality(reference: Mapping[str, float], candidate: Mapping[str, float]) 
     0.75
     """
     matched = sum(weight for name, weight in reference.items() if name in candidate)
-    wrong = sum((reference | candidate)[name] for name in reference.keys() ^ candidate.keys())
+    wrong = sum({**reference, **candidate}[name] for name in reference.keys() ^ candidate.keys())
     return finding_quality(float(matched), float(wrong))

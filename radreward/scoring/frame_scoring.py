@@ -70,7 +70,8 @@ def _contexts(frame: pd.DataFrame) -> list[PatientContext] | None:
     """Return what is known of the patients, None if the frame has no column of it."""
     if not (names := [name for name in CONTEXT_COLUMNS if name in frame.columns]):
         return None
-    contexts = [parse_context(row) for row in frame[names].to_dict("records")]
+    rows = zip(*(frame[name] for name in names), strict=True)
+    contexts = [parse_context(dict(zip(names, row, strict=True))) for row in rows]
     unusable = {name: sum(getattr(context, name) is None for context in contexts) for name in names}
     warn_unusable_contexts("frame", unusable)
     return contexts

@@ -157,7 +157,7 @@ def bootstrap_auc(x: Floats, has_error: NDArray[np.bool_], cluster: Ints, counts
     >>> bootstrap_auc(x, has_error, np.arange(4), np.array([[1, 1, 1, 1], [1, 1, 0, 0]])).tolist()
     [0.875, nan]
     """
-    weights, right = np.ascontiguousarray(counts.T), 1.0 - has_error
+    weights, right = np.ascontiguousarray(counts.T), (~has_error).astype(np.float64)
     rows = ClusteredRows(x, right, cluster)
     difference = ConcordanceForm(rows, rows, len(weights)).evaluate(weights)
     with np.errstate(invalid="ignore"):

@@ -16,7 +16,7 @@ _YEARS = {"y": 1.0, "m": 1 / 12, "w": 7 / 365.25, "d": 1 / 365.25}
 
 
 class PatientContext(NamedTuple):
-    """What is known of a patient besides the reports, see `significance_level`."""
+    """Age and indication of a patient, see `significance_level`."""
 
     age: float | None = None
     """Years."""

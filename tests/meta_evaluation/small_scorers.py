@@ -75,12 +75,12 @@ class Raising(Overlap):
 
 
 class TooFew(Overlap):
-    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
+    def score(self, references: Iterable[str], candidates: Iterable[str], contexts: Any = None) -> Scores:
         return super().score(list(references)[1:], list(candidates)[1:])
 
 
 class Infinite(Overlap):
-    def score(self, references: Iterable[str], candidates: Iterable[str]) -> Scores:
+    def score(self, references: Iterable[str], candidates: Iterable[str], contexts: Any = None) -> Scores:
         scores = super().score(references, candidates)
         scores.total[0], scores.total[1] = math.inf, math.nan
         return scores

@@ -3,6 +3,7 @@
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -44,7 +45,12 @@ def test_number_of_contexts_must_fit() -> None:
 
 
 def test_file_and_frame_use_age_and_indication(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    contexts = [{"age": 50}, {"age": "070Y"}, {"age": "old", "indication": "Cough."}, {"indication": 3}]
+    contexts: list[dict[str, Any]] = [
+        {"age": 50},
+        {"age": "070Y"},
+        {"age": "old", "indication": "Cough."},
+        {"indication": 3},
+    ]
     rows = [{"reference": REFERENCE, "candidate": CANDIDATE, **context} for context in contexts]
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
