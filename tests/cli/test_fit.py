@@ -41,6 +41,7 @@ def test_run_folder_holds_settings_versions_checkpoints_and_model(trained: Path)
     assert {path.name for path in (trained / "checkpoints").iterdir()} == {"best.ckpt", "last.ckpt"}
     assert list((trained / "logs").glob("events.out.tfevents.*"))
     assert {path.name for path in (trained / "model").iterdir()} == {
+        "README.md",
         "config.json",
         "model.safetensors",
         "calibration.json",

@@ -166,7 +166,7 @@ def test_saved_scorer_gives_the_same_scores(encoder: EntityEncoder, tmp_path: Pa
     assert again.fingerprint() == first.fingerprint()
     assert torch.equal(again.score([REFERENCE] * 3, CANDIDATES).total, first.score([REFERENCE] * 3, CANDIDATES).total)
     assert again.no_entity_score == 0.5
-    assert {path.suffix for path in (tmp_path / "saved").rglob("*.*")} == {".json", ".safetensors"}
+    assert {path.suffix for path in (tmp_path / "saved").rglob("*.*")} == {".json", ".md", ".safetensors"}
     another = RaTEScore(RuleTagger(), encoder, weights, no_entity_score=0.5)
     assert another.fingerprint() != first.fingerprint()
 
