@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.inputs import check_scorers
 from radreward.errors import InputError
 from radreward.io.console import make_console, print_paths
 from radreward.io.outputs import claimed_folder
+
+if TYPE_CHECKING:
+    from radreward.llm import ChatModel
+    from radreward.meta_evaluation.benchmark import BenchmarkResult
+    from radreward.sensitivity.run import ProbeResult
 
 
 def run(
@@ -38,9 +44,7 @@ def run(
         seed: Seed of the resamples.
     """
     with suppress_library_warnings(), user_errors(), claimed_folder(output):
-        _check(data, preferences, probes, bootstrap)
-        if direct_judge and not preferences:
-            raise InputError("--direct-judge: Expected --preferences, which it compares, but got none.")
+        _check(data, preferences, direct_judge, probes, bootstrap)
         check_scorers(scorers)
         from radreward.meta_evaluation.preferences import read_preferences
         from radreward.meta_evaluation.rated_pairs import RatedPairs
@@ -49,18 +53,15 @@ def run(
         pairs = read_rated_pairs(data) if data else RatedPairs([])
         preferred = read_preferences(preferences) if preferences else []
         from radreward.io.progress import ProgressReporter
-        from radreward.io.text_tables import terminal_table
-        from radreward.llm import LocalChatModel
         from radreward.meta_evaluation.benchmark import BenchmarkSettings, run_benchmark
         from radreward.meta_evaluation.benchmark_files import write_benchmark
-        from radreward.meta_evaluation.benchmark_tables import FOOTNOTE, result_notes, terminal_tables
         from radreward.scorers import load
-        from radreward.sensitivity.run import run_sensitivity_tests, sensitivity_tables
+        from radreward.sensitivity.run import run_sensitivity_tests
 
         files = [path for path in (data, preferences) if path]
         loaders = {name: partial(load, name) for name in scorers}
         settings = BenchmarkSettings(bootstrap, seed)
-        judge = LocalChatModel(direct_judge, local_files_only=True) if direct_judge else None
+        judge = _load_judge(direct_judge) if direct_judge else None
         with ProgressReporter() as progress:
             result = run_benchmark(pairs, loaders, output, settings, files, preferred, progress, judge)
             probed = []
@@ -69,6 +70,22 @@ def run(
                 probed = run_sensitivity_tests(loaders, probes, seed, output, describe)
             result.sections["probes"] = probed
         written = write_benchmark(result, output)
+    _print_results(result, probed, written)
+    return 0 if result.succeeded else 1
+
+
+def _load_judge(name: str) -> ChatModel:
+    from radreward.llm import LocalChatModel  # slow to import
+
+    return LocalChatModel(name, local_files_only=True)
+
+
+def _print_results(result: BenchmarkResult, probed: list[ProbeResult], written: Sequence[Path]) -> None:
+    """Print tables, notes and the paths of the files."""
+    from radreward.io.text_tables import terminal_table
+    from radreward.meta_evaluation.benchmark_tables import FOOTNOTE, result_notes, terminal_tables
+    from radreward.sensitivity.run import sensitivity_tables
+
     console = make_console()
     values = result.to_dict()
     for title, frame in terminal_tables(values):
@@ -78,13 +95,14 @@ def run(
     for note in (FOOTNOTE, *result_notes(values)):
         console.print(note)
     print_paths((path.name, path) for path in written)
-    return 0 if result.succeeded else 1
 
 
-def _check(data: Path | None, preferences: Path | None, probes: int, bootstrap: int) -> None:
+def _check(data: Path | None, preferences: Path | None, direct_judge: str | None, probes: int, bootstrap: int) -> None:
     """Check settings before anything slow is imported."""
     if not data and not preferences:
         raise InputError("Expected --data or --preferences, or both, but got neither.")
+    if direct_judge and not preferences:
+        raise InputError("--direct-judge: Expected --preferences, which it compares, but got none.")
     for name, value in (("bootstrap", bootstrap), ("probes", probes)):
         if value < 0:
             raise InputError(f"--{name}: Expected a number >= 0 but got {value}.")

@@ -8,9 +8,10 @@ from random import Random
 from typing import Literal
 
 from radreward.errors import InputError
-from radreward.synthesis.candidates import TIER_ERRORS, CandidateDraft, ReportSource, edit_candidate
+from radreward.synthesis.candidates import CandidateDraft, ReportSource, edit_candidate
 from radreward.synthesis.perturbations.report_edits import drop_and_shuffle
 from radreward.synthesis.report_reader import ReportTexts, read_reports, report_rows
+from radreward.synthesis.tiers import TIER_ERRORS
 from radreward.text.facts import AnnotatedReport
 from radreward.text.report_parser import is_fully_parsed, parse_report
 

@@ -1,5 +1,6 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,15 +12,15 @@ from radreward.llm import ChatModel
 from radreward.llm.messages import ChatRequest, ChatResponse
 from radreward.meta_evaluation.benchmark import BenchmarkSettings, run_benchmark
 from radreward.meta_evaluation.direct_preferences import directly_preferred, parse_verdict
-from radreward.meta_evaluation.preferences import Preference
+from radreward.meta_evaluation.preferences import Preference, PreferredCandidate
 from radreward.meta_evaluation.rated_pairs import RatedPairs
 from radreward.scorers import load
 
-CHOICES = ("a", "b", "a", "equal", "b")
+CHOICES: tuple[PreferredCandidate, ...] = ("a", "b", "a", "equal", "b")
 PREFERENCES = [
     Preference(
         id=str(n), reference="Edema.", candidate_a=f"Edema {n}.", candidate_b="Clear.", preferred=p, group=str(n)
-    )  # type: ignore[arg-type]
+    )
     for n, p in enumerate(CHOICES)
 ]
 
@@ -68,7 +69,8 @@ def test_benchmark_with_scripted_model_has_a_row_of_direct_comparisons(tmp_path:
     result = run_benchmark(
         RatedPairs([]), loaders, tmp_path, BenchmarkSettings(0, 0), (), PREFERENCES, direct_judge=model
     )
-    rows = {row["scorer"]: row for row in result.sections["preferences"]}
+    preferences: Any = result.sections["preferences"]
+    rows = {row["scorer"]: row for row in preferences}
     assert list(rows) == ["bleu-1", "direct comparison"]
     direct = rows["direct comparison"]
     assert (direct["n"], direct["accuracy"], direct["unscored"]) == (4, 0.75, 1)
