@@ -128,7 +128,9 @@ class GroupGenerator:
             report = random_report_source(style_sampler)(rng)
         return report, style_sampler
 
-    def _sources(self, reference: AnnotatedReport, index: int, style_sampler: StyleSampler) -> tuple[ReportSource, ...]:
+    def _sources(
+        self, reference: AnnotatedReport, index: int, style_sampler: StyleSampler
+    ) -> tuple[ReportSource, ReportSource]:
         """Return samplers of reports of any other patient, and of similar ones."""
         if self.pool and self.pool.can_pair:
             return partial(self.pool.sample_other, index), partial(self.pool.sample_neighbor, index)

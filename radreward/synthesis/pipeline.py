@@ -118,7 +118,7 @@ def _draft_groups(
         judges_language=judges_language,
         pool=ReportPool(_parse_reports(reports)) if reports is not None else None,
         profile=profile,
-        pairings=(*PAIRINGS, *(("generated",) if outputs else ())) if pairing else (),  # type: ignore[arg-type]
+        pairings=(*PAIRINGS, *(("generated",) if outputs else ())) if pairing else (),
         outputs=outputs,
     )
     if pairing and generator.pool and len(generator.pool.parsed_indices) < len(generator.pool.reports):

@@ -254,13 +254,17 @@ def test_unparsable_answers_count_as_wrong_and_do_not_stop_the_run(
 
 def test_packing_that_changes_the_loss_raises(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     losses = iter((1.0, 1.1))
-    monkeypatch.setattr("radreward.modules.sft.next_token_loss", lambda *_: torch.tensor(next(losses), requires_grad=True))
+    monkeypatch.setattr(
+        "radreward.modules.sft.next_token_loss", lambda *_: torch.tensor(next(losses), requires_grad=True)
+    )
     with pytest.raises(InputError, match="Use `packing: rows`"):
         build(config).fit()
 
 
 def test_loss_not_finite_raises_with_groups(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("radreward.modules.sft.next_token_loss", lambda *_: torch.tensor(float("nan"), requires_grad=True))
+    monkeypatch.setattr(
+        "radreward.modules.sft.next_token_loss", lambda *_: torch.tensor(float("nan"), requires_grad=True)
+    )
     monkeypatch.setattr(SFTModule, "check_packing", lambda *_: None)
     with pytest.raises(FloatingPointError, match=r"The loss is nan in step 0, groups synthetic-1-"):
         build(config).fit()
