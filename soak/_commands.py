@@ -42,12 +42,12 @@ class Command(NamedTuple):
 
 def prepare_commands(folder: Path) -> list[Command]:
     """Write the inputs into a folder, and return all commands; models are tiny, with random weights."""
-    groups = synthesize_files(folder / "groups", RadCliQSignificanceCriteria(), 45, 4, granularity="statement")
-    pairs, few = _write_pairs(folder / "pairs.jsonl", PAIRS), _write_pairs(folder / "few.jsonl", 20)
+    groups = synthesize_files(folder / "groups", RadCliQSignificanceCriteria(), 35, 2, granularity="statement")
+    pairs, few = _write_pairs(folder / "pairs.jsonl", PAIRS), _write_pairs(folder / "few.jsonl", 8)
     judge, config = _save_judge(folder / "judge"), _write_fit_config(folder)
-    local = ["--chat=local", f"--model={save_language_model(folder / 'llama')}", "--max-tokens=8"]
+    local = ["--chat=local", f"--model={save_language_model(folder / 'llama')}", "--max-tokens=4"]
     commands = [
-        ("synthesize", ["--groups=400"], "--output=", "data"),
+        ("synthesize", ["--groups=60", "--granularity=statement"], "--output=", "data"),
         ("fit", [f"--config={config}"], "--run-dir=", "run"),
         ("fit affinity", _affinity_settings(groups), "--run-dir=", "affinity"),
         (
@@ -131,14 +131,14 @@ def _write_fit_config(folder: Path) -> Path:
                 for k in range(3)
             ],
         }
-        for number in range(24)
+        for number in range(10)
     )
     settings = {
         "criteria": "radcliq",
-        "checkpoint_every": 4,
+        "checkpoint_every": 2,
         "model": {"backbone": {"name": "tiny-bert", "lora": {"r": 4}}, "head_hidden_size": 4},
         "data": {"records": str(_write_rows(folder / "train.jsonl", groups)), "val_split": 0.3, "batch_size": 4},
-        "trainer": {"max_steps": 40, "val_check_interval": 8, "accelerator": "cpu", "enable_progress_bar": False},
+        "trainer": {"max_steps": 8, "val_check_interval": 4, "accelerator": "cpu", "enable_progress_bar": False},
     }
     path = folder / "fit.yaml"
     path.write_text(yaml.safe_dump(settings))
@@ -153,8 +153,8 @@ def _affinity_settings(groups: Path) -> list[str]:
         "data.collator.encoder.name": "tiny-bert",
         "data.collator.encoder.max_length": 200,  # its tokens are bytes
         "data.collator.encoder.context": "name",
-        "model.optimizer.max_steps": 8,
-        "model.bootstrap_samples": 3,
+        "model.optimizer.max_steps": 4,
+        "model.bootstrap_samples": 2,
         "model.n_folds": 2,
         "checkpoint_every": 2,
         "trainer.accelerator": "cpu",
@@ -167,9 +167,9 @@ def _write_study(folder: Path, base: Path) -> Path:
     study = {
         "study": "toy",
         "base": str(base),
-        "trials": 3,
+        "trials": 2,
         "prune": False,
-        "overrides": {"trainer.max_steps": 16},
+        "overrides": {"trainer.max_steps": 4},
         "space": {"model.optimizer.lr": {"low": 1e-4, "high": 1e-1, "log": True}},
     }
     path = folder / "study.yaml"
@@ -182,7 +182,7 @@ def _benchmark_arguments(folder: Path, groups: Path) -> list[str]:
 
     convert("groups", groups, folder / "rated.jsonl")
     scorers = ["bleu-1", "rouge-l", "chexpert-f1"]
-    return [f"--data={folder / 'rated.jsonl'}", "--probes=2", "--bootstrap=50", "--scorers", *scorers]
+    return [f"--data={folder / 'rated.jsonl'}", "--probes=1", "--bootstrap=10", "--scorers", *scorers]
 
 
 def _write_explained(path: Path) -> Path:
