@@ -160,11 +160,7 @@ def score_pairs(
         failure = _one_line_error(error)
     else:
         cache = ScoreCache(cache_path, fingerprint)
-        scored = {
-            key
-            for key, score in _cached_scores(cache, keys)
-            if score.status in SCORED_STATUSES and (score.quality is not None or not scorer.has_quality)
-        }
+        scored = _scored_keys(scorer, cache, keys)
         num_cached = sum(key in scored for key in keys)
         try:
             for begin in range(0, len(keys), chunk_size):
@@ -208,6 +204,14 @@ def _cached_scores(cache: ScoreCache | None, keys: Sequence[str]) -> Iterator[tu
     distinct = list(dict.fromkeys(keys))
     for start in range(0, len(distinct) if cache else 0, _READ_SIZE):
         yield from cache.get(distinct[start : start + _READ_SIZE]).items() if cache else ()
+
+
+def _scored_keys(scorer: Scorer, cache: ScoreCache, keys: Sequence[str]) -> set[str]:
+    return {
+        key
+        for key, score in _cached_scores(cache, keys)
+        if score.status in SCORED_STATUSES and (score.quality is not None or not scorer.has_quality)
+    }
 
 
 def _score_missing(scorer: Scorer, pairs: Mapping[str, _Row], scored: set[str], cache: ScoreCache) -> None:

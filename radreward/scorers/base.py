@@ -163,17 +163,15 @@ class Scorer(ABC):
             raise ValueError(
                 f"Expected as many references as candidates but got {len(references)} and {len(candidates)}."
             )
-        if contexts is not None and len(contexts) != len(references):
-            raise ValueError(f"Expected as many contexts as references ({len(references)}) but got {len(contexts)}.")
+        known = contexts or [None] * len(references)
+        if len(known) != len(references):
+            raise ValueError(f"Expected as many contexts as references ({len(references)}) but got {len(known)}.")
         if self.normalizes_text:
             references, candidates = map(_normalize_texts, (references, candidates))
         errors = [self._pair_error(*pair) for pair in zip(references, candidates, strict=True)]
         valid = [index for index, error in enumerate(errors) if error is None]
-        scores = self._score_in_context(
-            [references[i] for i in valid],
-            [candidates[i] for i in valid],
-            [(contexts[i] if contexts else None) or NO_CONTEXT for i in valid],
-        )
+        pairs = [references[i] for i in valid], [candidates[i] for i in valid]
+        scores = self._score_in_context(*pairs, [known[i] or NO_CONTEXT for i in valid])
         for name, values in scores._asdict().items():
             if values is not None and len(values) != len(valid):
                 scorer_name = self.title or type(self).__name__

@@ -67,11 +67,8 @@ def score_file(
 
     Writes, in the order of the input, the id, the other columns unchanged, `total` (higher is better), `quality` if the
     scorer has it, one column and one `count_<criterion>` per criterion, `evidence` as JSON if the scorer explains, and
-    `status`. A row that cannot be scored has no scores and a status that says why; `<output>.rejects.jsonl` lists its
-    file, row, field and reason.
-
-    Columns `age` and `indication` move the weights of findings in the quality of scorers that use them, see
-    `Scorer.uses_context`; missing and unreadable values are ignored, with one warning that counts them.
+    `status`. A row that cannot be scored has no scores and a status that says why; `<output>.rejects.jsonl` lists it.
+    Columns `age` and `indication` are used if `Scorer.uses_context`; a warning counts missing and unreadable values.
 
     Args:
         scorer: The scorer, or several, see `load_scorers`.
@@ -96,8 +93,6 @@ def score_file(
     with claimed_file(output):
         scan = scan_input(source, chunk_size, columns)
         scorers = _fit_references(ScorerGroup.of(scorer), scan, backend)
-        if scorers.uses_context:
-            warn_unusable_contexts(source, scan.unusable_contexts)
         schema = _output_schema(scan, scorers, source)
         inputs = {"input": file_fingerprint(source), "columns": scan.names._asdict(), "chunk size": chunk_size}
         inputs["scorer"] = scorers.fingerprint()
@@ -142,7 +137,9 @@ class _References:
 
 
 def _fit_references(scorers: ScorerGroup, scan: InputScan, backend: ScoringBackend | None) -> ScorerGroup:
-    """Return the scorers for this run; most need no references and do not read the file."""
+    """Return the scorers for this run, with a warning about contexts; most do not read the references of the file."""
+    if scorers.uses_context:
+        warn_unusable_contexts(scan.source, scan.unusable_contexts)
     fitted = scorers.fit_references(_References(scan))
     if backend and fitted is not scorers:
         titles = [scorer.title for name, scorer in scorers.scorers.items() if fitted.scorers[name] is not scorer]
@@ -216,9 +213,7 @@ def _copy_values(row: TableRow, scan: InputScan, plain: bool) -> dict[str, Any]:
     return copied
 
 
-def _join_chunks(
-    store: ChunkStore, num_chunks: int, output: Path, schema: pa.Schema, csv_formulas: CSVFormulas
-) -> int:
+def _join_chunks(store: ChunkStore, num_chunks: int, output: Path, schema: pa.Schema, csv_formulas: CSVFormulas) -> int:
     """Append all chunks to the output, and all rejected rows, if any, to their file; return the number of these."""
     rejected = 0
     with ExitStack() as stack:
