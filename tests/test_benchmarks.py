@@ -9,6 +9,7 @@ import torch
 from radreward.criteria import RadCliQCriteria
 from radreward.models import Backbone, RewardModel, RewardModelArtifact
 from radreward.prompts import PlainPairTemplate
+from radreward.scorers import load
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -143,3 +144,10 @@ def test_llama_step_different_gradient_raises(runner: ModuleType) -> None:
     variants |= {name: llama.own_variant(model, paths, pairs, way) for name, way in llama.PACKINGS.items()}
     with pytest.raises(AssertionError, match="differs by"):
         llama.check(model, variants, device)
+
+
+def test_reward_cost_of_generated_pairs_is_positive(runner: ModuleType) -> None:
+    cost = import_module("benchmarks.reward_cost")
+    pairs = cost.make_pairs(6)
+    assert len(pairs) == 6
+    assert cost.seconds_per_1000(load("rouge-l"), pairs) > 0

