@@ -163,7 +163,7 @@ class Scorer(ABC):
             raise ValueError(
                 f"Expected as many references as candidates but got {len(references)} and {len(candidates)}."
             )
-        known = contexts or [None] * len(references)
+        known = [None] * len(references) if contexts is None else contexts
         if len(known) != len(references):
             raise ValueError(f"Expected as many contexts as references ({len(references)}) but got {len(known)}.")
         if self.normalizes_text:
