@@ -45,6 +45,7 @@ def prepare_commands(folder: Path) -> list[Command]:
     groups = synthesize_files(folder / "groups", RadCliQSignificanceCriteria(), 35, 2, granularity="statement")
     pairs, few = _write_pairs(folder / "pairs.jsonl", PAIRS), _write_pairs(folder / "few.jsonl", 8)
     judge, config = _save_judge(folder / "judge"), _write_fit_config(folder)
+    case = {"id": "a", "reference": "Clear.", "candidate": "Clear."}
     local = ["--chat=local", f"--model={save_language_model(folder / 'llama')}", "--max-tokens=4"]
     commands = [
         ("synthesize", ["--groups=60", "--granularity=statement"], "--output=", "data"),
@@ -67,6 +68,7 @@ def prepare_commands(folder: Path) -> list[Command]:
         ("refine", [f"--judge={judge}", f"--input={few}", "--scorers=bleu-1"], "--output=", "refined.jsonl"),
         ("synthesize-llm", ["--task=tiers", f"--reports={few}", *local], "--output=", "written"),
         ("experiments", [], "--output=", "experiments"),
+        ("rate", [str(_write_rows(folder / "cases.jsonl", iter([case])))], "--output=", "rate.html"),
         ("review-agreement", [str(_write_sheet(folder / "sheet.csv"))], "--output=", "agreement.csv"),
     ]
     return [Command(*entry) for entry in commands]

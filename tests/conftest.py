@@ -57,8 +57,14 @@ def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("tiny-llama")
     torch.manual_seed(0)
-    sizes = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    config = LlamaConfig(vocab_size=260, max_position_embeddings=16_384, **sizes)
+    config = LlamaConfig(
+        vocab_size=260,
+        max_position_embeddings=16_384,
+        hidden_size=64,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+    )
     AutoModel.from_config(config).save_pretrained(folder)
     byte_tokenizer(encoder=False).save_pretrained(folder)
     return folder

@@ -19,7 +19,8 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Command]:
 
 NAMES = (
     *("synthesize", "fit", "fit affinity", "evaluate", "score", "score parquet", "tune", "convert", "benchmark"),
-    *("summarize", "judge-sentences", "fit-regressor", "refine", "synthesize-llm", "experiments", "review-agreement"),
+    *("summarize", "judge-sentences", "fit-regressor", "refine", "synthesize-llm", "experiments", "rate"),
+    "review-agreement",
 )
 
 
@@ -47,4 +48,4 @@ def test_full_disk_is_one_line_and_exit_code_2(
 
 def test_every_command_with_an_output_is_tested(commands: dict[str, Command]) -> None:
     assert list(commands) == list(NAMES)
-    assert {name.split()[0] for name in NAMES} | {"compare", "list"} == set(COMMANDS)
+    assert {name.split()[0] for name in NAMES} | {"compare", "list", "serve"} == set(COMMANDS)

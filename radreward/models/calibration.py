@@ -88,6 +88,9 @@ class Calibration:
 def calibrate_findings(predicted: Tensor, target: Tensor) -> Calibration | None:
     """Fit one increasing curve each for the matched and the wrong weight of findings.
 
+    A wrong weight is 0 where candidates with the same output are more often right than wrong, so that candidates
+    without an error have quality 1 and not almost 1.
+
     Args:
         predicted: (n, 2) outputs of the model on held-out data.
         target: (n, 2) weights; rows of NaN, which are unknown, are left out.
@@ -96,7 +99,12 @@ def calibrate_findings(predicted: Tensor, target: Tensor) -> Calibration | None:
         Curves over the negative outputs, because a `Calibration` decreases; None if every row is unknown.
     """
     known = target.isfinite().all(1)
-    return Calibration.fit(-predicted[known], target[known]) if known.any() else None
+    if not known.any():
+        return None
+    outputs, weights = -predicted[known], target[known]
+    matched, wrong = Calibration.fit(outputs, weights).curves
+    rewards = outputs[:, 1].double().numpy()
+    return Calibration([matched, _zero_where_unlikely(wrong, rewards, weights[:, 1].numpy() > 0)])
 
 
 def calibrated_quality(calibration: Calibration, findings: Tensor) -> Tensor:
@@ -121,3 +129,19 @@ def _fit_curve(rewards: np.ndarray, errors: np.ndarray) -> list[tuple[float, flo
     x = np.round(x, 6)  # as saved, so that a reloaded model predicts the same counts
     distinct = np.concatenate([[True], np.diff(x) > 0])
     return [(float(a), float(b)) for a, b in zip(x[distinct], np.round(y[distinct], 6), strict=True)]
+
+
+def _zero_where_unlikely(curve: np.ndarray, rewards: np.ndarray, has_errors: np.ndarray) -> np.ndarray:
+    """Return a curve that is 0 for rewards whose isotonic share of errors is at most a half."""
+    from sklearn.isotonic import IsotonicRegression
+
+    shares = IsotonicRegression(increasing=False).fit_transform(rewards, has_errors)
+    if shares.min() > 0.5:
+        return curve
+    first_right, wrong = rewards[shares <= 0.5].min(), rewards[shares > 0.5]
+    if not len(wrong):
+        return np.array([[round(first_right, 6), 0.0]])
+    last_wrong = round(wrong.max(), 6)
+    errors = round(np.interp(last_wrong, curve[:, 0], curve[:, 1]), 6)
+    end = max(round(first_right, 6), round(last_wrong + 1e-6, 6))  # rounded as saved, and never a second knot in place
+    return np.vstack([curve[curve[:, 0] < last_wrong], [[last_wrong, errors], [end, 0.0]]])

@@ -26,7 +26,6 @@ METRIC_TITLES = {
     "pair_accuracy": "pairs",
     "count_tau_b": "counts",
     "count_mae": "MAE",
-    "accuracy": "exact",
 }
 """Kendall's τ-b and its maximum, `error_auc`, Spearman's ρ, share of correctly ordered pairs within a group, τ-b of
 rounded counts, mean absolute error of counts, share of exact rounded counts (ER²Score, Table 3)."""

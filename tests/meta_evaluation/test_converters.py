@@ -126,7 +126,7 @@ def test_rate_eval_sentences_with_possible_errors_are_normalized(tmp_path: Path)
     row = {"gt_report": "a b", "similar_report": "a", "Score": 1, "possible": 3}
     [pair] = CONVERTERS["rate-eval-sentences"](write(tmp_path / "a.csv", [row]))
     assert pair.ratings[MEAN_RATER] == pytest.approx(2 / 3)
-    with pytest.raises(InputError, match="row 1: field 'possible': expected a number from 1 to inf but got '0'"):
+    with pytest.raises(InputError, match="row 1: field 'possible': expected a number from 1 to 1000 but got '0'"):
         list(CONVERTERS["rate-eval-sentences"](write(tmp_path / "b.csv", [row | {"possible": 0}])))
 
 

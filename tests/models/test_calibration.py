@@ -85,5 +85,20 @@ def test_calibrated_quality_is_ratio_of_isotonic_weights() -> None:
     np.testing.assert_allclose(quality.numpy(), expected, atol=1e-5)
 
 
+@given(st.lists(st.tuples(st.floats(-3, 3), st.sampled_from([0.0, 0.0, 0.25, 1.0])), min_size=1, max_size=80))
+def test_wrong_weight_is_zero_where_an_error_is_less_likely_than_none(points: list[tuple[float, float]]) -> None:
+    outputs, weights = (torch.tensor(column, dtype=torch.float64) for column in zip(*points, strict=True))
+    outputs = (outputs * 1e4).round() / 1e4
+    calibration = calibrate_findings(outputs[:, None].expand(-1, 2), weights[:, None].expand(-1, 2))
+    assert calibration is not None
+    assert Calibration.from_dict(json.loads(json.dumps(calibration.to_dict()))).to_dict() == calibration.to_dict()
+    matched, wrong = calibration.predict_counts(-outputs[:, None].expand(-1, 2)).unbind(1)
+    shares = IsotonicRegression().fit_transform(outputs.numpy(), (weights > 0).numpy())
+    likely = torch.from_numpy(shares) > 0.5
+    assert (wrong[~likely] == 0).all()
+    # Where an error is likely, the expected weight is that of the curve of matched weights, fitted to the same data.
+    np.testing.assert_allclose(wrong[likely], matched[likely], atol=0.05)
+
+
 def test_calibrate_findings_without_known_weights_gives_none() -> None:
     assert calibrate_findings(torch.zeros(3, 2), torch.full((3, 2), torch.nan)) is None

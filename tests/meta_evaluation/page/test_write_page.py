@@ -18,7 +18,7 @@ from radreward.meta_evaluation.page import write_page
 from radreward.pages.json_script import json_for_script
 from tests.meta_evaluation.page.browser import Benchmark
 
-FOLDERS = [Path(module.__file__).parent / "js" for module in (package, pages)]
+FOLDERS = [Path(str(module.__file__)).parent / "js" for module in (package, pages)]
 SOURCES = sorted(path for folder in FOLDERS for path in folder.glob("*.js"))
 
 
