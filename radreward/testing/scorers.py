@@ -232,7 +232,8 @@ class ScorerConformance(ABC):
                 return
             require(self.can_save, "the scorer must refuse to be saved")
             files = {path.suffix for path in folder.rglob("*") if path.is_file()}
-            require(files <= {".json", ".safetensors"}, f"only JSON and safetensors may be written, not {files}")
+            allowed = {".json", ".safetensors", ".md"}  # .md: the model card
+            require(files <= allowed, f"only JSON, safetensors and a model card may be written, not {files}")
             loaded = load(folder)
             require(loaded.fingerprint() == scorer.fingerprint(), "the fingerprint differs after loading")
             for name in ("total_range", "higher_is_better", "has_quality", "sub_names"):
