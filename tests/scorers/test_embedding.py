@@ -76,7 +76,7 @@ def test_encoder_folder_given_after_name(tmp_path: Path) -> None:
         REFERENCE_SCORES[None], abs=1e-5
     )
     with pytest.raises(
-        InputError, match="chexbert: Expected the folder of CheXbert's weights after a colon, as chexbert:F"
+        InputError, match="chexbert: Expected the folder of CheXbert's weights after a colon, as in chexbert:F"
     ):
         load("chexbert")
     with pytest.raises(InputError, match="Expected the folder of a backbone but there is no such folder"):
