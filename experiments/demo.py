@@ -42,14 +42,17 @@ def example_table() -> Table:
     """Return scores of three made-up reports by the shipped model."""
     scorer = load("er2score")
     scores = scorer.score([REFERENCE] * len(CANDIDATES), CANDIDATES)
-    if scorer.criteria is None or scores.error_counts is None:
-        raise RuntimeError("Expected the shipped model to count errors.")
-    table = Table("candidate", "total", "expected errors", title=f"Reference: {REFERENCE}", title_justify="left")
-    for text, total, row in zip(CANDIDATES, scores.total.tolist(), scores.error_counts.tolist(), strict=True):
+    if scorer.criteria is None or scores.error_counts is None or scores.quality is None:
+        raise RuntimeError("Expected the shipped model to count errors and to have a quality.")
+    table = Table(
+        "candidate", "total", "quality", "expected errors", title=f"Reference: {REFERENCE}", title_justify="left"
+    )
+    columns = (scores.total.tolist(), scores.quality.tolist(), scores.error_counts.tolist())
+    for text, total, quality, row in zip(CANDIDATES, *columns, strict=True):
         errors = [
             f"{tag.replace('_', ' ')} {n:.1f}" for tag, n in zip(scorer.criteria.tags, row, strict=True) if n >= 0.5
         ]
-        table.add_row(text, f"{total:.1f}", ", ".join(errors) or "none")
+        table.add_row(text, f"{total:.1f}", f"{quality:.2f}", ", ".join(errors) or "none")
     return table
 
 

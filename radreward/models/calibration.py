@@ -101,10 +101,10 @@ def calibrate_findings(predicted: Tensor, target: Tensor) -> Calibration | None:
     known = target.isfinite().all(1)
     if not known.any():
         return None
-    outputs, weights = -predicted[known], target[known]
-    matched, wrong = Calibration.fit(outputs, weights).curves
-    rewards = outputs[:, 1].double().numpy()
-    return Calibration([matched, _zero_where_unlikely(wrong, rewards, weights[:, 1].numpy() > 0)])
+    matched, wrong = -predicted[known].double().numpy().T
+    matched_weight, wrong_weight = target[known].double().numpy().T
+    wrong_curve = _zero_where_unlikely(_fit_curve(wrong, wrong_weight), wrong, wrong_weight > 0)
+    return Calibration([_fit_curve(matched, matched_weight), wrong_curve])
 
 
 def calibrated_quality(calibration: Calibration, findings: Tensor) -> Tensor:
@@ -131,7 +131,9 @@ def _fit_curve(rewards: np.ndarray, errors: np.ndarray) -> list[tuple[float, flo
     return [(float(a), float(b)) for a, b in zip(x[distinct], np.round(y[distinct], 6), strict=True)]
 
 
-def _zero_where_unlikely(curve: np.ndarray, rewards: np.ndarray, has_errors: np.ndarray) -> np.ndarray:
+def _zero_where_unlikely(
+    curve: Sequence[tuple[float, float]], rewards: np.ndarray, has_errors: np.ndarray
+) -> Sequence[tuple[float, float]]:
     """Return a curve that is 0 for rewards whose isotonic share of errors is at most a half."""
     from sklearn.isotonic import IsotonicRegression
 
@@ -140,8 +142,8 @@ def _zero_where_unlikely(curve: np.ndarray, rewards: np.ndarray, has_errors: np.
         return curve
     first_right, wrong = rewards[shares <= 0.5].min(), rewards[shares > 0.5]
     if not len(wrong):
-        return np.array([[round(first_right, 6), 0.0]])
-    last_wrong = round(wrong.max(), 6)
-    errors = round(np.interp(last_wrong, curve[:, 0], curve[:, 1]), 6)
-    end = max(round(first_right, 6), round(last_wrong + 1e-6, 6))  # rounded as saved, and never a second knot in place
-    return np.vstack([curve[curve[:, 0] < last_wrong], [[last_wrong, errors], [end, 0.0]]])
+        return [(round(float(first_right), 6), 0.0)]
+    last_wrong = round(float(wrong.max()), 6)
+    errors = round(float(np.interp(last_wrong, *np.transpose(curve))), 6)
+    end = max(round(float(first_right), 6), round(last_wrong + 1e-6, 6))  # rounded as saved, and no second knot there
+    return [*(knot for knot in curve if knot[0] < last_wrong), (last_wrong, errors), (end, 0.0)]
