@@ -134,9 +134,9 @@ def main() -> None:
     )
     held_out = out / "held-out"
     run("synthesize", f"--criteria={CRITERIA}", "--groups=60", "--per-reference=4", "--seed=1", f"--output={held_out}")
-    statements = train("statements", out, "--granularity=statement", "--per-reference=8", "--groups=800", steps=100)
+    statements = train("statements", out, "--granularity=statement", "--per-reference=8", "--groups=600", steps=65)
     reports = [f"--reports={options.reports}"] if options.reports else []
-    model = train("reports", out, "--groups=400", *reports, steps=50, init_from=statements)
+    model = train("reports", out, "--groups=300", *reports, steps=30, init_from=statements)
     results = {}
     for title, name in (("trained now", str(model)), ("shipped: er2score", "er2score")):
         metrics = out / f"{Path(name).name}.json"
