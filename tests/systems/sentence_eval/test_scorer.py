@@ -86,7 +86,8 @@ def test_saved_scorer_scores_the_same(scorer: SentenceScorer, tmp_path: Path) ->
     loaded = radreward.load(tmp_path / "saved")
     assert loaded.fingerprint() == scorer.fingerprint()
     assert loaded.score([REFERENCE], [WRONG]).total.equal(scorer.score([REFERENCE], [WRONG]).total)
-    assert not [path for path in (tmp_path / "saved").rglob("*") if path.suffix not in ("", ".json", ".md", ".safetensors")]
+    suffixes = {path.suffix for path in (tmp_path / "saved").rglob("*")}
+    assert suffixes <= {"", ".json", ".md", ".safetensors"}
     scorer.save_pretrained(tmp_path / "saved")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").touch()
