@@ -129,9 +129,7 @@ def main() -> None:
     options = parser.parse_args()
     start, out = time.monotonic(), options.output
     console.print(example_table())
-    console.print(
-        "Higher is better. The shipped model is er2score; now a smaller one is trained, in a few minutes."
-    )
+    console.print("Higher is better. The shipped model is er2score; now a smaller one is trained, in a few minutes.")
     held_out = out / "held-out"
     run("synthesize", f"--criteria={CRITERIA}", "--groups=60", "--per-reference=4", "--seed=1", f"--output={held_out}")
     statements = train("statements", out, "--granularity=statement", "--per-reference=8", "--groups=600", steps=65)
