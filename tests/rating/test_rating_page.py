@@ -55,8 +55,8 @@ def test_two_cases_are_rated_by_keyboard_saved_exported_and_converted(
     press(browser, "n", "b", "b", Keys.DELETE, "1")  # an omission without a place
     assert "Case 2 of 3 · 2 rated" in part(browser, ".progress").text
 
-    browser = opened()  # all of it was saved
-    assert "Case 2 of 3 · 2 rated" in part(browser, ".progress").text
+    # All of it was saved; a page opened at once may miss what the browser stores a moment later.
+    WebDriverWait(browser, 30).until(lambda _: "Case 2 of 3 · 2 rated" in part(opened(), ".progress").text)
     assert part(browser, "[data-key=rating1]").get_attribute("aria-pressed") == "true"
     ActionChains(browser).key_down(Keys.CONTROL).send_keys("s").key_up(Keys.CONTROL).perform()
     assert "Enter your name first" in part(browser, "[role=alert]").text
