@@ -61,7 +61,7 @@ def read_rated_pairs(path: str | Path) -> RatedPairs:
             row = replace(row, id=f"{row.id}#{number}")
         row_numbers[row.id] = number
         rows.append(row if row.group else replace(row, group=groups.setdefault(row.reference, row.id)))
-    if errors := _criteria_mismatches(rows, row_numbers):
+    if errors := criteria_mismatches([(f"row {row_numbers[row.id]}", row) for row in rows]):
         raise_row_errors(path, errors)
     if len(notes) > _MAX_NOTES:
         notes[_MAX_NOTES:] = [f"{len(notes) - _MAX_NOTES} more ids are duplicates"]
@@ -206,19 +206,23 @@ def _parse_number(value: Any, field: str, minimum: float, maximum: float) -> flo
     raise RowError(f"field {field!r}: expected {expected} but got {value!r}")
 
 
-def _criteria_mismatches(rows: Sequence[RatedPair], row_numbers: Mapping[str, int]) -> list[str]:
-    """Return errors of rows whose criteria differ from those of the first row, because a missing count is not 0."""
+def criteria_mismatches(rows: Sequence[tuple[str, RatedPair]]) -> list[str]:
+    """Return errors of rows whose criteria differ from those of the first row, because a missing count is not 0.
+
+    Args:
+        rows: Name of each row, such as "row 3", and its pair.
+    """
     errors = []
     for column, field in (("errors", "errors"), ("errors_significant", "significant_errors")):
         expected: set[str] | None = None
-        for row in rows:
+        for name, row in rows:
             for counts in getattr(row, field).values():
                 expected = set(counts) if expected is None else expected
                 if different := sorted(set(counts) ^ expected):
                     what = "a count" if different[0] in expected else "no count"
                     errors.append(
-                        f"row {row_numbers[row.id]}: field {column!r}: expected {what} of {different[0]!r}, as in "
-                        "the rows before; write 0 for no errors"
+                        f"{name}: field {column!r}: expected {what} of {different[0]!r}, as in the rows before; write "
+                        "0 for no errors"
                     )
                     break
     return errors

@@ -57,5 +57,5 @@ def _parse_age(value: Any) -> float | None:
         match = _AGE.fullmatch(value)
         years = float(match[1]) * _YEARS[(match[2] or "y").lower()] if match else math.nan
     else:
-        years = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-    return years if 0 <= years <= MAX_AGE else None
+        years = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    return float(years) if 0 <= years <= MAX_AGE else None

@@ -443,7 +443,13 @@ def test_radjudge_invalid_ranking_is_named(tmp_path: Path, ranking: Any) -> None
         list(CONVERTERS["radjudge"](radjudge(tmp_path, ranking)))
 
 
-@pytest.mark.parametrize("text", ["RANKING_TESTS = open('x')", "X = []", "RANKING_TESTS = 3", "RANKING_TESTS = (", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("RANKING_TESTS = open('x')", "X = []", "RANKING_TESTS = 3", "RANKING_TESTS = (", ""),
+        *("RANKING_TESTS = [{[]: 1}]", "RANKING_TESTS = [3]", "RANKING_TESTS = [{'tests': None}]"),
+    ],
+)
 def test_radjudge_file_without_literal_raises(tmp_path: Path, text: str) -> None:
     (tmp_path / "tests.py").write_text(text)
     with pytest.raises(InputError, match=r"tests\.py: Expected"):

@@ -17,7 +17,9 @@ def test_age_is_read(value: Any, years: float) -> None:
     assert parse_context({"age": value}).age == pytest.approx(years)
 
 
-@pytest.mark.parametrize("value", [None, "", "adult", "60-70", -3, 999, float("nan"), float("inf"), True, [70], "7e1"])
+@pytest.mark.parametrize(
+    "value", [None, "", "adult", "60-70", -3, 999, float("nan"), float("inf"), 10**400, True, [70], "7e1"]
+)
 def test_unreadable_age_is_ignored(value: Any) -> None:
     assert parse_context({"age": value, "indication": value if value != "60-70" else " "}).age is None
 

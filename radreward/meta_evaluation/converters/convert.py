@@ -8,6 +8,7 @@ from typing import Any
 
 from radreward.errors import InputError
 from radreward.io.tables import table_suffix
+from radreward.io.validated_rows import raise_row_errors
 from radreward.meta_evaluation.converters.green_preferences import read_green_preferences
 from radreward.meta_evaluation.converters.label_studio import read_label_studio
 from radreward.meta_evaluation.converters.nested_counts import read_nested_counts
@@ -21,7 +22,8 @@ from radreward.meta_evaluation.converters.rexval import read_rexval
 from radreward.meta_evaluation.converters.sentence_eval import read_sentence_evaluation, read_sentence_scores
 from radreward.meta_evaluation.preferences import Preference, write_preferences
 from radreward.meta_evaluation.rated_pairs import RatedPair
-from radreward.meta_evaluation.rated_pairs_io import write_rated_pairs
+from radreward.meta_evaluation.rated_pairs_io import criteria_mismatches, write_rated_pairs
+from radreward.prompts.parsing import MAX_COUNT
 from radreward.systems.sentence_eval.judgement_io import JudgedPair, write_judged_pairs
 
 CONVERTERS: dict[str, Callable[[Path], Iterable[Any]]] = {
@@ -53,8 +55,8 @@ def convert(layout: str, source: Path | Sequence[Path], output: Path) -> str:
         A summary such as "8 rated pairs of 2 cases".
 
     Raises:
-        InputError: If a source cannot be read, there are several for a layout of one, or the output cannot be written;
-            names file, row and field.
+        InputError: If a source cannot be read, there are several for a layout of one, counts are too large or of
+            different criteria, or the output cannot be written; names file, row and field.
     """
     table_suffix(output)
     sources = [source] if isinstance(source, Path) else source
@@ -75,5 +77,20 @@ def convert(layout: str, source: Path | Sequence[Path], output: Path) -> str:
     if preferences := [row for row in rows if isinstance(row, Preference)]:
         write_preferences(output, preferences)
         return f"{len(rows)} preferences of {n_cases} cases"
-    write_rated_pairs(output, [row for row in rows if isinstance(row, RatedPair)])
+    pairs = [row for row in rows if isinstance(row, RatedPair)]
+    if errors := _refused_counts(pairs):
+        raise_row_errors(", ".join(map(str, sources)), errors)
+    write_rated_pairs(output, pairs)
     return f"{len(rows)} rated pairs of {n_cases} cases"
+
+
+def _refused_counts(pairs: Sequence[RatedPair]) -> list[str]:
+    """Return errors of the counts that `read_rated_pairs` refuses; sums may be too large where no summand is."""
+    errors = [
+        f"pair {pair.id!r}: expected at most {MAX_COUNT:,} errors of {tag!r} by rater {rater!r} but got {count:,g}"
+        for pair in pairs
+        for rater, counts in pair.errors.items()
+        for tag, count in counts.items()
+        if count > MAX_COUNT
+    ]
+    return errors or criteria_mismatches([(f"pair {pair.id!r}", pair) for pair in pairs])

@@ -8,7 +8,7 @@ from typing import Any
 
 from radreward.errors import InputError
 from radreward.io.artifacts import read_json
-from radreward.io.validated_rows import RowError
+from radreward.io.validated_rows import RowError, text_field
 from radreward.meta_evaluation.converters.ratings import (
     CaseRating,
     RatingCase,
@@ -29,7 +29,8 @@ def read_label_studio(sources: Sequence[Path]) -> Iterator[RatedPair]:
         sources: Files exported as JSON.
 
     Raises:
-        InputError: If a file is no such export, or a rating or criterion is unknown; names file and task.
+        InputError: If a file is no such export, a rating or criterion is unknown, or an annotator
+            judged a task twice; names file and task.
     """
     cases: dict[str, RatingCase] = {}
     criteria: list[str] = []
@@ -45,7 +46,8 @@ def read_label_studio(sources: Sequence[Path]) -> Iterator[RatedPair]:
                     raise RowError("expected the reports and criteria of other tasks with this id")
                 criteria = tags
                 for rater, rating in _annotations(task, tags):
-                    raters.setdefault(rater, {})[case.id] = rating
+                    if raters.setdefault(rater, {}).setdefault(case.id, rating) != rating:
+                        raise RowError(f"expected one annotation of {rater} but got two that differ; cancel one")
             except RowError as error:
                 raise InputError(f"{path}, task {number}: {error}.") from error
     yield from join_raters(list(cases.values()), criteria, raters)
@@ -61,20 +63,35 @@ def _parse_task(task: Any) -> tuple[RatingCase, list[str]]:
 
 def _annotations(task: Mapping[str, Any], criteria: Sequence[str]) -> Iterator[tuple[str, CaseRating]]:
     """Yield annotator and rating of each annotation; labels and choices of one region share an id."""
-    for annotation in task["annotations"]:
+    for annotation in _mappings(task, "annotations"):
         if annotation.get("was_cancelled"):
             continue
         author = annotation.get("completed_by")
         name = author.get("email") or author.get("id") if isinstance(author, Mapping) else author
         rating = None
         errors: dict[str, dict[str, Any]] = {}
-        for entry in annotation.get("result", ()):
-            value = entry.get("value", {})
-            if entry.get("type") == "rating":
+        for entry in _mappings(annotation, "result"):
+            kind, value = entry.get("type"), entry.get("value")
+            if not isinstance(value, Mapping):
+                raise RowError(f"field 'value': expected a mapping but got {value!r}")
+            if kind == "rating":
                 rating = value.get("rating")
-            elif entry.get("type") == "labels":
-                [tag] = value.get("labels") or [None]
-                errors.setdefault(entry["id"], {"significant": True})["criterion"] = tag
-            elif entry.get("type") == "choices" and value.get("choices") == [INSIGNIFICANT]:
-                errors.setdefault(entry["id"], {})["significant"] = False
+            elif kind == "labels":
+                errors.setdefault(text_field(entry, "id"), {"significant": True})["criterion"] = _label(value)
+            elif kind == "choices" and value.get("choices") == [INSIGNIFICANT]:
+                errors.setdefault(text_field(entry, "id"), {})["significant"] = False
         yield f"annotator {name}", parse_case_rating(rating, list(errors.values()), criteria)
+
+
+def _label(value: Mapping[str, Any]) -> str:
+    labels = value.get("labels")
+    if not isinstance(labels, list) or len(labels) != 1:
+        raise RowError(f"field 'labels': expected one criterion but got {labels!r}")
+    return str(labels[0])
+
+
+def _mappings(values: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
+    entries = values.get(name)
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise RowError(f"field {name!r}: expected a list of mappings but got {entries!r}")
+    return entries

@@ -48,14 +48,14 @@ def _read_tests(source: Path) -> list[Any]:
             for node in module.body
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and _names(node) == [VARIABLE]
         ]
-    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
+    except (OSError, ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
         raise InputError(f"{source}: Expected Python with a literal {VARIABLE} ({error}).") from error
     if len(values) != 1 or not isinstance(values[0], list):
         raise InputError(f"{source}: Expected one list {VARIABLE} = [...] but got {len(values)} values.")
-    tests = [test for category in values[0] if isinstance(category, Mapping) for test in category.get("tests", ())]
-    if not tests:
-        raise InputError(f"{source}: Expected {VARIABLE} with categories, each with `tests`.")
-    return tests
+    categories = [category.get("tests") if isinstance(category, Mapping) else None for category in values[0]]
+    if not categories or not all(isinstance(tests, list) and tests for tests in categories):
+        raise InputError(f"{source}: Expected {VARIABLE} with categories, each with a list `tests`.")
+    return [test for tests in categories for test in tests]
 
 
 def _names(node: ast.Assign | ast.AnnAssign) -> list[str]:
@@ -97,5 +97,7 @@ def _relations(ranking: Any, texts: Mapping[str, str]) -> Iterator[tuple[str, st
     parts = re.split(r"\s*([<>=])\s*", ranking.strip()) if isinstance(ranking, str) else []
     names, relations = parts[::2], parts[1::2]
     if not relations or any(name not in texts for name in names):
-        raise RowError(f"field 'expected_ranking': expected relations of {', '.join(texts)} but got {ranking!r}")
+        raise RowError(
+            f"field 'expected_ranking': expected relations of {', '.join(map(str, texts))} but got {ranking!r}"
+        )
     yield from zip(names, relations, names[1:], strict=False)

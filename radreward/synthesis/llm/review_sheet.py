@@ -14,10 +14,10 @@ from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.io.atomic import atomic_file
 from radreward.io.tables import AtomicTableWriter, csv_cell, read_rows
+from radreward.prompts.parsing import MAX_COUNT
 
 WRITTEN_PREFIX, CHECKED_PREFIX = "written: ", "checked: "
 """Prefixes of the columns of generated counts and of the reviewer's counts."""
-MAX_COUNT = 1000
 
 
 class ReviewerAgreement(NamedTuple):

@@ -12,6 +12,7 @@ from radreward.errors import InputError
 from radreward.generative.explanation import Explanation
 from radreward.io.tables import is_valid_utf8
 from radreward.io.validated_rows import RowError, number_field, optional_text_field, read_validated_rows, text_field
+from radreward.prompts.parsing import MAX_COUNT
 from radreward.scorers.base import SCORED_STATUSES
 from radreward.types import Scores
 
@@ -158,8 +159,8 @@ def _parse_counts(value: Any, name: str) -> dict[str, float | None]:
 
 def _parse_count(value: Any, name: str) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= MAX_SCORE:  # false for NaN too
-        raise RowError(f"field 'evidence.{name}': expected a number from 0 to 1e9 but got {value!r}")
+    if not is_number or not 0 <= value <= MAX_COUNT:  # false for NaN too
+        raise RowError(f"field 'evidence.{name}': expected a number from 0 to {MAX_COUNT:,} but got {value!r}")
     return float(value)
 
 

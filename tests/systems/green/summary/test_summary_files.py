@@ -225,7 +225,7 @@ def row(**changes: Any) -> dict[str, Any]:
         ([row(total=1e999)], "row 1: field 'total': expected a number from -1e+09 to 1e+09 but got inf"),
         (
             [row(evidence={"num_matched": -1})],
-            "field 'evidence.num_matched': expected a number from 0 to 1e9 but got -1",
+            "field 'evidence.num_matched': expected a number from 0 to 1,000 but got -1",
         ),
         ([row(evidence={"num_matched": True})], "field 'evidence.num_matched'"),
         ([row(evidence={"significant": {"a": 1e999}})], "field 'evidence.significant.a'"),
