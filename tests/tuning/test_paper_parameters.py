@@ -7,11 +7,12 @@ import pytest
 import yaml
 
 from radreward.cli.tune import fit_runner
+from radreward.tuning import load_study_config
 
 ROOT = Path(__file__).resolve().parents[2]
-KEYS = re.findall(
-    r"^\| .*? \| `(model\.\S+)`", (ROOT / "docs" / "studies.md").read_text(encoding="utf-8"), re.MULTILINE
-)
+PAGE = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+KEYS = re.findall(r"^\| .*? \| `(model\.\S+)`", PAGE, re.MULTILINE)
+STUDIES = re.findall(r"^```yaml\n(study: .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 WEIGHTING = "model.objective.weighting=DynamicWeighting"
 BASES = {
     "experiments/ablations/base_small.yaml": ("lambda_", "objective.c", "weighting.alpha"),
@@ -24,6 +25,19 @@ BASES = {
 def test_every_symbol_of_the_papers_has_a_key() -> None:
     assert len(KEYS) == 7
     assert all(any(part in key for parts in BASES.values() for part in parts) for key in KEYS)
+
+
+def test_every_key_is_searched_by_a_study_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    searched = set()
+    for text in STUDIES:
+        path = tmp_path / "study.yaml"
+        path.write_text(text, encoding="utf-8")
+        config = load_study_config(path)
+        first = config.space.conditional_branches()[0]
+        fit_runner().dump_config(config.base, config.overrides_for(first))  # raises if a key is no setting
+        searched |= {*first}
+    assert searched == {*KEYS}
 
 
 @pytest.mark.parametrize("base", BASES)
