@@ -99,7 +99,7 @@ def read_rows(path: str | Path, batch_size: int = 1024) -> Iterator[list[TableRo
         rows = reader(Path(path), batch_size)
         while batch := list(islice(rows, batch_size)):
             yield batch
-    except (OSError, pa.ArrowException, csv.Error) as error:
+    except (OSError, UnicodeDecodeError, pa.ArrowException, csv.Error) as error:  # the second for names of columns
         raise InputError(f"{path}: cannot be read as {suffix[1:]} ({_error_reason(error)}).") from error
 
 

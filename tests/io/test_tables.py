@@ -4,6 +4,7 @@ import csv
 import json
 import math
 from pathlib import Path
+from random import Random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -180,6 +181,31 @@ def test_truncated_parquet_file_is_named(tmp_path: Path, fraction: float) -> Non
     write_table(path, SCHEMA, ({"id": str(number), "text": "x"} for number in range(100)))
     content = path.read_bytes()
     path.write_bytes(content[: int(fraction * len(content)) if 0 < fraction < 1 else int(fraction)])
+    with pytest.raises(InputError, match=r"a\.parquet: cannot be read as parquet \(.+\)"):
+        rows(path)
+
+
+def test_flipped_bits_of_parquet_pages_are_reported(tmp_path: Path) -> None:
+    path, rng = tmp_path / "a.parquet", Random(0)
+    texts = [" ".join(rng.choices(("no", "small", "effusion", "edema"), k=20)) for _ in range(100)]
+    write_table(path, SCHEMA, ({"id": str(number), "text": text} for number, text in enumerate(texts)))
+    written, content = rows(path), path.read_bytes()
+    end_of_pages = len(content) - int.from_bytes(content[-8:-4], "little") - 8
+    reported = 0
+    for _ in range(40):
+        place = rng.randrange(end_of_pages)
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1 << rng.randrange(8)]) + content[place + 1 :])
+        try:
+            assert rows(path) == written  # a bit that says nothing, such as one of a statistic
+        except InputError:
+            reported += 1
+    assert reported > 30
+
+
+def test_parquet_column_of_invalid_utf8_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    write_table(path, SCHEMA, iter([{"id": "1", "text": "x"}]))
+    path.write_bytes(path.read_bytes().replace(b"text", b"te\xe5t"))
     with pytest.raises(InputError, match=r"a\.parquet: cannot be read as parquet \(.+\)"):
         rows(path)
 
