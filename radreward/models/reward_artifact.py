@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,11 +25,15 @@ from radreward.models.lora import merge_lora
 from radreward.models.reward_model import RewardModel
 from radreward.prompts.template import TEMPLATES, PromptTemplate, template_class
 
+logger = logging.getLogger(__name__)
+
 WEIGHTS, CALIBRATION = "model.safetensors", "calibration.json"
 _CONFIG_FIELDS = (
     *("backbone", "lora", "pooling", "head_hidden_size", "predicts_findings"),
     *("template", "max_length", "criteria", "training_info"),
 )
+_READOUT = frozenset({"pooling", "head_hidden_size", "predicts_findings"})
+"""Fields of what follows the encoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,22 +148,31 @@ def _files(folder: Path) -> list[str]:
 
 
 def load_initial_weights(model: RewardModel, folder: str | Path) -> None:
-    """Load the trained weights of a saved model into a model of the same architecture and criteria.
+    """Load the trained weights of a saved model into a model of the same backbone, adapters and criteria.
 
-    If the saved model predicts no findings, a new head for them keeps its initial weights.
+    If the pooling or the heads differ, those of the model keep their initial weights, and a warning says so; if only
+    the saved model predicts no findings, a new head for them keeps its own.
 
     Raises:
-        InputError: If the folder cannot be read, or architecture or criteria differ.
+        InputError: If the folder cannot be read, or backbone, adapters or criteria differ.
     """
     initial = load_reward_model(folder).model
-    saved = _architecture(initial)
-    adds_findings = model.findings_head is not None and initial.findings_head is None
-    for name, value in _architecture(model).items():
-        if saved[name] != value and not (name == "predicts_findings" and adds_findings):
-            raise InputError(f"{folder}: Expected a model whose {name} is {value!r} but got {saved[name]!r}.")
+    wanted, saved = _architecture(model), _architecture(initial)
+    differing = [name for name, value in wanted.items() if saved[name] != value]
+    for name in differing:
+        if name not in _READOUT:
+            raise InputError(f"{folder}: Expected a model whose {name} is {wanted[name]!r} but got {saved[name]!r}.")
     state = initial.trained_state()
-    if adds_findings:
+    if differing == ["predicts_findings"] and model.findings_head is not None and model.pooling_name != "evidence":
         state |= {name: value for name, value in model.trained_state().items() if name.startswith("findings_head.")}
+    elif differing:
+        logger.warning(
+            "%s: the adapters are loaded, pooling and heads start anew: %s.",
+            folder,
+            ", ".join(f"{name} is {wanted[name]!r}, saved {saved[name]!r}" for name in differing),
+        )
+        own, encoder = model.trained_state(), "encoder."
+        state = {name: state[name] if name.startswith(encoder) else value for name, value in own.items()}
     model.load_trained_state(state)
 
 

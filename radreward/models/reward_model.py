@@ -13,11 +13,12 @@ from radreward.errors import InputError
 from radreward.io.artifacts import load_into
 from radreward.models.attention import is_encoder, packed_inputs
 from radreward.models.backbone import Backbone
-from radreward.models.heads import FeatureHead, MultiRewardHead
-from radreward.models.pooling import POOLINGS
+from radreward.models.evidence import EvidencePooling
+from radreward.models.heads import EvidenceHead, FeatureHead, MultiRewardHead
+from radreward.models.pooling import POOLINGS, Pooling
 from radreward.types import PackedBatch
 
-PoolingName = Literal["auto", "last", "mean", "first", "matching"]
+PoolingName = Literal["auto", "last", "mean", "first", "matching", "evidence"]
 
 
 class RewardOutput(NamedTuple):
@@ -36,7 +37,8 @@ class RewardModel(nn.Module):
         backbone: The pretrained model.
         criteria: One reward per criterion.
         pooling: Token states to one vector per candidate; "auto" is "last" for decoders and "matching" for encoders.
-        head_hidden_size: Size of the heads' hidden layer; 0 for linear heads.
+            "evidence" sums evidence of errors over the tokens, which then is the output, without heads.
+        head_hidden_size: Size of the heads' hidden layer; 0 for linear heads, and for "evidence".
         predicts_findings: Predict the matched and the wrong weight of the findings too, see
             `radreward.criteria.finding_quality`.
 
@@ -64,18 +66,35 @@ class RewardModel(nn.Module):
         self.head_hidden_size = head_hidden_size
         self.encoder = backbone.build()
         self.config = config
+        self.pooling: Pooling
+        self.head: MultiRewardHead | EvidenceHead
+        self.findings_head: FeatureHead | EvidenceHead | None = None
+        if pooling == "evidence":
+            if head_hidden_size:
+                raise InputError(f"Expected `head_hidden_size` to be 0 with evidence but got {head_hidden_size}.")
+            self.pooling = EvidencePooling(config.hidden_size, len(criteria) + 2 * predicts_findings)
+            self.head = EvidenceHead(0, -criteria.weights)
+            if predicts_findings:
+                self.findings_head = EvidenceHead(len(criteria), torch.ones(2))
+            return
         self.pooling = POOLINGS[pooling](config.hidden_size)
         size = self.pooling.output_size
         self.head = MultiRewardHead(size, criteria, head_hidden_size)
-        self.findings_head = FeatureHead(size, 2, head_hidden_size) if predicts_findings else None
+        if predicts_findings:
+            self.findings_head = FeatureHead(size, 2, head_hidden_size)
 
     def forward(self, packed: PackedBatch) -> RewardOutput:
         """Return the outputs in the order of `packed.candidate_nodes`."""
-        states = self.encoder(**packed_inputs(self.encoder, packed)).last_hidden_state[0]
+        states = self.encode(packed)
         with torch.autocast(states.device.type, enabled=False):
-            features = self.pooling(states.to(self.head.scale.dtype), packed)
+            features = self.pooling(states, packed)
             findings = None if self.findings_head is None else self.findings_head(features)
             return RewardOutput(self.head(features), findings)
+
+    def encode(self, packed: PackedBatch) -> Tensor:
+        """Return the (T, H) states of the tokens in the precision of the heads."""
+        states: Tensor = self.encoder(**packed_inputs(self.encoder, packed)).last_hidden_state[0]
+        return states.to(self.head.scale.dtype)
 
     def trained_names(self) -> set[str]:
         """Return the names of trainable parameters: adapters, pooling and head, or all."""

@@ -7,7 +7,7 @@ import logging
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from lightning.pytorch import Callback, Trainer
@@ -33,7 +33,7 @@ from radreward.models import (
     save_reward_model,
 )
 from radreward.models.calibration import calibrate_findings
-from radreward.models.reward_model import RewardOutput
+from radreward.models.reward_model import PoolingName, RewardOutput
 from radreward.modules.agreement_metrics import (
     cross_fitted_counts,
     cross_fitted_quality,
@@ -86,7 +86,7 @@ class RewardModule(BaseModule):
         criteria: Criteria,
         backbone: Backbone | None = None,
         objective: Objective | None = None,
-        pooling: Literal["auto", "last", "mean", "first", "matching"] = "auto",
+        pooling: PoolingName = "auto",
         head_hidden_size: int = 0,
         findings_weight: float = 1.0,
         optimizer: AdamWConfig | None = None,

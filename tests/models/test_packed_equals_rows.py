@@ -8,7 +8,7 @@ from torch import Tensor
 
 from radreward.criteria import RadCliQCriteria
 from radreward.data.packing import pack, to_rows
-from radreward.models import Backbone, PackingError, RewardModel, attention, check_packing
+from radreward.models import Backbone, MultiRewardHead, PackingError, RewardModel, attention, check_packing
 from radreward.models import reward_model as module
 from radreward.models.node_attention import NodeLayout
 from radreward.models.pooling import POOLINGS
@@ -27,7 +27,8 @@ def _model(family: str, pooling: str = "auto") -> RewardModel:
     torch.manual_seed(1)
     model = RewardModel(Backbone(f"tiny-{family}", lora=None), RadCliQCriteria(), pooling)  # type: ignore[arg-type]
     model.encoder.double()
-    torch.nn.init.normal_(model.head.out.weight)
+    if isinstance(model.head, MultiRewardHead):
+        torch.nn.init.normal_(model.head.out.weight)
     return model
 
 
@@ -49,7 +50,7 @@ def test_packed_rewards_and_gradients_equal_those_of_rows(family: str) -> None:
         torch.testing.assert_close(gradients[name], value, rtol=1e-4, atol=1e-5 * float(value.abs().max()) + 1e-9)
 
 
-@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("pooling", [*POOLINGS, "evidence"])
 @pytest.mark.parametrize("family", ["bert", "llama"])
 def test_packed_pooling_equals_that_of_rows(family: str, pooling: str) -> None:
     model = _model(family, pooling)

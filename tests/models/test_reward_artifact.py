@@ -191,10 +191,25 @@ def test_load_initial_weights_requires_equal_architecture(tmp_path: Path) -> Non
     for model, field in (
         (RewardModel(Backbone("tiny-bert", lora=LoRA(8)), RadCliQCriteria()), "lora"),
         (RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQSignificanceCriteria()), "criteria"),
-        (RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQCriteria(), "first"), "pooling"),
     ):
         with pytest.raises(InputError, match=f"Expected a model whose {field} is"):
             load_initial_weights(model, tmp_path / "model")
+
+
+def test_load_initial_weights_for_another_pooling_loads_the_adapters(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    saved = _saved(Backbone("tiny-bert", lora=LoRA(4))).model
+    save_reward_model(_saved(Backbone("tiny-bert", lora=LoRA(4))), tmp_path / "model")
+    model = RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQCriteria(), "evidence")
+    before = model.pooling.state_dict()
+    before = {name: value.clone() for name, value in before.items()}
+    load_initial_weights(model, tmp_path / "model")
+    assert "the adapters are loaded, pooling and heads start anew: pooling is 'evidence'" in caplog.text
+    assert all(torch.equal(value, before[name]) for name, value in model.pooling.state_dict().items())
+    adapters = {name: value for name, value in saved.trained_state().items() if name.startswith("encoder.")}
+    assert adapters
+    assert all(torch.equal(model.trained_state()[name], value) for name, value in adapters.items())
 
 
 @pytest.mark.parametrize("family", ["bert", "llama", "phi"])
