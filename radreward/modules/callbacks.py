@@ -148,10 +148,13 @@ class ValidationExamples(Callback):
     ) -> None:
         """Log the example of the first batch."""
         if batch_idx == 0 and isinstance(outputs, Mapping):
-            example: ValidationExample = outputs["example"]
-            answers = [("Generated", example.generated), ("Target", example.target)]
-            text = format_reports_and_completions(example.report_pair, answers)
-            log_text(trainer, "val/example", text, pl_module.global_step)
+            log_example(trainer, outputs["example"], pl_module.global_step)
+
+
+def log_example(trainer: Trainer, example: ValidationExample, step: int) -> None:
+    """Log an answer with its reports and the target as text."""
+    answers = [("Generated", example.generated), ("Target", example.target)]
+    log_text(trainer, "val/example", format_reports_and_completions(example.report_pair, answers), step)
 
 
 def _logs_batch(trainer: Trainer, batch_idx: int) -> bool:

@@ -24,12 +24,12 @@ from radreward.io.artifacts import write_json
 from radreward.models import Backbone, check_length
 from radreward.models.frozen_weights import FrozenWeights
 from radreward.models.log_probs import CompletionPacking, completion_log_probs, unwrap_peft
-from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams
+from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.models.vllm_engine import VLLMEngine, check_vllm
 from radreward.modules.agreement_metrics import predicted_count_agreement
 from radreward.modules.base import BaseModule, MetricTable, log_name, require_collator
-from radreward.modules.callbacks import RolloutPlots, ValidationExample, ValidationExamples
+from radreward.modules.callbacks import RolloutPlots, ValidationExample, log_example
 from radreward.modules.constant_reward import ConstantRewardWarning
 from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.predictions import PredictedCounts
@@ -78,7 +78,7 @@ class GRPOModule(BaseModule):
         self.packing: CompletionPacking = packing
         self.engine: RolloutEngine | None = None
         self.rollout_batch: RolloutBatch | None = None
-        self.val_outputs: list[tuple[PredictedCounts, Tensor]] = []
+        self.val_batches: list[RolloutPromptBatch] = []
         self.predicted: PredictedCounts | None = None
         self.val_metrics: MetricTable = {}
         self.num_truncated = 0
@@ -102,8 +102,8 @@ class GRPOModule(BaseModule):
         return []
 
     def configure_callbacks(self) -> list[Callback]:
-        """Return plots of rollouts, examples of answers, and a warning of constant rewards."""
-        return [RolloutPlots(), ValidationExamples(), ConstantRewardWarning()]
+        """Return plots of rollouts, and a warning of constant rewards."""
+        return [RolloutPlots(), ConstantRewardWarning()]
 
     def load_initial_weights(self, folder: Path) -> None:
         """Load the weights of a saved generative evaluator, which are the reference policy too."""
@@ -131,7 +131,7 @@ class GRPOModule(BaseModule):
     def on_validation_start(self) -> None:
         """Build the rollout engine if no training preceded."""
         self._setup_engine()
-        self.val_outputs.clear()
+        self.val_batches.clear()
 
     def _setup_engine(self) -> None:
         self.collator = require_collator(self.datamodule, RolloutCollator, "GRPO")
@@ -180,7 +180,7 @@ class GRPOModule(BaseModule):
     def _generate_rollouts(self, batch: RolloutPromptBatch, batch_idx: int) -> RolloutBatch:
         """Sample completions and compute advantages; samples depend on seed, step, batch and rank only."""
         seed = hash((torch.initial_seed(), self.global_step, batch_idx, self.global_rank)) % 2**63
-        completions = self._sample(batch, replace(self.rollouts.sampling, seed=seed))
+        completions = self._sample(batch.prompts, replace(self.rollouts.sampling, seed=seed))
         parsed = parse_completions(self.collator.template, self.criteria, completions)
         estimate = self.objective.compute_advantages(reward_inputs(batch, completions, parsed, self.criteria))
         ref_logps = None
@@ -190,7 +190,7 @@ class GRPOModule(BaseModule):
         self.num_truncated += int(all_reduce_sum(torch.tensor(batch.num_truncated, device=self.device)))
         return RolloutBatch(completions, parsed, estimate, ref_logps)
 
-    def _sample(self, batch: RolloutPromptBatch, params: SamplingParams) -> list[tuple[Completion, ...]]:
+    def _sample(self, prompts: Sequence[TokenizedPrompt], params: SamplingParams) -> list[tuple[Completion, ...]]:
         """Return the completions of each prompt, which end at the template's stop string."""
         if self.engine is None:
             raise RuntimeError("Expected `on_fit_start` or `on_validation_start` to have built the engine.")
@@ -198,7 +198,7 @@ class GRPOModule(BaseModule):
         params = replace(
             params, max_new_tokens=self.collator.prompt_encoder.max_answer_length, stop=(stop,) if stop else ()
         )
-        return self.engine.sample(batch.prompts, params)
+        return self.engine.sample(prompts, params)
 
     def _completion_logps(self, batch: RolloutPromptBatch, completions: Sequence[tuple[Completion, ...]]) -> Tensor:
         """Return (B, G, T) log-probabilities, 0 for padding."""
@@ -238,27 +238,40 @@ class GRPOModule(BaseModule):
         if self.num_truncated:
             self.log("train/truncated", float(self.num_truncated), batch_size=size)
 
-    def validation_step(self, batch: RolloutPromptBatch, batch_idx: int) -> dict[str, ValidationExample]:
-        """Compare the greedy completion of each prompt with the target counts; return the first one."""
-        completions = self._sample(batch, SamplingParams(1, temperature=0.0))
-        parsed = parse_completions(self.collator.template, self.criteria, completions)
-        answers = reward_inputs(batch, completions, parsed, self.criteria)
-        group_ids = tuple(batch.ids[index] for index in batch.group.tolist())
-        predicted = PredictedCounts(answers.error_counts.squeeze(1).cpu(), answers.target.cpu(), group_ids)
-        self.val_outputs.append((predicted, answers.well_formed.flatten().cpu()))
-        target = str(batch.target[0].tolist())
-        return {"example": ValidationExample(batch.report_pairs[0], completions[0][0].text, target)}
+    def validation_step(self, batch: RolloutPromptBatch, batch_idx: int) -> None:
+        """Collect the prompts, which are decoded together: in a fraction of the time that single batches take."""
+        self.val_batches.append(batch)
 
     def on_validation_epoch_end(self) -> None:
-        """Log agreement with the target counts. An unparsable count is wrong, and excluded from correlations."""
-        predicted, well_formed = zip(*all_gather_in_order(self.val_outputs), strict=True)
-        self.val_outputs.clear()
+        """Decode all prompts and log agreement with the target counts, and the first answer as an example.
+
+        An unparsable count is wrong, and excluded from correlations.
+        """
+        first = self.val_batches[0]
+        prompts = [prompt for batch in self.val_batches for prompt in batch.prompts]
+        completions = self._sample(prompts, SamplingParams(1, temperature=0.0))
+        example = ValidationExample(first.report_pairs[0], completions[0][0].text, str(first.target[0].tolist()))
+        log_example(self.trainer, example, self.global_step)
+        remaining = iter(completions)
+        outputs = [self._compare(batch, [next(remaining) for _ in batch.prompts]) for batch in self.val_batches]
+        self.val_batches.clear()
+        predicted, well_formed = zip(*all_gather_in_order(outputs), strict=True)
         self.predicted = PredictedCounts.concatenate(predicted)
         self.val_metrics = predicted_count_agreement(self.criteria, self.predicted)
         self.log("val/well_formed", float(torch.cat(well_formed).float().mean()))
         self.log_metric_table(self.val_metrics)
         accuracy = float(self.val_metrics["total"]["accuracy"] or 0.0)
         self.log(self.monitor, accuracy, prog_bar=True, logger=False, sync_dist=False)
+
+    def _compare(
+        self, batch: RolloutPromptBatch, completions: Sequence[tuple[Completion, ...]]
+    ) -> tuple[PredictedCounts, Tensor]:
+        """Return the counts that greedy completions state, and (B,) which are well formed."""
+        parsed = parse_completions(self.collator.template, self.criteria, completions)
+        answers = reward_inputs(batch, completions, parsed, self.criteria)
+        group_ids = tuple(batch.ids[index] for index in batch.group.tolist())
+        predicted = PredictedCounts(answers.error_counts.squeeze(1).cpu(), answers.target.cpu(), group_ids)
+        return predicted, answers.well_formed.flatten().cpu()
 
     def measure(self, trainer: Trainer, data: BaseDataModule) -> MetricTable:
         """Return the agreement of greedy completions on the validation split."""

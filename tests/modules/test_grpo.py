@@ -23,6 +23,7 @@ from radreward.data.collators.rollout import RolloutCollator
 from radreward.errors import InputError
 from radreward.generative.evaluator import GenerativeEvaluator, load_generative_evaluator
 from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt
+from radreward.models.transformers_engine import TransformersEngine
 from radreward.modules.constant_reward import ConstantRewardWarning
 from radreward.modules.grpo import GRPOModule
 from radreward.modules.rollouts import RolloutConfig, format_error_kind, reward_inputs
@@ -163,7 +164,7 @@ def test_fit_learns_and_logs_every_metric(uninterrupted: Path) -> None:
     events = EventAccumulator(str(uninterrupted / "run" / "logs"), {"tensors": 0})
     events.Reload()
     assert {"train/advantage_scales", "train/advantages"} <= set(events.Tags()["histograms"])
-    assert "train/completions/text_summary" in events.Tags()["tensors"]
+    assert {"train/completions/text_summary", "val/example/text_summary"} <= set(events.Tags()["tensors"])
     metrics = json.loads((uninterrupted / "run" / "metrics.json").read_text())
     assert set(metrics["agreement"]) == {"tone", "length", "total"}
     assert metrics["agreement"]["total"]["parsed"] == 0
@@ -172,6 +173,25 @@ def test_fit_learns_and_logs_every_metric(uninterrupted: Path) -> None:
     assert len(predictions.group) == len(predictions.rewards) > 2
     assert np.isnan(predictions.rewards).all(), "no answer is parsable, so that no pair is ordered correctly"
     assert metrics["agreement"]["total"]["pair_accuracy"] == 0
+
+
+def test_validation_decodes_the_prompts_of_all_batches_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    sample, greedy = TransformersEngine.sample, []
+
+    def counting(engine: TransformersEngine, prompts: Any, params: SamplingParams) -> Any:
+        if params.temperature == 0:
+            greedy.append(len(prompts))
+        return sample(engine, prompts, params)
+
+    monkeypatch.setattr(TransformersEngine, "sample", counting)
+    training = build(write_config(tmp_path), "trainer.max_steps=1", "trainer.logger=false")
+    training.fit()
+    batches = list(training.data.val_dataloader())
+    assert len(batches) > 1
+    assert greedy == [sum(len(batch.prompts) for batch in batches)]
 
 
 @pytest.mark.parametrize(
