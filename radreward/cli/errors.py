@@ -14,10 +14,9 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
-import yaml
-
 from radreward.errors import InputError
 from radreward.io.terminal import print_status
+from radreward.io.yaml_files import read_yaml
 
 _BOILERPLATE = (
     "Does not validate against",
@@ -110,14 +109,7 @@ def validate_config_files(arguments: Sequence[str]) -> None:
             raise InputError(f"{path}: Expected a YAML file but got a directory.")
         if not path.is_file():
             raise InputError(f"{path}: Expected a YAML file but there is no such file.{_nearest_file(path)}")
-        try:
-            settings = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-            raise InputError(f"{path}{where}: Expected YAML but {error.problem}.") from error
-        except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: Expected YAML in UTF-8 but it cannot be read ({error_line(error)}).") from error
+        settings = read_yaml(path)
         if not isinstance(settings, dict):
             got = "an empty file" if settings is None else type(settings).__name__
             raise InputError(f"{path}: Expected settings as `key: value` but got {got}.")

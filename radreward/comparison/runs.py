@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 from numpy.typing import NDArray
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
+from radreward.io.artifacts import read_json_object
+from radreward.io.yaml_files import read_yaml
 
 if TYPE_CHECKING:
     from radreward.modules import MetricTable  # not at run time, because it imports torch
@@ -119,8 +120,8 @@ def read_run(path: Path) -> FinishedRun:
             raise InputError(f"{path}: Expected a finished run of a model with criteria but it has no {name}.")
     trial = path / "trial.json"
     criteria = _read_criteria(model_config)
-    settings = dict(_flatten_config(_read_yaml(path / CONFIG_FILE), _read_json(path / DATA_FILE)))
-    params = _read_json(trial).get("params", {}) if trial.is_file() else {}
+    settings = dict(_flatten_config(_read_config(path / CONFIG_FILE), read_json_object(path / DATA_FILE)))
+    params = read_json_object(trial).get("params", {}) if trial.is_file() else {}
     return FinishedRun(
         folder=path,
         model_config=model_config,
@@ -139,7 +140,7 @@ def _read_study(path: Path) -> tuple[list[FinishedRun], list[str]]:
     runs, skipped = [], []
     for folder in folders:
         record = folder / "trial.json"
-        state = _read_json(record).get("state") if record.is_file() else "not finished"
+        state = read_json_object(record).get("state") if record.is_file() else "not finished"
         if state == "complete":
             runs.append(read_run(folder))
         else:
@@ -188,13 +189,13 @@ def read_validation_predictions(path: Path, criteria: Criteria) -> ValidationPre
 
 def _read_criteria(path: Path) -> Criteria:
     try:
-        return Criteria.from_dict(_read_json(path).get("criteria", {}))
+        return Criteria.from_dict(read_json_object(path).get("criteria", {}))
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
 
 def _read_agreement(path: Path, criteria: Criteria) -> MetricTable:
-    agreement = _read_json(path).get("agreement")
+    agreement = read_json_object(path).get("agreement")
     if (
         not isinstance(agreement, dict)
         or set(agreement) - {"quality"} != {*criteria.tags, "total"}
@@ -229,21 +230,8 @@ def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: Expected JSON but it cannot be read ({error}).") from error
-    if not isinstance(value, dict):
-        raise InputError(f"{path}: Expected a JSON object but got {type(value).__name__}.")
-    return value
-
-
-def _read_yaml(path: Path) -> dict[str, Any]:
-    try:
-        value = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: Expected YAML but it cannot be read.") from error
+def _read_config(path: Path) -> dict[str, Any]:
+    value = read_yaml(path)
     if not isinstance(value, dict):
         raise InputError(f"{path}: Expected a YAML mapping but got {type(value).__name__}.")
     return value

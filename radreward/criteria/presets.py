@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import yaml
-
 from radreward.criteria.criteria import Criteria, CriteriaError, Criterion
+from radreward.errors import InputError
+from radreward.io.yaml_files import read_yaml
 
 RADCLIQ_ERROR_TYPES = (
     Criterion("false prediction", "A finding is reported that the reference does not have."),
@@ -127,15 +126,11 @@ class CriteriaFromYAML(Criteria):
 
     def __init__(self, path: str) -> None:
         try:
-            loaded = Criteria.from_dict(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
-        except OSError as error:
-            raise CriteriaError(f"{path}: cannot be read ({error.strerror}).") from error
-        except UnicodeDecodeError as error:
-            raise CriteriaError(f"{path}: is not UTF-8 text (byte {error.start}).") from error
-        except yaml.YAMLError as error:
-            raise CriteriaError(f"{path}: is not YAML: {' '.join(str(error).split())}") from error
+            loaded = Criteria.from_dict(read_yaml(path))
         except CriteriaError as error:
             raise CriteriaError(f"{path}: {error}") from error
+        except InputError as error:
+            raise CriteriaError(str(error)) from error
         super().__init__(loaded.name, loaded.criteria, loaded.max_total)
 
 

@@ -73,7 +73,7 @@ def _list_field(values: Mapping[str, Any], field: str) -> list[Any]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RowError(f"field {field!r}: expected JSON ({error})") from error
     if not isinstance(value, list):
         raise RowError(f"field {field!r}: expected a list but got {value!r}")

@@ -9,10 +9,9 @@ from math import isclose
 from pathlib import Path
 from random import Random
 
-import yaml
-
 from radreward.criteria import Criteria
 from radreward.errors import InputError
+from radreward.io.yaml_files import read_yaml
 from radreward.synthesis.candidates import CandidateDraft, judge_draft, select_errors
 from radreward.synthesis.error_counting import ERROR_TAGS
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
@@ -90,15 +89,13 @@ def load_profile(name_or_path: str) -> ErrorProfile:
     path = Path(name_or_path)
     if path.suffix not in (".yaml", ".yml"):
         raise InputError(f"--profile: Expected one of {', '.join(PROFILES)} or a .yaml file but got {name_or_path!r}.")
+    values = read_yaml(path)
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
         shares = {str(tag): tuple(map(float, numbers)) for tag, numbers in values.items()}
         return ErrorProfile(path.stem, shares)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise InputError(
             f"{path}: Expected lines such as `omission: [0.5, 0.3, 0.2]` but got something else "
             f"({' '.join(str(error).split())})."

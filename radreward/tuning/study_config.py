@@ -26,9 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from radreward.errors import InputError
+from radreward.io.yaml_files import read_yaml
 from radreward.tuning.search_space import ParameterValue, SearchSpace
 
 _DEFAULTS: dict[str, Any] = {
@@ -105,7 +104,7 @@ def load_study_config(
         InputError: If the file is invalid; names the file and the key.
     """
     try:
-        return _parse_config(_read_yaml(path), base, trials, overrides)
+        return _parse_config(_read_settings(path), base, trials, overrides)
     except InputError as error:
         raise InputError(error if str(error).startswith(str(path)) else f"{path}: {error}") from error
 
@@ -136,7 +135,7 @@ def _parse_config(
     entries["overrides"] = {**entries["overrides"], **dict(_parse_override(entry) for entry in overrides)}
     entries["trials"] = _trial_count(entries, space, trials)
     definition = {key: entries[key] for key in (*_DEFAULTS, "space") if key != "trials"}
-    definition["base"] = _read_yaml(Path(entries["base"]))  # the contents: the file may be moved
+    definition["base"] = _read_settings(Path(entries["base"]))  # the contents: the file may be moved
     return StudyConfig(
         **{key: entries[key] for key in ("study", *_DEFAULTS)},
         base=Path(entries["base"]),
@@ -156,15 +155,8 @@ def _trial_count(entries: Mapping[str, Any], space: SearchSpace, trials: int | N
     return total
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
-    try:
-        contents = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        position = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise InputError(f"{path}{position}: Expected valid YAML.") from error
+def _read_settings(path: Path) -> dict[str, Any]:
+    contents = read_yaml(path)
     if not isinstance(contents, dict):
         raise InputError(f"{path}: Expected settings by name but got {contents!r}.")
     return contents

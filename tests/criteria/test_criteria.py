@@ -129,8 +129,8 @@ def test_binary_errors_must_be_0_or_1() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"name: [", "is not YAML"),
-        (b"\xff\xfe\xfa", "not UTF-8"),
+        (b"name: [", "Expected YAML but"),
+        (b"\xff\xfe\xfa", "Expected YAML in UTF-8"),
         (b"- 1", "Expected criteria to be a mapping"),
         (b"name: x", "`criteria`"),
     ],

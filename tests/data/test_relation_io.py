@@ -34,6 +34,7 @@ def test_write_then_read_returns_equal_relations(name: str, tmp_path: Path) -> N
         ({"sentences": ["a", "b"], "pairs": [{"first": 0, "second": 1, "score": 0.7}]}, "a score of -1, 0, 0.5, 1"),
         ({"sentences": ["a", "b"], "pairs": [{"first": 0, "second": 1}]}, "objects with first, second and score"),
         ({"sentences": "[1", "pairs": []}, "expected JSON"),
+        ({"sentences": "[" * 100_000, "pairs": []}, "expected JSON"),
     ],
 )
 def test_invalid_row_is_reported(row: dict[str, object], message: str, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_command_line_replaces_the_file(study_file: Callable[..., Path], tmp_pat
         ({"prune": "yes"}, "prune: Expected a value of type bool"),
         ({"overrides": ["a"]}, "overrides: Expected a value of type dict"),
         ({"study": "a/b"}, "study: Expected a valid folder name"),
-        ({"base": "absent.yaml"}, "absent.yaml: cannot be read (No such file or directory)"),
+        ({"base": "absent.yaml"}, "absent.yaml: Expected a YAML file but it cannot be read (No such file or directory)"),
         ({"space": {"x": {"low": 2, "high": 1}}}, "space: x: Expected `low` to be <= `high`"),
     ],
 )
@@ -80,7 +80,7 @@ def test_invalid_key_raises_with_file_and_key(make_config: MakeConfig, entries: 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("study: [", "study.yaml, line 1, column 9: Expected valid YAML"),
+        ("study: [", "study.yaml, line 1, column 9: Expected YAML but"),
         ("", "Expected settings by name but got None"),
         ("base: b\nspace: {}", "study: Expected a value but the key is missing"),
     ],

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from radreward.data.relation_io import RELATION_SCORES
 from radreward.errors import InputError
+from radreward.io.yaml_files import read_yaml
 
 
 class ExampleSentence(NamedTuple):
@@ -37,11 +36,7 @@ def read_examples(path: Path) -> tuple[FewShotExample, ...]:
     Raises:
         InputError: If the file cannot be read or an example is invalid; names the example, the sentence and the field.
     """
-    try:
-        examples = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        raise InputError(f"{path}: cannot be read as YAML ({reason}).") from error
+    examples = read_yaml(path)
     if not isinstance(examples, list):
         raise InputError(f"{path}: Expected a list of examples but got {type(examples).__name__}.")
     return tuple(_parse_example(f"{path}: example {number}", entry) for number, entry in enumerate(examples, 1))

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from radreward._lazy_imports import import_object
 from radreward.errors import InputError
+from radreward.io.yaml_files import read_yaml
 from radreward.systems.sentence_eval.regressors.regressor import Array, Regressor
 
 RegressorParams = Mapping[str, Any]
@@ -123,11 +123,7 @@ def read_param_grids(path: Path) -> ParamGrids:
     Raises:
         InputError: If the file cannot be read, or names an unknown regressor or parameter; names the entry.
     """
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        raise InputError(f"{path}: cannot be read as YAML ({reason}).") from error
+    content = read_yaml(path)
     if not isinstance(content, dict) or not content:
         raise InputError(f"{path}: Expected lists of parameters by regressor but got {content!r}.")
     for name, choices in content.items():
