@@ -3,11 +3,12 @@
 import os
 import subprocess
 from collections.abc import Iterator
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import torch
 from hypothesis import settings
 
 if TYPE_CHECKING:
@@ -16,12 +17,17 @@ if TYPE_CHECKING:
 # Tests never assert a time: the machine may be busy, and a first call includes imports.
 settings.register_profile("radreward", deadline=None, derandomize=True)
 settings.load_profile("radreward")
-# Tests run in parallel; and with more threads, sums are rounded differently.
+# Tests run in parallel; and with more threads, sums are rounded differently. PyTorch, NumPy and child processes read
+# this once, so none of them is imported above.
 os.environ["OMP_NUM_THREADS"] = "1"
-torch.set_num_threads(1)
 
 OPENI_VARIABLE = "RADREWARD_OPENI"
 """Environment variable with the folder of the Open-i collection (indiana_reports.csv), for tests on real reports."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest tests, which have a time limit of their own, first: at the end, one process would run alone."""
+    items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +40,29 @@ def openi_csv() -> Path:
     if not path.is_file():
         pytest.fail(f"{OPENI_VARIABLE}: Expected a folder with indiana_reports.csv but {path} is missing.")
     return path
+
+
+PRELOADED = (
+    "pytest",
+    "radreward.cli.training",
+    "radreward.systems.er2score.scorer",
+    "radreward.tuning",
+    # imported by them on first use
+    "matplotlib.backends.backend_agg",
+    "pandas",
+    "peft",
+    "sklearn.linear_model",
+    "torch.utils.tensorboard",
+    "transformers.models.bert.modeling_bert",
+)
+
+
+@pytest.fixture(scope="session")
+def processes() -> ForkServerContext:
+    """Return a context whose processes have imported everything, which takes longer than most commands."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(list(PRELOADED))
+    return context
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +80,7 @@ def browser() -> Iterator["Chrome"]:
 @pytest.fixture(scope="session")
 def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a backbone's folder in the format of the Hub; rows of 64 weights fill a block of 4-bit numbers."""
+    import torch
     from transformers import AutoModel, LlamaConfig
 
     from radreward.data.tokenizer import byte_tokenizer

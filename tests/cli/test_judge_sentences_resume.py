@@ -1,11 +1,8 @@
 """`judge-sentences` and `refine` with the embedded judge: an interrupted run resumes."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +12,18 @@ from radreward.cli import judging, main
 from radreward.systems.sentence_eval.judges import RelationJudge
 
 ROWS, CHUNK = 12, 2
-SLOW = f"""
-import sys, time
-from radreward.cli import judging, main
-from radreward.systems.sentence_eval.judges import RelationJudge
-judged, judging.CHUNK_SIZE = RelationJudge.judge, {CHUNK}
-def slowly(self, *sides):
-    time.sleep(0.2)
-    return judged(self, *sides)
-RelationJudge.judge = slowly
-main(sys.argv[1:])
-"""
+
+
+def run_slowly(arguments: list[str]) -> None:
+    """Run a command with slow judges; the target of a process to be killed."""
+    judged, judging.CHUNK_SIZE = RelationJudge.judge, CHUNK
+
+    def judge(self: RelationJudge, *sides: Any) -> Any:
+        time.sleep(0.2)
+        return judged(self, *sides)
+
+    RelationJudge.judge = judge  # type: ignore[method-assign]
+    main(arguments)
 
 
 @pytest.fixture
@@ -45,6 +43,7 @@ def test_killed_run_resumes_without_judging_a_finished_chunk_twice(
     name: str,
     more: tuple[str, ...],
     pairs: Path,
+    processes: ForkServerContext,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -52,12 +51,13 @@ def test_killed_run_resumes_without_judging_a_finished_chunk_twice(
     monkeypatch.setattr(judging, "CHUNK_SIZE", CHUNK)
     output, parts = tmp_path / "out.jsonl", tmp_path / "out.jsonl.parts"
     arguments = [name, f"--input={pairs}", *more, "--output"]
-    process = subprocess.Popen([sys.executable, "-c", SLOW, *arguments, str(output)], stdout=subprocess.DEVNULL)
+    process = processes.Process(target=run_slowly, args=([*arguments, str(output)],))
+    process.start()
     while len(list(parts.glob("0*.json"))) < 3:
-        assert process.poll() is None
+        assert process.is_alive()
         time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join()
     assert not output.exists()
     left = ROWS // CHUNK - len(list(parts.glob("0*.json")))
     assert left > 0

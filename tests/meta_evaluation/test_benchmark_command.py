@@ -2,8 +2,7 @@
 
 import json
 import signal
-import subprocess
-import sys
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,9 @@ def metric(reference, candidate):
 """
 
 
-def test_benchmark_killed_run_resumes_with_equal_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_benchmark_killed_run_resumes_with_equal_results(
+    processes: ForkServerContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_rated_pairs(tmp_path / "rated.jsonl", make_pairs(200).rows)
     command = ["benchmark", f"--data={tmp_path / 'rated.jsonl'}", "--bootstrap=20"]
     results = {}
@@ -36,8 +37,10 @@ def test_benchmark_killed_run_resumes_with_equal_results(tmp_path: Path, capsys:
         metric.write_text(METRIC.format(calls=str(calls), kill=kill))
         arguments = [*command, f"--output={tmp_path / name}", "--scorers", f"{metric}:metric"]
         if kill:
-            process = subprocess.run([sys.executable, "-m", "radreward", *arguments], capture_output=True, timeout=100)
-            assert process.returncode == -signal.SIGKILL
+            process = processes.Process(target=main, args=(arguments,))
+            process.start()
+            process.join()
+            assert process.exitcode == -signal.SIGKILL
             assert len(calls.read_text()) == 300
         assert main(arguments) == 0
         capsys.readouterr()

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from collections.abc import Callable
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, distributed
 
 from radreward.errors import InputError
 from radreward.objectives import (
@@ -108,42 +107,30 @@ def test_dynamic_weights_highest_for_worst_ordered_criterion() -> None:
     assert terms["f1/2"] == 0
 
 
-WORKER = """
-import sys, torch
-from torch import distributed
-from radreward.objectives import DynamicWeighting
-
-rank, store = int(sys.argv[1]), sys.argv[2]
-distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
-sdw = DynamicWeighting(update_interval=2)
-for step in range(3):
-    generator = torch.Generator().manual_seed(2 * step + rank)
-    sdw.update(*(torch.rand(2, 30, 4, generator=generator) < 0.5))
-print(sdw.f1.tolist(), sdw.counts.tolist(), int(sdw.steps))
-distributed.destroy_process_group()
-"""
+def count_on_rank(rank: int, folder: Path) -> None:
+    """Update dynamic weights on one of two ranks and save their state; the target of a process."""
+    distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
+    weighting = DynamicWeighting(update_interval=2)
+    for step in range(3):
+        weighting.update(*outcomes(2 * step + rank))
+    torch.save(weighting.state_dict(), folder / f"{rank}.pt")
+    distributed.destroy_process_group()
 
 
-def test_dynamic_counts_summed_over_ranks(tmp_path: Path) -> None:
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(rank), str(tmp_path / "store")],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    results = [worker.communicate(timeout=120) for worker in workers]
-    assert [worker.returncode for worker in workers] == [0, 0], results[0][1] + results[1][1]
+def test_dynamic_counts_summed_over_ranks(processes: ForkServerContext, tmp_path: Path) -> None:
+    ranks = [processes.Process(target=count_on_rank, args=(rank, tmp_path)) for rank in range(2)]
+    for process in ranks:
+        process.start()
+    for process in ranks:
+        process.join()
+    assert [process.exitcode for process in ranks] == [0, 0]
     expected_weighting = DynamicWeighting(update_interval=2)
     for step in range(3):
         samples = [outcomes(2 * step + rank) for rank in range(2)]
         expected_weighting.update(*(torch.cat(labels) for labels in zip(*samples, strict=True)))
-    expected = (
-        f"{expected_weighting.f1.tolist()} {expected_weighting.counts.tolist()} {int(expected_weighting.steps)}\n"
-    )
-    assert [out for out, _ in results] == [expected, expected]
+    for rank in range(2):
+        state = torch.load(tmp_path / f"{rank}.pt", weights_only=True)
+        torch.testing.assert_close(state, expected_weighting.state_dict(), rtol=0, atol=0)
 
 
 def test_uniform_and_fixed_weighted_means() -> None:

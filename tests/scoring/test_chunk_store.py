@@ -3,10 +3,8 @@
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -118,22 +116,20 @@ def test_file_of_the_user_among_the_chunks_stays(
     assert "out.jsonl.parts: stays, because it holds other files, such as notes.txt" in capsys.readouterr().err
 
 
-def test_second_process_with_the_same_output_stops_at_once(source: Path, tmp_path: Path) -> None:
-    code = (
-        "import sys\nfrom pathlib import Path\nfrom radreward.scoring.file_scoring import score_file\n"
-        "from tests.scoring.overlap import Overlap\n"
-        "print('ready', flush=True)\n"
-        f"score_file(Overlap(seconds=600, started=Path(sys.argv[3])), *sys.argv[1:3], {CHUNK}, progress=False)"
-    )
+def test_second_process_with_the_same_output_stops_at_once(
+    source: Path, processes: ForkServerContext, tmp_path: Path
+) -> None:
     started = tmp_path / "started"
     os.mkfifo(started)
     output = tmp_path / "out.jsonl"
-    process = subprocess.Popen([sys.executable, "-c", code, str(source), str(output), str(started)])
+    scorer = Overlap(seconds=600, started=started)
+    process = processes.Process(target=score_file, args=(scorer, source, output, CHUNK), kwargs={"progress": False})
+    process.start()
     started.read_text()  # until the process scores
     with pytest.raises(InputError, match=rf"out\.jsonl: process {process.pid} on .* has been writing it since"):
         score_file(Overlap(), source, output, CHUNK, progress=False)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join()
     assert score_file(Overlap(), source, output, CHUNK, progress=False).rows == ROWS
 
 

@@ -3,13 +3,10 @@
 import csv
 import datetime
 import json
-import os
-import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -140,20 +137,20 @@ def test_backend_may_return_chunks_in_any_order_and_gets_missing_chunks_only(tmp
     assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(11)]
 
 
-def test_killed_run_resumes_without_scoring_a_finished_chunk_twice(tmp_path: Path) -> None:
+def test_killed_run_resumes_without_scoring_a_finished_chunk_twice(
+    processes: ForkServerContext, tmp_path: Path
+) -> None:
     source, output, log = write_rows(tmp_path / "in.jsonl", make_pairs(60)), tmp_path / "out.jsonl", tmp_path / "log"
-    code = (
-        "from pathlib import Path\nfrom radreward.scoring.file_scoring import score_file\n"
-        "from tests.scoring.overlap import Overlap\n"
-        f"score_file(Overlap(Path({str(log)!r}), 0.3), {str(source)!r}, {str(output)!r}, chunk_size=5, progress=False)"
+    process = processes.Process(
+        target=score_file, args=(Overlap(log, 0.3), source, output), kwargs={"chunk_size": 5, "progress": False}
     )
-    process = subprocess.Popen([sys.executable, "-c", code])
+    process.start()
     parts = tmp_path / "out.jsonl.parts"
     while len(list(parts.glob("0*.json"))) < 3:
-        assert process.poll() is None
+        assert process.is_alive()
         time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join()
     finished = 5 * len(list(parts.glob("0*.json")))
     log.write_text("")
     with pytest.raises(InputError, match="chunk size changed"):
