@@ -1,7 +1,8 @@
 """Write pretrained small backbones for backbones.yaml: MiniLM cut to its first layers, and a decoder of this project.
 
-radreward fit --config experiments/radreason/sft.yaml   # the decoder, after the stages that its head names
-python experiments/ablations/small_backbones.py --output runs/backbones --decoder runs/radreason-sft/model
+The decoder is the one of docs/evaluators.md that the study of GRPO starts from.
+
+python experiments/ablations/small_backbones.py --output runs/small-backbones --decoder runs/radreason-one-more/model
 """
 
 from __future__ import annotations

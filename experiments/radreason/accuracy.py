@@ -1,7 +1,7 @@
 """Rewards of generative evaluators on held-out prompts, before and after GRPO, over the seeds of a study.
 
 radreward tune --config experiments/radreason/grpo_components.yaml
-python experiments/radreason/accuracy.py --start runs/radreason-one --study runs/radreason-components
+python experiments/radreason/accuracy.py --start runs/radreason-one-more --study runs/radreason-components
 """
 
 from __future__ import annotations
