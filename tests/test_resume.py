@@ -4,7 +4,6 @@ import shutil
 import signal
 from collections.abc import Callable
 from functools import cache
-from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
@@ -90,14 +89,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[float, int], Pat
         return folder
 
     return make
-
-
-@pytest.fixture(scope="module")
-def processes() -> ForkServerContext:
-    """A context whose processes have imported everything."""
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["radreward.cli.training"])
-    return context
 
 
 def test_two_runs_are_bit_equal_with_and_without_workers(runs: Callable[[float, int], Path], tmp_path: Path) -> None:

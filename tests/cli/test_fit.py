@@ -3,8 +3,7 @@
 import json
 import re
 import signal
-import subprocess
-import sys
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -128,19 +127,22 @@ def test_nested_null_replaces_a_setting_of_the_file(setting: str, trained: Path,
     assert (training.module.model.backbone.lora, training.module.model.backbone.name) == (None, "tiny-bert")
 
 
-RELOAD = """
-import sys, torch
-from radreward.modules import RewardModule
-module = RewardModule.load_from_checkpoint(sys.argv[1], map_location="cpu")
-saved, own = torch.load(sys.argv[1], weights_only=True)["state_dict"], module.state_dict()
-assert module.model.head_hidden_size == 4
-assert saved.keys() < own.keys()  # the frozen backbone is not in it
-assert all(torch.equal(own[name], value) for name, value in saved.items())
-"""
+def reload_checkpoint(path: Path) -> None:
+    """Load a module from its checkpoint alone; the target of a new process."""
+    module = RewardModule.load_from_checkpoint(path, map_location="cpu")
+    saved, own = torch.load(path, weights_only=True)["state_dict"], module.state_dict()
+    assert module.model.head_hidden_size == 4
+    assert saved.keys() < own.keys()  # the frozen backbone is not in it
+    assert all(torch.equal(own[name], value) for name, value in saved.items())
 
 
-def test_checkpoint_reloads_in_a_new_process_without_the_configuration(trained: Path) -> None:
-    subprocess.run([sys.executable, "-c", RELOAD, str(trained / "checkpoints" / "last.ckpt")], check=True)
+def test_checkpoint_reloads_in_a_new_process_without_the_configuration(
+    trained: Path, processes: ForkServerContext
+) -> None:
+    process = processes.Process(target=reload_checkpoint, args=(trained / "checkpoints" / "last.ckpt",))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
 
 
 def test_existing_run_is_overwritten_only_on_request(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:

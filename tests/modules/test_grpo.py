@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Callable
-from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -202,14 +202,19 @@ def test_validation_decodes_the_prompts_of_all_batches_together(
     ],
 )
 def test_resume_after_kill_equals_uninterrupted_run_bit_for_bit(
-    uninterrupted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str, step: int, call: int, last: int
+    uninterrupted: Path,
+    processes: ForkServerContext,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    hook: str,
+    step: int,
+    call: int,
+    last: int,
 ) -> None:
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["radreward.cli.training"])
     command = ["fit", f"--config={uninterrupted / 'config.yaml'}", f"--run-dir={tmp_path / 'run'}"]
     monkeypatch.chdir(uninterrupted)
     entries = ("=killing.Killer", f".hook={hook}", f".step={step}", f".call={call}")
-    run = context.Process(target=main, args=([*command, *(f"--trainer.callbacks{entry}" for entry in entries)],))
+    run = processes.Process(target=main, args=([*command, *(f"--trainer.callbacks{entry}" for entry in entries)],))
     run.start()
     run.join()
     assert run.exitcode == -signal.SIGKILL

@@ -4,7 +4,7 @@ import json
 import signal
 from dataclasses import replace
 from itertools import cycle
-from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -131,18 +131,16 @@ def test_fit_saves_scorer_and_metrics(config: Path) -> None:
 )
 @pytest.mark.parametrize("config", ["{r: 2}"], indirect=True, ids=[""])
 def test_resume_after_kill_equals_uninterrupted_run_bit_for_bit(
-    config: Path, monkeypatch: pytest.MonkeyPatch, hook: str, step: int, last: int
+    config: Path, processes: ForkServerContext, monkeypatch: pytest.MonkeyPatch, hook: str, step: int, last: int
 ) -> None:
     folder = config.parent
     (folder / "killing.py").write_text(KILLER)
     monkeypatch.chdir(folder)
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["radreward.cli.training"])
     # Six groups in batches of two: the run spans two epochs.
     settings = ("trainer.max_steps=5", "trainer.val_check_interval=4", "checkpoint_every=2", *QUICK)
     command = ["fit", f"--config={config}", *(f"--{entry}" for entry in settings)]
     killer = [f"--trainer.callbacks{entry}" for entry in ("=killing.Killer", f".hook={hook}", f".step={step}")]
-    run = context.Process(target=main, args=([*command, f"--run-dir={folder / 'killed'}", *killer],))
+    run = processes.Process(target=main, args=([*command, f"--run-dir={folder / 'killed'}", *killer],))
     run.start()
     assert main([*command, f"--run-dir={folder / 'uninterrupted'}"]) == 0
     run.join()

@@ -1,10 +1,10 @@
 """Tests of studies with fake trials."""
 
 import json
-import os
-import subprocess
-import sys
+import time
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stderr
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,12 @@ from optuna.study import Study
 from optuna.trial import TrialState
 
 from radreward.errors import InputError
-from radreward.tuning import StudyConfig, StudyError, TrialRunner, heartbeat, run_study
+from radreward.tuning import StudyConfig, StudyError, TrialRunner, heartbeat, load_study_config, run_study
 from radreward.tuning.storage import open_storage
 from radreward.tuning.study import open_study
 from tests.tuning.fake_training import fake_runner, parabola
 
 MakeConfig = Callable[..., StudyConfig]
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -247,34 +246,36 @@ def test_grid_study_tries_all_combinations_in_order(make_config: MakeConfig, fol
     assert [trial.params for trial in study.trials] == config.space.grid()
 
 
+def work(config: Path, folder: Path, url: str, log: Path) -> None:
+    """Run trials of a study that take a tenth of a second; the target of a process."""
+
+    def slow_parabola(chosen: Mapping[str, Any], step: int) -> float:
+        time.sleep(0.03)
+        return parabola(chosen, step)
+
+    with log.open("w") as file, redirect_stderr(file):
+        run_study(load_study_config(config), fake_runner(slow_parabola), folder, url)
+
+
 @pytest.mark.parametrize("storage", ["sqlite:///{}/study.db", "journal:{}/log"])
 def test_two_workers_share_a_study_without_extra_trials(
-    study_file: Any, make_config: MakeConfig, tmp_path: Path, storage: str
+    processes: ForkServerContext, study_file: Any, make_config: MakeConfig, tmp_path: Path, storage: str
 ) -> None:
-    url, script = (
-        storage.format(tmp_path),
-        (
-            "import sys, time; from pathlib import Path;"
-            "from radreward.tuning import load_study_config, run_study;"
-            "from tests.tuning.fake_training import fake_runner, parabola;"
-            "slow = lambda chosen, step: time.sleep(0.03) or parabola(chosen, step);"
-            "run_study(load_study_config(Path(sys.argv[1])), fake_runner(slow), Path(sys.argv[2]), sys.argv[3])"
-        ),
-    )
     path = study_file(trials=15)
-    arguments = [sys.executable, "-c", script, str(path), str(tmp_path / "run"), url]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    processes = [
-        subprocess.Popen(arguments, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)
-    ]
-    outputs = [process.communicate(timeout=120)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], outputs
+    url, logs = storage.format(tmp_path), [tmp_path / "first.txt", tmp_path / "second.txt"]
+    workers = [processes.Process(target=work, args=(path, tmp_path / "run", url, log)) for log in logs]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    outputs = [log.read_text() for log in logs]
+    assert [worker.exitcode for worker in workers] == [0, 0], outputs
     study = open_study(make_config(trials=15), open_storage(url, tmp_path), tmp_path / "run")
     assert [trial.number for trial in study.trials] == list(range(15))
     assert set(states(study)) == {"COMPLETE"}
     assert len({trial.params["x"] for trial in study.trials}) == 15
     pids = {trial.user_attrs[heartbeat.WORKER_ATTR]["pid"] for trial in study.trials}
-    assert pids <= {process.pid for process in processes}
+    assert pids <= {worker.pid for worker in workers}
     trial_numbers = [line.split()[1] for text in outputs for line in text.splitlines() if " of 15: " in line]
     assert sorted(map(int, trial_numbers)) == list(range(15))  # each trial once
 

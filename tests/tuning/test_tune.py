@@ -1,12 +1,9 @@
 """Tests of `radreward tune` with small real trials."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -84,26 +81,21 @@ def test_best_settings_reproduce_the_best_result(uninterrupted: Path) -> None:
     )
 
 
-def test_killed_and_resumed_study_equals_uninterrupted_study(uninterrupted: Path, base: Path, tmp_path: Path) -> None:
+def test_killed_and_resumed_study_equals_uninterrupted_study(
+    uninterrupted: Path, base: Path, processes: ForkServerContext, tmp_path: Path
+) -> None:
     config, folder = write(tmp_path / "study.yaml", base), tmp_path / "run"
-    script = "import sys; from radreward.cli.parser import run_command; "
-    script += "run_command(['tune', *sys.argv[1:]])"
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, "--config", str(config), "--run-dir", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = processes.Process(target=run, args=(["--config", config, "--run-dir", folder],))
+    process.start()
     try:
         deadline = time.monotonic() + 200
         while not (folder / "trials" / "1" / "checkpoints" / "last.ckpt").is_file():
-            assert process.poll() is None
+            assert process.is_alive()
             assert time.monotonic() < deadline
             time.sleep(0.005)
     finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
+        process.join()
     interrupted = trials(folder)
     assert [trial.state.name for trial in interrupted] == ["COMPLETE", "RUNNING"]
     assert run(["--config", config, "--run-dir", folder]) == 0
