@@ -4,7 +4,7 @@ import json
 import random
 import runpy
 import socket
-from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -174,7 +174,7 @@ class Runs(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+def runs(tmp_path_factory: pytest.TempPathFactory, processes: ForkServerContext) -> Runs:
     """Run all commands: two processes start once and run their commands in sequence."""
     one, two = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")
     commands: dict[Path, dict[str, list[str]]] = {}
@@ -201,20 +201,18 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
         for command in commands[one].values():
             assert main(command) == 0
 
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["radreward.cli.training"])
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     script = two / "process.py"
     script.write_text(PROCESS)
     arguments = [{"rank": rank, "port": port, "folder": str(two), "commands": commands[two]} for rank in (0, 1)]
-    processes = [context.Process(target=runpy.run_path, args=(str(script), options)) for options in arguments]
-    for process in processes:
+    ranks = [processes.Process(target=runpy.run_path, args=(str(script), options)) for options in arguments]
+    for process in ranks:
         process.start()
-    for process in processes:
+    for process in ranks:
         process.join(600)
-    waiting = [process for process in processes if process.exitcode is None]
+    waiting = [process for process in ranks if process.exitcode is None]
     for process in waiting:
         process.kill()
     assert not waiting, "one process still waits for the other"

@@ -19,9 +19,6 @@ from radreward.tuning import load_study_config
 from radreward.tuning.study import validate_search_space
 
 ROOT = Path(__file__).resolve().parents[2]
-STUDIES = sorted(
-    path for path in (ROOT / "experiments").rglob("*.yaml") if "study" in yaml.safe_load(path.read_text("utf-8"))
-)
 SPACE = {
     "loss": {"variants": {"mre": {}, "bt": {"model.objective": "BradleyTerry"}}},
     "model.objective.c": {"low": 0.01, "high": 1.0, "log": True, "active_if": {"loss": "mre"}},
@@ -143,7 +140,6 @@ def test_command_line_settings_apply_to_every_trial(base: Path, tmp_path: Path) 
     assert json.loads((tmp_path / "run" / "trials" / "0" / "metrics.json").read_text())["steps"] == 2
 
 
-@pytest.mark.parametrize("path", STUDIES, ids=[path.stem for path in STUDIES])
-def test_studies_of_the_repository_are_valid(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    validate_search_space(load_study_config(path), tune.fit_runner())
+def test_study_of_the_repository_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)  # the other studies are built by the tests of their systems
+    validate_search_space(load_study_config(Path("experiments/ratescore/affinity-tpe.yaml")), tune.fit_runner())

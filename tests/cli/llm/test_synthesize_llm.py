@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
+import os
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -329,9 +329,18 @@ def test_missing_answers_are_counted_and_requested_again(
     assert len(server.requests) == 6
 
 
+def run_in_environment(variables: dict[str, str], command: list[str]) -> None:
+    """Run a command with environment variables of this moment; the target of a process to be killed."""
+    os.environ.update(variables)
+    main(command)
+
+
 @pytest.mark.filterwarnings("always:.*under way when an earlier run ended:UserWarning")  # the command prints it
 def test_killed_job_resumes_without_repeated_requests(
-    start_server: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    start_server: Callable[..., Any],
+    processes: ForkServerContext,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = tmp_path / "reports.jsonl"
     lines = [{"id": f"r{n}", "report": f"{writer.REFERENCE} Scar number {n}."} for n in range(20)]
@@ -349,11 +358,11 @@ def test_killed_job_resumes_without_repeated_requests(
     out = tmp_path / "written"
     command = ["synthesize-llm", "--task=tiers", f"--reports={path}", "--criteria=radcliq", f"--output={out}"]
     command += ["--concurrency=1", f"--base-url={server.url}"]
-    code = "import sys; from radreward.cli import main; sys.exit(main(sys.argv[1:]))"
-    process = subprocess.Popen([sys.executable, "-c", code, *command], stdout=subprocess.DEVNULL)
+    process = processes.Process(target=run_in_environment, args=(dict(os.environ), command))
+    process.start()
     assert reached.wait(120)
     process.kill()
-    process.wait()
+    process.join()
     assert not (out / "written.jsonl").exists()
     num_requests = len(server.requests)
     resume.set()
