@@ -1,6 +1,6 @@
 """Scopes of negation in a sentence.
 
-`negated_spans` works on any text with the cues of the lexicon. `is_name_negated` is the narrower rule of the sentence
+`negated_spans` works on any text with the cues of the lexicon. `negated_names` is the narrower rule of the sentence
 parser, which knows where the names of findings are. `drop_leading_negation` turns a negation into a statement.
 """
 
@@ -123,22 +123,40 @@ def _scope_stops() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return cue_pattern("scope end"), _CLAUSE_BREAK
 
 
-def is_name_negated(text: str, start: int, end: int) -> bool:
-    """Return True if a cue before or after the name of a finding negates it.
+def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
+    """Return for each name of a finding whether a cue before it, or after it and before a comma, negates it.
 
     Args:
         text: A lowercase sentence in which the names of findings are masked.
-        start: Offset of the name.
-        end: Offset after the name.
+        names: Offsets of the start and the end of each name.
 
-    >>> is_name_negated("no evidence of #### today", 15, 19), is_name_negated("no change but ####", 14, 18)
-    (True, False)
+    >>> negated_names("no evidence of #### but ####", [(15, 19), (24, 28)])
+    [True, False]
     """
-    before = text[:start]
-    cues = [cue for cue in _NAME_CUES.finditer(before) if not before[cue.start() :].startswith(_NO_CUE)]
-    if cues and not CLAUSE_STOP.search(before, cues[-1].end()):
-        return True
-    return bool(_NAME_CUES_AFTER.search(text[end:].split(",")[0]))
+    cues = [cue.end() for cue in _NAME_CUES.finditer(text) if not text.startswith(_NO_CUE, cue.start())]
+    cues_after = [*(cue.start() for cue in _NAME_CUES_AFTER.finditer(text)), len(text)]
+    commas = [*(comma.start() for comma in re.finditer(",", text)), len(text)]
+    return [
+        is_reached or cues_after[bisect_left(cues_after, end)] < commas[bisect_left(commas, end)]
+        for (_, end), is_reached in zip(names, reached_names(text, cues, names), strict=True)
+    ]
+
+
+def reached_names(text: str, cue_ends: Sequence[int], names: Sequence[tuple[int, int]]) -> list[bool]:
+    """Return for each name of a finding whether a cue before it reaches it: no clause that ends scopes is in between.
+
+    Args:
+        text: A lowercase sentence in which the names of findings are masked.
+        cue_ends: Offsets after the cues, in order.
+        names: Offsets of the start and the end of each name.
+    """
+    stops = [stop.span() for stop in CLAUSE_STOP.finditer(text)]
+    reached = []
+    for start, _ in names:
+        cue = bisect_right(cue_ends, start) - 1
+        stop = bisect_right(stops, start, key=itemgetter(1)) - 1
+        reached.append(cue >= 0 and (stop < 0 or stops[stop][0] < cue_ends[cue]))
+    return reached
 
 
 def drop_negation_after(text: str) -> str:

@@ -7,6 +7,7 @@ The parser is exact on sentences of the report grammar. In other sentences it re
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from radreward.text.facts import Change, Fact, Polarity
 from radreward.text.findings import FINDINGS
 from radreward.text.lexicon import compile_phrases, lowercase_same_length
 from radreward.text.locations import LOCATION_WORDS
-from radreward.text.negation import CLAUSE_STOP, drop_negation_after, is_name_negated
+from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import is_uninformative, negated_findings
 from radreward.text.sentence_templates import (
     ABSENT_TEMPLATES,
@@ -139,8 +140,13 @@ def parse_sentence(text: str) -> ParsedSentence:
     # Names are masked: "left atrial enlargement" states no location, and "massive" no mass.
     masked = _FINDING.sub(lambda match: "#" * len(match[0]), lower)
     scopes = _mention_scopes(mentions, masked)
+    names = [(mention.start, mention.end) for mention in mentions]
+    negated = negated_names(masked, names)
+    # Uncertainty may reach several names, as in "may represent edema or pneumonia".
+    hedged = reached_names(masked, [cue.end() for cue in _UNCERTAINTY.finditer(masked)], names)
     parsed = [
-        _parse_mention(mention, scope, masked, len(mentions)) for mention, scope in zip(mentions, scopes, strict=True)
+        _parse_mention(mention, scope, masked, len(mentions), *cues)
+        for mention, scope, *cues in zip(mentions, scopes, negated, hedged, strict=True)
     ]
     facts = tuple(fact for fact, _ in parsed)
     spans = tuple(spans.shifted(skipped) for _, spans in parsed)
@@ -152,27 +158,29 @@ def _mention_scopes(mentions: list[Mention], masked: str) -> list[Span]:
 
     A scope is the clause of the mention, and the clauses without a mention after it.
     """
-    clause_starts = [match.end() for match in _CLAUSE.finditer(masked)]
+    clause_starts = [0, *(match.end() for match in _CLAUSE.finditer(masked))]
     scopes = []
     for index, mention in enumerate(mentions):
         floor = mentions[index - 1].end if index else 0
         is_last = index + 1 == len(mentions)
         ceiling = len(masked) if is_last else mentions[index + 1].start
-        starts = [start for start in clause_starts if floor <= start <= mention.start] if index else []
-        ends = [start for start in clause_starts if mention.end <= start <= ceiling]
-        scopes.append((max([floor, *starts]), ends[-1] if ends and not is_last else ceiling))
+        start = clause_starts[bisect_right(clause_starts, mention.start) - 1] if index else 0
+        end = ceiling if is_last else clause_starts[bisect_right(clause_starts, ceiling) - 1]
+        scopes.append((max(floor, start), end if end >= mention.end else ceiling))
     return scopes
 
 
-def _parse_mention(mention: Mention, scope: Span, masked: str, num_mentions: int) -> tuple[Fact, FactSpans]:
+def _parse_mention(
+    mention: Mention, scope: Span, masked: str, num_mentions: int, is_negated: bool, is_hedged: bool
+) -> tuple[Fact, FactSpans]:
     own = masked[slice(*scope)]
     context = own if num_mentions > 1 else masked
     finding = FINDINGS[mention.finding]
     change = _find_change(context) if finding.can_change else None
     polarity: Polarity = "present"
-    if change == "resolved" or (change != "stable" and is_name_negated(masked, mention.start, mention.end)):
+    if change == "resolved" or (change != "stable" and is_negated):
         polarity = "absent"
-    elif _UNCERTAINTY.search(context) or _is_hedged_before(mention, masked):
+    elif is_hedged or _UNCERTAINTY.search(context):
         polarity = "uncertain"
     location = _LOCATION.search(own)
     severity = _SEVERITY.search(own) if finding.has_severity else None
@@ -202,12 +210,6 @@ def _allowed_location(location: str, allowed: tuple[str, ...]) -> str | None:
 def _find_change(text: str) -> Change | None:
     match = CHANGE.search(text)
     return CHANGE_OF_PHRASE[match[0]] if match else None
-
-
-def _is_hedged_before(mention: Mention, masked: str) -> bool:
-    """Return True if uncertainty before the name reaches it, as in "may represent edema or pneumonia"."""
-    cues = _UNCERTAINTY.finditer(masked[: mention.start])
-    return any(not CLAUSE_STOP.search(masked[cue.end() : mention.start]) for cue in cues)
 
 
 def _is_complete(masked: str, scopes: list[Span], facts: tuple[Fact, ...]) -> bool:

@@ -1,0 +1,74 @@
+"""Which cues reach which names, and which modifiers belong to them, by loops over the text around each name."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.text.negation import _NAME_CUES, _NAME_CUES_AFTER, _NO_CUE, CLAUSE_STOP, negated_names
+from radreward.text.sentence_parser import _CLAUSE, _UNCERTAINTY, Mention, _mention_scopes, reached_names
+
+PIECES = (
+    *("#####", "##", "no", "not", "not excluded", "no longer", "without", "with", "free of", "nor", "no evidence of"),
+    *("is not seen", "is absent", "ruled out", "may represent", "possible", "suspicious for", "likely", "not"),
+    *(
+        "but",
+        "however",
+        "there is",
+        "there are",
+        "there",
+        "which",
+        ",",
+        ", ",
+        "; ",
+        ". ",
+        ":",
+        "and",
+        "or",
+        "left",
+        "-",
+    ),
+)
+SENTENCES = st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(["", " ", " "])), max_size=25).map(
+    lambda pieces: "".join(piece + space for piece, space in pieces)
+)
+
+
+def names_of(text: str) -> list[tuple[int, int]]:
+    """Return the runs of masks as names, where a name could be: not inside a word."""
+    spans, start = [], 0
+    while (start := text.find("#", start)) >= 0:
+        end = start
+        while end < len(text) and text[end] == "#":
+            end += 1
+        spans.append((start, end))
+        start = end
+    return [
+        (start, end)
+        for start, end in spans
+        if not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum() or "-" in text[start - 1 : end + 1])
+    ]
+
+
+@given(SENTENCES)
+def test_negated_and_reached_names_are_those_of_a_loop_over_names(text: str) -> None:
+    names = names_of(text)
+    hedged = reached_names(text, [cue.end() for cue in _UNCERTAINTY.finditer(text)], names)
+    for (start, end), is_negated, is_hedged in zip(names, negated_names(text, names), hedged, strict=True):
+        before = text[:start]
+        cues = [cue for cue in _NAME_CUES.finditer(before) if not before[cue.start() :].startswith(_NO_CUE)]
+        reached = bool(cues) and not CLAUSE_STOP.search(before, cues[-1].end())
+        assert is_negated == (reached or bool(_NAME_CUES_AFTER.search(text[end:].split(",")[0])))
+        uncertain = _UNCERTAINTY.finditer(before)
+        assert is_hedged == any(not CLAUSE_STOP.search(text[cue.end() : start]) for cue in uncertain)
+
+
+@given(SENTENCES)
+def test_scopes_are_those_of_a_loop_over_clauses(text: str) -> None:
+    mentions = [Mention("edema", *span) for span in names_of(text)]
+    clauses = [match.end() for match in _CLAUSE.finditer(text)]
+    for index, (mention, scope) in enumerate(zip(mentions, _mention_scopes(mentions, text), strict=True)):
+        floor = mentions[index - 1].end if index else 0
+        is_last = index + 1 == len(mentions)
+        ceiling = len(text) if is_last else mentions[index + 1].start
+        starts = [start for start in clauses if floor <= start <= mention.start] if index else []
+        ends = [start for start in clauses if mention.end <= start <= ceiling]
+        assert scope == (max([floor, *starts]), ends[-1] if ends and not is_last else ceiling)
