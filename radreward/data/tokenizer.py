@@ -163,10 +163,19 @@ class SegmentTokenizer:
         """Return the beginning of a text that its first `max_tokens` tokens cover."""
         if self.length(text) <= max_tokens:
             return text
-        spans = self.tokenizer(
+        return text[: self.offsets(text)[max_tokens - 1][1]] if max_tokens else ""
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return first and last character of each token of a text."""
+        spans: list[tuple[int, int]] = self.tokenizer(
             text, add_special_tokens=False, split_special_tokens=True, return_offsets_mapping=True, verbose=False
         )["offset_mapping"]
-        return text[: spans[max_tokens - 1][1]] if max_tokens else ""
+        return spans
+
+    @property
+    def num_prefix_tokens(self) -> int:
+        """Number of special tokens before the first segment."""
+        return len(self._prefix)
 
     def encode_segments(self, segments: PromptSegments) -> list[list[int]]:
         """Return the token ids of each segment that is not empty, root first; the candidate's is always included."""

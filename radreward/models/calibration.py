@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ MAX_KNOTS = 64
 
 class Calibration:
     """Per criterion, a decreasing curve from reward to expected errors: linear between knots, constant outside.
+
+    Fitted curves continue beyond the worst reward of the data by once more the range of the data.
 
     Args:
         curves: Knots (reward, errors) per criterion, with increasing rewards and non-increasing errors.
@@ -128,7 +130,18 @@ def _fit_curve(rewards: np.ndarray, errors: np.ndarray) -> list[tuple[float, flo
         x, y = x[selected], y[selected]
     x = np.round(x, 6)  # as saved, so that a reloaded model predicts the same counts
     distinct = np.concatenate([[True], np.diff(x) > 0])
-    return [(float(a), float(b)) for a, b in zip(x[distinct], np.round(y[distinct], 6), strict=True)]
+    curve = [(float(a), float(b)) for a, b in zip(x[distinct], np.round(y[distinct], 6), strict=True)]
+    return [*_continuation(curve[0], rewards, errors), *curve]
+
+
+def _continuation(first: tuple[float, float], rewards: np.ndarray, errors: np.ndarray) -> Iterator[tuple[float, float]]:
+    """Yield a knot beyond the worst reward of the data, at the slope of the regression line: counts have no ceiling."""
+    spread = float(np.ptp(rewards))
+    if spread < 1e-3:  # too little to tell a slope
+        return
+    slope = float(np.polyfit(rewards, errors, 1)[0])
+    if slope < 0:
+        yield round(first[0] - spread, 6), round(first[1] - slope * spread, 6)
 
 
 def _zero_where_unlikely(

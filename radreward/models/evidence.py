@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from radreward.models.pooling import Pooling, TokenSpans, node_spans
+from radreward.models.pooling import Pooling, node_spans
 from radreward.types import PackedBatch
 
 WINDOW = 9
@@ -18,10 +18,19 @@ INITIAL_BIAS = -3.0
 
 
 class TokenEvidence(NamedTuple):
-    """Evidence (C, S, K) of the tokens of one side of each candidate, 0 at padding, and where the tokens are."""
+    """Evidence of the S tokens of one side of each of C candidates, padded."""
 
     values: Tensor
-    spans: TokenSpans
+    """(C, S, K), 0 at padding."""
+    counterparts: Tensor
+    """(C, S) int64: token of the other side with which each token is compared most."""
+    mask: Tensor
+    """(C, S) bool: True for tokens, False for padding."""
+
+    def row(self, index: int) -> TokenEvidence:
+        """Return the evidence of one candidate, (S, K) on the CPU, without padding."""
+        size = int(self.mask[index].sum())
+        return TokenEvidence(*(part[index, :size].cpu() for part in self))
 
 
 class EvidencePooling(Pooling):
@@ -62,50 +71,73 @@ class EvidencePooling(Pooling):
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        candidate, reference = self.token_evidence(hidden, packed)
-        return candidate.values.sum(1) + reference.values.sum(1)
+        candidate, reference = (
+            _evidence(side.logits, side.mask)[0].sum(1) for side in self._compare_sides(hidden, packed)
+        )
+        return candidate + reference
 
-    def token_evidence(self, hidden: Tensor, packed: PackedBatch) -> tuple[TokenEvidence, TokenEvidence]:
-        """Return the evidence of the tokens of candidates and of their references, from (T, H) hidden states."""
+    def locate(self, hidden: Tensor, packed: PackedBatch) -> tuple[TokenEvidence, TokenEvidence]:
+        """Return the evidence of the tokens of candidates and of their references, from (T, H) hidden states.
+
+        The evidence of a window is given to the token at which it is largest, so that the sum over all tokens is that
+        of `forward`, and none is given to a neighbouring statement.
+        """
+        candidate, reference = self._compare_sides(hidden, packed)
+        return _located(candidate), _located(reference)
+
+    def _compare_sides(self, hidden: Tensor, packed: PackedBatch) -> tuple[_ComparedSide, _ComparedSide]:
         nodes = packed.candidate_nodes
-        spans = node_spans(packed, nodes), node_spans(packed, packed.parent_ids[nodes])
-        states = [span.gather(hidden) for span in spans]
-        (candidate_keys, reference_keys), (candidate_values, reference_values) = (
-            [layer(state) for state in states] for layer in (self.key, self.value)
+        candidate, reference = node_spans(packed, nodes), node_spans(packed, packed.parent_ids[nodes])
+        ours, theirs = (
+            _ProjectedSide(self.key(states), self.value(states), spans.mask)
+            for spans in (candidate, reference)
+            for states in [spans.gather(hidden)]
         )
-        candidate, reference = (span.mask for span in spans)
-        found = self._compare(
-            candidate_values, candidate, self._align(candidate_keys, reference_keys, reference_values, reference)
-        )
-        missed = self._compare(
-            reference_values, reference, self._align(reference_keys, candidate_keys, candidate_values, candidate)
-        )
-        return (
-            TokenEvidence(_windowed(self.candidate_evidence(found), candidate), spans[0]),
-            TokenEvidence(_windowed(self.reference_evidence(missed), reference), spans[1]),
+        return self._compare(ours, theirs, self.candidate_evidence), self._compare(
+            theirs, ours, self.reference_evidence
         )
 
-    def _align(self, keys: Tensor, other_keys: Tensor, other_values: Tensor, other_mask: Tensor) -> Tensor:
-        """Return for (C, S, D) tokens the (C, S, D) values of the other side's (C, T, D) tokens that they match."""
-        own, other = (F.normalize(self._split(tensor), dim=-1) for tensor in (keys, other_keys))
-        similarity = own @ other.transpose(-1, -2) * self.log_sharpness.exp()
-        similarity = similarity.masked_fill(~other_mask[:, None, None], torch.finfo(similarity.dtype).min)
-        return (similarity.softmax(-1) @ self._split(other_values)).transpose(1, 2).flatten(2)
+    def _compare(self, own: _ProjectedSide, other: _ProjectedSide, output: nn.Linear) -> _ComparedSide:
+        """Return the outputs of one side's tokens, compared with the other side's and joined with their neighbours."""
+        keys, other_keys = (F.normalize(self._split(side.keys), dim=-1) for side in (own, other))
+        similarity = keys @ other_keys.transpose(-1, -2) * self.log_sharpness.exp()
+        similarity = similarity.masked_fill(~other.mask[:, None, None], torch.finfo(similarity.dtype).min)
+        weights = similarity.softmax(-1)  # (C, heads, S, T)
+        x, y = own.values, (weights @ self._split(other.values)).transpose(1, 2).flatten(2)
+        compared = F.gelu(self.compare(torch.cat([x, y, (x - y).abs(), x * y], -1))) * own.mask.unsqueeze(-1)
+        joined = F.gelu(self.mix(self.neighbours(compared.transpose(1, 2)).transpose(1, 2)))
+        return _ComparedSide(output(compared + joined), weights, own.mask)
 
     def _split(self, tensor: Tensor) -> Tensor:
         """Return (C, S, D) as (C, heads, S, D / heads)."""
         return tensor.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
-    def _compare(self, tokens: Tensor, mask: Tensor, aligned: Tensor) -> Tensor:
-        """Return the (C, S, D) comparison of tokens with what they are aligned with, joined with their neighbours'."""
-        features = torch.cat([tokens, aligned, (tokens - aligned).abs(), tokens * aligned], -1)
-        compared = F.gelu(self.compare(features)) * mask.unsqueeze(-1)
-        return compared + F.gelu(self.mix(self.neighbours(compared.transpose(1, 2)).transpose(1, 2)))
+
+class _ProjectedSide(NamedTuple):
+    """Keys and values (C, S, D) of the tokens of one side, and their mask (C, S)."""
+
+    keys: Tensor
+    values: Tensor
+    mask: Tensor
 
 
-def _windowed(logits: Tensor, mask: Tensor) -> Tensor:
-    """Return the (C, S, K) evidence of (C, S, K) outputs, 0 at padding."""
+class _ComparedSide(NamedTuple):
+    """Outputs (C, S, K) of the tokens of one side, their weights (C, heads, S, T) on the other's, and mask (C, S)."""
+
+    logits: Tensor
+    weights: Tensor
+    mask: Tensor
+
+
+def _evidence(logits: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the (C, S, K) evidence around each token, 0 at padding, and the index of the token that decides it."""
     minimum = torch.finfo(logits.dtype).min
     logits = logits.masked_fill(~mask.unsqueeze(-1), minimum).transpose(1, 2)
-    largest = F.max_pool1d(logits, WINDOW, stride=1, padding=WINDOW // 2).transpose(1, 2)
-    return F.softplus(largest) / WINDOW * mask.unsqueeze(-1)
+    largest, peaks = F.max_pool1d(logits, WINDOW, stride=1, padding=WINDOW // 2, return_indices=True)
+    return F.softplus(largest.transpose(1, 2)) / WINDOW * mask.unsqueeze(-1), peaks.transpose(1, 2)
+
+
+def _located(side: _ComparedSide) -> TokenEvidence:
+    values, peaks = _evidence(side.logits, side.mask)
+    values = torch.zeros_like(values).scatter_add_(1, peaks, values)
+    return TokenEvidence(values, side.weights.mean(1).argmax(-1), side.mask)

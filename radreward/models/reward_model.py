@@ -13,7 +13,7 @@ from radreward.errors import InputError
 from radreward.io.artifacts import load_into
 from radreward.models.attention import is_encoder, packed_inputs
 from radreward.models.backbone import Backbone
-from radreward.models.evidence import EvidencePooling
+from radreward.models.evidence import EvidencePooling, TokenEvidence
 from radreward.models.heads import EvidenceHead, FeatureHead, MultiRewardHead
 from radreward.models.pooling import POOLINGS, Pooling
 from radreward.types import PackedBatch
@@ -87,9 +87,18 @@ class RewardModel(nn.Module):
         """Return the outputs in the order of `packed.candidate_nodes`."""
         states = self.encode(packed)
         with torch.autocast(states.device.type, enabled=False):
-            features = self.pooling(states, packed)
-            findings = None if self.findings_head is None else self.findings_head(features)
-            return RewardOutput(self.head(features), findings)
+            return self._read_out(self.pooling(states, packed))
+
+    def locate(self, packed: PackedBatch) -> tuple[RewardOutput, tuple[TokenEvidence, TokenEvidence]]:
+        """Return the outputs, and the evidence of the tokens of candidates and references; of evidence pooling only."""
+        if not isinstance(self.pooling, EvidencePooling):
+            raise TypeError(f"Expected a model with evidence pooling but got {self.pooling_name}.")
+        candidate, reference = self.pooling.locate(self.encode(packed), packed)
+        return self._read_out(candidate.values.sum(1) + reference.values.sum(1)), (candidate, reference)
+
+    def _read_out(self, features: Tensor) -> RewardOutput:
+        findings = None if self.findings_head is None else self.findings_head(features)
+        return RewardOutput(self.head(features), findings)
 
     def encode(self, packed: PackedBatch) -> Tensor:
         """Return the (T, H) states of the tokens in the precision of the heads."""

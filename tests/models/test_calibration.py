@@ -26,11 +26,25 @@ def test_predict_counts_decreases_within_the_fitted_range(
     points: list[tuple[float, int]], queries: list[float]
 ) -> None:
     calibration, values = _fit(points)
-    counts = calibration.predict_counts(torch.tensor(sorted(queries), dtype=torch.float64).unsqueeze(1))[:, 0]
+    rewards = torch.tensor(sorted(queries), dtype=torch.float64)
+    counts = calibration.predict_counts(rewards.unsqueeze(1))[:, 0]
     assert (counts.diff() <= 1e-6).all()
     assert (counts >= values[:, 1].min() - 1e-5).all()
-    assert (counts <= values[:, 1].max() + 1e-5).all()
-    assert len(calibration.curves[0]) <= 64
+    assert (counts[rewards >= values[:, 0].min()] <= values[:, 1].max() + 1e-4).all()
+    assert len(calibration.curves[0]) <= 65
+
+
+def test_counts_continue_at_the_slope_of_the_regression_line() -> None:
+    generator = np.random.default_rng(0)
+    errors = generator.integers(0, 5, (400, 1)).astype(float)
+    rewards = -2 * errors + generator.normal(0, 0.5, errors.shape)
+    calibration = Calibration.fit(torch.tensor(rewards), torch.tensor(errors))
+    slope = np.cov(rewards[:, 0], errors[:, 0], bias=True)[0, 1] / rewards.var()
+    worst, spread = rewards.min(), np.ptp(rewards)
+    counts = calibration.predict_counts(torch.tensor([[worst], [worst - spread / 2], [worst - spread], [-1e3]]))[:, 0]
+    at_worst = float(counts[0])
+    expected = [at_worst, at_worst - slope * spread / 2, *[at_worst - slope * spread] * 2]
+    np.testing.assert_allclose(counts.numpy(), expected, atol=1e-3)
 
 
 def test_predict_counts_equals_isotonic_regression() -> None:

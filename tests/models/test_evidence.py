@@ -46,17 +46,18 @@ def _loop(pooling: EvidencePooling, own: torch.Tensor, other: torch.Tensor, out:
             if 0 <= place < len(compared):
                 joined = joined + pooling.neighbours.weight[:, 0, offset] * compared[place]
         logits.append(out(x + F.gelu(pooling.mix(joined))))
-    return torch.stack(
-        [
-            F.softplus(torch.stack(logits[max(0, i - WINDOW // 2) : i + WINDOW // 2 + 1]).amax(0)) / WINDOW
-            for i in range(len(logits))
-        ]
-    )
+    stacked, values = torch.stack(logits), torch.zeros(len(logits), 3)
+    for index in range(len(logits)):
+        first = max(0, index - WINDOW // 2)
+        largest, peak = stacked[first : index + WINDOW // 2 + 1].max(0)
+        for kind in range(3):
+            values[first + peak[kind], kind] += F.softplus(largest[kind]) / WINDOW
+    return values
 
 
-def test_token_evidence_equals_a_loop() -> None:
+def test_located_evidence_equals_a_loop() -> None:
     pooling, hidden = _pooling(), torch.randn(len(PACKED.input_ids), 8)
-    found, missed = pooling.token_evidence(hidden, PACKED)
+    found, missed = pooling.locate(hidden, PACKED)
     for row, (reference, candidate) in enumerate(SIDES):
         texts = hidden[slice(*reference)], hidden[slice(*candidate)]
         expected = (
@@ -66,8 +67,17 @@ def test_token_evidence_equals_a_loop() -> None:
         for side, values in zip((found, missed), expected, strict=True):
             torch.testing.assert_close(side.values[row, : len(values)], values)
             assert not side.values[row, len(values) :].any()
+            assert int(side.mask[row].sum()) == len(values)
         total = expected[0].sum(0) + expected[1].sum(0)
         torch.testing.assert_close(pooling(hidden, PACKED)[row], total)
+
+
+def test_counterpart_is_the_equal_token() -> None:
+    pooling = _pooling()
+    hidden = 5 * torch.randn(6, 8)
+    packed = pack([[[1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1]]])
+    found, missed = pooling.locate(torch.cat([hidden, hidden.flip(0)]), packed)
+    assert found.counterparts.tolist() == missed.counterparts.tolist() == [[5, 4, 3, 2, 1, 0]]
 
 
 def test_evidence_is_never_negative_and_rewards_are_minus_its_weighted_sum() -> None:
@@ -78,12 +88,17 @@ def test_evidence_is_never_negative_and_rewards_are_minus_its_weighted_sum() -> 
     assert findings is not None
     assert (rewards < 0).all()
     assert (findings > 0).all()
-    assert isinstance(model.pooling, EvidencePooling)
-    states = model.encode(PACKED)
-    found, missed = model.pooling.token_evidence(states, PACKED)
+    output, (found, missed) = model.locate(PACKED)
+    torch.testing.assert_close(output.rewards, rewards)
+    torch.testing.assert_close(output.findings, findings)
     sums = found.values.sum(1) + missed.values.sum(1)
     torch.testing.assert_close(rewards, -sums[:, :12] * criteria.weights)
     torch.testing.assert_close(findings, sums[:, 12:])
+
+
+def test_locate_without_evidence_pooling_raises() -> None:
+    with pytest.raises(TypeError, match="Expected a model with evidence pooling but got matching"):
+        RewardModel(Backbone("tiny-bert"), RadCliQSignificanceCriteria()).locate(PACKED)
 
 
 def test_evidence_with_a_hidden_layer_raises() -> None:

@@ -16,12 +16,19 @@ from radreward.data.tokenizer import EMBEDDED_BACKBONE
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.models import RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
+from radreward.models.evidence import TokenEvidence
 from radreward.models.precision import Precision, check_precision
+from radreward.prompts import PlainPairTemplate
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
+from radreward.systems.er2score.statements import SIDES, StatementEvidence, locate_errors
 from radreward.types import Scores
 
 TokenPath = tuple[tuple[int, ...], ...]
 """Token segments of one candidate, from the most shared to its own."""
+LocatedEvidence = tuple[TokenEvidence, ...]
+"""Evidence of the tokens of a candidate and of its reference."""
+EMBEDDED_DIR = Path(__file__).with_name("embedded")
+"""Folder of the shipped model."""
 SORT_WINDOW = 4096
 """Pairs that are tokenized and sorted by length together."""
 
@@ -31,8 +38,9 @@ class RewardModelScorer(Scorer):
 
     total = max_total + Σ_j reward_j; sub-scores are the rewards (n, N). Calibrated outputs, None if the model was saved
     without a calibration for them: error counts (n, N), and the quality (n,) of the findings, see
-    `radreward.criteria.finding_quality`. Candidates of one reference share its tokens, equal pairs are scored once,
-    and adapters are merged.
+    `radreward.criteria.finding_quality`. The evidence of a pair is that of its statements, see `StatementEvidence`,
+    of a model with evidence pooling and a calibration. Candidates of one reference share its tokens, equal pairs are
+    scored once, and adapters are merged.
 
     Args:
         artifact: Model, template, maximum length and calibration; not modified.
@@ -70,6 +78,12 @@ class RewardModelScorer(Scorer):
             model.backbone.name, model.criteria, artifact.template, artifact.max_length
         )
         self._model = for_inference(model, precision)
+        # Statements are found in prompts that have nothing but the two reports.
+        self.has_evidence = (
+            model.pooling_name == "evidence"
+            and artifact.calibration is not None
+            and type(artifact.template) is PlainPairTemplate
+        )
         self._device = next(self._model.parameters()).device
         self.max_batch_tokens = max_batch_tokens or (1024 if self._device.type == "cpu" else 16_384)
 
@@ -110,13 +124,15 @@ class RewardModelScorer(Scorer):
         criteria, calibration = self.artifact.model.criteria, self.artifact.calibration
         outputs = torch.full((len(references), len(criteria) + 2), torch.nan)
         status: list[str] = []
+        located: list[LocatedEvidence | None] = []
         for start in range(0, len(references), SORT_WINDOW):
             window = slice(start, start + SORT_WINDOW)
             paths, window_status = self._encode_pairs(references[window], candidates[window])
             output_of = self._compute_outputs(list(dict.fromkeys(path for path in paths if path)))
             for row, path in enumerate(paths, start):
+                located.append(None)
                 if path:
-                    outputs[row] = output_of[path]
+                    outputs[row], located[row] = output_of[path]
             status += window_status
         rewards, findings = outputs[:, :-2], outputs[:, -2:]
         counts = calibration.predict_counts(rewards) if calibration else None
@@ -125,7 +141,32 @@ class RewardModelScorer(Scorer):
             rewards,
             counts,
             tuple(status),
-            quality=self.artifact.quality(findings),
+            self._locate_errors(references, candidates, located, counts),
+            self.artifact.quality(findings),
+        )
+
+    def _locate_errors(
+        self,
+        references: Sequence[str],
+        candidates: Sequence[str],
+        located: Sequence[LocatedEvidence | None],
+        counts: Tensor | None,
+    ) -> tuple[tuple[StatementEvidence, ...] | None, ...] | None:
+        """Return the statements of each pair with their errors; None for a model without evidence or error counts."""
+        if counts is None or not self.has_evidence:
+            return None
+        tags, tokenizer = self.artifact.model.criteria.tags, self._prompt_encoder.segment_tokenizer
+        return tuple(
+            evidence
+            and locate_errors(
+                {"candidate": candidate, "reference": reference},
+                dict(zip(SIDES, evidence, strict=True)),
+                dict(zip(tags, row, strict=True)),
+                tokenizer,
+            )
+            for reference, candidate, evidence, row in zip(
+                references, candidates, located, counts.tolist(), strict=True
+            )
         )
 
     def _encode_pairs(
@@ -146,14 +187,17 @@ class RewardModelScorer(Scorer):
         return paths, status
 
     @torch.inference_mode()
-    def _compute_outputs(self, paths: list[TokenPath]) -> dict[TokenPath, Tensor]:
-        """Return the (N + 2,) rewards and findings of each path; findings are NaN if the model predicts none."""
-        output_of: dict[TokenPath, Tensor] = {}
+    def _compute_outputs(self, paths: list[TokenPath]) -> dict[TokenPath, tuple[Tensor, LocatedEvidence | None]]:
+        """Return the (N + 2,) rewards and findings of each path, NaN if the model predicts none, and its evidence."""
+        output_of: dict[TokenPath, tuple[Tensor, LocatedEvidence | None]] = {}
         for batch in _length_batches(paths, self.packing, self.max_batch_tokens):
-            rewards, findings = self._model(to_device(pack(batch, self.packing), self._device))
+            packed = to_device(pack(batch, self.packing), self._device)
+            (rewards, findings), sides = self._model.locate(packed) if self.has_evidence else (self._model(packed), ())
             if findings is None:
                 findings = rewards.new_full((len(rewards), 2), torch.nan)
-            output_of.update(zip(batch, torch.cat([rewards, findings], 1).float().cpu(), strict=True))
+            outputs = torch.cat([rewards, findings], 1).float().cpu()
+            for row, path in enumerate(batch):
+                output_of[path] = outputs[row], tuple(side.row(row) for side in sides) or None
         return output_of
 
 

@@ -1,0 +1,108 @@
+"""Statements of both reports with the errors that a reward model finds in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from torch import Tensor
+
+from radreward.data.tokenizer import SegmentTokenizer
+from radreward.models.evidence import TokenEvidence
+from radreward.text.sentence_splitter import sentence_spans
+
+Side = Literal["candidate", "reference"]
+SIDES: tuple[Side, ...] = get_args(Side)
+_OTHER: dict[Side, Side] = {"candidate": "reference", "reference": "candidate"}
+MIN_ERRORS = 0.05
+"""Errors of a criterion below it are left out of a statement."""
+
+
+class StatementEvidence(NamedTuple):
+    """A statement of one report, and the errors that show in it."""
+
+    side: Side
+    """Report that makes the statement: the candidate, of what is false or wrong; the reference, of what is missed."""
+    text: str
+    start: int
+    """Offset of the first character in the normalized report."""
+    end: int
+    errors: Mapping[str, float]
+    """Expected number of errors by criterion, those of at least `MIN_ERRORS`."""
+    counterpart: str
+    """Statement of the other report with which it is compared most."""
+
+
+class _Statements(NamedTuple):
+    """M statements of a report."""
+
+    text: str
+    spans: list[tuple[int, int]]
+    of_token: Tensor
+    """(S,) int64: statement of each token of the segment, M for tokens outside of all."""
+
+    def __getitem__(self, index: int) -> str:
+        return self.text[slice(*self.spans[index])] if index < len(self.spans) else ""
+
+
+def locate_errors(
+    reports: Mapping[Side, str],
+    evidence: Mapping[Side, TokenEvidence],
+    counts: Mapping[str, float],
+    tokenizer: SegmentTokenizer,
+) -> tuple[StatementEvidence, ...]:
+    """Return the statements of a pair with their errors, the candidate's first, in the order of the texts.
+
+    The counts of a criterion are divided among the statements in proportion to the evidence of their tokens.
+
+    Args:
+        reports: Both normalized reports.
+        evidence: Evidence of the tokens of both, with at least one kind per criterion, in their order.
+        counts: Expected errors by criterion.
+        tokenizer: Tokenizer of the prompts, which have nothing but the two reports.
+    """
+    statements = {side: _split(report, side, len(evidence[side].values), tokenizer) for side, report in reports.items()}
+    amounts = {
+        side: _sum_by_statement(part, evidence[side].values[:, : len(counts)]) for side, part in statements.items()
+    }
+    scale = torch.tensor(list(counts.values())) / (amounts["candidate"].sum(0) + amounts["reference"].sum(0))
+    return tuple(
+        StatementEvidence(
+            side,
+            own[number],
+            *own.spans[number],
+            {tag: share for tag, share in zip(counts, shares, strict=True) if share >= MIN_ERRORS},
+            _counterpart(own, other, number, evidence[side]),
+        )
+        for side in SIDES
+        for own, other in [(statements[side], statements[_OTHER[side]])]
+        for number, shares in enumerate((amounts[side] * scale)[:-1].tolist())
+    )
+
+
+def _sum_by_statement(statements: _Statements, values: Tensor) -> Tensor:
+    """Return the (M + 1, N) sums of (S, N) evidence; the last row is of tokens outside of all statements."""
+    sums = torch.zeros(len(statements.spans) + 1, values.shape[1])
+    return sums.index_add_(0, statements.of_token, values.float())
+
+
+def _counterpart(own: _Statements, other: _Statements, number: int, evidence: TokenEvidence) -> str:
+    """Return the statement of the other report with most of the tokens that those of a statement are compared with."""
+    matched = other.of_token[evidence.counterparts[own.of_token == number]]
+    matched = matched[matched < len(other.spans)]
+    return other[int(matched.mode().values)] if len(matched) else ""
+
+
+def _split(report: str, side: Side, num_tokens: int, tokenizer: SegmentTokenizer) -> _Statements:
+    """Return the statements of a report, and the statement of each of the tokens of its segment."""
+    spans = sentence_spans(report)
+    of_token = torch.full((num_tokens,), len(spans))
+    first = tokenizer.num_prefix_tokens if side == "reference" else 0  # the reference is the root
+    number = 0
+    for index, (start, _) in enumerate(tokenizer.offsets(report)[: num_tokens - first], first):
+        while number < len(spans) and start >= spans[number][1]:
+            number += 1
+        if number < len(spans) and start >= spans[number][0]:
+            of_token[index] = number
+    return _Statements(report, spans, of_token)
