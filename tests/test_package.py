@@ -1,5 +1,6 @@
 """A wheel, unpacked in an empty folder, is complete: it runs without the repository."""
 
+import json
 import os
 import re
 import subprocess
@@ -40,9 +41,19 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def run(installed: Path, folder: Path, *arguments: str) -> str:
+RUN = """
+import json, sys
+from radreward.cli import main
+for command in json.loads(sys.argv[1]):
+    if main(command):
+        sys.exit(1)
+"""
+
+
+def run(installed: Path, folder: Path, *commands: list[str]) -> str:
+    """Run commands in a folder, one after the other in a process that has the wheel only."""
     environment = {**os.environ, "PYTHONPATH": str(installed), "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-P", "-m", "radreward", *arguments]
+    command = [sys.executable, "-P", "-c", RUN, json.dumps(commands)]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -57,17 +68,18 @@ def test_wheel_holds_the_package_and_no_tests(installed: Path) -> None:
 
 
 def test_wheel_runs_the_main_job_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
-    assert run(installed, tmp_path, "experiments").rstrip().endswith(": experiments")
+    assert run(installed, tmp_path, ["experiments"]).rstrip().endswith(": experiments")
     expected = {
         path.relative_to(ROOT) for path in (ROOT / "experiments").rglob("*") if path.suffix in (".yaml", ".py", ".md")
     }
     assert all((tmp_path / path).read_bytes() == (ROOT / path).read_bytes() for path in expected)
-    run(installed, tmp_path, "synthesize", "--granularity", "statement", "--groups", "12", "--output", "runs/data")
+    (tmp_path / "pairs.csv").write_text("id,reference,candidate\n1,Left effusion.,Clear lungs.\n")
+    synthesize = ["synthesize", "--granularity", "statement", "--groups", "12", "--output", "runs/data"]
     steps = ["--trainer.max_steps=1", "--trainer.val_check_interval=1", "--data.batch_size=2", "--data.val_split=0.3"]
     data = ["--data.records", "runs/data/groups.parquet", "--run-dir", "runs/model"]
-    run(installed, tmp_path, "fit", "--config", "experiments/ablations/base_small.yaml", *data, *steps)
-    (tmp_path / "pairs.csv").write_text("id,reference,candidate\n1,Left effusion.,Clear lungs.\n")
-    run(installed, tmp_path, "score", "--models", "runs/model", "--input", "pairs.csv", "--output", "scores.csv")
+    fit = ["fit", "--config", "experiments/ablations/base_small.yaml", *data, *steps]
+    score = ["score", "--models", "runs/model", "--input", "pairs.csv", "--output", "scores.csv"]
+    run(installed, tmp_path, synthesize, fit, score)
     assert (tmp_path / "scores.csv").read_text().splitlines()[1].startswith("1,")
 
 
@@ -97,4 +109,4 @@ def test_workflow_runs_targets_of_the_makefile() -> None:
 def test_experiments_existing_folder_is_refused(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "experiments").mkdir()
     with pytest.raises(AssertionError, match="experiments: Expected a new folder but it exists"):
-        run(installed, tmp_path, "experiments")
+        run(installed, tmp_path, ["experiments"])

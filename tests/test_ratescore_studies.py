@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from radreward.cli import build
 from radreward.tuning import load_study_config
@@ -10,6 +11,12 @@ from radreward.tuning import load_study_config
 ROOT = Path(__file__).resolve().parents[1]
 STUDIES = {"tagging_schemes": 3, "training_data": 3, "encoders": 3}
 """Number of configurations that cover every value of every parameter."""
+
+
+def test_every_study_is_tested() -> None:
+    files = (ROOT / "experiments" / "ratescore").glob("*.yaml")
+    studies = {path.stem for path in files if "study" in yaml.safe_load(path.read_text(encoding="utf-8"))}
+    assert studies == {*STUDIES, "affinity-tpe"}  # the last one by the tests of `tune`
 
 
 @pytest.mark.parametrize("name", STUDIES)
