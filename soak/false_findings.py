@@ -30,7 +30,7 @@ Case = tuple[str, str, str]
 
 def run(scale: float) -> Iterator[Outcome]:
     """Yield the outcomes of each scorer, for the same cases."""
-    references, candidates, worse = zip(*_cases(max(1, round(scale * GROUPS))), strict=True)
+    references, candidates, worse = zip(*generated_cases(max(1, round(scale * GROUPS))), strict=True)
     for name in METRICS:
         scorer = load(name).fit_references(references)
         own, before, after = (scorer.score(references, texts) for texts in (references, candidates, worse))
@@ -40,7 +40,7 @@ def run(scale: float) -> Iterator[Outcome]:
             yield _outcome(f"{output} is highest for the reference, {name}", best, low, float(output == "quality"))
 
 
-def _cases(number: int) -> Iterator[Case]:
+def generated_cases(number: int) -> Iterator[Case]:
     """Yield reference, candidate, and candidate with a finding that neither mentions."""
     rng, other = Random(0), "Normal chest."
     for granularity in ("report", "statement"):

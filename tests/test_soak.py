@@ -5,7 +5,7 @@ import pytest
 import soak.__main__ as runner
 from radreward.scorers.custom import CustomScorer
 from radreward.types import Scores
-from soak import Outcome, false_findings, hostile_pairs
+from soak import Outcome, false_findings, hostile_pairs, text_forms
 
 
 def test_hostile_pairs_survive_in_small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,6 +57,21 @@ def test_false_findings_that_raise_a_quality_are_counted(monkeypatch: pytest.Mon
     assert (total.tried, total.survived, total.failed) == (10, 0, False)
     assert (quality.tried, quality.survived, quality.failed) == (10, 2, True)  # 2 candidates are their reference
     assert best.failed is False
+
+
+def test_text_forms_change_no_score_in_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_forms, "METRICS", ("chexpert-f1", "rouge-l"))
+    outcomes = list(text_forms.run(0.05))
+    assert [(outcome.tried, outcome.survived) for outcome in outcomes] == [(100, 100)] * 2
+
+
+def test_text_forms_that_change_a_score_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_forms, "METRICS", ("length",))
+    monkeypatch.setattr(text_forms, "load", lambda name: CustomScorer(lambda reference, text: len(text)))
+    (outcome,) = text_forms.run(1e-9)
+    assert outcome.tried == 10
+    assert outcome.failed
+    assert "changed by " in outcome.note
 
 
 def test_main_prints_a_table_and_fails_if_something_did_not_survive(
