@@ -22,7 +22,7 @@ def run_slowly(arguments: list[str]) -> None:
         time.sleep(0.2)
         return judged(self, *sides)
 
-    RelationJudge.judge = judge  # type: ignore[method-assign]
+    pytest.MonkeyPatch().setattr(RelationJudge, "judge", judge)  # for the rest of the process
     main(arguments)
 
 
