@@ -158,7 +158,7 @@ class PairedReportDataModule(BaseDataModule):
     matched entities for RaTEScore's `AffinityModule`.
 
     Args:
-        records: File of groups or flat pairs, see `read_groups`.
+        records: File of groups or flat pairs, see `read_groups`, or several.
         criteria: The criteria of the error counts.
         collator: Turns groups into a batch.
         val_split: A separate file, or the fraction of references held out.
@@ -181,7 +181,7 @@ class PairedReportDataModule(BaseDataModule):
 
     def __init__(
         self,
-        records: str,
+        records: str | list[str],
         criteria: Criteria,
         collator: Collator,
         val_split: float | str = 0.1,
@@ -192,13 +192,15 @@ class PairedReportDataModule(BaseDataModule):
         tokens_per_batch: int | None = None,
         balance_errors: bool = False,
     ) -> None:
-        super().__init__([records], val_split, batch_size, seed, num_workers)
+        super().__init__([records] if isinstance(records, str) else records, val_split, batch_size, seed, num_workers)
+        if not self.files:
+            raise ValueError("Expected `records` to name a file but got none.")
         if tokens_per_batch is not None and tokens_per_batch < 1:
             raise ValueError(f"Expected `tokens_per_batch` to be >= 1 but got {tokens_per_batch}.")
         if balance_errors and tokens_per_batch is not None:
             raise ValueError("Expected no `tokens_per_batch` with `balance_errors` but got both.")
         self.tokens_per_batch, self.balance_errors = tokens_per_batch, balance_errors
-        self.records, self.criteria, self.collator, self.on_unpairable = records, criteria, collator, on_unpairable
+        self.criteria, self.collator, self.on_unpairable = criteria, collator, on_unpairable
         self.collate_fn = collator.collate
         self.num_skipped = 0
 
@@ -211,11 +213,11 @@ class PairedReportDataModule(BaseDataModule):
         datasets: dict[str, ArrowGroupDataset] = {}
         for split in ("train", "validation"):
             own_file = split == "validation" and isinstance(self.val_split, str)
-            source = str(self.val_split) if own_file else self.records
+            sources = [str(self.val_split)] if own_file else self.files
             held_out = None if isinstance(self.val_split, str) else split == "validation"
-            datasets[split] = self._write_arrow(folder / f"{split}.arrow", source, self._read_split(source, held_out))
+            datasets[split] = self._write_arrow(folder / f"{split}.arrow", sources, held_out)
             if not len(datasets[split]):
-                raise InputError(f"{source}: expected groups for {split} but none are left.")
+                raise InputError(f"{', '.join(sources)}: expected groups for {split} but none are left.")
         if self.num_skipped:
             logger.warning("Skipped %d groups with one candidate or equal totals.", self.num_skipped)
         self._warn_overlap(datasets)
@@ -229,7 +231,7 @@ class PairedReportDataModule(BaseDataModule):
         if any(shared):
             logger.warning(
                 "%d of the %d references of %s are in %s too: validation metrics are too optimistic.",
-                *(sum(shared), len(shared), self.val_split, self.records),
+                *(sum(shared), len(shared), self.val_split, ", ".join(self.files)),
             )
 
     def _read_split(self, path: str, held_out: bool | None) -> Iterator[ReportGroup]:
@@ -249,13 +251,15 @@ class PairedReportDataModule(BaseDataModule):
                     "groups, or to keep them."
                 )
 
-    def _write_arrow(self, path: Path, source: str, groups: Iterator[ReportGroup]) -> ArrowGroupDataset:
+    def _write_arrow(self, path: Path, sources: Sequence[str], held_out: bool | None) -> ArrowGroupDataset:
         lengths: list[int] = []
         with pa.ipc.new_file(str(path), GROUP_SCHEMA) as writer:
-            while batch := list(islice(groups, 1000)):
-                try:
-                    lengths += [self.collator.length(group) for group in batch]
-                except InputError as error:
-                    raise InputError(f"{source}, {error}") from error
-                writer.write_table(pa.Table.from_pylist(list(map(group_to_row, batch)), schema=GROUP_SCHEMA))
+            for source in sources:
+                groups = self._read_split(source, held_out)
+                while batch := list(islice(groups, 1000)):
+                    try:
+                        lengths += [self.collator.length(group) for group in batch]
+                    except InputError as error:
+                        raise InputError(f"{source}, {error}") from error
+                    writer.write_table(pa.Table.from_pylist(list(map(group_to_row, batch)), schema=GROUP_SCHEMA))
         return ArrowGroupDataset(path, lengths)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 from radreward.generative.explanation import Explanation
+from radreward.systems.er2score.statements import StatementEvidence
 from radreward.systems.ratescore.quality import EQUAL_COSINE, UNRELATED_COSINE
 from radreward.systems.ratescore.scorer import EntityMatch
 from radreward.systems.sentence_eval.scorer import JudgedSentence
@@ -13,6 +14,8 @@ from radreward.systems.sentence_eval.scorer import JudgedSentence
 Side = Literal["reference", "candidate"]
 FindingKind = Literal["matched", "differs", "contradicted", "missed", "invented"]
 SIDES: tuple[Side, ...] = get_args(Side)
+LIKELY = 0.5
+"""Expected errors of a criterion from which a statement is marked."""
 _UNMATCHED: dict[Side, FindingKind] = {"reference": "missed", "candidate": "invented"}
 
 
@@ -49,11 +52,26 @@ def read_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFindin
             return [MarkedFinding(side, _UNMATCHED[side], _joined(part)) for side in SIDES for part in parts[side]]
         case {"reference": dict() as reference, "candidate": dict() as candidate}:
             return list(_from_labels(reference, candidate))
+        case (StatementEvidence(), *_):
+            return list(_from_statements(evidence))
         case (JudgedSentence(), *_):
             return list(_from_sentences(evidence, texts))
         case (EntityMatch(), *_):
             return list(_from_entities(evidence))
     return []
+
+
+def _from_statements(statements: Sequence[StatementEvidence]) -> Iterator[MarkedFinding]:
+    """Yield the statements in which an error is likely, and those of both reports that are compared with each other."""
+    counterparts = {(entry.side, entry.text): entry.counterpart for entry in statements}
+    for entry in statements:
+        tag, value = max(entry.errors.items(), key=lambda item: item[1], default=("", 0.0))
+        other: Side = "reference" if entry.side == "candidate" else "candidate"
+        if value >= LIKELY:
+            kind = _error_kind(tag)
+            yield MarkedFinding(entry.side, kind, entry.text, entry.start, entry.end, tag.replace("_", " "))
+        elif counterparts.get((other, entry.counterpart)) == entry.text:
+            yield MarkedFinding(entry.side, "matched", entry.text, entry.start, entry.end, entry.counterpart)
 
 
 def _from_sentences(sentences: Iterable[JudgedSentence], texts: Mapping[Side, str]) -> Iterator[MarkedFinding]:
@@ -100,10 +118,17 @@ def _from_explanation(explanation: Explanation) -> Iterator[MarkedFinding]:
     for text in explanation.matched_findings:
         yield MarkedFinding("reference", "matched", text)
     for tag, descriptions in explanation.errors.items():
-        is_missed, is_invented = "missing" in tag or "omission" in tag, "false" in tag
-        kind: FindingKind = "missed" if is_missed else "invented" if is_invented else "differs"
+        kind = _error_kind(tag)
         for text in descriptions:
-            yield MarkedFinding("reference" if is_missed else "candidate", kind, text, note=tag.replace("_", " "))
+            side: Side = "reference" if kind == "missed" else "candidate"
+            yield MarkedFinding(side, kind, text, note=tag.replace("_", " "))
+
+
+def _error_kind(tag: str) -> FindingKind:
+    """Return what became of a finding with an error of a criterion."""
+    if "missing" in tag or "omission" in tag:
+        return "missed"
+    return "invented" if "false" in tag else "differs"
 
 
 def _joined(part: Any) -> str:

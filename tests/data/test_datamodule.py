@@ -99,6 +99,21 @@ def test_unpairable_group_raises_is_skipped_or_retained(tmp_path: Path) -> None:
     assert {i for loader in loaders for batch in loader for i in batch.tolist()} == set(range(30))
 
 
+def test_several_files_are_read_one_after_the_other(records: str, tmp_path: Path) -> None:
+    write_groups(tmp_path / "more.jsonl", [group(index) for index in range(40, 50)])
+    files = [records, str(tmp_path / "more.jsonl")]
+    data = PairedReportDataModule(files, RadCliQCriteria(), IdCollator(), 0.2, 3)
+    data.setup()
+    ids = {split: [part[[index]][0].id for index in range(len(part))] for split, part in data.datasets.items()}
+    assert sorted([*ids["train"], *ids["validation"]], key=int) == [str(index) for index in range(50)]
+    assert ids["train"] == sorted(ids["train"], key=int)
+    with pytest.raises(ValueError, match="Expected `records` to name a file but got none"):
+        PairedReportDataModule([], RadCliQCriteria(), IdCollator())
+    write_groups(tmp_path / "more.jsonl", [group(50, second=0.0)])
+    with pytest.raises(InputError, match=r"more\.jsonl, group '50'"):
+        PairedReportDataModule(files, RadCliQCriteria(), IdCollator(), 0.2, 3).setup()
+
+
 def test_group_with_one_candidate_raises(tmp_path: Path) -> None:
     path = str(tmp_path / "groups.jsonl")
     write_groups(path, [group(0)._replace(candidates=group(0).candidates[:1])])

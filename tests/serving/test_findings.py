@@ -5,6 +5,7 @@ import pytest
 from radreward import load
 from radreward.generative.explanation import Explanation
 from radreward.serving.findings import SIDES, MarkedFinding, read_findings
+from radreward.systems.er2score.statements import StatementEvidence
 from radreward.text.normalization import normalize_report
 
 REFERENCE, CANDIDATE = (
@@ -58,3 +59,21 @@ def test_explanation_lists_matches_and_errors() -> None:
 @pytest.mark.parametrize("evidence", [None, (), "text", 3, {"a": 1}, [{"line": "1"}], ({"a": 1},)])
 def test_evidence_of_another_form_has_no_findings(evidence: object) -> None:
     assert read_findings(evidence, {"reference": "Clear.", "candidate": "Clear."}) == []
+
+
+def test_statements_with_likely_errors_and_matches_are_marked() -> None:
+    statements = (
+        StatementEvidence("candidate", "Edema.", 0, 6, {"significant_false_prediction": 0.8}, "No nodule."),
+        StatementEvidence("candidate", "No nodule.", 7, 17, {"insignificant_omission": 0.2}, "No nodule."),
+        StatementEvidence("reference", "No nodule.", 0, 10, {}, "No nodule."),
+        StatementEvidence("reference", "Effusion.", 11, 20, {"significant_omission": 0.9}, "Edema."),
+        StatementEvidence("reference", "Clear.", 21, 27, {}, "Edema."),
+    )
+    found = read_findings(statements, {"candidate": "Edema. No nodule.", "reference": "No nodule. Effusion. Clear."})
+    assert [(entry.side, entry.kind, entry.text, entry.start, entry.end) for entry in found] == [
+        ("candidate", "invented", "Edema.", 0, 6),
+        ("candidate", "matched", "No nodule.", 7, 17),
+        ("reference", "matched", "No nodule.", 0, 10),
+        ("reference", "missed", "Effusion.", 11, 20),
+    ]
+    assert found[0].note == "significant false prediction"
