@@ -3,8 +3,8 @@
 The tests count executed Python lines, which cannot see work inside regular expressions; this measures processor time.
 Twice the text may take at most 2.2 times as long, so that the long text may take 4.84 times as long as the short one,
 plus a margin for the clock; what takes less than the margin is measured once and not compared. `parse_report` gets a
-full stop per 100 characters: it parses no sentence of more than 1,000, and takes up to 15 ms for one of 1,000. Garbage
-collection is off, and the minimum of three runs counts.
+full stop per 100 characters, because it parses no sentence of more than 1,000. Garbage collection is off, and the
+minimum of three runs counts.
 """
 
 from __future__ import annotations
@@ -104,6 +104,7 @@ def text_readers() -> dict[str, Callable[[str], object]]:
         "parse_refined_report": parse_refined_report,
         "parse_report": uncached(parse_sentences),
         "parse_response": lambda text: judge.parse_response(text, "No edema."),
+        "parse_sentence": uncached(parse_sentence),
         "parse_sentence_answer": lambda text: parse_sentence_answer(text, {"a": "No edema."}, {"A": "No mass."}),
         "reads_as_report": reads_as_report,
         "rule_entities": uncached(rule_entities),
