@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
@@ -38,10 +37,18 @@ SMALL = {
     "fit": (*FIT, "--trainer.enable_progress_bar=false"),
     "tune": (*(entry.removeprefix("--") for entry in FIT), *TINY, "trainer.logger=false"),
     # cross-validation needs references
-    "experiments/ratescore/affinity.yaml": ("--trainer.max_steps=-1", "--data.batch_size=64"),
+    "experiments/ratescore/affinity.yaml": (
+        "--trainer.max_steps=-1",
+        "--data.batch_size=64",
+        "--model.n_folds=2",
+        "--model.bootstrap_samples=2",
+    ),
     # an untrained model never ends its answers
     "experiments/radreason/sft.yaml": ("--data.val_split=0.1",),
     "experiments/studies/margin.yaml": ("--trials=2",),  # the others try every combination
+    "experiments/ratescore/encoder.py": ("--sentences=300", "--reports=30", "--steps=20"),
+    "experiments/ratescore/rate_eval.py": ("--triads=60",),
+    "experiments/ratescore/sentences.py": ("--train=500", "--test=50"),
 }
 
 
@@ -58,14 +65,6 @@ def run(arguments: list[str], folder: Path, log: Path) -> None:
     code = main(arguments)
     sys.stdout.flush()
     sys.exit(code)
-
-
-@pytest.fixture(scope="module")
-def processes() -> ForkServerContext:
-    """Return a context whose processes have imported everything, which takes longer than most commands."""
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["radreward.cli.training", "radreward.systems.er2score.scorer", "radreward.tuning"])
-    return context
 
 
 def blocks(path: Path, language: str) -> list[str]:
@@ -169,7 +168,7 @@ def test_readme_commands_run(paths: Sequence[Path], tmp_path: Path, processes: F
             line = line.replace("tensorboard ", "tensorboard --inspect ")  # with this option it ends
             log = tmp_path / "log.txt"
             program, *arguments = shlex.split(line)
-            command = [program, *on_less_data(arguments)] if program == "radreward" else ["bash", "-euc", line]
+            command = [program, *on_less_data(arguments)]
             if arguments[0] == "serve":  # it runs until the last command has ended
                 services.enter_context(started(command[1:], tmp_path, processes))
                 continue
