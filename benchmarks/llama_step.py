@@ -107,7 +107,7 @@ def build(config: PreTrainedConfig, device: torch.device, checkpointing: bool) -
 
 def own_variant(model: RewardModel, paths: Paths, pairs: Sequence[tuple[int, int]], packing: Packing) -> Variant:
     """Return packing and model of radreward: every candidate once."""
-    device = model.head.out.weight.device
+    device = model.head.scale.device
     accepted, rejected = torch.tensor(pairs, device=device).T
 
     def score() -> Tensor:
@@ -124,7 +124,7 @@ def own_variant(model: RewardModel, paths: Paths, pairs: Sequence[tuple[int, int
 
 def peer_variant(model: RewardModel, paths: Paths, pairs: Sequence[tuple[int, int]]) -> Variant:
     """Return both sides of every pair as padded rows; for scoring, every candidate as one row."""
-    device = model.head.out.weight.device
+    device = model.head.scale.device
     sequences = [torch.tensor(sum(path, [])) for path in paths]
 
     def rewards(rows: Sequence[Tensor]) -> Tensor:

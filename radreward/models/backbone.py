@@ -104,8 +104,9 @@ class Backbone:
                     path, trust_remote_code=False, local_files_only=self.local_files_only
                 )
             except (OSError, ValueError) as error:
+                remedy = " Use --allow-download, or `local_files_only: false`." if self.local_files_only else ""
                 raise InputError(
-                    f"{self.name}: no backbone can be loaded from it ({hub_error_reason(error)})."
+                    f"{self.name}: no backbone can be loaded from it ({hub_error_reason(error)}).{remedy}"
                 ) from error
         if packed:
             is_encoder(config)

@@ -110,7 +110,7 @@ class EvidencePooling(Pooling):
 
     def _split(self, tensor: Tensor) -> Tensor:
         """Return (C, S, D) as (C, heads, S, D / heads)."""
-        return tensor.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return tensor.reshape(*tensor.shape[:-1], self.heads, -1).transpose(1, 2)
 
 
 class _ProjectedSide(NamedTuple):

@@ -95,7 +95,7 @@ def test_validation_file_holds_every_reward(trained: Path) -> None:
     rows = kept.to_pylist()
     data = build(trained / "config.yaml", f"run_dir={trained / 'again'}").data
     assert isinstance(data, PairedReportDataModule)
-    known = {group.id: group for group in read_groups(data.records, RadCliQCriteria())}
+    known = {group.id: group for group in read_groups(data.files[0], RadCliQCriteria())}
     assert (
         len(rows)
         == json.loads((trained / "metrics.json").read_text())["candidates"]

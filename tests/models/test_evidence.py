@@ -36,7 +36,7 @@ def _loop(pooling: EvidencePooling, own: torch.Tensor, other: torch.Tensor, out:
             cosine = torch.stack([F.cosine_similarity(key, pooling.key(t)[part], dim=0) for t in other])
             weights = (cosine * pooling.log_sharpness[head, 0, 0].exp()).softmax(0)
             parts.append(sum(w * pooling.value(t)[part] for w, t in zip(weights, other, strict=True)))
-        x, y = pooling.value(state), torch.cat(parts)  # type: ignore[arg-type]
+        x, y = pooling.value(state), torch.cat(parts)
         compared.append(F.gelu(pooling.compare(torch.cat([x, y, (x - y).abs(), x * y]))))
     logits = []
     for index, x in enumerate(compared):

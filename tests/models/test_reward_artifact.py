@@ -22,6 +22,7 @@ from radreward.models import (
     load_reward_model,
     save_reward_model,
 )
+from radreward.models.heads import FeatureHead, MultiRewardHead
 from radreward.models.tiny_backbones import tiny_model
 from radreward.prompts import PlainPairTemplate
 from radreward.systems.er2score.prompt import InstructionTemplate
@@ -76,7 +77,7 @@ def test_load_initial_weights_keeps_a_new_head_for_findings(tmp_path: Path) -> N
     save_reward_model(saved, tmp_path / "model")
     torch.manual_seed(4)
     model = RewardModel(Backbone("tiny-bert"), RadCliQCriteria(), predicts_findings=True)
-    assert model.findings_head is not None
+    assert isinstance(model.findings_head, FeatureHead)
     before = model.findings_head.out.weight.clone()
     load_initial_weights(model, tmp_path / "model")
     assert torch.equal(model.findings_head.out.weight, before)
@@ -173,6 +174,7 @@ def test_save_reward_model_keeps_other_folders(tmp_path: Path) -> None:
 
 def test_save_reward_model_float16_overflow_raises_and_writes_nothing(tmp_path: Path) -> None:
     saved = _saved(Backbone("tiny-llama"))
+    assert isinstance(saved.model.head, MultiRewardHead)
     torch.nn.init.constant_(saved.model.head.out.bias, 1e6)
     with pytest.raises(InputError, match=r"head\.out\.bias"):
         save_reward_model(saved, tmp_path / "model", as_float16=True)

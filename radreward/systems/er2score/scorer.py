@@ -157,8 +157,9 @@ class RewardModelScorer(Scorer):
             return None
         tags, tokenizer = self.artifact.model.criteria.tags, self._prompt_encoder.segment_tokenizer
         return tuple(
-            evidence
-            and locate_errors(
+            None
+            if evidence is None
+            else locate_errors(
                 {"candidate": candidate, "reference": reference},
                 dict(zip(SIDES, evidence, strict=True)),
                 dict(zip(tags, row, strict=True)),

@@ -42,8 +42,9 @@ class _Statements(NamedTuple):
     of_token: Tensor
     """(S,) int64: statement of each token of the segment, M for tokens outside of all."""
 
-    def __getitem__(self, index: int) -> str:
-        return self.text[slice(*self.spans[index])] if index < len(self.spans) else ""
+    def words(self, index: int) -> str:
+        """Return the text of a statement."""
+        return self.text[slice(*self.spans[index])]
 
 
 def locate_errors(
@@ -70,7 +71,7 @@ def locate_errors(
     return tuple(
         StatementEvidence(
             side,
-            own[number],
+            own.words(number),
             *own.spans[number],
             {tag: share for tag, share in zip(counts, shares, strict=True) if share >= MIN_ERRORS},
             _counterpart(own, other, number, evidence[side]),
@@ -91,7 +92,7 @@ def _counterpart(own: _Statements, other: _Statements, number: int, evidence: To
     """Return the statement of the other report with most of the tokens that those of a statement are compared with."""
     matched = other.of_token[evidence.counterparts[own.of_token == number]]
     matched = matched[matched < len(other.spans)]
-    return other[int(matched.mode().values)] if len(matched) else ""
+    return other.words(int(matched.mode().values)) if len(matched) else ""
 
 
 def _split(report: str, side: Side, num_tokens: int, tokenizer: SegmentTokenizer) -> _Statements:
