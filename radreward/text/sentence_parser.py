@@ -141,12 +141,12 @@ def parse_sentence(text: str) -> ParsedSentence:
     masked = _FINDING.sub(lambda match: "#" * len(match[0]), lower)
     scopes = _mention_scopes(mentions, masked)
     names = [(mention.start, mention.end) for mention in mentions]
-    negated = negated_names(masked, names)
+    are_negated = negated_names(masked, names)
     # Uncertainty may reach several names, as in "may represent edema or pneumonia".
-    hedged = reached_names(masked, [cue.end() for cue in _UNCERTAINTY.finditer(masked)], names)
+    are_hedged = reached_names(masked, [cue.end() for cue in _UNCERTAINTY.finditer(masked)], names)
     parsed = [
-        _parse_mention(mention, scope, masked, len(mentions), *cues)
-        for mention, scope, *cues in zip(mentions, scopes, negated, hedged, strict=True)
+        _parse_mention(mention, scope, masked, len(mentions), is_negated, is_hedged)
+        for mention, scope, is_negated, is_hedged in zip(mentions, scopes, are_negated, are_hedged, strict=True)
     ]
     facts = tuple(fact for fact, _ in parsed)
     spans = tuple(spans.shifted(skipped) for _, spans in parsed)

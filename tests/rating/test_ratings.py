@@ -179,6 +179,10 @@ def test_label_studio_tasks_come_back_as_rated_pairs(cases_file: Path, tmp_path:
             [{"data": {**CASES[0], "criteria": TAGS}, "annotations": [annotation(1, 3, ("x", True))]}],
             "task 1: field 'errors': expected a criterion among",
         ),
+        (
+            [{"data": {**CASES[0], "criteria": TAGS}, "annotations": [annotation(1, 3), annotation(1, 4)]}],
+            "task 1: expected one annotation of annotator 1 but got two that differ; cancel one.",
+        ),
     ],
 )
 def test_unusable_label_studio_export_is_one_line(

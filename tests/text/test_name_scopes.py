@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.text.negation import _NAME_CUES, _NAME_CUES_AFTER, _NO_CUE, CLAUSE_STOP, negated_names
-from radreward.text.sentence_parser import _CLAUSE, _UNCERTAINTY, Mention, _mention_scopes, reached_names
+from radreward.text.negation import _NAME_CUES, _NAME_CUES_AFTER, _NO_CUE, CLAUSE_STOP, negated_names, reached_names
+from radreward.text.sentence_parser import _CLAUSE, _UNCERTAINTY, Mention, _mention_scopes
 
 PIECES = (
     *("#####", "##", "no", "not", "not excluded", "no longer", "without", "with", "free of", "nor", "no evidence of"),

@@ -52,10 +52,15 @@ def _read_tests(source: Path) -> list[Any]:
         raise InputError(f"{source}: Expected Python with a literal {VARIABLE} ({error}).") from error
     if len(values) != 1 or not isinstance(values[0], list):
         raise InputError(f"{source}: Expected one list {VARIABLE} = [...] but got {len(values)} values.")
-    categories = [category.get("tests") if isinstance(category, Mapping) else None for category in values[0]]
-    if not categories or not all(isinstance(tests, list) and tests for tests in categories):
-        raise InputError(f"{source}: Expected {VARIABLE} with categories, each with a list `tests`.")
-    return [test for tests in categories for test in tests]
+    tests: list[Any] = []
+    for category in values[0]:
+        own = category.get("tests") if isinstance(category, Mapping) else None
+        if not isinstance(own, list):
+            raise InputError(f"{source}: Expected {VARIABLE} with categories, each with a list `tests`.")
+        tests += own
+    if not tests:
+        raise InputError(f"{source}: Expected tests in {VARIABLE} but got none.")
+    return tests
 
 
 def _names(node: ast.Assign | ast.AnnAssign) -> list[str]:
