@@ -67,7 +67,10 @@ def test_command_line_replaces_the_file(study_file: Callable[..., Path], tmp_pat
         ({"prune": "yes"}, "prune: Expected a value of type bool"),
         ({"overrides": ["a"]}, "overrides: Expected a value of type dict"),
         ({"study": "a/b"}, "study: Expected a valid folder name"),
-        ({"base": "absent.yaml"}, "absent.yaml: Expected a YAML file but it cannot be read (No such file or directory)"),
+        (
+            {"base": "absent.yaml"},
+            "absent.yaml: Expected a YAML file but it cannot be read (No such file or directory)",
+        ),
         ({"space": {"x": {"low": 2, "high": 1}}}, "space: x: Expected `low` to be <= `high`"),
     ],
 )
