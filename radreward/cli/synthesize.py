@@ -37,7 +37,7 @@ def run(
         criteria: Preset or YAML file of the criteria by which errors are counted.
         groups: Number of references; by default 10,000, or with --reports one per report.
         per_reference: Candidates per reference.
-        profile: How many errors of each kind candidates have: `balanced`, or a YAML file with lines such as
+        profile: How many errors of each kind candidates have: `balanced`, `details`, or a YAML file with lines such as
             `omission: [0.5, 0.3, 0.2]`, the probabilities of 0, 1 and 2 errors.
         pairing: Pair as GREEN does, in equal parts: with another report, with sentences removed and shuffled, with the
             most similar report, with errors in findings, severity and location.

@@ -13,7 +13,15 @@ from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.io.yaml_files import read_yaml
 from radreward.synthesis.candidates import CandidateDraft, judge_draft, select_errors
-from radreward.synthesis.error_counting import ERROR_TAGS
+from radreward.synthesis.error_counting import (
+    ERROR_TAGS,
+    FALSE_COMPARISON,
+    FALSE_PREDICTION,
+    OMISSION,
+    OMITTED_COMPARISON,
+    WRONG_LOCATION,
+    WRONG_SEVERITY,
+)
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
 from radreward.synthesis.perturbations.report_edits import paraphrase
 from radreward.synthesis.tiered_writer import TieredCandidate
@@ -71,8 +79,23 @@ class ErrorProfile:
         raise InputError(f"profile {self.name}: Expected candidates with different totals but all have equal ones.")
 
 
-PROFILES = {"balanced": ErrorProfile("balanced", dict.fromkeys(ERROR_TAGS, (0.5, 0.3, 0.2)))}
-"""Profiles by name: each kind of error is in half of the candidates, so that no constant answer is often right."""
+_SOME, _MANY, _COMPARISONS = (0.7, 0.25, 0.05), (0.55, 0.35, 0.1), (0.7, 0.3)
+PROFILES = {
+    "balanced": ErrorProfile("balanced", dict.fromkeys(ERROR_TAGS, (0.5, 0.3, 0.2))),
+    "details": ErrorProfile(
+        "details",
+        {
+            FALSE_PREDICTION: _SOME,
+            OMISSION: _SOME,
+            WRONG_LOCATION: _MANY,
+            WRONG_SEVERITY: _MANY,
+            FALSE_COMPARISON: _COMPARISONS,
+            OMITTED_COMPARISON: _COMPARISONS,
+        },
+    ),
+}
+"""Profiles by name. balanced: each kind of error is in half of the candidates, so that no constant answer is often
+right. details: wrong places and severities are most frequent, which are rare in other candidates and learned last."""
 
 
 def load_profile(name_or_path: str) -> ErrorProfile:

@@ -22,6 +22,7 @@ from radreward.data.records import read_groups
 from radreward.errors import InputError
 from radreward.synthesis import synthesize, synthesize_files
 from radreward.synthesis.error_counting import compare_facts, tally_errors, to_radcliq_counts
+from radreward.synthesis.error_profiles import PROFILES
 from radreward.synthesis.report_styles import Granularity
 from radreward.text.report_parser import MAX_REPORT_CHARS, parse_report
 
@@ -141,17 +142,19 @@ def test_synthesize_files_card_agrees_with_groups(tmp_path: Path, criteria: Crit
 
 
 @pytest.mark.parametrize(
-    ("length", "per_reference", "seed", "digest"),
+    ("length", "per_reference", "seed", "profile", "digest"),
     [
-        ("statement", 8, 0, "004080fc6ad54c4b7e4101219b069bbaea8280eac740c0faddf31dd39f3deac1"),
-        ("report", 3, 1, "7277f4f07fe73172ed54c861ddba1ecb473326f08367bd21623de4fbf2f85322"),
+        ("statement", 8, 0, None, "c137d39375f627b00161484772aaef2b97378b7fff5ec333a3fa81dce41b7fd0"),
+        ("report", 3, 2, None, "7219699cada27d51cd1e6f48257f3d99145bbf41a9602c4f7f78c984bf471ad8"),
+        ("report", 3, 3, "details", "2f8f63dfc3aaac3c6cb7f5a1bbb473486b86a7f67bfc55e66c5766a4754b3f5e"),
     ],
 )
 def test_synthesize_reproduces_data_of_shipped_model(
-    length: Granularity, per_reference: int, seed: int, digest: str
+    length: Granularity, per_reference: int, seed: int, profile: str | None, digest: str
 ) -> None:
     """Check that the reports of the shipped model's last run are reproducible; update digests only with the model."""
-    groups = list(synthesize(RadCliQSignificanceCriteria(), 50, per_reference, seed=seed, granularity=length))
+    criteria, wanted = RadCliQSignificanceCriteria(), PROFILES[profile] if profile else None
+    groups = list(synthesize(criteria, 50, per_reference, seed=seed, granularity=length, profile=wanted))
     assert hashlib.sha256(repr(groups).encode()).hexdigest() == digest
 
 

@@ -32,6 +32,8 @@ from radreward.text.facts import AnnotatedReport, Change, Fact
 from radreward.text.findings import FINDINGS, is_related, remove_related
 from radreward.text.locations import contains_location
 
+OTHER_TIPS = {"ett": "ettlow", "ettlow": "ett", "ngt": "ngtmal", "ngtmal": "ngt"}
+"""Tubes whose tip is in the right place, and the same tubes with a tip in a wrong one, both ways."""
 ErrorOperator = Callable[[AnnotatedReport, Random], AnnotatedReport | None]
 
 
@@ -66,14 +68,14 @@ def omit_finding(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None
 
 
 def change_location(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
-    """State a finding at another location, most often on the other side."""
-    fact = _choose_fact(report, rng, lambda fact: bool(fact.location and _other_locations(report, fact)))
+    """State a finding at another location, most often on the other side; or a tube as malpositioned, or correct."""
+    fact = _choose_fact(report, rng, lambda fact: bool(fact.location and _relocated(report, fact)))
     if fact is None:
         return None
-    locations = _other_locations(report, fact)
-    mirrored = mirrored_location(fact)
-    location = mirrored if mirrored in locations and rng.random() < 0.6 else rng.choice(locations)
-    return replace_fact(report, fact, fact._replace(location=location), rng)
+    relocated = _relocated(report, fact)
+    mirrored = fact._replace(location=mirrored_location(fact))
+    new = mirrored if mirrored in relocated and rng.random() < 0.6 else rng.choice(relocated)
+    return replace_fact(report, fact, new, rng)
 
 
 def change_severity(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
@@ -132,13 +134,15 @@ def _choose_fact(report: AnnotatedReport, rng: Random, is_editable: Callable[[Fa
     return rng.choice(options) if options else None
 
 
-def _other_locations(report: AnnotatedReport, fact: Fact) -> list[str]:
-    """Return locations that contradict the location of a fact and are not those of another of the same finding."""
+def _relocated(report: AnnotatedReport, fact: Fact) -> list[Fact]:
+    """Return a fact with locations that contradict its own and are not those of another of the same finding."""
     stated = {other.location for other in report.facts if other.finding == fact.finding}
-    return [
-        location
+    relocated = [
+        fact._replace(location=location)
         for location in FINDINGS[fact.finding].locations
-        if location not in stated
-        and not contains_location(location, fact.location or "")
-        and can_replace_fact(report, fact, fact._replace(location=location))
+        if location not in stated and not contains_location(location, fact.location or "")
     ]
+    other_tip = OTHER_TIPS.get(fact.finding)
+    if other_tip and not fact.change and all(other.finding != other_tip for other in report.facts):
+        relocated.append(Fact(other_tip, fact.polarity, FINDINGS[other_tip].locations[0]))
+    return [other for other in relocated if can_replace_fact(report, fact, other)]

@@ -5,6 +5,7 @@ import pytest
 
 from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.error_counting import compare_facts, count_errors, to_radcliq_counts
+from radreward.synthesis.grammar import fact_sentence
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
 from radreward.synthesis.perturbations.report_edits import insert_facts, make_vague, paraphrase, reorder
 from radreward.synthesis.report_styles import sample_style
@@ -90,6 +91,21 @@ def test_replace_fact_edits_every_section() -> None:
         edited = ERROR_OPERATORS["incorrect_location"](report, Random(seed))
         assert edited is not None
         assert all(entry.facts[0].location != "left" for entry in edited.sentences)
+
+
+@pytest.mark.parametrize(
+    ("finding", "location", "other", "other_location"),
+    [("ett", "above carina", "ettlow", "right mainstem"), ("ngt", "stomach", "ngtmal", "esophagus")],
+)
+def test_tip_of_a_tube_is_moved_both_ways(finding: str, location: str, other: str, other_location: str) -> None:
+    pairs = Fact(finding, location=location), Fact(other, location=other_location)
+    for before, after in (pairs, pairs[::-1]):
+        for seed in range(10):
+            report = AnnotatedReport((fact_sentence(before, Random(seed)), Sentence("Edema.", (Fact("edema"),))))
+            edited = ERROR_OPERATORS["incorrect_location"](report, Random(seed))
+            assert edited is not None
+            assert set(parse_report(edited.text).facts) == {after, Fact("edema")}
+            assert _parsed_errors(report, edited)["significant_incorrect_location"] == 1
 
 
 def test_add_false_finding_uses_parsed_sections_only() -> None:
