@@ -111,7 +111,9 @@ def create_app(scorers: Mapping[str, Scorer], limits: ServiceLimits | None = Non
         """Score candidates against their references."""
         selected = _select_scorers(request, scorers, limits)
         references, candidates = ([getattr(pair, side) for pair in request.pairs] for side in SIDES)
-        rows = await _run(queue, partial(score_request, selected, references, candidates, request.evidence), limits)
+        contexts = [pair.context() for pair in request.pairs]
+        work = partial(score_request, selected, references, candidates, contexts, request.evidence)
+        rows = await _run(queue, work, limits)
         return _answer(request, rows)
 
     return app

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from radreward.serving.findings import FindingKind, Side
+from radreward.text.patient_context import MAX_AGE, PatientContext, parse_context
 
 
 class PairRequest(BaseModel):
@@ -16,7 +18,20 @@ class PairRequest(BaseModel):
 
     reference: str = Field(description="The report that is right.")
     candidate: str = Field(description="The report to judge.")
+    age: float | str | None = Field(None, description="Years, or a text with a unit, as `8 months`; weighs findings.")
+    indication: str | None = Field(None, description="Reason for the examination; weighs findings.")
     id: str | int | None = Field(None, description="Returned with the scores; defaults to the number of the pair.")
+
+    @field_validator("age")
+    @classmethod
+    def _check_age(cls, age: float | str | None) -> float | str | None:
+        if age is not None and parse_context({"age": age}).age is None:
+            raise PydanticCustomError("age", f"Expected years from 0 to {MAX_AGE}, or a text as `8 months`")
+        return age
+
+    def context(self) -> PatientContext:
+        """Return what is known of the patient."""
+        return parse_context({"age": self.age, "indication": self.indication})
 
 
 class ScoreRequest(BaseModel):

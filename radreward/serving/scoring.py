@@ -10,6 +10,7 @@ from radreward.scorers.base import Scorer, validate_pair
 from radreward.scoring.score_columns import STATUS_COLUMN, ScorerGroup
 from radreward.serving.findings import SIDES, Side, read_findings
 from radreward.text.normalization import normalize_report
+from radreward.text.patient_context import PatientContext
 from radreward.types import Scores
 
 
@@ -18,7 +19,11 @@ class ScorerFailedError(Exception):
 
 
 def score_request(
-    scorers: Mapping[str, Scorer], references: Sequence[str], candidates: Sequence[str], with_evidence: bool
+    scorers: Mapping[str, Scorer],
+    references: Sequence[str],
+    candidates: Sequence[str],
+    contexts: Sequence[PatientContext],
+    with_evidence: bool,
 ) -> list[dict[str, dict[str, Any]]]:
     """Return the scores of each pair by the name of the scorer.
 
@@ -29,6 +34,7 @@ def score_request(
         scorers: Scorers by name.
         references: Reference reports.
         candidates: As many candidates.
+        contexts: What is known of each patient.
         with_evidence: Add evidence and findings.
 
     Raises:
@@ -40,7 +46,7 @@ def score_request(
     for name, scorer in scorers.items():
         try:
             group = ScorerGroup.of(scorer).fit_references(usable)
-            [scores] = group.score(references, candidates)
+            [scores] = group.score(references, candidates, contexts)
             columns = [row.values for row in group.rows([scores])]
         except Exception as error:  # a scorer may be a file of the user's
             raise ScorerFailedError(

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+import radreward
 from radreward.cli import main
 from radreward.scoring import load_scorers, score_file
+from radreward.text.patient_context import PatientContext
 from tests.serving.conftest import MODELS, PAIR, Answer, Service
 
 REPORTS = (
@@ -49,6 +51,20 @@ def test_scores_are_those_of_score_bit_for_bit(service: Service, pairs: list[dic
             got |= {f"count_{tag}": count for tag, count in scores["error_counts"].items()}
             got |= {"quality": scores["quality"]} if "quality" in expected else {}
             assert got == expected
+
+
+def test_age_and_indication_weigh_the_quality_as_in_python(service: Service) -> None:
+    pair = {"reference": "Mild pulmonary edema. Aortic calcification.", "candidate": "Mild pulmonary edema."}
+    pairs = [pair, {**pair, "age": "80 years", "indication": "Cough."}, {**pair, "age": 30}]
+    answer = service.score(pairs=pairs, models=["ratescore"])
+    contexts = [None, PatientContext(80.0, "Cough."), PatientContext(30.0)]
+    expected = (
+        radreward.load("ratescore").score([pair["reference"]] * 3, [pair["candidate"]] * 3, contexts=contexts).quality
+    )
+    quality = [entry["scores"]["ratescore"]["quality"] for entry in answer.body["pairs"]]
+    assert expected is not None
+    assert quality == expected.tolist()
+    assert quality[1] > quality[2]
 
 
 def test_200_requests_16_at_once_get_their_own_scores(service: Service, pairs: list[dict[str, str]]) -> None:
@@ -114,6 +130,11 @@ def test_page_is_self_contained_and_guarded(service: Service) -> None:
         ({"pairs": []}, 422, "pairs: List should have at least 1 item"),
         ({"pairs": [{"reference": "Clear."}]}, 422, "pairs.0.candidate: Field required."),
         ({"pairs": [{**PAIR, "candidate": None}]}, 422, "pairs.0.candidate: Input should be a valid string."),
+        (
+            {"pairs": [{**PAIR, "age": "adult"}]},
+            422,
+            "pairs.0.age: Expected years from 0 to 130, or a text",
+        ),
         ({"pairs": [PAIR], "model": "ratescore"}, 422, "model: Extra inputs are not permitted."),
         (
             {"pairs": [PAIR], "models": ["Failing"]},

@@ -57,7 +57,7 @@ def test_load_profile_invalid_file_is_named(tmp_path: Path, text: str, message: 
 
 
 def test_load_profile_unknown_name_or_missing_file_raises(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--profile: Expected one of balanced or a .yaml file but got 'lamp'"):
+    with pytest.raises(InputError, match="--profile: Expected one of balanced, details or a .yaml file but got 'lamp'"):
         load_profile("lamp")
     with pytest.raises(InputError, match="cannot be read"):
         load_profile(str(tmp_path / "none.yaml"))
