@@ -52,8 +52,8 @@ RATESCORE = ScorerSpec("ratescore.json", "radreward.systems.ratescore.scorer.RaT
 SENTENCE_EVAL = ScorerSpec("sentences.json", "radreward.systems.sentence_eval.scorer.SentenceScorer")
 GREEN = ScorerSpec("green.json", "radreward.systems.green.scorer.GreenScorer")
 RADREASON = ScorerSpec("radreason.json", "radreward.systems.radreason.scorer.RadReasonScorer")
-RULE_GREEN = ScorerSpec("green_rules.json", "radreward.systems.green.rules.RuleGreen")
-RULE_RADREASON = ScorerSpec("radreason_rules.json", "radreward.systems.radreason.rules.RuleRadReason")
+EXPLAINED_GREEN = ScorerSpec("green_counter.json", "radreward.scorers.explained_counts.ExplainedGreen")
+EXPLAINED_RADREASON = ScorerSpec("radreason_counter.json", "radreward.scorers.explained_counts.ExplainedRadReason")
 BLEU = ScorerSpec("bleu.json", "radreward.scorers.lexical.BLEU")
 ROUGE = ScorerSpec("rouge.json", "radreward.scorers.lexical.ROUGE")
 CHRF = ScorerSpec("chrf.json", "radreward.scorers.lexical.ChrF")
@@ -72,7 +72,7 @@ CUSTOM = ScorerSpec("", "radreward.scorers.custom.CustomScorer")
 """Metric in a user's file, `my_file.py:my_metric`; never saved."""
 
 SCORER_SPECS = (
-    *(REWARD_MODEL, RATESCORE, SENTENCE_EVAL, GREEN, RADREASON, RULE_GREEN, RULE_RADREASON),
+    *(REWARD_MODEL, RATESCORE, SENTENCE_EVAL, GREEN, RADREASON, EXPLAINED_GREEN, EXPLAINED_RADREASON),
     *(BLEU, ROUGE, CHRF, METEOR, CIDER),
     *(ENTITY_F1, CHEXPERT_F1, BERTSCORE, CHEXBERT, RADGRAPH, RADCLIQ_BLEU, RADCLIQ),
     *(ERROR_COUNT_JUDGE, LINE_EDIT_JUDGE),
@@ -180,17 +180,17 @@ SCORERS = {
     ),
     "green": NamedScorer(
         title="GREEN",
-        summary="Error analysis by rules, or by a generative evaluator: green:FOLDER.",
+        summary="Error analysis by the evidence of `er2score`, or by a generative evaluator: green:FOLDER.",
         spec=GREEN,
         argument="model",
-        without_argument=RULE_GREEN,
+        without_argument=EXPLAINED_GREEN,
     ),
     "radreason": NamedScorer(
         title="RadReason",
-        summary="Error counts with reasons by rules, or by a generative evaluator: radreason:FOLDER.",
+        summary="Counts with reasons by the evidence of `er2score`, or by a generative evaluator: radreason:FOLDER.",
         spec=RADREASON,
         argument="model",
-        without_argument=RULE_RADREASON,
+        without_argument=EXPLAINED_RADREASON,
     ),
 }
 """Scorers by the name that `load` and the commands accept."""
