@@ -91,7 +91,7 @@ class ExplainedCounts(Scorer):
             InputError: If a file is missing or invalid.
         """
         if folder is not None:
-            read_config(Path(folder, cls.config_name), set())
+            read_config(Path(folder, cls.config_name), (), files=[COUNTER])
             folder = Path(folder, COUNTER)
         counter = RewardModelScorer.from_pretrained(
             folder or EMBEDDED_DIR, precision, on_too_long, device, allow_download
@@ -102,7 +102,7 @@ class ExplainedCounts(Scorer):
         """See `Scorer.save_pretrained`; weights are saved in full precision."""
         with atomic_folder(folder, {self.config_name}, self.config_name) as scratch:
             self.counter.save_pretrained(scratch / COUNTER)
-            write_config(scratch / self.config_name, {"format": 1}, [])
+            write_config(scratch / self.config_name, {"format": 1}, [COUNTER])
             write_model_card(scratch, self.config_name, {"format": 1})
 
     def fingerprint(self) -> str:
