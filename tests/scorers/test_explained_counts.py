@@ -18,7 +18,7 @@ from radreward.metrics.functional import kendall_tau_b
 from radreward.models import Backbone, RewardModel, RewardModelArtifact
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import load
-from radreward.scorers.explained_counts import ExplainedRadReason, analyze_statements, allot_errors
+from radreward.scorers.explained_counts import ExplainedRadReason, allot_errors, analyze_statements
 from radreward.synthesis import synthesize
 from radreward.systems.er2score.scorer import RewardModelScorer
 from radreward.systems.er2score.statements import StatementEvidence
