@@ -261,7 +261,7 @@ class AffinityModule(BaseModule):
         try:
             yield
         except InputError as error:
-            records = getattr(self.datamodule, "records", "data")
+            records = ", ".join(getattr(self.datamodule, "files", ["data"]))
             settings = f"(model.n_folds is {self.n_folds}, model.early_stopping_split {self.early_stopping_split})"
             raise InputError(f"{records}: {str(error).rstrip('.')} {settings}.") from error
 
