@@ -117,7 +117,8 @@ def plot_calibration(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figur
     # Counts are integers: without jitter, points would cover each other.
     jitter = np.random.default_rng(0).uniform(-JITTER, JITTER, len(x[shown]))
     axis.scatter(x[shown], y[shown] + jitter, s=6, alpha=0.25, color="tab:gray", label="candidates")
-    axis.plot(*curve.T, color="tab:blue", label="expected")
+    inside = curve[:, 0] >= x.min() - 1e-5  # knots are rounded; the curve's continuation is not drawn
+    axis.plot(*curve[inside].T, color="tab:blue", label="expected")
     parts = np.array_split(np.argsort(x, kind="stable"), min(NUM_BINS, len(x)))
     axis.errorbar(
         [x[part].mean() for part in parts],
