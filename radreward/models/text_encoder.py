@@ -61,6 +61,7 @@ class TextEncoder:
         if layer is not None and not 0 <= layer <= layers:
             raise ValueError(f"Expected `layer` to be in 0 to {layers} but got {layer}.")
         self._tokenizer: Any = load_tokenizer(name)
+        self._special_ids = torch.tensor(self._tokenizer.all_special_ids)
         self.max_length = min(int(self._tokenizer.model_max_length), int(model.config.max_position_embeddings))
 
     @cached_property
@@ -69,26 +70,35 @@ class TextEncoder:
         return fingerprint(self._tokenizer.backend_tokenizer.to_str(), self._model.state_dict())
 
     @torch.inference_mode()
-    def encode(self, texts: Sequence[str]) -> dict[str, TokenEmbeddings]:
-        """Return the embeddings of each distinct text, on the CPU; a text above the limit is truncated."""
+    def encode(self, texts: Sequence[str], truncate: bool = True) -> dict[str, TokenEmbeddings]:
+        """Return the embeddings of each distinct text, on the CPU; a text above the limit is truncated or left out.
+
+        Args:
+            texts: Texts in any order.
+            truncate: False leaves out texts above the limit, which then take no time.
+        """
         texts = list(dict.fromkeys(texts))
         if not texts:
             return {}
-        lengths = [len(ids) for ids in self._tokenizer(texts)["input_ids"]]
-        token_ids = self._tokenizer(texts, truncation=True, max_length=self.max_length)["input_ids"]
-        by_length: dict[int, list[int]] = {}
-        for index, ids in enumerate(token_ids):
-            by_length.setdefault(len(ids), []).append(index)
+        token_ids = dict(zip(texts, self._tokenizer(texts)["input_ids"], strict=True))
+        too_long = [text for text, ids in token_ids.items() if len(ids) > self.max_length]
+        if truncate and too_long:
+            truncated = self._tokenizer(too_long, truncation=True, max_length=self.max_length)["input_ids"]
+            token_ids.update(zip(too_long, truncated, strict=True))
+        long_texts, by_length = frozenset(too_long), dict[int, list[str]]()
+        for text, ids in token_ids.items():
+            by_length.setdefault(len(ids), []).append(text)
         embeddings: dict[str, TokenEmbeddings] = {}
-        for length, indices in by_length.items():
+        for length, group in by_length.items():
+            if length > self.max_length:
+                continue
             size = max(1, MAX_BATCH_TOKENS // length)
-            for batch in (indices[start : start + size] for start in range(0, len(indices), size)):
-                input_ids = torch.tensor([token_ids[index] for index in batch], device=self._device)
-                vectors = F.normalize(self._hidden_states(input_ids), dim=-1).cpu()
-                for index, row, tokens in zip(batch, vectors, input_ids.tolist(), strict=True):
-                    special = self._tokenizer.get_special_tokens_mask(tokens, already_has_special_tokens=True)
-                    content_mask = ~torch.tensor(special, dtype=torch.bool)
-                    embeddings[texts[index]] = TokenEmbeddings(row, content_mask, lengths[index] > self.max_length)
+            for batch in (group[start : start + size] for start in range(0, len(group), size)):
+                input_ids = torch.tensor([token_ids[text] for text in batch])
+                content_masks = ~torch.isin(input_ids, self._special_ids)
+                vectors = F.normalize(self._hidden_states(input_ids.to(self._device)), dim=-1).cpu()
+                for text, row, content_mask in zip(batch, vectors, content_masks, strict=True):
+                    embeddings[text] = TokenEmbeddings(row, content_mask, text in long_texts)
         return embeddings
 
     def _hidden_states(self, input_ids: Tensor) -> Tensor:

@@ -69,15 +69,15 @@ class EmbeddingScorer(StatelessScorer):
         for start in range(0, len(references), CHUNK_SIZE):
             chunk = slice(start, start + CHUNK_SIZE)
             pairs = list(zip(references[chunk], candidates[chunk], strict=True))
-            embeddings = self._encoder.encode([text for pair in pairs for text in pair])
-            for reference, candidate in ((embeddings[r], embeddings[c]) for r, c in pairs):
-                truncated = reference.truncated or candidate.truncated
-                if truncated and self.on_too_long == "reject":
+            texts = [text for pair in pairs for text in pair]
+            embeddings = self._encoder.encode(texts, truncate=self.on_too_long == "truncate")
+            for reference, candidate in ((embeddings.get(r), embeddings.get(c)) for r, c in pairs):
+                if reference is None or candidate is None:
                     total.append(float("nan"))
                     status.append(f"over the limit: Expected reports of at most {self.max_tokens} tokens")
                 else:
                     total.append(self.similarity(reference, candidate))
-                    status.append(STATUS_TRUNCATED if truncated else STATUS_OK)
+                    status.append(STATUS_TRUNCATED if reference.truncated or candidate.truncated else STATUS_OK)
         return Scores(torch.tensor(total, dtype=torch.float32), None, None, tuple(status))
 
 

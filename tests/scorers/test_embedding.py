@@ -67,6 +67,13 @@ def test_too_long_report_rejected_or_truncated() -> None:
     assert truncating_scorer.fingerprint() != load("bertscore").fingerprint()
 
 
+def test_rejected_report_is_not_encoded() -> None:
+    scorer, read = BERTScore("tiny-bert"), list[int]()
+    scorer._encoder._model.register_forward_pre_hook(lambda model, inputs: read.append(inputs[0].numel()))
+    scorer.score(["no effusion, " * 400] * 2, ["No edema."] * 2)
+    assert sum(read) < 10
+
+
 def test_encoder_folder_given_after_name(tmp_path: Path) -> None:
     folder = resolve_backbone("embedded")
     scorer = load(f"chexbert:{folder}")
