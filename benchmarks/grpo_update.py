@@ -39,8 +39,7 @@ from radreward.models import Backbone
 from radreward.models.log_probs import CompletionPacking, completion_log_probs
 from radreward.models.rollout_engine import SamplingParams
 from radreward.models.transformers_engine import TransformersEngine
-from radreward.objectives import GRPO
-from radreward.types import Rollouts
+from radreward.objectives import GRPO, Rollouts
 
 PEER, ROWS, TREE = "TRL", "rows", "tree"
 SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}

@@ -10,13 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pprint import pformat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from torch import Tensor
 
 # Batches that Lightning moves to a device stay named tuples: it does not accept frozen dataclasses.
+
+Side = Literal["candidate", "reference"]
+"""One of the two reports of a pair."""
 
 
 class FindingWeights(NamedTuple):
@@ -26,6 +29,19 @@ class FindingWeights(NamedTuple):
     """Weight of the reference's findings that the candidate states, with partial credit where details differ; >= 0."""
     wrong: float
     """Weight of false findings, missed findings and wrong details; >= 0."""
+
+
+class LocatedErrors(NamedTuple):
+    """Errors of a candidate, and the statements in which they show."""
+
+    side: Side
+    """Report that makes the statements: the candidate, of what is false or wrong; the reference, of what is missed."""
+    statements: tuple[str, ...]
+    """Parts of the report's text; several if it states a finding more than once."""
+    errors: Mapping[str, float]
+    """Error counts by criterion tag."""
+    wrong: float | None = None
+    """Part of the weight of what is wrong, see `FindingWeights`; None if unknown."""
 
 
 class Candidate(NamedTuple):
@@ -38,6 +54,8 @@ class Candidate(NamedTuple):
     """Author of the report: a model or a person."""
     findings: FindingWeights | None = None
     """What is right and what is wrong; None if unknown."""
+    places: tuple[LocatedErrors, ...] | None = None
+    """Where the errors show, all of them; None if unknown."""
 
 
 class ReportGroup(NamedTuple):
@@ -81,6 +99,17 @@ class PackedBatch(NamedTuple):
     """(C,) int64: node of each candidate, in the order of the rewards."""
 
 
+class PlaceTargets(NamedTuple):
+    """Errors by place: a place is a statement of one report, or several that state one finding."""
+
+    candidate: Tensor
+    """(C, S) int64: place of each token of the candidate's node; -1 at padding, and where places are unknown."""
+    reference: Tensor
+    """(C, S') int64: the same of the node of its reference."""
+    amounts: Tensor
+    """(R, N + 2) float32 error counts, matched and wrong weight of the R places of the batch; NaN if unknown."""
+
+
 class RewardTargets(NamedTuple):
     """Targets of the candidates in a batch."""
 
@@ -92,6 +121,7 @@ class RewardTargets(NamedTuple):
     """(P, 2) int64: indices of the accepted and the rejected candidate."""
     findings: Tensor
     """(C, 2) float32: matched and wrong weight of the findings; NaN if unknown."""
+    places: PlaceTargets
 
 
 class RewardTrainingBatch(NamedTuple):
@@ -175,21 +205,6 @@ class AdvantageEstimate(NamedTuple):
     """(B, G) float32 factors already applied to the advantages."""
     logs: dict[str, Tensor]
     """Detached scalars."""
-
-
-class Rollouts(NamedTuple):
-    """Token log-probabilities of completions under several policies."""
-
-    logps: Tensor
-    """(B, G, T) under the current policy; differentiable."""
-    old_logps: Tensor
-    """(B, G, T) under the policy that sampled them."""
-    ref_logps: Tensor | None
-    """(B, G, T) under the reference policy; None if unused."""
-    mask: Tensor
-    """(B, G, T) bool: True for completion tokens, False for padding."""
-    advantages: Tensor
-    """(B, G), see `AdvantageEstimate`."""
 
 
 class Scores(NamedTuple):

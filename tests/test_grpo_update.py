@@ -13,9 +13,8 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from radreward.models.log_probs import completion_log_probs
-from radreward.objectives import GRPO
+from radreward.objectives import GRPO, Rollouts
 from radreward.objectives.functional.policy import group_advantages
-from radreward.types import Rollouts
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = {"use_bias_correction_kl": False}  # KL divergence as in the GRPO paper, without an importance ratio

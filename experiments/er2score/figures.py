@@ -199,8 +199,8 @@ def generated_rewrites(count: int, seed: int) -> Iterator[Pair]:
     while count:
         reference = random_report_source(mixed_style)(rng)
         draft = rewrite_candidate(reference, 0, mixed_style, rng)
-        errors, weights = judge_draft(reference, draft)
-        if not weights.wrong and not any(errors[tag] for tag in to_radcliq_counts(count_errors((), ()))):
+        comparison = judge_draft(reference, draft).comparison
+        if not comparison.weights.wrong and not comparison.errors:
             count -= 1
             yield reference.text, draft.report.text
 

@@ -9,7 +9,7 @@ import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 
@@ -19,7 +19,7 @@ from radreward.io.artifacts import read_json_object
 from radreward.io.tables import TableRow, arrow_rows, is_valid_utf8, read_rows, write_table
 from radreward.io.validated_rows import RowError, text_field
 from radreward.prompts.parsing import MAX_COUNT
-from radreward.types import Candidate, FindingWeights, ReportGroup
+from radreward.types import Candidate, FindingWeights, LocatedErrors, ReportGroup, Side
 
 GROUP_SCHEMA = pa.schema(
     {
@@ -33,6 +33,16 @@ GROUP_SCHEMA = pa.schema(
                     "system": pa.string(),
                     "matched": pa.float64(),
                     "wrong": pa.float64(),
+                    "places": pa.list_(
+                        pa.struct(
+                            {
+                                "side": pa.string(),
+                                "statements": pa.list_(pa.string()),
+                                "errors": pa.map_(pa.string(), pa.float64()),
+                                "wrong": pa.float64(),
+                            }
+                        )
+                    ),
                 }
             )
         ),
@@ -40,7 +50,7 @@ GROUP_SCHEMA = pa.schema(
 )
 
 
-FLAT_COLUMNS = frozenset({"id", "group", "reference", "candidate", "system", *FindingWeights._fields})
+FLAT_COLUMNS = frozenset({"id", "group", "reference", "candidate", "system", "places", *FindingWeights._fields})
 """Columns of a flat row that are no criteria."""
 
 
@@ -58,7 +68,8 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
 
     Rows have `id`, `reference` and either `candidates` (a list of text, errors by tag, system) or, flat, `candidate`,
     `errors` (or a column per criterion tag), `system` and optionally `group`. Flat rows without `id` are numbered. A
-    candidate can have `matched` and `wrong`, the weights of its findings (`FindingWeights`), both or neither.
+    candidate can have `matched` and `wrong`, the weights of its findings (`FindingWeights`), both or neither, and
+    `places`, a list of side, statements, errors and perhaps `wrong` (`LocatedErrors`).
     Rows of a `group` must be adjacent, and are streamed; without `group`, rows with equal references form a group, and
     all are held in memory.
 
@@ -110,18 +121,28 @@ def write_groups(path: str | Path, groups: Iterable[ReportGroup]) -> None:
 def group_to_row(group: ReportGroup) -> dict[str, Any]:
     """Return the values of a group by the columns of `GROUP_SCHEMA`."""
     candidates = []
-    for text, errors, system, findings in group.candidates:
+    for text, errors, system, findings, places in group.candidates:
         weights = dict.fromkeys(FindingWeights._fields) if findings is None else findings._asdict()
-        candidates.append(
-            {"text": text, "errors": None if errors is None else dict(errors), "system": system, **weights}
-        )
+        counts = None if errors is None else dict(errors)
+        located = None if places is None else list(map(_place_to_row, places))
+        candidates.append({"text": text, "errors": counts, "system": system, **weights, "places": located})
     return {"id": group.id, "reference": group.reference, "candidates": candidates}
+
+
+def _place_to_row(place: LocatedErrors) -> dict[str, Any]:
+    return {**place._asdict(), "statements": list(place.statements), "errors": dict(place.errors)}
 
 
 def row_to_group(row: Mapping[str, Any]) -> ReportGroup:
     """Return the group of a valid row of `GROUP_SCHEMA`; the inverse of `group_to_row`."""
     candidates = tuple(
-        Candidate(entry["text"], dict(entry["errors"] or ()) or None, entry["system"], _parse_weights(entry))
+        Candidate(
+            entry["text"],
+            dict(entry["errors"] or ()) or None,
+            entry["system"],
+            _parse_weights(entry),
+            _parse_places(entry),
+        )
         for entry in row["candidates"]
     )
     return ReportGroup(row["id"], row["reference"], candidates)
@@ -203,7 +224,7 @@ def _parse_candidate(text: str, values: Mapping[str, Any], errors: Any, criteria
         criteria.to_list(counts or {})
     if system is not None and (not isinstance(system, str) or not is_valid_utf8(system)):
         raise RowError(f"field 'system': expected a text but got {system!r}")
-    return Candidate(text, counts, system or None, _parse_weights(values))
+    return Candidate(text, counts, system or None, _parse_weights(values), _parse_places(values))
 
 
 def _parse_weights(values: Mapping[str, Any]) -> FindingWeights | None:
@@ -214,6 +235,26 @@ def _parse_weights(values: Mapping[str, Any]) -> FindingWeights | None:
     if missing := [name for name in cells if name not in stated]:
         raise RowError(f"field {missing[0]!r}: expected a number because the row has {stated[0]!r}")
     return FindingWeights(*(_parse_number(_parse_cell(value, name), name) for name, value in cells.items()))
+
+
+def _parse_places(values: Mapping[str, Any]) -> tuple[LocatedErrors, ...] | None:
+    entries = _parse_json(values.get("places"), "places")
+    if entries is None:
+        return None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise RowError("field 'places': expected a list of objects with side, statements and errors")
+    return tuple(map(_parse_place, entries))
+
+
+def _parse_place(entry: Mapping[str, Any]) -> LocatedErrors:
+    statements, wrong = entry.get("statements"), entry.get("wrong")
+    side: Side | None = next((name for name in get_args(Side) if name == entry.get("side")), None)
+    if side is None:
+        raise RowError(f"field 'places': expected the side to be candidate or reference but got {entry.get('side')!r}")
+    if not isinstance(statements, list) or not statements or not all(isinstance(text, str) for text in statements):
+        raise RowError(f"field 'places': expected statements to be a list of texts but got {statements!r}")
+    weight = None if wrong is None else _parse_number(wrong, "wrong")
+    return LocatedErrors(side, tuple(statements), _parse_errors(entry.get("errors")) or {}, weight)
 
 
 def _parse_errors(value: Any) -> dict[str, float] | None:

@@ -93,8 +93,10 @@ class RewardModel(nn.Module):
         """Return the outputs, and the evidence of the tokens of candidates and references; of evidence pooling only."""
         if not isinstance(self.pooling, EvidencePooling):
             raise TypeError(f"Expected a model with evidence pooling but got {self.pooling_name}.")
-        candidate, reference = self.pooling.locate(self.encode(packed), packed)
-        return self._read_out(candidate.values.sum(1) + reference.values.sum(1)), (candidate, reference)
+        states = self.encode(packed)
+        with torch.autocast(states.device.type, enabled=False):
+            candidate, reference = self.pooling.locate(states, packed)
+            return self._read_out(candidate.values.sum(1) + reference.values.sum(1)), (candidate, reference)
 
     def _read_out(self, features: Tensor) -> RewardOutput:
         findings = None if self.findings_head is None else self.findings_head(features)

@@ -47,7 +47,7 @@ from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.predictions import FindingPredictions, ScoredCandidates, write_predictions
 from radreward.modules.run_folder import RunFolder
 from radreward.objectives import MarginRewardEnforcement, Objective
-from radreward.objectives.functional.regression import findings_regression_loss
+from radreward.objectives.functional.regression import findings_regression_loss, place_regression_loss
 from radreward.prompts.template import TEMPLATES, template_class
 from radreward.types import PackedBatch, RewardBatch, RewardTrainingBatch
 
@@ -76,8 +76,8 @@ class RewardModule(BaseModule):
         objective: Loss on rewards; defaults to Margin Reward Enforcement.
         pooling: From token states to one vector per candidate, see `RewardModel`.
         head_hidden_size: Width of the heads' hidden layer; 0 for linear heads.
-        findings_weight: Weight of the loss of the findings' matched and wrong weights, which give the quality; 0 trains
-            rewards only.
+        findings_weight: Weight of the loss of the findings' matched and wrong weights, which give the quality.
+        places_weight: Weight of the loss of the places of errors, where they are known, with pooling "evidence".
         optimizer: Learning rates and schedule.
     """
 
@@ -89,14 +89,17 @@ class RewardModule(BaseModule):
         pooling: PoolingName = "auto",
         head_hidden_size: int = 0,
         findings_weight: float = 1.0,
+        places_weight: float = 1.0,
         optimizer: AdamWConfig | None = None,
     ) -> None:
         super().__init__(optimizer)
-        if not (math.isfinite(findings_weight) and findings_weight >= 0):
-            raise ValueError(f"Expected `findings_weight` to be finite and >= 0 but got {findings_weight}.")
+        for name, weight in (("findings_weight", findings_weight), ("places_weight", places_weight)):
+            if not (math.isfinite(weight) and weight >= 0):
+                raise ValueError(f"Expected `{name}` to be finite and >= 0 but got {weight}.")
         self.criteria = criteria
         self.backbone = backbone or Backbone()
         self.findings_weight = findings_weight
+        self.places_weight = places_weight if pooling == "evidence" else 0.0
         self.model = RewardModel(self.backbone, criteria, pooling, head_hidden_size, findings_weight > 0)
         self.objective = objective or MarginRewardEnforcement()
         self.metrics = MetricCollection(
@@ -123,15 +126,10 @@ class RewardModule(BaseModule):
             InputError: If not; names the setting.
         """
         quality = torch.tensor([[0.0], [-1.0]]).expand(2, len(self.criteria)) * self.criteria.weights
-        pair = RewardBatch(
-            quality.clone().requires_grad_(),
-            quality,
-            torch.zeros(2).long(),
-            torch.tensor([[0, 1]]),
-            self.criteria.weights,
-        )
+        rewards, pairs = quality.clone().requires_grad_(), torch.tensor([[0, 1]])
+        batch = RewardBatch(rewards, quality, torch.zeros(2).long(), pairs, self.criteria.weights)
         objective = copy.deepcopy(self.objective).eval()
-        objective.reduce(objective(pair))
+        objective.reduce(objective(batch))
         check_length(self.model.config, require_reward_collator(data).prompt_encoder.max_length)
 
     def new_modules(self) -> list[nn.Module]:
@@ -162,16 +160,20 @@ class RewardModule(BaseModule):
         self.check_packing_once(batch)
         weights = self.criteria.weights.to(self.device)
         targets = batch.targets
-        rewards, findings = self(batch.packed)
+        (rewards, findings), sides = (
+            self.model.locate(batch.packed) if self.places_weight else (self(batch.packed), None)
+        )
         output = self.objective(RewardBatch(rewards, targets.quality, targets.group, targets.pairs, weights))
         loss = self.objective.reduce(output)
         if not loss.requires_grad:
             raise InputError(f"{type(self.objective).__name__}: Expected losses that depend on the rewards.")
-        logs = output.logs
+        logs = dict(output.logs)
         if findings is not None:
-            findings_loss = findings_regression_loss(findings, targets.findings)
-            loss = loss + self.findings_weight * findings_loss
-            logs = {**logs, "findings": findings_loss.detach()}
+            logs["findings"] = findings_regression_loss(findings, targets.findings)
+            loss = loss + self.findings_weight * logs["findings"]
+        if sides is not None:
+            logs["places"] = place_regression_loss(sides[0].values, sides[1].values, targets.places)
+            loss = loss + self.places_weight * logs["places"]
         self.raise_if_not_finite(loss, f"The loss is {loss.item()} in", batch.ids)
         self._log_training(batch, {"loss": loss, **logs})
         return loss

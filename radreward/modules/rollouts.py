@@ -10,10 +10,11 @@ from torch import Tensor
 
 from radreward.criteria import Criteria
 from radreward.models.rollout_engine import Completion, SamplingParams
+from radreward.objectives import Rollouts
 from radreward.prompts.criterion_mentions import mentioned_criteria
 from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.prompts.parsing import ParsedAnswer
-from radreward.types import AdvantageEstimate, ParsedCompletions, RolloutPromptBatch, Rollouts
+from radreward.types import AdvantageEstimate, ParsedCompletions, RolloutPromptBatch
 
 FORMAT_ERRORS = ("empty", "too long", "think", "reasoning", "numbers")
 """Kinds of format errors that are counted in logs; think and reasoning are tags of the reasoning."""

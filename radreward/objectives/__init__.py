@@ -4,7 +4,7 @@ from radreward.objectives.advantage_scaling import AdvantageScaling, MajorityGui
 from radreward.objectives.base import CriterionAndTotalObjective, Objective, PairObjective, Reduction
 from radreward.objectives.bradley_terry import BradleyTerry
 from radreward.objectives.count_regression import CountRegression
-from radreward.objectives.grpo import GRPO, RolloutObjective
+from radreward.objectives.grpo import GRPO, RolloutObjective, Rollouts
 from radreward.objectives.margin_reward_enforcement import MarginRewardEnforcement
 from radreward.objectives.plackett_luce import PlackettLuce
 from radreward.objectives.reward_functions import (
@@ -39,6 +39,7 @@ __all__ = [
     "Reduction",
     "RewardFunction",
     "RolloutObjective",
+    "Rollouts",
     "UniformWeighting",
     "WeightedSumObjective",
 ]

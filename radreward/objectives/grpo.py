@@ -6,7 +6,7 @@ import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -17,9 +17,24 @@ from radreward.objectives.advantage_scaling import AdvantageScaling, NoScaling
 from radreward.objectives.functional import policy as functional
 from radreward.objectives.reward_functions import FormatReward, GaussianAccuracy, ReasoningReward, RewardFunction
 from radreward.objectives.weighting import CriterionWeighting, UniformWeighting
-from radreward.types import AdvantageEstimate, ObjectiveOutput, ParsedCompletions, Rollouts
+from radreward.types import AdvantageEstimate, ObjectiveOutput, ParsedCompletions
 
 logger = logging.getLogger(__name__)
+
+
+class Rollouts(NamedTuple):
+    """Token log-probabilities of completions under several policies."""
+
+    logps: Tensor
+    """(B, G, T) under the current policy; differentiable."""
+    old_logps: Tensor
+    """(B, G, T) under the policy that sampled them."""
+    ref_logps: Tensor | None
+    """(B, G, T) under the reference policy; None if unused."""
+    mask: Tensor
+    """(B, G, T) bool: True for completion tokens, False for padding."""
+    advantages: Tensor
+    """(B, G), see `AdvantageEstimate`."""
 
 
 class RolloutObjective(nn.Module, ABC):

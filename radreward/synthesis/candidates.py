@@ -12,11 +12,13 @@ from radreward.errors import InputError
 from radreward.synthesis.error_counting import (
     FALSE_PREDICTION,
     OMISSION,
+    FactComparison,
     compare_facts,
     count_crimson_errors,
     tally_errors,
     to_radcliq_counts,
 )
+from radreward.synthesis.error_places import locate_errors_of_facts
 from radreward.synthesis.fact_sampling import sample_facts, sample_many_facts, with_doubts
 from radreward.synthesis.grammar import render_report
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS, add_false_findings
@@ -31,12 +33,14 @@ from radreward.synthesis.report_styles import ReportStyle, StyleSampler
 from radreward.synthesis.tiers import TIER_ERRORS
 from radreward.text.facts import AnnotatedReport, Fact
 from radreward.text.report_parser import is_fully_parsed
-from radreward.types import FindingWeights
+from radreward.types import Candidate
 
 SHORT_REPORT_SENTENCES = 4
 """Maximum number of sentences of a short report."""
 ALWAYS_APPLICABLE = (FALSE_PREDICTION, OMISSION)
 """Errors that nearly every report allows; the others are tried first in half of the candidates."""
+GOOD_ERROR_SHARES = (6, 2, 2)
+"""Shares of good candidates without, with one and with two errors: what is right in other words must be learnt."""
 MAX_LISTED_FINDINGS = 3
 """Maximum number of false findings in one sentence."""
 VAGUE_SHARE = 0.2
@@ -117,7 +121,7 @@ def draft_candidate(
         sample_style: Samples the style of a rewritten candidate.
         rng: Source of randomness.
     """
-    num_errors = rng.randint(*TIER_ERRORS[tier]) if tier else rng.choices((0, 1, 2), (4, 3, 3))[0]
+    num_errors = rng.randint(*TIER_ERRORS[tier]) if tier else rng.choices((0, 1, 2), GOOD_ERROR_SHARES)[0]
     num_errors = min(num_errors, max_natural_errors(reference))
     kind = rng.random()
     if not is_fully_parsed(reference):
@@ -130,7 +134,7 @@ def draft_candidate(
         return CandidateDraft(drop_and_shuffle(reference, rng), "removed and shuffled")
     if tier == 2 and kind < 0.45:
         return CandidateDraft(render_report((), rng, sample_style(rng)), "normal")
-    if kind > 0.7:
+    if kind > (0.7 if tier else 0.5):
         return rewrite_candidate(reference, num_errors, sample_style, rng)
     return edit_candidate(reference, num_errors, rng)
 
@@ -152,9 +156,21 @@ def add_language_errors(draft: CandidateDraft, rng: Random) -> CandidateDraft:
     return draft
 
 
-def judge_draft(
-    reference: AnnotatedReport, draft: CandidateDraft, judges_mrscore: bool = True
-) -> tuple[dict[str, int], FindingWeights]:
+class DraftJudgement(NamedTuple):
+    """Errors of a draft, and what it gets right."""
+
+    errors: Mapping[str, int]
+    """Counts by every supported tag."""
+    comparison: FactComparison
+
+    def candidate(self, reference: AnnotatedReport, draft: CandidateDraft, criteria: Criteria) -> Candidate:
+        """Return the draft as a candidate with the errors that the criteria define."""
+        errors = {tag: float(self.errors[tag]) for tag in criteria.tags}
+        places = locate_errors_of_facts(self.comparison, reference, draft.report, criteria)
+        return Candidate(draft.report.text, errors, draft.system, self.comparison.weights, places)
+
+
+def judge_draft(reference: AnnotatedReport, draft: CandidateDraft, judges_mrscore: bool = True) -> DraftJudgement:
     """Return the errors of a candidate by every supported tag, and the weights of its findings.
 
     Args:
@@ -167,12 +183,7 @@ def judge_draft(
     errors = {**counts, **to_radcliq_counts(counts), **count_crimson_errors(comparison)}
     if judges_mrscore:
         errors |= mrscore_errors(reference, draft.report, draft.has_grammar_errors, draft.has_terminology_errors)
-    return errors, comparison.weights
-
-
-def count_all_errors(reference: AnnotatedReport, draft: CandidateDraft) -> dict[str, int]:
-    """Count the errors of a candidate by every supported tag."""
-    return judge_draft(reference, draft)[0]
+    return DraftJudgement(errors, comparison)
 
 
 def check_criteria(criteria: Criteria) -> None:
@@ -188,11 +199,6 @@ def check_criteria(criteria: Criteria) -> None:
             f"{', '.join(unknown)} (of these criteria, only {', '.join(known) or 'none'}). Leave them out, use "
             f"synthesize-llm, or rename them to one of {', '.join(sorted(SUPPORTED_TAGS))}."
         )
-
-
-def select_errors(errors: Mapping[str, int], criteria: Criteria) -> dict[str, float]:
-    """Return the counts that the criteria define."""
-    return {tag: float(errors[tag]) for tag in criteria.tags}
 
 
 def random_report_source(sample_style: StyleSampler) -> ReportSource:

@@ -49,6 +49,8 @@ class FactComparison(NamedTuple):
     """Findings of the reference that the candidate lacks or calls resolved."""
     false: tuple[Fact, ...]
     """Findings of the candidate that the reference lacks or calls resolved."""
+    wrong_details: tuple[tuple[Fact, float], ...]
+    """Findings of the candidate with wrong details that change care, and the weight of these."""
 
 
 class _Difference(NamedTuple):
@@ -105,7 +107,8 @@ def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactC
     match_weights: list[tuple[float, float]] = []
     missed: list[Fact] = []
     false: list[Fact] = []
-    credit = wrong = 0.0
+    wrong_details: list[tuple[Fact, float]] = []
+    credit = 0.0
     for match in match_facts(reference, candidate):
         expected, stated = (facts[0] if facts else None for facts in match)
         if expected is None or stated is None or expected.positive != stated.positive:
@@ -121,10 +124,20 @@ def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactC
         details = DETAIL_WEIGHT * sum(entry.changes_care for entry in differences)
         match_weights.append((weight, details))
         credit += weight * weight / (weight + details) if weight else 0.0
-        wrong += min(details, max(weight, stated_weight))
+        if capped := min(details, max(weight, stated_weight)):
+            wrong_details.append((match.candidate[0], capped))
+    wrong = sum(weight for _, weight in wrong_details)
     wrong += sum(map(significance_weight, (*missed, *false)))
     weights = FindingWeights(credit, wrong)
-    return FactComparison(tuple(errors), tuple(matched), weights, tuple(match_weights), tuple(missed), tuple(false))
+    return FactComparison(
+        errors=tuple(errors),
+        matched=tuple(matched),
+        weights=weights,
+        match_weights=tuple(match_weights),
+        missed=tuple(missed),
+        false=tuple(false),
+        wrong_details=tuple(wrong_details),
+    )
 
 
 def count_crimson_errors(comparison: FactComparison) -> dict[str, int]:

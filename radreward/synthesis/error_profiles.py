@@ -12,7 +12,7 @@ from random import Random
 from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.io.yaml_files import read_yaml
-from radreward.synthesis.candidates import CandidateDraft, judge_draft, select_errors
+from radreward.synthesis.candidates import CandidateDraft, judge_draft
 from radreward.synthesis.error_counting import (
     ERROR_TAGS,
     FALSE_COMPARISON,
@@ -26,7 +26,6 @@ from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
 from radreward.synthesis.perturbations.report_edits import paraphrase
 from radreward.synthesis.tiered_writer import TieredCandidate
 from radreward.text.facts import AnnotatedReport
-from radreward.types import Candidate
 
 MAX_ERRORS_PER_KIND = 6
 MAX_SAMPLES = 1000
@@ -142,10 +141,10 @@ def write_profiled(
     best: tuple[int, TieredCandidate] | None = None
     for _ in range(MAX_DRAFTS):
         draft = CandidateDraft(_make_errors(reference, requested, rng), "edited")
-        errors, weights = judge_draft(reference, draft)
-        distance = sum(abs(errors[tag] - requested[tag]) for tag in ERROR_TAGS)
+        judgement = judge_draft(reference, draft)
+        distance = sum(abs(judgement.errors[tag] - requested[tag]) for tag in ERROR_TAGS)
         if best is None or distance < best[0]:
-            candidate = Candidate(draft.report.text, select_errors(errors, criteria), draft.system, weights)
+            candidate = judgement.candidate(reference, draft, criteria)
             best = distance, TieredCandidate(candidate, profile_name, not distance)
         if not distance:
             break

@@ -62,7 +62,7 @@ def distinct_findings(facts: Iterable[Fact]) -> list[Fact]:
     retained: list[tuple[int, Fact]] = []
     for index in sorted(range(len(stated)), key=lambda index: _generality(stated[index])):
         for number, (first, specific) in enumerate(retained):
-            if _is_included(stated[index], specific):
+            if is_included(stated[index], specific):
                 retained[number] = min(first, index), _fill_details(specific, stated[index])
                 break
         else:
@@ -75,7 +75,7 @@ def _generality(fact: Fact) -> tuple[int, int, tuple[str, ...]]:
     return -len(ancestors(fact.finding)), -sum(map(bool, fact[2:])), tuple(map(str, fact))
 
 
-def _is_included(fact: Fact, specific: Fact) -> bool:
+def is_included(fact: Fact, specific: Fact) -> bool:
     """Return True if `specific` states the finding of a fact, or its interpretation, at the same location."""
     if fact.positive != specific.positive or fact.finding not in ancestors(specific.finding):
         return False

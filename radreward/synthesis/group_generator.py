@@ -16,7 +16,6 @@ from radreward.synthesis.candidates import (
     draft_candidate,
     judge_draft,
     random_report_source,
-    select_errors,
     similar_report_source,
 )
 from radreward.synthesis.error_profiles import ErrorProfile, write_profiled
@@ -43,7 +42,7 @@ from radreward.synthesis.tiered_writer import (
     is_limited,
 )
 from radreward.text.facts import AnnotatedReport
-from radreward.types import Candidate, ReportGroup
+from radreward.types import ReportGroup
 
 MAX_CANDIDATE_TRIES = 20
 """Number of candidate sets drafted for a reference until their totals differ."""
@@ -161,8 +160,7 @@ class GroupGenerator:
         for position in range(number * self.per_reference, (number + 1) * self.per_reference):
             pairing = self.pairings[position % len(self.pairings)]
             draft = draft_paired(pairing, reference, *sources, output, rng)
-            errors, weights = judge_draft(reference, draft)
-            candidate = Candidate(draft.report.text, select_errors(errors, self.criteria), pairing, weights)
+            candidate = judge_draft(reference, draft).candidate(reference, draft, self.criteria)
             candidates.append(TieredCandidate(candidate, pairing, True))
         return candidates
 

@@ -15,7 +15,6 @@ from radreward.synthesis.candidates import (
     add_language_errors,
     judge_draft,
     max_natural_errors,
-    select_errors,
 )
 from radreward.synthesis.error_counting import ERROR_TAGS
 from radreward.synthesis.tiers import TIER_ERRORS, Tier, is_weighted, severity_tiers
@@ -111,11 +110,11 @@ class TieredWriter:
 
     def _judge(self, draft: CandidateDraft) -> tuple[Candidate, float]:
         """Return the candidate of a draft and its severity: errors of RadCliQ, or points lost."""
-        errors, weights = judge_draft(self.reference, draft, self.judges_mrscore)
-        selected = select_errors(errors, self.criteria)
-        points = self.criteria.weighted_errors(selected) if is_weighted(self.criteria) else None
-        severity = sum(errors[tag] for tag in ERROR_TAGS) if points is None else points
-        return Candidate(draft.report.text, selected, draft.system, weights), severity
+        judgement = judge_draft(self.reference, draft, self.judges_mrscore)
+        candidate = judgement.candidate(self.reference, draft, self.criteria)
+        if is_weighted(self.criteria):
+            return candidate, self.criteria.weighted_errors(candidate.errors or {})
+        return candidate, sum(judgement.errors[tag] for tag in ERROR_TAGS)
 
 
 def is_limited(reference: AnnotatedReport) -> bool:

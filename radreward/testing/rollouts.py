@@ -9,9 +9,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from radreward.objectives import AdvantageScaling, RewardFunction, RolloutObjective
+from radreward.objectives import AdvantageScaling, RewardFunction, RolloutObjective, Rollouts
 from radreward.testing.checks import require, require_close
-from radreward.types import ParsedCompletions, Rollouts
+from radreward.types import ParsedCompletions
 
 
 def make_completions(

@@ -18,7 +18,7 @@ from radreward.data.records import GROUP_SCHEMA, read_groups, write_groups
 from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint
 from radreward.io.validated_rows import text_field
-from radreward.types import Candidate, FindingWeights, ReportGroup
+from radreward.types import Candidate, FindingWeights, LocatedErrors, ReportGroup
 
 TAGS = RadCliQCriteria().tags
 NONE = dict.fromkeys(TAGS, 0.0)
@@ -27,7 +27,15 @@ FORMATS = [".jsonl", ".csv", ".parquet"]
 text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 counts = st.fixed_dictionaries({tag: st.floats(0, 1000) for tag in TAGS})
 weights = st.none() | st.builds(FindingWeights, st.floats(0, 1000), st.floats(0, 1000))
-candidates = st.builds(Candidate, text, counts, st.none() | text, weights)
+located = st.builds(
+    LocatedErrors,
+    st.sampled_from(["candidate", "reference"]),
+    st.lists(text, min_size=1, max_size=2).map(tuple),
+    counts | st.just({}),
+    st.none() | st.floats(0, 1000),
+)
+places = st.none() | st.lists(located, max_size=2).map(tuple)
+candidates = st.builds(Candidate, text, counts, st.none() | text, weights, places)
 some_groups = st.lists(
     st.builds(ReportGroup, text, text, st.lists(candidates, min_size=1, max_size=3).map(tuple)),
     max_size=3,
@@ -384,3 +392,32 @@ def test_read_groups_invalid_weights_raise(tmp_path: Path, weights: dict[str, An
     with pytest.raises(InputError) as error:
         list(read_groups(path))
     assert str(error.value) == f"{path}, row 1: {message}."
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        ("all", "expected JSON"),
+        ('{"side": "candidate"}', "expected a list of objects with side, statements and errors"),
+        (
+            '[{"side": "left", "statements": ["Clear."]}]',
+            "expected the side to be candidate or reference but got 'left'",
+        ),
+        (
+            '[{"side": "candidate", "statements": "Clear."}]',
+            "expected statements to be a list of texts but got 'Clear.'",
+        ),
+        ('[{"side": "candidate", "statements": []}]', r"expected statements to be a list of texts but got \[\]"),
+        ('[{"side": "candidate", "statements": ["Clear."], "wrong": -1}]', "'wrong': expected a finite number >= 0"),
+        (
+            '[{"side": "candidate", "statements": ["Clear."], "errors": {"omission": "many"}}]',
+            "'omission': expected a finite number >= 0 but got 'many'",
+        ),
+    ],
+)
+def test_bad_places_are_named(tmp_path: Path, places: str, message: str) -> None:
+    row = {"id": "a", "reference": "Clear.", "candidate": "Clear.", "errors": NONE, "places": places}
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(json.dumps(row))
+    with pytest.raises(InputError, match=rf"pairs\.jsonl, row 1: field .*{message}"):
+        list(read_groups(path))

@@ -9,11 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from radreward.criteria import RadCliQCriteria
+from radreward.criteria import Criteria, RadCliQCriteria
 from radreward.data.collators.base import Collator
 from radreward.data.collators.reward import RewardCollator
 from radreward.data.datamodule import PairedReportDataModule
 from radreward.errors import InputError
+from radreward.models import Backbone
 from radreward.models.precision import round_to_float16
 from radreward.modules import RewardModule
 from radreward.modules.callbacks import RewardPlots
@@ -21,7 +22,7 @@ from radreward.modules.reward import require_reward_collator
 from radreward.objectives import BradleyTerry, CountRegression, DynamicWeighting, PairObjective, WeightedSumObjective
 from radreward.objectives.functional.regression import findings_regression_loss
 from radreward.prompts import PlainPairTemplate
-from radreward.types import RewardTrainingBatch
+from radreward.types import Candidate, LocatedErrors, ReportGroup, RewardTrainingBatch
 
 Make = Callable[..., RewardModule]
 
@@ -204,9 +205,11 @@ def test_measure_reports_quality_if_weights_of_findings_are_known(
         assert table["quality"].keys() == table["total"].keys()
 
 
-def test_negative_weight_of_findings_raises() -> None:
-    with pytest.raises(ValueError, match="Expected `findings_weight`"):
-        RewardModule(RadCliQCriteria(), findings_weight=-1.0)
+@pytest.mark.parametrize("name", ["findings_weight", "places_weight"])
+def test_negative_weight_of_a_loss_raises(name: str) -> None:
+    settings: Any = {name: -1.0}
+    with pytest.raises(ValueError, match=f"Expected `{name}`"):
+        RewardModule(RadCliQCriteria(), **settings)
 
 
 def test_require_reward_collator_rejects_data_that_cannot_be_exported(module: Make) -> None:
@@ -238,3 +241,33 @@ def test_reward_plots_state_restores_tau_history() -> None:
     first.tau_history = {"total": [(2, 0.5)]}
     second.load_state_dict(first.state_dict())
     assert second.tau_history == {"total": [(2, 0.5)]}
+
+
+def test_training_on_places_finds_the_place_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    criteria = Criteria("one", [{"name": "false finding", "description": "Any."}])
+    reference, normal = "No mass.", "Heart normal. Lungs clear."
+    place = LocatedErrors("candidate", ("Small mass.",), {"false_finding": 1.0}, 1.0)
+    candidates = (
+        Candidate(f"{normal} Small mass.", {"false_finding": 1.0}, places=(place,)),
+        Candidate(normal, {"false_finding": 0.0}, places=()),
+    )
+    module = RewardModule(criteria, Backbone("tiny-bert"), CountRegression(), "evidence")
+    batch = RewardCollator(criteria, "tiny-bert").collate([ReportGroup("a", reference, candidates)])
+    log = Log(module, monkeypatch)
+    losses = []
+    for weight in (0.0, 1.0, 3.0):
+        module.places_weight = weight
+        losses.append(module.training_step(batch, 0).item())
+    assert losses[2] - losses[1] == pytest.approx(2 * log.values["train/places"], rel=1e-4)
+    assert losses[1] - losses[0] == pytest.approx(log.values["train/places"], rel=1e-4)
+    optimizer = torch.optim.AdamW(module.parameters(), lr=0.01)
+    for _ in range(60):
+        optimizer.zero_grad()
+        module.training_step(batch, 0).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    with torch.no_grad():
+        evidence = module.model.locate(batch.packed)[1][0].row(0).values[:, 0]
+    last_statement = len(f"{normal} ")  # a token per character
+    assert evidence[last_statement:-1].sum() == pytest.approx(1.0, abs=0.2)
+    assert evidence[:last_statement].sum() < 0.2

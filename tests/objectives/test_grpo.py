@@ -27,6 +27,7 @@ from radreward.objectives import (
     ReasoningReward,
     RewardFunction,
     RolloutObjective,
+    Rollouts,
 )
 from radreward.testing import (
     AdvantageScalingConformance,
@@ -35,7 +36,7 @@ from radreward.testing import (
     make_completions,
     make_rollouts,
 )
-from radreward.types import ParsedCompletions, Rollouts
+from radreward.types import ParsedCompletions
 
 
 class TestGRPO(RolloutObjectiveConformance):

@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from random import Random
 from statistics import mean
 
@@ -7,12 +8,11 @@ from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCrit
 from radreward.errors import InputError
 from radreward.synthesis.candidates import (
     check_criteria,
-    count_all_errors,
     draft_candidate,
     edit_candidate,
+    judge_draft,
     random_report_source,
     rewrite_candidate,
-    select_errors,
     similar_report_source,
 )
 from radreward.synthesis.fact_sampling import sample_facts
@@ -25,13 +25,11 @@ from radreward.text.report_parser import parse_report
 random_report = random_report_source(sample_style)
 
 
-def _errors(reference: AnnotatedReport, tier: int, seed: int) -> dict[str, int]:
-    return count_all_errors(
-        reference,
-        draft_candidate(
-            reference, tier, random_report, similar_report_source(reference, sample_style), sample_style, Random(seed)
-        ),
+def _errors(reference: AnnotatedReport, tier: int, seed: int) -> Mapping[str, int]:
+    draft = draft_candidate(
+        reference, tier, random_report, similar_report_source(reference, sample_style), sample_style, Random(seed)
     )
+    return judge_draft(reference, draft).errors
 
 
 def test_draft_candidate_tiers_are_ordered() -> None:
@@ -55,7 +53,7 @@ def test_tier_zero_candidates_have_no_errors() -> None:
             rewrite_candidate(reference, 0, sample_style, Random(seed)),
             rewrite_candidate(reference, 0, brief_style, Random(seed)),
         ):
-            errors = count_all_errors(reference, entry)
+            errors = judge_draft(reference, entry).errors
             assert not any(errors[tag] for tag in RadCliQCriteria().tags)
 
 
@@ -115,10 +113,10 @@ def test_check_criteria_unsupported_raises() -> None:
         check_criteria(own)
 
 
-def test_count_all_errors_is_consistent() -> None:
+def test_errors_by_significance_add_up() -> None:
     for seed in range(60):
         errors = _errors(random_report(Random(seed)), seed % 3, seed)
         for tag in RadCliQCriteria().tags:
             assert errors[tag] == errors[f"significant_{tag}"] + errors[f"insignificant_{tag}"]
         for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria(), MRScoreCriteria()):
-            criteria.to_tensor(select_errors(errors, criteria))
+            criteria.to_tensor({tag: errors[tag] for tag in criteria.tags})

@@ -1,10 +1,15 @@
-"""Regression of the weights of findings."""
+"""Regression of the weights of findings, and of the errors of places."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+
+from radreward.types import PlaceTargets
+
+MIN_EVIDENCE = 1e-4
+"""Evidence below which the loss of a place with an error hardly grows."""
 
 
 def findings_regression_loss(predicted: Tensor, target: Tensor) -> Tensor:
@@ -24,3 +29,35 @@ def findings_regression_loss(predicted: Tensor, target: Tensor) -> Tensor:
     # Masked by a product, so that every parameter has a gradient: DDP waits for all of them.
     losses = F.huber_loss(predicted, torch.where(known, target, predicted.detach()), reduction="none") * known
     return losses.sum() / known.sum().clamp_min(1)
+
+
+def place_regression_loss(candidate: Tensor, reference: Tensor, targets: PlaceTargets) -> Tensor:
+    """Return the Poisson loss of the amounts of places: e - n·log(e + 1e-4), summed over places.
+
+    e is the evidence of the tokens of a place, n the number of its errors of one kind, or the weight of what is wrong.
+    The gradient does not vanish where the evidence of an error is near 0, as that of a squared deviation does. Mean
+    over candidates and kinds.
+
+    Args:
+        candidate: (C, S, K) evidence of the tokens of the candidates, of the first K kinds of `PlaceTargets.amounts`.
+        reference: (C, S', K) evidence of the tokens of their references.
+        targets: The places; candidates without known places are left out, and so are unknown amounts.
+
+    >>> amounts = torch.tensor([[1.0, torch.nan, 0.0], [0.0, torch.nan, 0.0], [0.0, torch.nan, 0.0]])
+    >>> places = PlaceTargets(torch.tensor([[0, 1]]), torch.tensor([[2]]), amounts)
+    >>> place_regression_loss(torch.tensor([[[1.0], [0.5]]]), torch.tensor([[[0.0]]]), places)  # 1 - log 1 + 0.5 + 0
+    tensor(1.4999)
+    """
+    num_places, num_kinds = len(targets.amounts), candidate.shape[-1]
+    evidence = candidate.new_zeros(num_places + 1, num_kinds)
+    for values, places in ((candidate, targets.candidate), (reference, targets.reference)):
+        index = torch.where(places < 0, num_places, places).flatten()
+        evidence = evidence.index_add(0, index, values.flatten(0, 1))
+    amounts = targets.amounts[:, :num_kinds]
+    known = amounts.isfinite()
+    losses = F.poisson_nll_loss(
+        evidence[:-1], torch.where(known, amounts, 0.0), log_input=False, eps=MIN_EVIDENCE, reduction="none"
+    )
+    num_candidates = (targets.candidate >= 0).any(1).sum().clamp_min(1)
+    # Masked by a product, so that every parameter has a gradient: DDP waits for all of them.
+    return (losses * known).sum() / (num_candidates * num_kinds) + 0.0 * evidence[-1].sum()

@@ -85,13 +85,13 @@ def negate_or_affirm(text: str, parsed: ParsedSentence, rng: Random) -> str | No
         rng: Source of randomness for new wording.
 
     Returns:
-        The opposite, or None if the sentence mixes both or states more than its facts.
+        The opposite, or None if the sentence mixes both, states no finding, or more than its facts.
 
     >>> negate_or_affirm("No pneumothorax.", parse_sentence("No pneumothorax."), Random(0))
     'Pneumothorax.'
     """
     opposite = tuple(map(flip_polarity, parsed.facts))
-    if len({fact.polarity for fact in opposite}) > 1:
+    if len({fact.polarity for fact in opposite}) != 1:
         return None
     statement = drop_leading_negation(text)
     if statement is not None:

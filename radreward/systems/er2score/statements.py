@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import torch
 from torch import Tensor
 
+from radreward.data.statement_tokens import StatementTokens, statement_tokens
 from radreward.data.tokenizer import SegmentTokenizer
 from radreward.models.evidence import TokenEvidence
-from radreward.text.sentence_splitter import sentence_spans
+from radreward.types import Side
 
-Side = Literal["candidate", "reference"]
 SIDES: tuple[Side, ...] = get_args(Side)
 _OTHER: dict[Side, Side] = {"candidate": "reference", "reference": "candidate"}
 MIN_ERRORS = 0.05
@@ -34,19 +34,6 @@ class StatementEvidence(NamedTuple):
     """Statement of the other report with which it is compared most."""
 
 
-class _Statements(NamedTuple):
-    """M statements of a report."""
-
-    text: str
-    spans: list[tuple[int, int]]
-    of_token: Tensor
-    """(S,) int64: statement of each token of the segment, M for tokens outside of all."""
-
-    def words(self, index: int) -> str:
-        """Return the text of a statement."""
-        return self.text[slice(*self.spans[index])]
-
-
 def locate_errors(
     reports: Mapping[Side, str],
     evidence: Mapping[Side, TokenEvidence],
@@ -63,7 +50,10 @@ def locate_errors(
         counts: Expected errors by criterion.
         tokenizer: Tokenizer of the prompts, which have nothing but the two reports.
     """
-    statements = {side: _split(report, side, len(evidence[side].values), tokenizer) for side, report in reports.items()}
+    statements = {
+        side: statement_tokens(report, len(evidence[side].values), side == "reference", tokenizer)
+        for side, report in reports.items()
+    }
     amounts = {
         side: _sum_by_statement(part, evidence[side].values[:, : len(counts)]) for side, part in statements.items()
     }
@@ -82,28 +72,14 @@ def locate_errors(
     )
 
 
-def _sum_by_statement(statements: _Statements, values: Tensor) -> Tensor:
+def _sum_by_statement(statements: StatementTokens, values: Tensor) -> Tensor:
     """Return the (M + 1, N) sums of (S, N) evidence; the last row is of tokens outside of all statements."""
     sums = torch.zeros(len(statements.spans) + 1, values.shape[1])
     return sums.index_add_(0, statements.of_token, values.float())
 
 
-def _counterpart(own: _Statements, other: _Statements, number: int, evidence: TokenEvidence) -> str:
+def _counterpart(own: StatementTokens, other: StatementTokens, number: int, evidence: TokenEvidence) -> str:
     """Return the statement of the other report with most of the tokens that those of a statement are compared with."""
     matched = other.of_token[evidence.counterparts[own.of_token == number]]
     matched = matched[matched < len(other.spans)]
     return other.words(int(matched.mode().values)) if len(matched) else ""
-
-
-def _split(report: str, side: Side, num_tokens: int, tokenizer: SegmentTokenizer) -> _Statements:
-    """Return the statements of a report, and the statement of each of the tokens of its segment."""
-    spans = sentence_spans(report)
-    of_token = torch.full((num_tokens,), len(spans))
-    first = tokenizer.num_prefix_tokens if side == "reference" else 0  # the reference is the root
-    number = 0
-    for index, (start, _) in enumerate(tokenizer.offsets(report)[: num_tokens - first], first):
-        while number < len(spans) and start >= spans[number][1]:
-            number += 1
-        if number < len(spans) and start >= spans[number][0]:
-            of_token[index] = number
-    return _Statements(report, spans, of_token)

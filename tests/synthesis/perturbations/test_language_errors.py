@@ -5,8 +5,8 @@ from radreward.criteria import MRScoreCriteria
 from radreward.synthesis.candidates import (
     CandidateDraft,
     add_language_errors,
-    count_all_errors,
     draft_candidate,
+    judge_draft,
     random_report_source,
     similar_report_source,
 )
@@ -44,8 +44,9 @@ def test_mrscore_errors_agree_with_parsed_texts() -> None:
             entry = entry._replace(report=changed)
         if entry.report.has_headings or len({sentence.section for sentence in entry.report.sentences}) == 1:
             parsed = CandidateDraft(parse_report(entry.report.text), "parsed")
-            assert count_all_errors(reference, entry) == count_all_errors(parse_report(reference.text), parsed)
-        with_language = count_all_errors(reference, add_language_errors(entry, Random(seed)))
+            expected = judge_draft(parse_report(reference.text), parsed).errors
+            assert judge_draft(reference, entry).errors == expected
+        with_language = judge_draft(reference, add_language_errors(entry, Random(seed))).errors
         observed_tags.update(tag for tag in MRScoreCriteria().tags if with_language[tag])
     assert set(observed_tags) == set(MRScoreCriteria().tags)
 

@@ -1,0 +1,46 @@
+"""Statements of a report, and the tokens of each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from radreward.data.tokenizer import SegmentTokenizer
+from radreward.text.sentence_splitter import sentence_spans
+
+
+class StatementTokens(NamedTuple):
+    """M statements of a text."""
+
+    text: str
+    spans: list[tuple[int, int]]
+    """Start and end of each statement."""
+    of_token: Tensor
+    """(S,) int64: statement of each token, M for tokens outside of all."""
+
+    def words(self, index: int) -> str:
+        """Return the text of a statement."""
+        return self.text[slice(*self.spans[index])]
+
+
+def statement_tokens(text: str, num_tokens: int, is_root: bool, tokenizer: SegmentTokenizer) -> StatementTokens:
+    """Return the statements of a segment of a prompt.
+
+    Args:
+        text: The segment.
+        num_tokens: Number of its tokens (S), special ones included; less than the text has if it is truncated.
+        is_root: True for the first segment, which starts with the tokenizer's first token.
+        tokenizer: Tokenizer of the segment.
+    """
+    spans = sentence_spans(text)
+    of_token = torch.full((num_tokens,), len(spans))
+    first = tokenizer.num_prefix_tokens if is_root else 0
+    number = 0
+    for index, (start, _) in enumerate(tokenizer.offsets(text)[: num_tokens - first], first):
+        while number < len(spans) and start >= spans[number][1]:
+            number += 1
+        if number < len(spans) and start >= spans[number][0]:
+            of_token[index] = number
+    return StatementTokens(text, spans, of_token)

@@ -1,0 +1,99 @@
+"""The statements of both reports in which the errors of a candidate show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.synthesis.error_counting import OMISSION, OMITTED_COMPARISON, FactComparison
+from radreward.synthesis.fact_matching import is_included
+from radreward.text.facts import AnnotatedReport, Fact
+from radreward.text.significance import significance_weight
+from radreward.types import LocatedErrors, Side
+
+LOCATED_TAGS = frozenset((*RadCliQCriteria().tags, *RadCliQSignificanceCriteria().tags))
+"""Criteria whose errors concern a fact, and so a statement."""
+
+
+def locate_errors_of_facts(
+    comparison: FactComparison, reference: AnnotatedReport, candidate: AnnotatedReport, criteria: Criteria
+) -> tuple[LocatedErrors, ...] | None:
+    """Return where the errors of a candidate show, or None if the criteria count errors that concern no fact.
+
+    What is missed shows in the reference, all else in the candidate: in every sentence that states the fact, more or
+    less specifically. Errors that share a sentence have one place.
+
+    >>> from radreward.synthesis.error_counting import compare_facts
+    >>> from radreward.text.report_parser import parse_report
+    >>> reports = [parse_report(text) for text in ("Left effusion. Mild edema.", "Mild edema. Small pneumothorax.")]
+    >>> comparison = compare_facts(*(report.facts for report in reports))
+    >>> for place in locate_errors_of_facts(comparison, *reports, RadCliQCriteria()):
+    ...     print(place.side, *place.statements, dict(place.errors), place.wrong)
+    reference Left effusion. {'omission': 1.0} 0.5
+    candidate Small pneumothorax. {'false_prediction': 1.0} 1.0
+    """
+    if not LOCATED_TAGS.issuperset(criteria.tags):
+        return None
+    reports: dict[Side, AnnotatedReport] = {"reference": reference, "candidate": candidate}
+    places: dict[Side, list[_Place]] = {side: [] for side in reports}
+    for side, fact, tags, wrong in _amounts_of_facts(comparison):
+        numbers = _stating_sentences(reports[side], fact)
+        if not numbers:
+            raise ValueError(f"Expected the {side} to state {fact} but no sentence does: {reports[side].text[:80]!r}.")
+        places[side] = _merge(places[side], _Place(numbers, Counter(tags), wrong))
+    return tuple(
+        LocatedErrors(
+            side,
+            tuple(dict.fromkeys(reports[side].sentences[number].text for number in sorted(place.numbers))),
+            {tag: float(place.counts[tag]) for tag in criteria.tags if place.counts[tag]},
+            place.wrong,
+        )
+        for side, located in places.items()
+        for place in located
+    )
+
+
+class _Place(NamedTuple):
+    numbers: set[int]
+    """Numbers of the sentences."""
+    counts: Counter[str]
+    """Error counts by tag."""
+    wrong: float
+
+
+def _amounts_of_facts(comparison: FactComparison) -> Iterator[tuple[Side, Fact, tuple[str, ...], float]]:
+    """Yield facts with the tags of their errors, or with their weight of what is wrong."""
+    for error in comparison.errors:
+        side: Side = "reference" if error.tag in (OMISSION, OMITTED_COMPARISON) else "candidate"
+        fact = error.reference if side == "reference" else error.candidate
+        if fact is None:
+            raise ValueError(f"Expected a fact of the {side} in an error of the kind {error.tag} but got none.")
+        yield side, fact, (error.tag, f"{'' if error.significant else 'in'}significant_{error.tag}"), 0.0
+    for fact in comparison.missed:
+        yield "reference", fact, (), significance_weight(fact)
+    for fact in comparison.false:
+        yield "candidate", fact, (), significance_weight(fact)
+    for fact, weight in comparison.wrong_details:
+        yield "candidate", fact, (), weight
+
+
+def _stating_sentences(report: AnnotatedReport, fact: Fact) -> set[int]:
+    """Return the numbers of the sentences that state a fact, or a part of it."""
+    return {
+        number
+        for number, sentence in enumerate(report.sentences)
+        if any(is_included(stated, fact) for stated in sentence.facts)
+    }
+
+
+def _merge(places: list[_Place], new: _Place) -> list[_Place]:
+    """Return places with a new one, joined with those that share a sentence with it."""
+    apart = []
+    for place in places:
+        if place.numbers & new.numbers:
+            new = _Place(place.numbers | new.numbers, place.counts + new.counts, place.wrong + new.wrong)
+        else:
+            apart.append(place)
+    return [*apart, new]

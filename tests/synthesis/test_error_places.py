@@ -1,0 +1,94 @@
+from collections import Counter
+from functools import partial
+from random import Random
+
+import pytest
+
+from radreward.criteria import CrimsonCriteria, Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.synthesis.candidates import CandidateDraft, judge_draft
+from radreward.synthesis.error_profiles import load_profile
+from radreward.synthesis.pipeline import synthesize
+from radreward.text.report_parser import parse_report
+from radreward.types import Candidate, LocatedErrors
+
+RADCLIQ = RadCliQCriteria()
+
+
+def _judge(reference: str, candidate: str, criteria: Criteria = RADCLIQ) -> Candidate:
+    report, draft = parse_report(reference), CandidateDraft(parse_report(candidate), "test")
+    return judge_draft(report, draft).candidate(report, draft, criteria)
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate", "expected"),
+    [
+        ("Left effusion.", "Left effusion.", []),
+        ("Left effusion.", "No effusion.", [("reference", "Left effusion.", "omission")]),
+        ("No edema.", "No edema. Left effusion.", [("candidate", "Left effusion.", "false_prediction")]),
+        ("Left effusion.", "Right effusion.", [("candidate", "Right effusion.", "incorrect_location")]),
+        ("Mild edema.", "No mass. Severe edema.", [("candidate", "Severe edema.", "incorrect_severity")]),
+        (
+            "New left effusion.",
+            "No mass. Left effusion.",
+            [("reference", "New left effusion.", "omission_of_comparison")],
+        ),
+    ],
+)
+def test_an_error_shows_where_it_is_stated(
+    reference: str, candidate: str, expected: list[tuple[str, str, str]]
+) -> None:
+    places = _judge(reference, candidate).places
+    assert places is not None
+    assert [(place.side, *place.statements, *place.errors) for place in places if place.errors] == expected
+
+
+def test_a_finding_stated_twice_has_one_place() -> None:
+    places = _judge("No mass.", "Left effusion. No mass. Effusion.").places
+    assert places == (LocatedErrors("candidate", ("Left effusion.", "Effusion."), {"false_prediction": 1.0}, 0.5),)
+
+
+def test_errors_of_one_sentence_have_one_place() -> None:
+    places = _judge("No mass.", "Left effusion and pneumothorax.").places
+    assert places is not None
+    assert [(place.statements, place.errors) for place in places] == [
+        (("Left effusion and pneumothorax.",), {"false_prediction": 2.0})
+    ]
+
+
+def test_errors_of_other_criteria_have_no_places() -> None:
+    assert _judge("Left effusion.", "No effusion.", CrimsonCriteria()).places is None
+
+
+@pytest.mark.parametrize("profile", [None, "details"])
+@pytest.mark.parametrize("criteria", [RADCLIQ, RadCliQSignificanceCriteria()])
+def test_places_have_all_errors_and_all_that_is_wrong(criteria: Criteria, profile: str | None) -> None:
+    make = partial(synthesize, criteria, 40 if profile is None else 6, seed=3)
+    candidates = [
+        (group.reference, candidate)
+        for group in make(profile=load_profile(profile) if profile else None)
+        for candidate in group.candidates
+    ]
+    for reference, candidate in candidates:
+        assert candidate.places is not None
+        assert candidate.errors is not None
+        assert candidate.findings is not None
+        counts: Counter[str] = Counter()
+        for place in candidate.places:
+            counts.update(place.errors)
+            text = candidate.text if place.side == "candidate" else reference
+            assert all(statement in text for statement in place.statements)
+        assert counts == {tag: count for tag, count in candidate.errors.items() if count}
+        assert sum(place.wrong or 0.0 for place in candidate.places) == pytest.approx(candidate.findings.wrong)
+    sides = {place.side for _, candidate in candidates for place in candidate.places or ()}
+    assert sides == {"candidate", "reference"}
+
+
+def test_places_do_not_depend_on_the_order_of_sentences() -> None:
+    sentences = ["Left effusion.", "Mild edema.", "Right pneumothorax.", "Cardiomegaly."]
+    reference = "Right effusion. Severe edema. No pneumothorax."
+    shuffled = Random(1).sample(sentences, len(sentences))
+    first, second = (_judge(reference, " ".join(order)).places for order in (sentences, shuffled))
+    assert first is not None
+    assert second is not None
+    assert sorted(map(str, first)) == sorted(map(str, second))
+    assert len(first) == 4
