@@ -11,7 +11,7 @@ from benchmarks.text_growth import growth_texts, text_readers
 from radreward.scorers import load
 
 READERS = text_readers()
-REPETITIONS = (24, 48, 96)
+REPETITIONS = (12, 24, 48)
 START_LINES = 50
 """Lines that do not depend on the text, such as those of destructors; a quadratic function has thousands more."""
 

@@ -154,13 +154,13 @@ def match_lexicon(text: str) -> list[LexiconMatch]:
 
 
 def head_word(phrase: str) -> str:
-    """Return the last lexicon entry of a phrase, or its last word if it has none, in lowercase.
+    """Return the last lexicon entry of a phrase, or its last word if it has none, in lowercase; empty if it is blank.
 
     >>> head_word("Left pleural effusion"), head_word("odd contour")
     ('pleural effusion', 'contour')
     """
     matches = match_lexicon(phrase)
-    last = phrase[slice(*matches[-1][1:])] if matches else phrase.split()[-1]
+    last = phrase[slice(*matches[-1][1:])] if matches else "".join(phrase.split()[-1:])
     return lowercase_same_length(last)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from radreward.criteria import finding_quality
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
@@ -45,16 +45,18 @@ def _weighted_agreements(
 ) -> Iterator[tuple[float, float]]:
     """Yield the weight and the agreement of each finding of a report."""
     other_facts = [sentence_facts(text) for text in others]
+    stated = frozenset(fact for facts in other_facts for fact in facts)  # repeated sentences take no time
     for score, text in zip(scores, sentences, strict=True):
+        matches = {other_facts[match] for match in score.matches} if score else set[tuple[Fact, ...]]()
         for fact in dict.fromkeys(sentence_facts(text)):
             if fact.positive:
-                yield significance_weight(fact, *context), _agreement((fact,), score, other_facts)
+                yield significance_weight(fact, *context), _agreement(fact, score, matches, stated)
 
 
-def _agreement(fact: tuple[Fact], score: SentenceScore | None, other_facts: Sequence[tuple[Fact, ...]]) -> float:
-    known = [known_agreement(fact, facts) for facts in other_facts]
-    if 1.0 in known:
+def _agreement(fact: Fact, score: SentenceScore | None, matches: Set[tuple[Fact, ...]], stated: Set[Fact]) -> float:
+    """Return the agreement of a finding with the facts of the matching sentences, and with all that is stated."""
+    if any(known_agreement((fact,), (other,)) == 1 for other in stated):
         return 1.0
-    if score is None or (score.matches and all(known[match] == 0 for match in score.matches)):
+    if score is None or (matches and all(known_agreement((fact,), facts) == 0 for facts in matches)):
         return 0.0
     return max(0.0, score.score)
