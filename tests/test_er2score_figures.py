@@ -12,7 +12,9 @@ from radreward.criteria import RadCliQCriteria
 from radreward.models import Backbone, Calibration, RewardModel, RewardModelArtifact, save_reward_model
 from radreward.prompts import PlainPairTemplate
 from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
+from radreward.systems.er2score.statements import StatementEvidence
 from radreward.text.report_parser import parse_report
+from radreward.types import LocatedErrors
 
 SCRIPT = Path(__file__).resolve().parents[1] / "experiments" / "er2score" / "figures.py"
 
@@ -46,6 +48,16 @@ def test_generated_rewrites_omit_no_finding(figures: ModuleType) -> None:
         assert {fact.finding for fact in first if fact.positive} <= {fact.finding for fact in second}
 
 
+def test_a_place_is_found_by_its_side_and_its_statements(figures: ModuleType) -> None:
+    evidence = StatementEvidence("candidate", "Left effusion. ", 0, 14, {}, "")
+    for place, expected in (
+        (LocatedErrors("candidate", ("Clear.", "Left effusion."), {}), True),
+        (LocatedErrors("reference", ("Left effusion.",), {}), False),
+        (LocatedErrors("candidate", ("Right effusion.",), {}), False),
+    ):
+        assert figures.is_statement_of(evidence, place) == expected
+
+
 def test_figures_of_a_model_are_printed(
     figures: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -70,5 +82,6 @@ def test_figures_of_a_model_are_printed(
     ):
         assert figure in table
     assert "quality" not in table  # the model has none
+    assert "marked" not in table  # nor has it evidence
     assert figures.main(model="rouge-l", groups=2, reports=1) == 2
     assert capsys.readouterr().err == "--model: Expected a reward model but rouge-l counts no errors.\n"

@@ -40,15 +40,20 @@ from radreward.synthesis.perturbations.error_operators import add_false_finding,
 from radreward.synthesis.perturbations.fact_edits import mirrored_location
 from radreward.synthesis.perturbations.report_edits import paraphrase, replace_fact
 from radreward.synthesis.report_styles import large_style, mixed_style
+from radreward.systems.er2score.scorer import RewardModelScorer
+from radreward.systems.er2score.statements import StatementEvidence
 from radreward.text.facts import AnnotatedReport
+from radreward.text.normalization import normalize_report
 from radreward.text.report_parser import parse_report
-from radreward.types import ReportGroup
+from radreward.types import LocatedErrors, ReportGroup
 
 SIZES = (1, 3, 5, 7)
 """Numbers of findings of the reports in which errors are made."""
 NUM_FINDINGS = range(5, 9)
 """Numbers of findings of full-size reports."""
 QUALITY_TOLERANCE = 0.01
+MARKED_ERRORS = 0.5
+"""Expected errors from which a statement is marked."""
 Pair = tuple[str, str]
 Row = tuple[str, int, str]
 """What was measured, on how many pairs, and the figure."""
@@ -98,6 +103,29 @@ def group_rows(scorer: Scorer, criteria: Criteria, groups: Sequence[ReportGroup]
     right = errors.sum(1) == 0
     if right.any():
         yield f"{name}: expected errors of pairs without an error", int(right.sum()), _mean(scores.counts[right].sum(1))
+
+
+def place_rows(scorer: Scorer, groups: Sequence[ReportGroup]) -> Iterator[Row]:
+    """Yield how many errors show in a statement that is marked, and how many marked statements have an error."""
+    if not (isinstance(scorer, RewardModelScorer) and scorer.has_evidence):
+        return
+    rows = [(group.reference, entry) for group in groups for entry in group.candidates if entry.places is not None]
+    scores = score_in_chunks(scorer, [reference for reference, _ in rows], [entry.text for _, entry in rows])
+    found, right = [], []
+    for (_, candidate), evidence in zip(rows, scores.evidence or (), strict=True):
+        marked = [entry for entry in evidence or () if sum(entry.errors.values()) >= MARKED_ERRORS]
+        places = [place for place in candidate.places or () if place.errors]
+        found += [any(is_statement_of(entry, place) for entry in marked) for place in places]
+        right += [any(is_statement_of(entry, place) for place in places) for entry in marked]
+    yield "5 to 8 findings: places of errors with a marked statement", len(found), _share(found)
+    yield "5 to 8 findings: marked statements with an error", len(right), _share(right)
+
+
+def is_statement_of(evidence: StatementEvidence, place: LocatedErrors) -> bool:
+    """Return True if a statement is one of a place, or a part of one, or the reverse."""
+    return evidence.side == place.side and any(
+        text in evidence.text or evidence.text in text for text in map(normalize_report, place.statements)
+    )
 
 
 def full_size_groups(criteria: Criteria, count: int, seed: int) -> list[ReportGroup]:
@@ -229,7 +257,7 @@ def _mean(values: Tensor) -> str:
 
 
 def _share(passed: Sequence[bool]) -> str:
-    return f"{100 * sum(passed) / len(passed):.1f} %"
+    return f"{100 * sum(passed) / len(passed):.1f} %" if passed else _text(None)
 
 
 def main(
@@ -257,6 +285,7 @@ def main(
             raise InputError(f"--model: Expected a reward model but {model} counts no errors.")
         full_size = full_size_groups(scorer.criteria, groups, seed)
         rows = [*group_rows(scorer, scorer.criteria, full_size, "5 to 8 findings")]
+        rows += place_rows(scorer, full_size)
         rows += [*dose_rows(scorer, reports, seed), *order_rows(scorer, reports, seed)]
         rows += rewrite_rows(scorer, list(generated_rewrites(groups, seed)), "generated rewrites without errors")
         if openi:
