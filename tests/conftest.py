@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext
@@ -20,6 +21,9 @@ settings.load_profile("radreward")
 # Tests run in parallel; and with more threads, sums are rounded differently. PyTorch, NumPy and child processes read
 # this once, so none of them is imported above.
 os.environ["OMP_NUM_THREADS"] = "1"
+# Tests start many processes: they store compiled modules, also where the environment says not to.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 OPENI_VARIABLE = "RADREWARD_OPENI"
 """Environment variable with the folder of the Open-i collection (indiana_reports.csv), for tests on real reports."""

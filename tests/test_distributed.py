@@ -3,8 +3,9 @@
 import json
 import os
 import random
-import subprocess
+import socket
 import sys
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -120,15 +121,32 @@ def saved(folder: Path, name: str) -> Any:
     return torch.load(folder / f"{name}.pt", weights_only=True)
 
 
-def test_two_ranks_train_like_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def run_rank(rank: int, port: str, folder: Path, command: list[str]) -> None:
+    """Run a command as a rank that a launcher has started; the target of a new process."""
+    os.environ.update(LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))  # of the recorder
+    sys.exit(main(command))
+
+
+def test_two_ranks_train_like_one(
+    tmp_path: Path, processes: ForkServerContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     config = write_config(one)
     monkeypatch.chdir(one)  # the folder of the recorder
     assert main(["fit", f"--config={config}"]) == 0
-    command = [sys.executable, "-m", "radreward", "fit", f"--config={write_config(two)}"]
     options = ["--data.batch_size=4", "--trainer.strategy=ddp", "--trainer.devices=2"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run([*command, *options], cwd=two, env=environment, check=True, timeout=200)
+    command = ["fit", f"--config={write_config(two)}", *options]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    ranks = [processes.Process(target=run_rank, args=(rank, port, two, command)) for rank in (0, 1)]
+    for process in ranks:
+        process.start()
+    for process in ranks:
+        process.join()
+    assert [process.exitcode for process in ranks] == [0, 0]
 
     global_ids = [json.loads(line) for line in (one / "ids-0.jsonl").read_text().splitlines()]
     rank_ids = [(two / f"ids-{rank}.jsonl").read_text().splitlines() for rank in (0, 1)]

@@ -1,8 +1,9 @@
-"""Test of the script that writes groups of real reports, run as a command."""
+"""Test of the script that writes groups of real reports, whose command line is tested with the README."""
 
-import subprocess
-import sys
+import runpy
 from pathlib import Path
+
+import pytest
 
 from radreward.criteria import RadCliQCriteria
 from radreward.data.records import read_groups
@@ -10,21 +11,16 @@ from radreward.data.records import read_groups
 SCRIPT = Path(__file__).resolve().parents[1] / "experiments" / "openi_groups.py"
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, check=False)
-
-
-def test_openi_groups_writes_train_and_test(tmp_path: Path) -> None:
+def test_openi_groups_writes_train_and_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"{n},{'Opacity/lung/left' if n % 2 else 'normal'},Film {n}.,\n" for n in range(100)]
     (tmp_path / "reports.csv").write_text("uid,MeSH,findings,impression\n" + "".join(rows))
-    arguments = ("--csv", str(tmp_path / "reports.csv"), "--output", str(tmp_path / "out"), "--groups", "20")
-    result = run(*arguments)
-    assert (result.returncode, result.stdout.split()) == (
-        0,
-        [str(tmp_path / "out" / "train.parquet"), str(tmp_path / "out" / "test.parquet")],
-    )
+    files = {"csv": str(tmp_path / "reports.csv"), "output": str(tmp_path / "out")}
+    main = runpy.run_path(str(SCRIPT))["main"]
+    assert main(**files, groups=20) == 0
+    written = [str(tmp_path / "out" / "train.parquet"), str(tmp_path / "out" / "test.parquet")]
+    assert capsys.readouterr().out.split() == written
     assert len(list(read_groups(tmp_path / "out" / "train.parquet", RadCliQCriteria()))) == 16
-    failed = run(*arguments, "--criteria", "mrscore")
-    assert failed.returncode == 2
-    assert failed.stderr.startswith("Expected criteria that codes can count")
-    assert failed.stderr.count("\n") == 1
+    assert main(**files, groups=20, criteria="mrscore") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("Expected criteria that codes can count")
+    assert error.count("\n") == 1

@@ -1,9 +1,9 @@
 """Scorers as metrics of torchmetrics: the mean of their totals, over batches and over ranks."""
 
 import logging
-import multiprocessing
 import pickle
 import socket
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -105,12 +105,11 @@ def _rank(rank: int, port: int, folder: str) -> None:
     distributed.destroy_process_group()
 
 
-def test_two_ranks_have_the_overall_mean(tmp_path: Path) -> None:
+def test_two_ranks_have_the_overall_mean(tmp_path: Path, processes: ForkServerContext) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    context = multiprocessing.get_context("spawn")
-    ranks = [context.Process(target=_rank, args=(rank, port, str(tmp_path))) for rank in range(2)]
+    ranks = [processes.Process(target=_rank, args=(rank, port, str(tmp_path))) for rank in range(2)]
     for process in ranks:
         process.start()
     for process in ranks:
