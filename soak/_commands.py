@@ -45,6 +45,8 @@ def prepare_commands(folder: Path) -> list[Command]:
     groups = synthesize_files(folder / "groups", RadCliQSignificanceCriteria(), 35, 2, granularity="statement")
     pairs, few = _write_pairs(folder / "pairs.jsonl", PAIRS), _write_pairs(folder / "few.jsonl", 8)
     judge, config = _save_judge(folder / "judge"), _write_fit_config(folder)
+    search = folder / "search.yaml"
+    search.write_text("decision-tree: [{max_depth: 2}]\nrandom-forest: [{max_depth: 4}]")
     case = {"id": "a", "reference": "Clear.", "candidate": "Clear."}
     local = ["--chat=local", f"--model={save_language_model(folder / 'llama')}", "--max-tokens=4"]
     commands = [
@@ -64,7 +66,7 @@ def prepare_commands(folder: Path) -> list[Command]:
         ("benchmark", _benchmark_arguments(folder, groups), "--output=", "benchmark"),
         ("summarize", [f"--input={_write_explained(folder / 'explained.jsonl')}"], "--output=", "summary"),
         ("judge-sentences", [f"--judge={judge}", f"--input={pairs}"], "--output=", "judged.jsonl"),
-        ("fit-regressor", [f"--judge={judge}", f"--data={groups}"], "--output=", "regressor"),
+        ("fit-regressor", [f"--judge={judge}", f"--data={groups}", f"--search={search}"], "--output=", "regressor"),
         ("refine", [f"--judge={judge}", f"--input={few}", "--scorers=bleu-1"], "--output=", "refined.jsonl"),
         ("synthesize-llm", ["--task=tiers", f"--reports={few}", *local], "--output=", "written"),
         ("experiments", [], "--output=", "experiments"),
