@@ -1,10 +1,14 @@
-"""Generated reports with a false finding added: quality must not rise, and is 1 for the reference; totals are shown."""
+"""Generated reports with a sentence added: quality must not rise with a false finding or fall with a correct negation.
+
+The quality of the reference is 1. Totals are only shown.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
 from random import Random
+from typing import NamedTuple
 
 from torch import Tensor
 
@@ -14,6 +18,8 @@ from radreward.scorers import load
 from radreward.scorers.base import ScoreOutput
 from radreward.sensitivity.error_edits import false_finding
 from radreward.synthesis import synthesize
+from radreward.synthesis.grammar import fact_sentence
+from radreward.text.facts import Fact
 from radreward.text.report_parser import parse_report
 from soak import Outcome
 
@@ -22,33 +28,47 @@ GROUPS = 200
 CANDIDATES = 3
 """Generated candidates of a reference; the reference itself and a report of another patient are candidates too."""
 REQUIRED: tuple[tuple[ScoreOutput, float], ...] = (("total", 0.0), ("quality", 0.99))
-"""Share of the cases in which an output must not rise."""
+"""Share of the cases in which an output must not get worse by what is right, or better by what is wrong."""
 TOLERANCE = 1e-5
 """Differences of scores that count as none, relative to their size."""
-Case = tuple[str, str, str]
+
+
+class Case(NamedTuple):
+    """A pair of reports, and two changed candidates."""
+
+    reference: str
+    candidate: str
+    with_false_finding: str
+    """The candidate with a finding that neither report mentions."""
+    with_negation: str
+    """The candidate with the negation of this finding, which is correct."""
 
 
 def run(scale: float) -> Iterator[Outcome]:
     """Yield the outcomes of each scorer, for the same cases."""
-    references, candidates, worse = zip(*generated_cases(max(1, round(scale * GROUPS))), strict=True)
+    references, candidates, worse, right = zip(*generated_cases(max(1, round(scale * GROUPS))), strict=True)
     for name in METRICS:
         scorer = load(name).fit_references(references)
-        own, before, after = (scorer.score(references, texts) for texts in (references, candidates, worse))
+        scored = [scorer.score(references, texts) for texts in (references, candidates, worse, right)]
         for output, required in REQUIRED[: 1 + scorer.has_quality]:
-            best, low, high = (scorer.higher_is_better_output(scores, output) for scores in (own, before, after))
-            yield _outcome(f"{output} does not rise with a false finding, {name}", low, high, required)
-            yield _outcome(f"{output} is highest for the reference, {name}", best, low, float(output == "quality"))
+            best, own, false, negated = (scorer.higher_is_better_output(scores, output) for scores in scored)
+            yield _outcome(f"{output} does not rise with a false finding, {name}", own, false, required)
+            yield _outcome(f"{output} does not fall with a correct negation, {name}", negated, own, required)
+            yield _outcome(f"{output} is highest for the reference, {name}", best, own, float(output == "quality"))
 
 
 def generated_cases(number: int) -> Iterator[Case]:
-    """Yield reference, candidate, and candidate with a finding that neither mentions."""
+    """Yield cases of complete reports and of single statements."""
     rng, other = Random(0), "Normal chest."
+    wordings = Random(1)
     for granularity in ("report", "statement"):
         groups = synthesize(RadCliQCriteria(), number, CANDIDATES, granularity=granularity)
         for group in islice(groups, number):
             for text in (group.reference, *(candidate.text for candidate in group.candidates), other):
                 stated = (*parse_report(group.reference).sentences, *parse_report(text).sentences)
-                yield group.reference, text, f"{text} {false_finding(stated, rng).text}"
+                false = false_finding(stated, rng)
+                negation = fact_sentence(Fact(false.facts[0].finding, "absent"), wordings)
+                yield Case(group.reference, text, f"{text} {false.text}", f"{text} {negation.text}")
             other = group.reference
 
 
@@ -58,5 +78,5 @@ def _outcome(name: str, expected: Tensor, value: Tensor, required: float) -> Out
     expected, value = expected[rows], value[rows]
     rise = value - expected
     rises = rise > TOLERANCE * expected.abs().clamp_min(1)
-    note = f"rises in {100 * rises.float().mean():.1f} %, by up to {rise.max():.2f}" if rises.any() else ""
+    note = f"not so in {100 * rises.float().mean():.1f} %, by up to {rise.max():.2f}" if rises.any() else ""
     return Outcome(name, len(rise), int((~rises).sum()), note, required)

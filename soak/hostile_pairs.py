@@ -54,12 +54,13 @@ def _hostile_pair(rng: Random) -> Pair:
 def _failure(scorer: Scorer, pairs: Sequence[Pair], is_repeated: bool = True) -> str:
     """Return the first thing that is wrong with the scores of some pairs; empty if nothing is.
 
-    `is_repeated` scores them again in reverse order, each twice, with other white space.
+    `is_repeated` scores them again: in reverse order, each twice, with other white space; and the first one alone.
     """
     try:
         scores = scorer.score(*zip(*pairs, strict=True))
         again = [(f" {reference}", f"{candidate}\u00a0\n") for reference, candidate in pairs[::-1] for _ in range(2)]
         repeated = scorer.score(*zip(*again, strict=True)) if is_repeated else None
+        parts = [scorer.score(*zip(*part, strict=True)) for part in (pairs[:1], pairs[1:]) if part and is_repeated]
     except Exception as error:  # whatever goes wrong is counted
         return f"{type(error).__name__}: {error} for {pairs[0]!r}"[:200]
     low, high = scorer.total_range
@@ -69,10 +70,11 @@ def _failure(scorer: Scorer, pairs: Sequence[Pair], is_repeated: bool = True) ->
             return f"score {total} with status {status!r} for {pair!r}"[:200]
     if repeated is None:
         return ""
-    for copy in (0, 1):
-        totals, statuses = repeated.total[copy::2].flip(0), repeated.status[copy::2][::-1]
+    results = [(repeated.total[copy::2].flip(0), repeated.status[copy::2][::-1]) for copy in (0, 1)]
+    results.append((torch.cat([part.total for part in parts]), sum((part.status for part in parts), ())))
+    for totals, statuses in results:
         close = torch.isclose(totals, scores.total, TOLERANCE, TOLERANCE, equal_nan=True).tolist()
         for pair, is_close, first, second in zip(pairs, close, scores.status, statuses, strict=True):
             if not is_close or first != second:
-                return f"another score in another order or form, {second!r} after {first!r}, for {pair!r}"[:200]
+                return f"another score in another order, form or batch, {second!r} after {first!r}, for {pair!r}"[:200]
     return ""

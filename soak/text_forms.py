@@ -32,7 +32,7 @@ FORMS: dict[str, Callable[[str], str]] = {
 
 def run(scale: float) -> Iterator[Outcome]:
     """Yield one outcome per scorer; each generated case gets one form on each side, in turn."""
-    references, candidates, _ = zip(*generated_cases(max(1, round(scale * GROUPS))), strict=True)
+    references, candidates, *_ = zip(*generated_cases(max(1, round(scale * GROUPS))), strict=True)
     rng, names = Random(0), list(FORMS)
     forms = [(names[number % len(names)], rng.choice(names)) for number in range(len(references))]
     changed_references = [FORMS[form](text) for (form, _), text in zip(forms, references, strict=True)]

@@ -36,7 +36,7 @@ def test_hostile_pairs_counts_failures(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_false_findings_lower_scores_in_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(false_findings, "METRICS", ("chexpert-f1", "rouge-l"))
     outcomes = list(false_findings.run(0.05))
-    assert [outcome.name.rsplit(", ")[1] for outcome in outcomes] == ["chexpert-f1"] * 4 + ["rouge-l"] * 2
+    assert [outcome.name.rsplit(", ")[1] for outcome in outcomes] == ["chexpert-f1"] * 6 + ["rouge-l"] * 3
     assert all(outcome.tried == 100 for outcome in outcomes)
     assert not any(outcome.failed for outcome in outcomes), outcomes
 
@@ -53,9 +53,10 @@ def test_false_findings_that_raise_a_quality_are_counted(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(false_findings, "METRICS", ("long",))
     monkeypatch.setattr(false_findings, "load", lambda name: LongIsGood(lambda reference, text: len(text)))
-    total, _, quality, best = false_findings.run(1e-9)
+    total, negated, _, quality, _, best = false_findings.run(1e-9)
     assert (total.tried, total.survived, total.failed) == (10, 0, False)
     assert (quality.tried, quality.survived, quality.failed) == (10, 2, True)  # 2 candidates are their reference
+    assert (negated.tried, negated.survived) == (10, 10)
     assert best.failed is False
 
 
