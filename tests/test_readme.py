@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import signal
@@ -46,6 +47,7 @@ SMALL = {
     # an untrained model never ends its answers
     "experiments/radreason/sft.yaml": ("--data.val_split=0.1",),
     "experiments/studies/margin.yaml": ("--trials=2",),  # the others try every combination
+    "experiments/openi_groups.py": ("--groups=60",),
     "experiments/ratescore/encoder.py": ("--sentences=300", "--reports=30", "--steps=20"),
     "experiments/ratescore/rate_eval.py": ("--triads=60",),
     "experiments/ratescore/sentences.py": ("--train=500", "--test=50"),
@@ -56,15 +58,29 @@ def on_less_data(arguments: list[str]) -> list[str]:
     return [*arguments, *(entry for word in arguments for entry in SMALL.get(word, ()))]
 
 
-def run(arguments: list[str], folder: Path, log: Path) -> None:
-    """Run `radreward` with arguments in a folder; the target of a new process."""
+def run(command: list[str], folder: Path, log: Path) -> None:
+    """Run `radreward` or a script in a folder; the target of a new process."""
     os.chdir(folder)
     with log.open("wb") as file:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
-    code = main(arguments)
-    sys.stdout.flush()
-    sys.exit(code)
+    program, *arguments = command
+    try:
+        if program == "radreward":
+            sys.exit(main(arguments))
+        sys.argv = arguments
+        sys.path.insert(0, str(Path(arguments[0]).resolve().parent))
+        runpy.run_path(arguments[0], run_name="__main__")
+    finally:
+        sys.stdout.flush()
+
+
+def exit_code(command: list[str], folder: Path, log: Path, processes: ForkServerContext) -> int | None:
+    """Return the exit code of a command that ran in a new process."""
+    process = processes.Process(target=run, args=(command, folder, log))
+    process.start()
+    process.join()
+    return process.exitcode
 
 
 def blocks(path: Path, language: str) -> list[str]:
@@ -136,10 +152,10 @@ def write_cases_and_ratings(folder: Path) -> None:
 
 
 @contextmanager
-def started(arguments: list[str], folder: Path, processes: ForkServerContext) -> Iterator[None]:
+def started(command: list[str], folder: Path, processes: ForkServerContext) -> Iterator[None]:
     """Run a command that serves, from its first line until the block ends."""
     log = folder / "service.txt"
-    process = processes.Process(target=run, args=(arguments, folder, log))
+    process = processes.Process(target=run, args=(command, folder, log))
     process.start()
     while "Serving" not in (log.read_text() if log.exists() else ""):
         assert process.is_alive(), log.read_text()
@@ -167,16 +183,12 @@ def test_readme_commands_run(paths: Sequence[Path], tmp_path: Path, processes: F
                 continue
             line = line.replace("tensorboard ", "tensorboard --inspect ")  # with this option it ends
             log = tmp_path / "log.txt"
-            program, *arguments = shlex.split(line)
-            command = [program, *on_less_data(arguments)]
-            if arguments[0] == "serve":  # it runs until the last command has ended
-                services.enter_context(started(command[1:], tmp_path, processes))
+            command = on_less_data(shlex.split(line))
+            if command[:2] == ["radreward", "serve"]:  # it runs until the last command has ended
+                services.enter_context(started(command, tmp_path, processes))
                 continue
-            if program == "radreward" and "ddp" not in line:  # it starts its command again
-                process = processes.Process(target=run, args=(command[1:], tmp_path, log))
-                process.start()
-                process.join()
-                code = process.exitcode
+            if command[0] in ("radreward", "python") and "ddp" not in line:  # it starts its command again
+                code = exit_code(command, tmp_path, log, processes)
             else:
                 with log.open("wb") as file:
                     code = subprocess.run(command, cwd=tmp_path, env=environment, stdout=file, stderr=file).returncode
@@ -204,20 +216,14 @@ def test_readme_commands_for_other_machines_parse(paths: Sequence[Path], monkeyp
             assert parse_options(command, arguments)
 
 
-def test_readme_snippets_run(tmp_path: Path) -> None:
+def test_readme_snippets_run(tmp_path: Path, processes: ForkServerContext) -> None:
     code = "\n".join(block for path in GUIDES for block in blocks(path, "python"))
     assert code.count("import") >= 4
-    done = subprocess.run(
-        [sys.executable, "-c", code + "\nTestSmoothMargin().test_dtypes()\n"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    (tmp_path / "snippets.py").write_text(f"{code}\nTestSmoothMargin().test_dtypes()\n")
+    log = tmp_path / "log.txt"
+    assert exit_code(["python", "snippets.py"], tmp_path, log, processes) == 0, log.read_text()
     [printed] = blocks(README, "text")
-    assert printed in done.stdout
+    assert printed in log.read_text()
 
 
 @pytest.mark.parametrize("path", [*GUIDES, *EXPERIMENTS], ids=lambda path: str(path.relative_to(ROOT)))

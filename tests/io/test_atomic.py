@@ -27,6 +27,20 @@ def test_atomic_folder_replaces_an_older_folder_without_leftovers(tmp_path: Path
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
 
 
+def test_atomic_file_is_on_the_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[int] = []
+    replace = os.replace
+
+    def replace_and_record(old: Path, new: Path) -> None:
+        replace(old, new)
+        events.append(0)
+
+    monkeypatch.setattr(os, "fsync", lambda descriptor: events.append(os.fstat(descriptor).st_ino))
+    monkeypatch.setattr(os, "replace", replace_and_record)
+    write_text_file(tmp_path / "a.txt", "complete")
+    assert events == [(tmp_path / "a.txt").stat().st_ino, 0, tmp_path.stat().st_ino]
+
+
 def test_atomic_folder_interrupted_keeps_the_older_folder(tmp_path: Path) -> None:
     write(tmp_path / "model", "one")
     for name in ("model", "other"):
