@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 
-def normalize_argument(argument: str) -> str:
-    """Return an argument with its option as the name of a setting.
+
+def normalize_arguments(arguments: Sequence[str]) -> list[str]:
+    """Return arguments with their options as the names of settings.
 
     A nested null, which jsonargparse reads as the text None, becomes a part of its parent.
 
     Args:
-        argument: The argument.
+        arguments: The arguments.
 
-    >>> normalize_argument("--run-dir=a-b"), normalize_argument("--model.backbone.lora=null")
-    ('--run_dir=a-b', '--model.backbone={"init_args": {"lora": null}}')
+    >>> normalize_arguments(["--run-dir=a-b", "--model.backbone.lora=null"])
+    ['--run_dir=a-b', '--model.backbone={"init_args": {"lora": null}}']
+    >>> normalize_arguments(["--run-dir", "a-b", "--model.backbone.lora", "null"])
+    ['--run_dir', 'a-b', '--model.backbone={"init_args": {"lora": null}}']
     """
+    joined: list[str] = []
+    for argument in arguments:
+        if argument == "null" and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
+            joined[-1] += "=null"
+        else:
+            joined.append(argument)
+    return [_normalize(argument) for argument in joined]
+
+
+def _normalize(argument: str) -> str:
     if not argument.startswith("--"):
         return argument
     name, equals, value = argument[2:].partition("=")

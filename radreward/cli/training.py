@@ -18,7 +18,7 @@ from lightning.pytorch.callbacks import ProgressBar as LightningProgressBar
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import TensorBoardLogger
 
-from radreward.cli.arguments import normalize_argument
+from radreward.cli.arguments import normalize_arguments
 from radreward.cli.errors import validate_config_files
 from radreward.criteria import criteria_config
 from radreward.data.collators.reward import RewardCollator
@@ -264,7 +264,7 @@ def _parse(arguments: Sequence[str]) -> TrainingCLI:
         sys.path.insert(0, os.getcwd())
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     logging.getLogger("lightning.fabric").setLevel(logging.WARNING)
-    arguments = [normalize_argument(entry) for entry in arguments]
+    arguments = normalize_arguments(arguments)
     validate_config_files(arguments)
     with warnings.catch_warnings():
         # Lightning uses names that jsonargparse has deprecated.
