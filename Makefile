@@ -30,7 +30,7 @@ check: $(READY)  ## format, lint, types, documentation
 lowest:  ## tests with the lowest versions of the direct dependencies, in an environment of its own
 	$(PYTHON) -m venv build/lowest
 	build/lowest/bin/pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt \
-		'.[embedded,lexical]' fastapi hypothesis polars pytest pytest-timeout pytest-xdist uvicorn
+		'.[embedded,lexical,llm]' fastapi hypothesis polars pytest pytest-timeout pytest-xdist uvicorn
 	build/lowest/bin/pytest -n auto -o filterwarnings=default $(LOWEST_TESTS)
 
 release-check:  ## build wheel and sdist, check their metadata, install and run the wheel outside the repository

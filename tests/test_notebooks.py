@@ -25,7 +25,7 @@ def run_cells(cells: list[str], folder: Path) -> None:
     sys.path.insert(0, str(folder))
     shell = InteractiveShell.instance()
     for cell in cells:
-        shell.run_cell(cell).raise_error()
+        shell.run_cell(cell).raise_error()  # type: ignore[no-untyped-call]
 
 
 @pytest.mark.timeout(3000)

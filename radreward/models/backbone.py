@@ -160,7 +160,9 @@ class Backbone:
             if hasattr(module, "support_avx512bf16_for_cpu"):
                 module.support_avx512bf16_for_cpu = False
         if self.gradient_checkpointing:
-            model.activation_checkpointing_enable(activation_checkpointing_kwargs={"use_reentrant": False})
+            # transformers 5.6 has only the older name, of which newer versions warn
+            enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
+            enable({"use_reentrant": False})
         return self.lora.apply(model) if self.lora else model
 
     def _load(self, auto_class: Any) -> PreTrainedModel:
