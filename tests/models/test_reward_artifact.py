@@ -137,7 +137,8 @@ def test_load_reward_model_damaged_file_raises(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         load_reward_model(folder)
     save_reward_model(_saved(Backbone("tiny-llama")), folder)
-    state = load_file(folder / "model.safetensors")
+    # copied: tensors may be views of the file, which is written again
+    state = {name: tensor.clone() for name, tensor in load_file(folder / "model.safetensors").items()}
     for damage in (
         {},
         {**state, "head.out.bias": torch.zeros(7)},
