@@ -12,8 +12,8 @@ from radreward.scorers import load
 
 READERS = text_readers()
 REPETITIONS = (12, 24, 48)
-START_LINES = 50
-"""Lines that do not depend on the text, such as those of destructors; a quadratic function has thousands more."""
+START_LINES = 250
+"""Lines that do not grow with the text, of destructors or of another random choice; a quadratic function has more."""
 
 
 def executed_lines(read: Callable[[str], object], text: str) -> int:
