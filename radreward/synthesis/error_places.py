@@ -32,7 +32,7 @@ def locate_errors_of_facts(
     >>> for place in locate_errors_of_facts(comparison, *reports, RadCliQCriteria()):
     ...     print(place.side, *place.statements, dict(place.errors), place.wrong)
     reference Left effusion. {'omission': 1.0} 0.5
-    candidate Small pneumothorax. {'false_prediction': 1.0} 1.0
+    candidate Small pneumothorax. {'false_prediction': 1.0} 0.5
     """
     if not LOCATED_TAGS.issuperset(criteria.tags):
         return None
