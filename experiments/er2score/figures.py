@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 import torch
 from jsonargparse import ArgumentParser
+from scipy.stats import kendalltau
 from torch import Tensor
 
 from radreward.cli.signature import add_signature
@@ -97,6 +98,8 @@ def group_rows(scorer: Scorer, criteria: Criteria, groups: Sequence[ReportGroup]
     total = agreement["total"]
     yield f"{name}: τ-b of total", len(rows), _text(total["tau_b"])
     yield f"{name}: τ-b of a perfect ranking without ties", len(rows), _text(total["max_tau_b"])
+    number = kendalltau(scores.counts.sum(1), errors.sum(1), nan_policy="raise").statistic
+    yield f"{name}: τ-b of the expected with the true number of errors", len(rows), _text(float(number))
     yield f"{name}: mean absolute error of the number of errors", len(rows), _text(total["count_mae"])
     for tag, wrong in zip(criteria.tags, (errors > 0).sum(0).tolist(), strict=True):
         yield f"{name}: AUC of {tag.replace('_', ' ')}; n: pairs with this error", wrong, _text(agreement[tag]["auc"])
