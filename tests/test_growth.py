@@ -11,9 +11,9 @@ from benchmarks.text_growth import growth_texts, text_readers
 from radreward.scorers import load
 
 READERS = text_readers()
-REPETITIONS = (12, 24, 48)
-START_LINES = 250
-"""Lines that do not grow with the text, of destructors or of another random choice; a quadratic function has more."""
+REPETITIONS = (12, 48)
+START_LINES = 50
+"""Lines that do not depend on the text, such as those of destructors; a quadratic function has thousands more."""
 
 
 def executed_lines(read: Callable[[str], object], text: str) -> int:
@@ -40,8 +40,8 @@ def test_work_grows_linearly_with_the_text(name: str) -> None:
     executed_lines(read, "No effusion.")  # fills the caches of patterns
     for lead, piece in growth_texts():
         lines = [executed_lines(read, lead + piece * number) for number in REPETITIONS]
-        assert lines[1] <= 2.2 * lines[0] + START_LINES, (lead, piece)
-        assert lines[2] <= 2.2 * lines[1] + START_LINES, (lead, piece)
+        # Over two doublings, because some functions choose at random what they do with a text.
+        assert lines[1] <= 2.2**2 * lines[0] + START_LINES, (lead, piece)
 
 
 @pytest.mark.parametrize("name", ["er2score", "rouge-l", "chexpert-f1"])
