@@ -20,7 +20,7 @@ import sys, time
 from pathlib import Path
 from radreward.io.outputs import claimed_file, claimed_folder
 with {claim}(Path(sys.argv[1])):
-    print("claimed", flush=True)
+    print("claimed\\n", end="", flush=True)
     time.sleep(600)
 """
 CLAIMS = pytest.mark.parametrize("claim", [claimed_file, claimed_folder])
@@ -53,7 +53,8 @@ def test_second_process_is_told_who_writes_and_a_dead_one_is_taken_over(tmp_path
 
 
 def test_workers_of_a_killed_process_do_not_hold_its_output(tmp_path: Path) -> None:
-    fork = "    import os\n    print(os.fork(), flush=True)\n    print"
+    # One write per line, also where output is not buffered: two processes write to one pipe.
+    fork = "    import os\n    print(f'{os.fork()}\\n', end='', flush=True)\n    print"
     code = HOLDER.format(claim="claimed_file").replace("    print", fork)
     arguments = [sys.executable, "-c", code, str(tmp_path / "a.csv")]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
