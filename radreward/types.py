@@ -54,7 +54,7 @@ class Candidate(NamedTuple):
     """Author of the report: a model or a person."""
     findings: FindingWeights | None = None
     """What is right and what is wrong; None if unknown."""
-    places: tuple[LocatedErrors, ...] | None = None
+    located_errors: tuple[LocatedErrors, ...] | None = None
     """Where the errors show, all of them; None if unknown."""
 
 
@@ -99,15 +99,15 @@ class PackedBatch(NamedTuple):
     """(C,) int64: node of each candidate, in the order of the rewards."""
 
 
-class PlaceTargets(NamedTuple):
-    """Errors by place: a place is a statement of one report, or several that state one finding."""
+class PassageTargets(NamedTuple):
+    """Errors by passage: a passage is a statement of one report, or several that share errors."""
 
     candidate: Tensor
-    """(C, S) int64: place of each token of the candidate's node; -1 at padding, and where places are unknown."""
+    """(C, S) int64: passage of each token of the candidate's node; -1 at padding, and where passages are unknown."""
     reference: Tensor
     """(C, S') int64: the same of the node of its reference."""
     amounts: Tensor
-    """(R, N + 2) float32 error counts, matched and wrong weight of the R places of the batch; NaN if unknown."""
+    """(R, N + 2) float32 error counts, matched and wrong weight of the R passages of the batch; NaN if unknown."""
 
 
 class RewardTargets(NamedTuple):
@@ -121,7 +121,7 @@ class RewardTargets(NamedTuple):
     """(P, 2) int64: indices of the accepted and the rejected candidate."""
     findings: Tensor
     """(C, 2) float32: matched and wrong weight of the findings; NaN if unknown."""
-    places: PlaceTargets
+    passages: PassageTargets
 
 
 class RewardTrainingBatch(NamedTuple):

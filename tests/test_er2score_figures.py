@@ -48,14 +48,14 @@ def test_generated_rewrites_omit_no_finding(figures: ModuleType) -> None:
         assert {fact.finding for fact in first if fact.positive} <= {fact.finding for fact in second}
 
 
-def test_a_place_is_found_by_its_side_and_its_statements(figures: ModuleType) -> None:
+def test_the_statements_of_errors_are_found_by_side_and_text(figures: ModuleType) -> None:
     evidence = StatementEvidence("candidate", "Left effusion. ", 0, 14, {}, "")
-    for place, expected in (
+    for located, expected in (
         (LocatedErrors("candidate", ("Clear.", "Left effusion."), {}), True),
         (LocatedErrors("reference", ("Left effusion.",), {}), False),
         (LocatedErrors("candidate", ("Right effusion.",), {}), False),
     ):
-        assert figures.is_statement_of(evidence, place) == expected
+        assert figures.is_statement_of(evidence, located) == expected
 
 
 def test_figures_of_a_model_are_printed(

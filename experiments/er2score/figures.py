@@ -108,26 +108,27 @@ def group_rows(scorer: Scorer, criteria: Criteria, groups: Sequence[ReportGroup]
         yield f"{name}: expected errors of pairs without an error", int(right.sum()), _mean(scores.counts[right].sum(1))
 
 
-def place_rows(scorer: Scorer, groups: Sequence[ReportGroup]) -> Iterator[Row]:
+def passage_rows(scorer: Scorer, groups: Sequence[ReportGroup]) -> Iterator[Row]:
     """Yield how many errors show in a statement that is marked, and how many marked statements have an error."""
     if not (isinstance(scorer, RewardModelScorer) and scorer.has_evidence):
         return
-    rows = [(group.reference, entry) for group in groups for entry in group.candidates if entry.places is not None]
-    scores = score_in_chunks(scorer, [reference for reference, _ in rows], [entry.text for _, entry in rows])
+    rows = [(group.reference, entry) for group in groups for entry in group.candidates]
+    rows = [(reference, candidate) for reference, candidate in rows if candidate.located_errors is not None]
+    scores = score_in_chunks(scorer, [reference for reference, _ in rows], [candidate.text for _, candidate in rows])
     found, right = [], []
     for (_, candidate), evidence in zip(rows, scores.evidence or (), strict=True):
         marked = [entry for entry in evidence or () if sum(entry.errors.values()) >= MARKED_ERRORS]
-        places = [place for place in candidate.places or () if place.errors]
-        found += [any(is_statement_of(entry, place) for entry in marked) for place in places]
-        right += [any(is_statement_of(entry, place) for place in places) for entry in marked]
-    yield "5 to 8 findings: places of errors with a marked statement", len(found), _share(found)
+        located = [entry for entry in candidate.located_errors or () if entry.errors]
+        found += [any(is_statement_of(entry, errors) for entry in marked) for errors in located]
+        right += [any(is_statement_of(entry, errors) for errors in located) for entry in marked]
+    yield "5 to 8 findings: located errors with a marked statement", len(found), _share(found)
     yield "5 to 8 findings: marked statements with an error", len(right), _share(right)
 
 
-def is_statement_of(evidence: StatementEvidence, place: LocatedErrors) -> bool:
-    """Return True if a statement is one of a place, or a part of one, or the reverse."""
-    return evidence.side == place.side and any(
-        text in evidence.text or evidence.text in text for text in map(normalize_report, place.statements)
+def is_statement_of(evidence: StatementEvidence, located: LocatedErrors) -> bool:
+    """Return True if a statement is one of the errors' statements, or a part of one, or the reverse."""
+    return evidence.side == located.side and any(
+        text in evidence.text or evidence.text in text for text in map(normalize_report, located.statements)
     )
 
 
@@ -288,7 +289,7 @@ def main(
             raise InputError(f"--model: Expected a reward model but {model} counts no errors.")
         full_size = full_size_groups(scorer.criteria, groups, seed)
         rows = [*group_rows(scorer, scorer.criteria, full_size, "5 to 8 findings")]
-        rows += place_rows(scorer, full_size)
+        rows += passage_rows(scorer, full_size)
         rows += [*dose_rows(scorer, reports, seed), *order_rows(scorer, reports, seed)]
         rows += rewrite_rows(scorer, list(generated_rewrites(groups, seed)), "generated rewrites without errors")
         if openi:

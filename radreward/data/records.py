@@ -33,7 +33,7 @@ GROUP_SCHEMA = pa.schema(
                     "system": pa.string(),
                     "matched": pa.float64(),
                     "wrong": pa.float64(),
-                    "places": pa.list_(
+                    "located_errors": pa.list_(
                         pa.struct(
                             {
                                 "side": pa.string(),
@@ -50,7 +50,7 @@ GROUP_SCHEMA = pa.schema(
 )
 
 
-FLAT_COLUMNS = frozenset({"id", "group", "reference", "candidate", "system", "places", *FindingWeights._fields})
+FLAT_COLUMNS = frozenset({"id", "group", "reference", "candidate", "system", "located_errors", *FindingWeights._fields})
 """Columns of a flat row that are no criteria."""
 
 
@@ -69,7 +69,7 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
     Rows have `id`, `reference` and either `candidates` (a list of text, errors by tag, system) or, flat, `candidate`,
     `errors` (or a column per criterion tag), `system` and optionally `group`. Flat rows without `id` are numbered. A
     candidate can have `matched` and `wrong`, the weights of its findings (`FindingWeights`), both or neither, and
-    `places`, a list of side, statements, errors and perhaps `wrong` (`LocatedErrors`).
+    `located_errors`, a list of side, statements, errors and perhaps `wrong` (`LocatedErrors`).
     Rows of a `group` must be adjacent, and are streamed; without `group`, rows with equal references form a group, and
     all are held in memory.
 
@@ -121,16 +121,16 @@ def write_groups(path: str | Path, groups: Iterable[ReportGroup]) -> None:
 def group_to_row(group: ReportGroup) -> dict[str, Any]:
     """Return the values of a group by the columns of `GROUP_SCHEMA`."""
     candidates = []
-    for text, errors, system, findings, places in group.candidates:
+    for text, errors, system, findings, located_errors in group.candidates:
         weights = dict.fromkeys(FindingWeights._fields) if findings is None else findings._asdict()
         counts = None if errors is None else dict(errors)
-        located = None if places is None else list(map(_place_to_row, places))
-        candidates.append({"text": text, "errors": counts, "system": system, **weights, "places": located})
+        located = None if located_errors is None else list(map(_located_errors_to_row, located_errors))
+        candidates.append({"text": text, "errors": counts, "system": system, **weights, "located_errors": located})
     return {"id": group.id, "reference": group.reference, "candidates": candidates}
 
 
-def _place_to_row(place: LocatedErrors) -> dict[str, Any]:
-    return {**place._asdict(), "statements": list(place.statements), "errors": dict(place.errors)}
+def _located_errors_to_row(entry: LocatedErrors) -> dict[str, Any]:
+    return {**entry._asdict(), "statements": list(entry.statements), "errors": dict(entry.errors)}
 
 
 def row_to_group(row: Mapping[str, Any]) -> ReportGroup:
@@ -141,7 +141,7 @@ def row_to_group(row: Mapping[str, Any]) -> ReportGroup:
             dict(entry["errors"] or ()) or None,
             entry["system"],
             _parse_weights(entry),
-            _parse_places(entry),
+            _parse_located_errors(entry),
         )
         for entry in row["candidates"]
     )
@@ -224,7 +224,7 @@ def _parse_candidate(text: str, values: Mapping[str, Any], errors: Any, criteria
         criteria.to_list(counts or {})
     if system is not None and (not isinstance(system, str) or not is_valid_utf8(system)):
         raise RowError(f"field 'system': expected a text but got {system!r}")
-    return Candidate(text, counts, system or None, _parse_weights(values), _parse_places(values))
+    return Candidate(text, counts, system or None, _parse_weights(values), _parse_located_errors(values))
 
 
 def _parse_weights(values: Mapping[str, Any]) -> FindingWeights | None:
@@ -237,22 +237,24 @@ def _parse_weights(values: Mapping[str, Any]) -> FindingWeights | None:
     return FindingWeights(*(_parse_number(_parse_cell(value, name), name) for name, value in cells.items()))
 
 
-def _parse_places(values: Mapping[str, Any]) -> tuple[LocatedErrors, ...] | None:
-    entries = _parse_json(values.get("places"), "places")
+def _parse_located_errors(values: Mapping[str, Any]) -> tuple[LocatedErrors, ...] | None:
+    entries = _parse_json(values.get("located_errors"), "located_errors")
     if entries is None:
         return None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise RowError("field 'places': expected a list of objects with side, statements and errors")
-    return tuple(map(_parse_place, entries))
+        raise RowError("field 'located_errors': expected a list of objects with side, statements and errors")
+    return tuple(map(_parse_errors_of_passage, entries))
 
 
-def _parse_place(entry: Mapping[str, Any]) -> LocatedErrors:
+def _parse_errors_of_passage(entry: Mapping[str, Any]) -> LocatedErrors:
     statements, wrong = entry.get("statements"), entry.get("wrong")
     side: Side | None = next((name for name in get_args(Side) if name == entry.get("side")), None)
     if side is None:
-        raise RowError(f"field 'places': expected the side to be candidate or reference but got {entry.get('side')!r}")
+        raise RowError(
+            f"field 'located_errors': expected the side to be candidate or reference but got {entry.get('side')!r}"
+        )
     if not isinstance(statements, list) or not statements or not all(isinstance(text, str) for text in statements):
-        raise RowError(f"field 'places': expected statements to be a list of texts but got {statements!r}")
+        raise RowError(f"field 'located_errors': expected statements to be a list of texts but got {statements!r}")
     weight = None if wrong is None else _parse_number(wrong, "wrong")
     return LocatedErrors(side, tuple(statements), _parse_errors(entry.get("errors")) or {}, weight)
 

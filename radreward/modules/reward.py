@@ -47,7 +47,7 @@ from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.predictions import FindingPredictions, ScoredCandidates, write_predictions
 from radreward.modules.run_folder import RunFolder
 from radreward.objectives import MarginRewardEnforcement, Objective
-from radreward.objectives.functional.regression import findings_regression_loss, place_regression_loss
+from radreward.objectives.functional.regression import findings_regression_loss, passage_regression_loss
 from radreward.prompts.template import TEMPLATES, template_class
 from radreward.types import PackedBatch, RewardBatch, RewardTrainingBatch
 
@@ -77,7 +77,7 @@ class RewardModule(BaseModule):
         pooling: From token states to one vector per candidate, see `RewardModel`.
         head_hidden_size: Width of the heads' hidden layer; 0 for linear heads.
         findings_weight: Weight of the loss of the findings' matched and wrong weights, which give the quality.
-        places_weight: Weight of the loss of the places of errors, where they are known, with pooling "evidence".
+        passage_weight: Weight of the loss of located errors, where they are known, with pooling "evidence".
         optimizer: Learning rates and schedule.
     """
 
@@ -89,17 +89,17 @@ class RewardModule(BaseModule):
         pooling: PoolingName = "auto",
         head_hidden_size: int = 0,
         findings_weight: float = 1.0,
-        places_weight: float = 1.0,
+        passage_weight: float = 1.0,
         optimizer: AdamWConfig | None = None,
     ) -> None:
         super().__init__(optimizer)
-        for name, weight in (("findings_weight", findings_weight), ("places_weight", places_weight)):
+        for name, weight in (("findings_weight", findings_weight), ("passage_weight", passage_weight)):
             if not (math.isfinite(weight) and weight >= 0):
                 raise ValueError(f"Expected `{name}` to be finite and >= 0 but got {weight}.")
         self.criteria = criteria
         self.backbone = backbone or Backbone()
         self.findings_weight = findings_weight
-        self.places_weight = places_weight if pooling == "evidence" else 0.0
+        self.passage_weight = passage_weight if pooling == "evidence" else 0.0
         self.model = RewardModel(self.backbone, criteria, pooling, head_hidden_size, findings_weight > 0)
         self.objective = objective or MarginRewardEnforcement()
         self.metrics = MetricCollection(
@@ -161,7 +161,7 @@ class RewardModule(BaseModule):
         weights = self.criteria.weights.to(self.device)
         targets = batch.targets
         (rewards, findings), sides = (
-            self.model.locate(batch.packed) if self.places_weight else (self(batch.packed), None)
+            self.model.locate(batch.packed) if self.passage_weight else (self(batch.packed), None)
         )
         output = self.objective(RewardBatch(rewards, targets.quality, targets.group, targets.pairs, weights))
         loss = self.objective.reduce(output)
@@ -172,8 +172,8 @@ class RewardModule(BaseModule):
             logs["findings"] = findings_regression_loss(findings, targets.findings)
             loss = loss + self.findings_weight * logs["findings"]
         if sides is not None:
-            logs["places"] = place_regression_loss(sides[0].values, sides[1].values, targets.places)
-            loss = loss + self.places_weight * logs["places"]
+            logs["passages"] = passage_regression_loss(sides[0].values, sides[1].values, targets.passages)
+            loss = loss + self.passage_weight * logs["passages"]
         self.raise_if_not_finite(loss, f"The loss is {loss.item()} in", batch.ids)
         self._log_training(batch, {"loss": loss, **logs})
         return loss

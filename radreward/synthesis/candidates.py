@@ -18,7 +18,7 @@ from radreward.synthesis.error_counting import (
     tally_errors,
     to_radcliq_counts,
 )
-from radreward.synthesis.error_places import locate_errors_of_facts
+from radreward.synthesis.error_localization import locate_errors_of_facts
 from radreward.synthesis.fact_sampling import sample_facts, sample_many_facts, with_doubts
 from radreward.synthesis.grammar import render_report
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS, add_false_findings
@@ -166,8 +166,8 @@ class DraftJudgement(NamedTuple):
     def candidate(self, reference: AnnotatedReport, draft: CandidateDraft, criteria: Criteria) -> Candidate:
         """Return the draft as a candidate with the errors that the criteria define."""
         errors = {tag: float(self.errors[tag]) for tag in criteria.tags}
-        places = locate_errors_of_facts(self.comparison, reference, draft.report, criteria)
-        return Candidate(draft.report.text, errors, draft.system, self.comparison.weights, places)
+        located_errors = locate_errors_of_facts(self.comparison, reference, draft.report, criteria)
+        return Candidate(draft.report.text, errors, draft.system, self.comparison.weights, located_errors)
 
 
 def judge_draft(reference: AnnotatedReport, draft: CandidateDraft, judges_mrscore: bool = True) -> DraftJudgement:

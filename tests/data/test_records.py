@@ -34,8 +34,8 @@ located = st.builds(
     counts | st.just({}),
     st.none() | st.floats(0, 1000),
 )
-places = st.none() | st.lists(located, max_size=2).map(tuple)
-candidates = st.builds(Candidate, text, counts, st.none() | text, weights, places)
+located_errors = st.none() | st.lists(located, max_size=2).map(tuple)
+candidates = st.builds(Candidate, text, counts, st.none() | text, weights, located_errors)
 some_groups = st.lists(
     st.builds(ReportGroup, text, text, st.lists(candidates, min_size=1, max_size=3).map(tuple)),
     max_size=3,
@@ -395,7 +395,7 @@ def test_read_groups_invalid_weights_raise(tmp_path: Path, weights: dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("places", "message"),
+    ("located_errors", "message"),
     [
         ("all", "expected JSON"),
         ('{"side": "candidate"}', "expected a list of objects with side, statements and errors"),
@@ -415,8 +415,8 @@ def test_read_groups_invalid_weights_raise(tmp_path: Path, weights: dict[str, An
         ),
     ],
 )
-def test_bad_places_are_named(tmp_path: Path, places: str, message: str) -> None:
-    row = {"id": "a", "reference": "Clear.", "candidate": "Clear.", "errors": NONE, "places": places}
+def test_bad_located_errors_are_named(tmp_path: Path, located_errors: str, message: str) -> None:
+    row = {"id": "a", "reference": "Clear.", "candidate": "Clear.", "errors": NONE, "located_errors": located_errors}
     path = tmp_path / "pairs.jsonl"
     path.write_text(json.dumps(row))
     with pytest.raises(InputError, match=rf"pairs\.jsonl, row 1: field .*{message}"):

@@ -205,7 +205,7 @@ def test_measure_reports_quality_if_weights_of_findings_are_known(
         assert table["quality"].keys() == table["total"].keys()
 
 
-@pytest.mark.parametrize("name", ["findings_weight", "places_weight"])
+@pytest.mark.parametrize("name", ["findings_weight", "passage_weight"])
 def test_negative_weight_of_a_loss_raises(name: str) -> None:
     settings: Any = {name: -1.0}
     with pytest.raises(ValueError, match=f"Expected `{name}`"):
@@ -243,24 +243,24 @@ def test_reward_plots_state_restores_tau_history() -> None:
     assert second.tau_history == {"total": [(2, 0.5)]}
 
 
-def test_training_on_places_finds_the_place_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_on_located_errors_finds_the_statement_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     criteria = Criteria("one", [{"name": "false finding", "description": "Any."}])
     reference, normal = "No mass.", "Heart normal. Lungs clear."
-    place = LocatedErrors("candidate", ("Small mass.",), {"false_finding": 1.0}, 1.0)
+    located = LocatedErrors("candidate", ("Small mass.",), {"false_finding": 1.0}, 1.0)
     candidates = (
-        Candidate(f"{normal} Small mass.", {"false_finding": 1.0}, places=(place,)),
-        Candidate(normal, {"false_finding": 0.0}, places=()),
+        Candidate(f"{normal} Small mass.", {"false_finding": 1.0}, located_errors=(located,)),
+        Candidate(normal, {"false_finding": 0.0}, located_errors=()),
     )
     module = RewardModule(criteria, Backbone("tiny-bert"), CountRegression(), "evidence")
     batch = RewardCollator(criteria, "tiny-bert").collate([ReportGroup("a", reference, candidates)])
     log = Log(module, monkeypatch)
     losses = []
     for weight in (0.0, 1.0, 3.0):
-        module.places_weight = weight
+        module.passage_weight = weight
         losses.append(module.training_step(batch, 0).item())
-    assert losses[2] - losses[1] == pytest.approx(2 * log.values["train/places"], rel=1e-4)
-    assert losses[1] - losses[0] == pytest.approx(log.values["train/places"], rel=1e-4)
+    assert losses[2] - losses[1] == pytest.approx(2 * log.values["train/passages"], rel=1e-4)
+    assert losses[1] - losses[0] == pytest.approx(log.values["train/passages"], rel=1e-4)
     optimizer = torch.optim.AdamW(module.parameters(), lr=0.01)
     for _ in range(60):
         optimizer.zero_grad()

@@ -11,7 +11,7 @@ from radreward.criteria import Criteria
 from radreward.data.collators.base import Collator, candidates_of, error_tensor
 from radreward.data.packing import Packing, pack
 from radreward.data.pairing import make_pairs
-from radreward.data.place_targets import TokenPlaces, join_places, token_places, unknown_places
+from radreward.data.passage_targets import TokenPassages, join_passages, token_passages, unknown_passages
 from radreward.data.prompt_encoder import OnTooLong, PromptEncoder
 from radreward.prompts import PlainPairTemplate, PromptTemplate
 from radreward.types import Candidate, ReportGroup, RewardTargets, RewardTrainingBatch, Side
@@ -50,30 +50,32 @@ class RewardCollator(Collator):
         Raises:
             InputError: If error counts do not match the criteria, or a prompt is too long; names group and candidate.
         """
-        paths, errors, findings, places, group_indices, num_truncated = [], [], [], [], [], 0
+        paths, errors, findings, passages, group_indices, num_truncated = [], [], [], [], [], 0
         for index, reference, candidate, label in candidates_of(groups):
             path, truncated = self.prompt_encoder.encode_or_raise(reference, candidate.text, self.on_too_long, label)
             num_truncated += truncated
             paths.append(path)
             errors.append(error_tensor(candidate, self.criteria, label))
             findings.append(candidate.findings or (math.nan, math.nan))
-            places.append(self._places(reference, candidate, path, label))
+            passages.append(self._passages(reference, candidate, path, label))
             group_indices.append(index)
         quality, group = self.criteria.quality(torch.stack(errors)), torch.tensor(group_indices)
         pairs = make_pairs(self.criteria.total_quality(quality), group)
         weights = torch.tensor(findings, dtype=torch.float32)
-        targets = RewardTargets(quality, group, pairs, weights, join_places(places))
+        targets = RewardTargets(quality, group, pairs, weights, join_passages(passages))
         return RewardTrainingBatch(
             pack(paths, self.packing), targets, tuple(group.id for group in groups), num_truncated
         )
 
-    def _places(self, reference: str, candidate: Candidate, path: Sequence[Sequence[int]], label: str) -> TokenPlaces:
+    def _passages(
+        self, reference: str, candidate: Candidate, path: Sequence[Sequence[int]], label: str
+    ) -> TokenPassages:
         num_tokens: dict[Side, int] = {"candidate": len(path[-1]), "reference": len(path[-2]) if len(path) > 1 else 0}
-        if candidate.places is None:
-            return unknown_places(num_tokens, len(self.criteria))
+        if candidate.located_errors is None:
+            return unknown_passages(num_tokens, len(self.criteria))
         segments = self.prompt_encoder.render(reference, candidate.text)
         tokenizer = self.prompt_encoder.segment_tokenizer
-        return token_places(candidate.places, segments, num_tokens, self.criteria, tokenizer, label)
+        return token_passages(candidate.located_errors, segments, num_tokens, self.criteria, tokenizer, label)
 
     def length(self, group: ReportGroup) -> int:
         """Return the number of tokens of the reference and all candidates, before truncation.

@@ -1,4 +1,4 @@
-"""Regression of the weights of findings, and of the errors of places."""
+"""Regression of the weights of findings, and of the errors by passage."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from radreward.types import PlaceTargets
+from radreward.types import PassageTargets
 
 MIN_EVIDENCE = 1e-4
-"""Evidence below which the loss of a place with an error hardly grows."""
+"""Evidence below which the loss of a passage with an error hardly grows."""
 
 
 def findings_regression_loss(predicted: Tensor, target: Tensor) -> Tensor:
@@ -31,27 +31,28 @@ def findings_regression_loss(predicted: Tensor, target: Tensor) -> Tensor:
     return losses.sum() / known.sum().clamp_min(1)
 
 
-def place_regression_loss(candidate: Tensor, reference: Tensor, targets: PlaceTargets) -> Tensor:
-    """Return the Poisson loss of the amounts of places: e - n·log(e + 1e-4), summed over places.
+def passage_regression_loss(candidate: Tensor, reference: Tensor, targets: PassageTargets) -> Tensor:
+    """Return the Poisson loss of the amounts of passages: e - n·log(e + 1e-4), summed over passages.
 
-    e is the evidence of the tokens of a place, n the number of its errors of one kind, or the weight of what is wrong.
-    The gradient does not vanish where the evidence of an error is near 0, as that of a squared deviation does. Mean
-    over candidates and kinds.
+    e is the evidence of the tokens of a passage, n the number of its errors of one kind, or the weight of what is
+    wrong. The gradient does not vanish where the evidence of an error is near 0, as that of a squared deviation does.
+    Mean over candidates and kinds.
 
     Args:
-        candidate: (C, S, K) evidence of the tokens of the candidates, of the first K kinds of `PlaceTargets.amounts`.
+        candidate: (C, S, K) evidence of the tokens of the candidates, of the first K kinds of `PassageTargets.amounts`.
         reference: (C, S', K) evidence of the tokens of their references.
-        targets: The places; candidates without known places are left out, and so are unknown amounts.
+        targets: The passages; candidates without located errors are left out, and so are unknown amounts.
 
     >>> amounts = torch.tensor([[1.0, torch.nan, 0.0], [0.0, torch.nan, 0.0], [0.0, torch.nan, 0.0]])
-    >>> places = PlaceTargets(torch.tensor([[0, 1]]), torch.tensor([[2]]), amounts)
-    >>> place_regression_loss(torch.tensor([[[1.0], [0.5]]]), torch.tensor([[[0.0]]]), places)  # 1 - log 1 + 0.5 + 0
+    >>> passages = PassageTargets(torch.tensor([[0, 1]]), torch.tensor([[2]]), amounts)
+    >>> candidate, reference = torch.tensor([[[1.0], [0.5]]]), torch.tensor([[[0.0]]])
+    >>> passage_regression_loss(candidate, reference, passages)  # 1 - log 1 + 0.5 + 0
     tensor(1.4999)
     """
-    num_places, num_kinds = len(targets.amounts), candidate.shape[-1]
-    evidence = candidate.new_zeros(num_places + 1, num_kinds)
-    for values, places in ((candidate, targets.candidate), (reference, targets.reference)):
-        index = torch.where(places < 0, num_places, places).flatten()
+    num_passages, num_kinds = len(targets.amounts), candidate.shape[-1]
+    evidence = candidate.new_zeros(num_passages + 1, num_kinds)
+    for values, passages in ((candidate, targets.candidate), (reference, targets.reference)):
+        index = torch.where(passages < 0, num_passages, passages).flatten()
         evidence = evidence.index_add(0, index, values.flatten(0, 1))
     amounts = targets.amounts[:, :num_kinds]
     known = amounts.isfinite()

@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.objectives.functional.regression import findings_regression_loss, place_regression_loss
-from radreward.types import PlaceTargets
+from radreward.objectives.functional.regression import findings_regression_loss, passage_regression_loss
+from radreward.types import PassageTargets
 
 ROWS = st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3), st.booleans()), min_size=1, max_size=12)
 
@@ -28,38 +28,38 @@ def test_findings_regression_loss_equals_loop_over_known_rows(rows: list[tuple[f
 
 
 @given(st.integers(0, 9999), st.sampled_from([2, 4]))
-def test_place_regression_loss_equals_loop_over_tokens_and_places(seed: int, num_kinds: int) -> None:
+def test_passage_regression_loss_equals_loop_over_tokens_and_passages(seed: int, num_kinds: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     candidate, reference = (
         torch.rand(3, size, num_kinds, generator=generator, dtype=torch.float64, requires_grad=True) for size in (5, 4)
     )
-    places = [torch.randint(0, 6, (3, size), generator=generator) for size in (5, 4)]
-    for side in places:
-        side[1] = -1  # the places of one candidate are unknown
+    passages = [torch.randint(0, 6, (3, size), generator=generator) for size in (5, 4)]
+    for side in passages:
+        side[1] = -1  # the passages of one candidate are unknown
         side[0, -1] = -1  # padding
     amounts = torch.randint(0, 3, (6, 4), generator=generator).double()
     amounts[:, 2] = torch.nan
     evidence: dict[tuple[int, int], float] = {}
-    for values, side in zip((candidate, reference), places, strict=True):
+    for values, side in zip((candidate, reference), passages, strict=True):
         for row in range(3):
-            for token, place in enumerate(side[row].tolist()):
+            for token, passage in enumerate(side[row].tolist()):
                 for kind in range(num_kinds):
-                    evidence[place, kind] = evidence.get((place, kind), 0.0) + values[row, token, kind].item()
+                    evidence[passage, kind] = evidence.get((passage, kind), 0.0) + values[row, token, kind].item()
     total = 0.0
-    for place in range(6):
+    for passage in range(6):
         for kind in range(num_kinds):
-            if not math.isnan(amount := amounts[place, kind].item()):
-                value = evidence.get((place, kind), 0.0)
+            if not math.isnan(amount := amounts[passage, kind].item()):
+                value = evidence.get((passage, kind), 0.0)
                 total += value - amount * math.log(value + 1e-4)
-    loss = place_regression_loss(candidate, reference, PlaceTargets(places[0], places[1], amounts))
+    loss = passage_regression_loss(candidate, reference, PassageTargets(passages[0], passages[1], amounts))
     torch.testing.assert_close(loss.item(), total / (2 * num_kinds))
     gradients = torch.autograd.grad(loss, (candidate, reference))
     assert all(not gradient[1].any() for gradient in gradients)
 
 
-def test_place_regression_loss_without_known_places_is_0_and_has_a_gradient() -> None:
+def test_passage_regression_loss_without_known_passages_is_0_and_has_a_gradient() -> None:
     evidence = torch.ones(2, 3, 4, requires_grad=True)
-    unknown = PlaceTargets(torch.full((2, 3), -1), torch.full((2, 3), -1), torch.zeros(0, 4))
-    loss = place_regression_loss(evidence, evidence, unknown)
+    unknown = PassageTargets(torch.full((2, 3), -1), torch.full((2, 3), -1), torch.zeros(0, 4))
+    loss = passage_regression_loss(evidence, evidence, unknown)
     assert loss == 0
     assert torch.autograd.grad(loss, evidence)[0].abs().sum() == 0

@@ -37,31 +37,31 @@ def _judge(reference: str, candidate: str, criteria: Criteria = RADCLIQ) -> Cand
 def test_an_error_shows_where_it_is_stated(
     reference: str, candidate: str, expected: list[tuple[str, str, str]]
 ) -> None:
-    places = _judge(reference, candidate).places
-    assert places is not None
-    assert [(place.side, *place.statements, *place.errors) for place in places if place.errors] == expected
+    passages = _judge(reference, candidate).located_errors
+    assert passages is not None
+    assert [(passage.side, *passage.statements, *passage.errors) for passage in passages if passage.errors] == expected
 
 
-def test_a_finding_stated_twice_has_one_place() -> None:
-    places = _judge("No mass.", "Left effusion. No mass. Effusion.").places
-    assert places == (LocatedErrors("candidate", ("Left effusion.", "Effusion."), {"false_prediction": 1.0}, 0.5),)
+def test_a_finding_stated_twice_has_one_passage() -> None:
+    passages = _judge("No mass.", "Left effusion. No mass. Effusion.").located_errors
+    assert passages == (LocatedErrors("candidate", ("Left effusion.", "Effusion."), {"false_prediction": 1.0}, 0.5),)
 
 
-def test_errors_of_one_sentence_have_one_place() -> None:
-    places = _judge("No mass.", "Left effusion and pneumothorax.").places
-    assert places is not None
-    assert [(place.statements, place.errors) for place in places] == [
+def test_errors_of_one_sentence_have_one_passage() -> None:
+    passages = _judge("No mass.", "Left effusion and pneumothorax.").located_errors
+    assert passages is not None
+    assert [(passage.statements, passage.errors) for passage in passages] == [
         (("Left effusion and pneumothorax.",), {"false_prediction": 2.0})
     ]
 
 
-def test_errors_of_other_criteria_have_no_places() -> None:
-    assert _judge("Left effusion.", "No effusion.", CrimsonCriteria()).places is None
+def test_errors_of_other_criteria_are_not_located() -> None:
+    assert _judge("Left effusion.", "No effusion.", CrimsonCriteria()).located_errors is None
 
 
 @pytest.mark.parametrize("profile", [None, "details"])
 @pytest.mark.parametrize("criteria", [RADCLIQ, RadCliQSignificanceCriteria()])
-def test_places_have_all_errors_and_all_that_is_wrong(criteria: Criteria, profile: str | None) -> None:
+def test_passages_have_all_errors_and_all_that_is_wrong(criteria: Criteria, profile: str | None) -> None:
     make = partial(synthesize, criteria, 40 if profile is None else 6, seed=3)
     candidates = [
         (group.reference, candidate)
@@ -69,25 +69,26 @@ def test_places_have_all_errors_and_all_that_is_wrong(criteria: Criteria, profil
         for candidate in group.candidates
     ]
     for reference, candidate in candidates:
-        assert candidate.places is not None
+        assert candidate.located_errors is not None
         assert candidate.errors is not None
         assert candidate.findings is not None
         counts: Counter[str] = Counter()
-        for place in candidate.places:
-            counts.update(place.errors)
-            text = candidate.text if place.side == "candidate" else reference
-            assert all(statement in text for statement in place.statements)
+        for passage in candidate.located_errors:
+            counts.update(passage.errors)
+            text = candidate.text if passage.side == "candidate" else reference
+            assert all(statement in text for statement in passage.statements)
         assert counts == {tag: count for tag, count in candidate.errors.items() if count}
-        assert sum(place.wrong or 0.0 for place in candidate.places) == pytest.approx(candidate.findings.wrong)
-    sides = {place.side for _, candidate in candidates for place in candidate.places or ()}
+        wrong = sum(passage.wrong or 0.0 for passage in candidate.located_errors)
+        assert wrong == pytest.approx(candidate.findings.wrong)
+    sides = {passage.side for _, candidate in candidates for passage in candidate.located_errors or ()}
     assert sides == {"candidate", "reference"}
 
 
-def test_places_do_not_depend_on_the_order_of_sentences() -> None:
+def test_passages_do_not_depend_on_the_order_of_sentences() -> None:
     sentences = ["Left effusion.", "Mild edema.", "Right pneumothorax.", "Cardiomegaly."]
     reference = "Right effusion. Severe edema. No pneumothorax."
     shuffled = Random(1).sample(sentences, len(sentences))
-    first, second = (_judge(reference, " ".join(order)).places for order in (sentences, shuffled))
+    first, second = (_judge(reference, " ".join(order)).located_errors for order in (sentences, shuffled))
     assert first is not None
     assert second is not None
     assert sorted(map(str, first)) == sorted(map(str, second))

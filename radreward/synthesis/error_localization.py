@@ -23,39 +23,39 @@ def locate_errors_of_facts(
     """Return where the errors of a candidate show, or None if the criteria count errors that concern no fact.
 
     What is missed shows in the reference, all else in the candidate: in every sentence that states the fact, more or
-    less specifically. Errors that share a sentence have one place.
+    less specifically. Errors that share a sentence share a passage.
 
     >>> from radreward.synthesis.error_counting import compare_facts
     >>> from radreward.text.report_parser import parse_report
     >>> reports = [parse_report(text) for text in ("Left effusion. Mild edema.", "Mild edema. Small pneumothorax.")]
     >>> comparison = compare_facts(*(report.facts for report in reports))
-    >>> for place in locate_errors_of_facts(comparison, *reports, RadCliQCriteria()):
-    ...     print(place.side, *place.statements, dict(place.errors), place.wrong)
+    >>> for passage in locate_errors_of_facts(comparison, *reports, RadCliQCriteria()):
+    ...     print(passage.side, *passage.statements, dict(passage.errors), passage.wrong)
     reference Left effusion. {'omission': 1.0} 0.5
     candidate Small pneumothorax. {'false_prediction': 1.0} 0.5
     """
     if not LOCATED_TAGS.issuperset(criteria.tags):
         return None
     reports: dict[Side, AnnotatedReport] = {"reference": reference, "candidate": candidate}
-    places: dict[Side, list[_Place]] = {side: [] for side in reports}
+    passages: dict[Side, list[_Passage]] = {side: [] for side in reports}
     for side, fact, tags, wrong in _amounts_of_facts(comparison):
         numbers = _stating_sentences(reports[side], fact)
         if not numbers:
             raise ValueError(f"Expected the {side} to state {fact} but no sentence does: {reports[side].text[:80]!r}.")
-        places[side] = _merge(places[side], _Place(numbers, Counter(tags), wrong))
+        passages[side] = _merge(passages[side], _Passage(numbers, Counter(tags), wrong))
     return tuple(
         LocatedErrors(
             side,
-            tuple(dict.fromkeys(reports[side].sentences[number].text for number in sorted(place.numbers))),
-            {tag: float(place.counts[tag]) for tag in criteria.tags if place.counts[tag]},
-            place.wrong,
+            tuple(dict.fromkeys(reports[side].sentences[number].text for number in sorted(passage.numbers))),
+            {tag: float(passage.counts[tag]) for tag in criteria.tags if passage.counts[tag]},
+            passage.wrong,
         )
-        for side, located in places.items()
-        for place in located
+        for side, located in passages.items()
+        for passage in located
     )
 
 
-class _Place(NamedTuple):
+class _Passage(NamedTuple):
     numbers: set[int]
     """Numbers of the sentences."""
     counts: Counter[str]
@@ -88,12 +88,12 @@ def _stating_sentences(report: AnnotatedReport, fact: Fact) -> set[int]:
     }
 
 
-def _merge(places: list[_Place], new: _Place) -> list[_Place]:
-    """Return places with a new one, joined with those that share a sentence with it."""
+def _merge(passages: list[_Passage], new: _Passage) -> list[_Passage]:
+    """Return passages with a new one, joined with those that share a sentence with it."""
     apart = []
-    for place in places:
-        if place.numbers & new.numbers:
-            new = _Place(place.numbers | new.numbers, place.counts + new.counts, place.wrong + new.wrong)
+    for passage in passages:
+        if passage.numbers & new.numbers:
+            new = _Passage(passage.numbers | new.numbers, passage.counts + new.counts, passage.wrong + new.wrong)
         else:
-            apart.append(place)
+            apart.append(passage)
     return [*apart, new]

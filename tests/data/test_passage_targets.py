@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.criteria import Criteria
-from radreward.data.place_targets import UNKNOWN, TokenPlaces, join_places, token_places, unknown_places
+from radreward.data.passage_targets import UNKNOWN, TokenPassages, join_passages, token_passages, unknown_passages
 from radreward.data.tokenizer import SegmentTokenizer, byte_tokenizer
 from radreward.errors import InputError
 from radreward.types import LocatedErrors, PromptSegments, Side
@@ -21,42 +21,49 @@ def _num_tokens(segments: PromptSegments) -> dict[Side, int]:
     return {"candidate": len(candidate), "reference": len(reference)}
 
 
-def _places(*places: LocatedErrors, segments: PromptSegments = SEGMENTS) -> TokenPlaces:
-    return token_places(places, segments, _num_tokens(segments), CRITERIA, TOKENIZER, "candidate 1")
+def _passages(*passages: LocatedErrors, segments: PromptSegments = SEGMENTS) -> TokenPassages:
+    return token_passages(passages, segments, _num_tokens(segments), CRITERIA, TOKENIZER, "candidate 1")
 
 
-def test_every_statement_is_a_place() -> None:
-    places = _places(
+def test_every_statement_is_a_passage() -> None:
+    passages = _passages(
         LocatedErrors("candidate", ("Nodule.",), {"one": 1.0}, 0.5), LocatedErrors("reference", ("Left",), {"two": 2.0})
     )
     text = SEGMENTS.candidate
-    assert places.of_token["candidate"].tolist() == [
-        text[: index + 1].count(". ") if text[index] != " " else places.of_token["candidate"][index].item()
+    assert passages.of_token["candidate"].tolist() == [
+        text[: index + 1].count(". ") if text[index] != " " else passages.of_token["candidate"][index].item()
         for index in range(len(text))
     ] + [4]
-    assert len(places.amounts) == 5 + 3  # statements, and what is outside of them
-    assert places.amounts[:, :2].tolist() == [[0, 0], [1, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 2], [0, 0]]
-    assert places.amounts[:, 2].isnan().all()
-    assert places.amounts[:2, 3].tolist() == [0.0, 0.5]
-    assert places.amounts[6, 3].isnan()  # the place does not state what is wrong
-    reference = places.of_token["reference"]
+    assert len(passages.amounts) == 5 + 3  # statements, and what is outside of them
+    assert passages.amounts[:, :2].tolist() == [[0, 0], [1, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 2], [0, 0]]
+    assert passages.amounts[:, 2].isnan().all()
+    assert passages.amounts[:2, 3].tolist() == [0.0, 0.5]
+    assert passages.amounts[6, 3].isnan()  # the passage does not state what is wrong
+    reference = passages.of_token["reference"]
     assert reference[0] == reference[-1] == 7  # [CLS] and [SEP]
     assert set(reference.tolist()) == {5, 6, 7}
 
 
-def test_statements_of_one_place_are_joined_and_so_are_places_with_a_common_statement() -> None:
-    places = _places(
+def test_statements_of_one_passage_are_joined_and_so_are_passages_with_a_common_statement() -> None:
+    passages = _passages(
         LocatedErrors("candidate", ("Mild edema.", "Scar."), {"one": 1.0}),
         LocatedErrors("candidate", ("Nodule.", "Scar."), {"one": 1.0, "two": 1.0}),
     )
-    assert torch.unique(places.of_token["candidate"]).tolist() == [0, 2, 4]
-    assert places.amounts[:5, :2].tolist() == [[2, 1], [0, 0], [0, 0], [0, 0], [0, 0]]
+    assert torch.unique(passages.of_token["candidate"]).tolist() == [0, 2, 4]
+    assert passages.amounts[:5, :2].tolist() == [[2, 1], [0, 0], [0, 0], [0, 0], [0, 0]]
 
 
-def test_a_place_may_span_statements_or_lie_beyond_the_truncated_tokens() -> None:
-    place = LocatedErrors("candidate", ("edema. Nodule",), {"one": 1.0})
-    assert torch.unique(_places(place).of_token["candidate"]).tolist() == [0, 2, 3, 4]
-    short = token_places(
+def test_whole_statements_are_found_before_parts_of_statements() -> None:
+    segments = PromptSegments("", "Clear.", "no effusion. effusion. scar. effusion.")
+    passages = _passages(LocatedErrors("candidate", ("effusion.",), {"one": 1.0}), segments=segments)
+    assert torch.unique(passages.of_token["candidate"]).tolist() == [0, 1, 2, 4]
+    assert passages.amounts[:5, 0].tolist() == [0, 1, 0, 0, 0]
+
+
+def test_a_passage_may_span_statements_or_lie_beyond_the_truncated_tokens() -> None:
+    passage = LocatedErrors("candidate", ("edema. Nodule",), {"one": 1.0})
+    assert torch.unique(_passages(passage).of_token["candidate"]).tolist() == [0, 2, 3, 4]
+    short = token_passages(
         [LocatedErrors("candidate", ("Scar.",), {"one": 1.0})],
         SEGMENTS,
         {"candidate": 12, "reference": 3},
@@ -68,27 +75,27 @@ def test_a_place_may_span_statements_or_lie_beyond_the_truncated_tokens() -> Non
 
 
 @pytest.mark.parametrize(
-    ("place", "message"),
+    ("passage", "message"),
     [
         (
             LocatedErrors("candidate", ("No mass.",), {"one": 1.0}),
-            "candidate 1, field 'places': Expected a part of the candidate's text but got 'No mass.'",
+            "candidate 1, field 'located_errors': Expected a part of the candidate's text but got 'No mass.'",
         ),
         (
             LocatedErrors("reference", ("No mass.",), {"three": 1.0}),
-            "candidate 1, field 'places': Expected errors by the tags of two but got three",
+            "candidate 1, field 'located_errors': Expected errors by the tags of two but got three",
         ),
     ],
 )
-def test_bad_places(place: LocatedErrors, message: str) -> None:
+def test_bad_located_errors(passage: LocatedErrors, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        _places(place)
+        _passages(passage)
 
 
-def test_join_places_numbers_candidates_one_after_the_other() -> None:
+def test_join_passages_numbers_candidates_one_after_the_other() -> None:
     other = PromptSegments("", "No mass.", "Scar.")
-    known = _places(LocatedErrors("candidate", ("Scar.",), {"one": 1.0}), segments=other)
-    joined = join_places([known, unknown_places({"candidate": 9, "reference": 2}, 2), known])
+    known = _passages(LocatedErrors("candidate", ("Scar.",), {"one": 1.0}), segments=other)
+    joined = join_passages([known, unknown_passages({"candidate": 9, "reference": 2}, 2), known])
     assert joined.amounts.shape == (2 * len(known.amounts), 4)
     assert (joined.candidate[1] == UNKNOWN).all()
     assert (joined.reference[1] == UNKNOWN).all()
@@ -101,19 +108,19 @@ def test_join_places_numbers_candidates_one_after_the_other() -> None:
 )
 def test_amounts_are_kept_whatever_is_joined(sentences: list[str], data: st.DataObject) -> None:
     segments = PromptSegments("", "No mass.", " ".join(["Clear.", *sentences]))
-    place = st.builds(
+    passage = st.builds(
         LocatedErrors,
         st.just("candidate"),
         st.lists(st.sampled_from(["Clear.", *sentences]), min_size=1, max_size=3).map(tuple),
         st.fixed_dictionaries({"one": st.integers(0, 3).map(float), "two": st.integers(0, 3).map(float)}),
         st.floats(0, 4),
     )
-    places = data.draw(st.lists(place, max_size=4))
-    located = _places(*places, segments=segments)
+    passages = data.draw(st.lists(passage, max_size=4))
+    located = _passages(*passages, segments=segments)
     for column, expected in (
-        (0, sum(entry.errors["one"] for entry in places)),
-        (1, sum(entry.errors["two"] for entry in places)),
-        (3, sum(entry.wrong or 0.0 for entry in places)),
+        (0, sum(entry.errors["one"] for entry in passages)),
+        (1, sum(entry.errors["two"] for entry in passages)),
+        (3, sum(entry.wrong or 0.0 for entry in passages)),
     ):
         assert math.isclose(float(located.amounts[:, column].sum()), expected, abs_tol=1e-5)
     used = {side: set(tokens.tolist()) for side, tokens in located.of_token.items()}
