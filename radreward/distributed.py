@@ -33,13 +33,13 @@ def all_reduce_sum(values: Tensor) -> Tensor:
     return summed
 
 
-def mean_count_per_rank(count: int, device: torch.device) -> Tensor:
+def mean_count_per_rank(count: int | Tensor, device: torch.device) -> Tensor:
     """Return the mean count per rank as a () float32 tensor; the sum over ranks is clamped to at least 1.
 
     >>> mean_count_per_rank(0, torch.device("cpu"))
     tensor(1.)
     """
-    return all_reduce_sum(torch.tensor(float(count), device=device)).clamp(min=1.0) / world_size()
+    return all_reduce_sum(torch.as_tensor(count, dtype=torch.float32, device=device)).clamp(min=1.0) / world_size()
 
 
 def all_reduce_mean(scalars: dict[str, Tensor], weight: float = 1.0) -> dict[str, Tensor]:

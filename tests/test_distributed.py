@@ -63,7 +63,10 @@ init_args:
 
 
 def write_records(path: Path, first: int, groups: int) -> str:
-    """Write groups of 2 to 5 candidates, so that ranks have different numbers of pairs."""
+    """Write groups of 2 to 5 candidates, so that ranks have different numbers of pairs.
+
+    Findings and located errors are known for half of them.
+    """
     rng = random.Random(first)
     with path.open("w") as file:
         for number in range(first, first + groups):
@@ -72,6 +75,9 @@ def write_records(path: Path, first: int, groups: int) -> str:
                 {"text": reference + " broken" * k, "errors": {tag: k * (j < 2) for j, tag in enumerate(TAGS)}}
                 for k in range(2 + number % 4)
             ]
+            for candidate in candidates[: number % 4]:
+                located = {"side": "candidate", "statements": [candidate["text"]], "errors": candidate["errors"]}
+                candidate |= {"matched": 1.0, "wrong": len(candidate["text"]) / 9, "located_errors": [located]}
             file.write(json.dumps({"id": str(number), "reference": reference, "candidates": candidates}) + "\n")
     return str(path)
 
@@ -83,7 +89,7 @@ def write_config(folder: Path) -> Path:
         "criteria": "radcliq",
         "model": {
             "backbone": {"name": "tiny-bert", "lora": {"r": 4}},
-            "head_hidden_size": 4,
+            "pooling": "evidence",
             "objective": yaml.safe_load(OBJECTIVE),
         },
         "data": {

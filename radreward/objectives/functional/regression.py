@@ -1,4 +1,7 @@
-"""Regression of the weights of findings, and of the errors by passage."""
+"""Regression of the weights of findings, and of the errors by passage.
+
+In distributed training a loss is the share of this rank: the mean over ranks is that over the candidates of all ranks.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from radreward.distributed import mean_count_per_rank
 from radreward.types import PassageTargets
 
 MIN_EVIDENCE = 1e-4
@@ -28,7 +32,7 @@ def findings_regression_loss(predicted: Tensor, target: Tensor) -> Tensor:
     known = target.isfinite()
     # Masked by a product, so that every parameter has a gradient: DDP waits for all of them.
     losses = F.huber_loss(predicted, torch.where(known, target, predicted.detach()), reduction="none") * known
-    return losses.sum() / known.sum().clamp_min(1)
+    return losses.sum() / mean_count_per_rank(known.sum(), predicted.device)
 
 
 def passage_regression_loss(candidate: Tensor, reference: Tensor, targets: PassageTargets) -> Tensor:
@@ -59,6 +63,6 @@ def passage_regression_loss(candidate: Tensor, reference: Tensor, targets: Passa
     losses = F.poisson_nll_loss(
         evidence[:-1], torch.where(known, amounts, 0.0), log_input=False, eps=MIN_EVIDENCE, reduction="none"
     )
-    num_candidates = (targets.candidate >= 0).any(1).sum().clamp_min(1)
+    num_candidates = mean_count_per_rank((targets.candidate >= 0).any(1).sum(), candidate.device)
     # Masked by a product, so that every parameter has a gradient: DDP waits for all of them.
     return (losses * known).sum() / (num_candidates * num_kinds) + 0.0 * evidence[-1].sum()
