@@ -4,7 +4,7 @@
 study: margin                             # name in the storage; files go to runs/margin
 base: experiments/studies/quick.yaml      # configuration of `fit`; the option --base replaces it
 sampler: tpe                              # tpe, random, or grid: all combinations, in the order of the file
-trials: 20                                # total over all workers and restarts; not allowed with grid
+trials: 20                                # total over all workers and restarts; of a grid, the first ones, or all
 seed: 0                                   # seed of the sampler
 metric: val_tau                           # a metric that the module logs at validation
 direction: maximize                       # or minimize
@@ -145,13 +145,14 @@ def _parse_config(
 
 
 def _trial_count(entries: Mapping[str, Any], space: SearchSpace, trials: int | None) -> int:
-    if entries["sampler"] == "grid":
-        if trials is not None or entries["trials"] is not None:
-            raise InputError("trials: Expected no value with the sampler grid, which tries all combinations.")
-        return len(space.grid())
     total = entries["trials"] if trials is None else trials
+    most = len(space.grid()) if entries["sampler"] == "grid" else None
+    if total is None and most is not None:
+        return most
     if isinstance(total, bool) or not isinstance(total, int) or total < 1:
         raise InputError(f"trials: Expected an integer >= 1 but got {total!r}.")
+    if most is not None and total > most:
+        raise InputError(f"trials: Expected at most {most}, the combinations of the grid, but got {total}.")
     return total
 
 

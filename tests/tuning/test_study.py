@@ -236,11 +236,14 @@ def test_result_of_a_reclaimed_trial_counts_once(
     assert "another worker took it over" in capsys.readouterr().err
 
 
-def test_grid_study_tries_all_combinations_in_order(make_config: MakeConfig, folder: Path) -> None:
+def test_grid_study_tries_the_first_or_all_combinations_in_order(make_config: MakeConfig, folder: Path) -> None:
     space: dict[str, Any] = {
         "kind": {"choices": ["a", None]},
         "x": {"low": 0.0, "high": 0.3, "step": 0.1, "active_if": {"kind": "a"}},
     }
+    first = make_config(sampler="grid", trials=2, space=space)
+    study = run_study(first, fake_runner(lambda values, step: 1.0), folder)
+    assert [trial.params for trial in study.trials] == first.space.grid()[:2]
     config = make_config(sampler="grid", trials=None, space=space)
     study = run_study(config, fake_runner(lambda values, step: 1.0), folder)
     assert [trial.params for trial in study.trials] == config.space.grid()

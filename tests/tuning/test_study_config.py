@@ -35,11 +35,14 @@ def test_overrides_put_classes_first_and_sampled_values_win(make_config: MakeCon
     assert config.overrides_for({"targets": None})[0] == "targets=null"
 
 
-def test_grid_has_one_trial_per_combination(make_config: MakeConfig) -> None:
+def test_grid_has_one_trial_per_combination_or_the_first_ones(make_config: MakeConfig) -> None:
     space = {"a": {"choices": [1, 2, 3]}, "b": {"low": 0, "high": 1}}
-    assert make_config(sampler="grid", space=space, trials=None).trials == 6
-    with pytest.raises(InputError, match="trials: Expected no value with the sampler grid"):
-        make_config(sampler="grid", space=space)
+    everything = make_config(sampler="grid", space=space, trials=None)
+    first = make_config(sampler="grid", space=space, trials=4)
+    assert (everything.trials, first.trials) == (6, 4)
+    assert first.search_definition == everything.search_definition  # resumed by the whole grid
+    with pytest.raises(InputError, match="trials: Expected at most 6, the combinations of the grid, but got 7"):
+        make_config(sampler="grid", space=space, trials=7)
 
 
 def test_command_line_replaces_the_file(study_file: Callable[..., Path], tmp_path: Path) -> None:
