@@ -1,1 +1,4 @@
-"""Speed and memory against what people use today; each module has a `main()` that measures and prints."""
+"""Speed and memory against what people use today.
+
+Each module has a `main()` that measures, prints details and returns `Figure`s.
+"""

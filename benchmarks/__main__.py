@@ -1,13 +1,24 @@
-"""`python -m benchmarks [name ...]`: run the named benchmarks, or all of them."""
+"""`python -m benchmarks [name ...]`: run the named benchmarks, or the suite, and print their figures and goals."""
 
 from __future__ import annotations
 
 import sys
+import time
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 
+from rich.console import Console
+
 import benchmarks
+from benchmarks._figures import Figure, figures_table
+
+SUITE = (
+    *("training_speed", "llama_step", "scoring_speed", "grpo_update", "ratescore_speed", "startup", "study_overhead"),
+    *("bootstrap", "benchmark_memory", "score_memory", "page_render", "chat_client", "synthesis_speed"),
+)
+"""Comparisons with peers and with goals, in less than 20 minutes; the other benchmarks are run by name."""
 
 
 def benchmark_names() -> list[str]:
@@ -16,15 +27,29 @@ def benchmark_names() -> list[str]:
 
 
 def run(names: Sequence[str]) -> int:
-    """Run benchmarks in order, all of them if none is named; return the exit code."""
+    """Run benchmarks in order, the suite if none is named, and print their figures.
+
+    Returns:
+        The exit code: 2 for an unknown name, 1 if a benchmark failed. The others run nevertheless.
+    """
     unknown = sorted(set(names) - set(benchmark_names()))
     if unknown:
         print(f"Expected benchmarks of {', '.join(benchmark_names())} but got {unknown[0]!r}.", file=sys.stderr)
         return 2
-    for name in names or benchmark_names():
+    figures: list[Figure] = []
+    failed = False
+    for name in names or SUITE:
         print(f"== {name}", flush=True)
-        import_module(f"benchmarks.{name}").main()
-    return 0
+        start = time.perf_counter()
+        try:
+            figures += import_module(f"benchmarks.{name}").main()
+        except Exception as error:
+            traceback.print_exc()
+            figures.append(Figure(name, None, parity=f"FAILED: {error}"))
+            failed = True
+        print(f"{name} took {time.perf_counter() - start:.0f} s", flush=True)
+    Console(width=130, markup=False).print(figures_table(figures))
+    return int(failed)
 
 
 if __name__ == "__main__":

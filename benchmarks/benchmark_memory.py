@@ -18,6 +18,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks._figures import Figure
 from benchmarks.score_memory import peak_memory
 from radreward.meta_evaluation.rated_pairs import RatedPair
 from radreward.meta_evaluation.rated_pairs_io import write_rated_pairs
@@ -85,8 +86,9 @@ def measure(number: int, folder: Path) -> dict[str, Any]:
     return {"pairs": number, "file_bytes": source.stat().st_size, "bytes": peak, "s": time.perf_counter() - start}
 
 
-def main(sizes: Sequence[int] = SIZES) -> None:
+def main(sizes: Sequence[int] = SIZES) -> list[Figure]:
     """Run and print the benchmark."""
+    measured = []
     table = Table(
         "pairs", "file, MiB", "peak, MiB", "ratio to first", "s", title="Peak memory of `radreward benchmark`"
     )
@@ -98,8 +100,6 @@ def main(sizes: Sequence[int] = SIZES) -> None:
             size, peak = (f"{result[name] / 2**20:.0f}" for name in ("file_bytes", "bytes"))
             table.add_row(f"{number:,}", size, peak, f"{result['ratio']:.2f}", f"{result['s']:.0f}")
             print(json.dumps(result), flush=True)
+            measured.append(Figure(f"peak memory of `benchmark`, {number:,} pairs", result["bytes"] / 2**20, "MiB"))
     Console(width=100).print(table)
-
-
-if __name__ == "__main__":
-    main()
+    return measured

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForCausalLM
 
+from benchmarks._figures import Figure
 from benchmarks._training import (
     Gradients,
     ModelSize,
@@ -59,6 +60,12 @@ class Case(NamedTuple):
     against_peer: float | None = None
     step_against_peer: float | None = None
     """Target speedup of a complete step; sampling is measured only with one."""
+
+    @property
+    def title(self) -> str:
+        """Sizes in words."""
+        sizes = f"prompt {self.prompt}, completion {self.completion}, vocabulary of {self.vocabulary:,}"
+        return f"{self.prompts} x {self.completions} completions: {sizes}"
 
 
 CASES = (
@@ -226,7 +233,7 @@ def measure(case: Case, sides: Sides, vocabulary: int) -> dict[str, Any]:
             "ms": minimum[name],
             "ms_median": statistics.median(times[name]),
             "ratio": minimum[PEER] / minimum[name],
-            "ratio_by_tokens": minimum[PEER] / minimum[name] / (variants[PEER].tokens / variant.tokens),
+            "token_ratio": variants[PEER].tokens / variant.tokens,
             "error": errors.get(name),
         }
         for name, variant in variants.items()
@@ -238,52 +245,49 @@ def measure(case: Case, sides: Sides, vocabulary: int) -> dict[str, Any]:
             for calls in (sampling_calls(case, batch, sides, tokens) for tokens in (1, case.completion))
         )
         step = {name: sampling[name] + minimum[name] for name in sampling}
-        result |= {"first_token": first, "sampling": sampling, "step": step, "step_ratio": step[PEER] / step[TREE]}
+        result |= {"first token": first, "sampling": sampling, "sampling and update": step}
     return result
 
 
 def result_table(result: dict[str, Any]) -> Table:
     """Return the variants of one case as a table."""
-    case = Case(**result["case"])
-    title = (
-        f"{case.prompts} x {case.completions} completions: prompt {case.prompt}, completion {case.completion} tokens, "
-        f"vocabulary of {case.vocabulary:,}"
-    )
-    columns = ("tokens with padding", "ms min", "ms median", "TRL / this", "÷ token ratio", "difference")
-    table = Table("variant", *columns, title=title)
+    columns = ("tokens with padding", "ms min", "ms median", "TRL / this", "of tokens", "difference")
+    table = Table("variant", *columns, title=Case(**result["case"]).title)
     for name, row in result["variants"].items():
         error = "" if row["error"] is None else f"{row['error']:.0e}"
-        times = f"{row['ms']:.0f}", f"{row['ms_median']:.0f}", f"{row['ratio']:.2f}", f"{row['ratio_by_tokens']:.2f}"
+        times = f"{row['ms']:.0f}", f"{row['ms_median']:.0f}", f"{row['ratio']:.2f}", f"{row['token_ratio']:.2f}"
         table.add_row(name, str(row["tokens"]), *times, error)
     return table
 
 
-def summary_lines(result: dict[str, Any]) -> list[str]:
-    """Return whether the targets are met, and the times of a complete step."""
-    case, lines = Case(**result["case"]), []
-    targets = [("update", result["variants"][TREE]["ratio"], case.against_peer)]
-    if case.step_against_peer is not None:
-        for title, key in (("first token", "first_token"), ("sampling", "sampling"), ("sampling and update", "step")):
-            peer, tree = result[key][PEER], result[key][TREE]
-            lines.append(f"{title}: TRL {peer:.0f} ms, tree {tree:.0f} ms, ratio {peer / tree:.2f}")
-        targets.append(("sampling and update", result["step_ratio"], case.step_against_peer))
-    for title, ratio, target in targets:
-        if target is not None:
-            met = "met" if ratio >= target else "MISSED"
-            lines.append(f"{title}, TRL / tree: {ratio:.2f}, target {target:g}: {met}")
-    return lines
+def figures(result: dict[str, Any]) -> list[Figure]:
+    """Return the speedups of the tree in the update, and in sampling and the complete step if they were measured."""
+    case, tree = Case(**result["case"]), result["variants"][TREE]
+    tokens = f"tokens {tree['token_ratio']:.1f} ×"
+    update = Figure(
+        f"GRPO update, {case.title}; against {PEER}",
+        tree["ratio"],
+        parity=f"{tree['error']:.0e}; {tokens}",
+        at_least=case.against_peer,
+    )
+    parts = {"first token": None, "sampling": None, "sampling and update": case.step_against_peer}
+    return [update] + [
+        Figure(f"GRPO {part}, {case.title}; against {PEER}", result[part][PEER] / result[part][TREE], at_least=goal)
+        for part, goal in parts.items()
+        if part in result
+    ]
 
 
-def main(cases: Sequence[Case] = CASES, size: ModelSize = ModelSize()) -> None:  # noqa: B008 - immutable
+def main(cases: Sequence[Case] = CASES, size: ModelSize = ModelSize()) -> list[Figure]:  # noqa: B008 - immutable
     """Run and print the benchmark."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    console = Console(width=120)
+    console, measured = Console(width=120), []
     for case in cases:
         with tempfile.TemporaryDirectory() as folder:
             sides = build(folder, size._replace(vocabulary=case.vocabulary), case.completions)
             result = measure(case, sides, case.vocabulary)
         console.print(result_table(result))
-        for line in summary_lines(result):
-            console.print(line, highlight=False)
         print(json.dumps(result), flush=True)
+        measured += figures(result)
+    return measured

@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AutoModel, LlamaConfig, PreTrainedConfig
 
+from benchmarks._figures import Figure
 from benchmarks._published_configs import published_config
 from benchmarks.training_speed import Case, Paths, all_pairs, random_paths
 from radreward.criteria import Criteria, Criterion
@@ -278,9 +279,22 @@ def result_table(result: dict[str, Any]) -> Table:
     return table
 
 
-def main(small: bool = False) -> None:
-    """Run and print the benchmark."""
-    console = Console(width=130)
+def figures(result: dict[str, Any]) -> list[Figure]:
+    """Return speedup and MFU of a job; none without a GPU."""
+    job, tree = result["job"], result["variants"][TREE]
+    if tree["peak_bytes"] is None:
+        return []
+    work = f"8B step on {result['device']}, {job['groups']} groups" + ", checkpointing" * job["checkpointing"]
+    return [
+        Figure(f"{work}; against {PEER}", tree["ratio"], parity=f"{tree['error']:.0e}", at_least=5),
+        Figure(f"{work}; MFU", tree["mfu"] and 100 * tree["mfu"], "%", at_least=45),
+        Figure(f"{work}; peak memory", tree["peak_bytes"] / 2**30, "GiB"),
+    ]
+
+
+def main(small: bool = False) -> list[Figure]:
+    """Run and print the benchmark; without a GPU, there are no figures."""
+    console, measured = Console(width=130), []
     config = published_config(NAME)
     if small or not torch.cuda.is_available():
         console.print("A small Llama in float32 on the CPU: the results do not describe a GPU.")
@@ -293,6 +307,8 @@ def main(small: bool = False) -> None:
         result = measure(job, config, device)
         console.print(result_table(result))
         print(json.dumps(result), flush=True)
+        measured += figures(result)
+    return measured or [Figure(f"8B step against {PEER}", None, parity="no GPU", at_least=5)]
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from rich.table import Table
 from torch import nn
 from transformers import AutoModel
 
+from benchmarks._figures import Figure
 from benchmarks._published_configs import PUBLISHED, published_config
 from radreward.models import LoRA
 
@@ -55,8 +56,8 @@ def nf4_bytes(entries: int) -> int:
     return -(-entries // 2) + scales + 4 * -(-scales // 256)
 
 
-def main(rank: int = RANK) -> None:
-    """Print a Markdown table."""
+def main(rank: int = RANK) -> list[Figure]:
+    """Print a Markdown table; nothing is measured."""
     columns = ("weights, bfloat16 (GiB)", "weights, 4-bit (GiB)", "adapters (MiB)", "gradients and optimizer (MiB)")
     table = Table("backbone", *columns, box=MARKDOWN, title=f"Memory without activations, LoRA rank {rank}")
     for name in PUBLISHED:
@@ -64,7 +65,4 @@ def main(rank: int = RANK) -> None:
         weights = (f"{value / GIB:.1f}" for value in memory[:2])
         table.add_row(name, *weights, *(f"{value / MIB:.0f}" for value in memory[2:]))
     Console(width=140).print(table)
-
-
-if __name__ == "__main__":
-    main()
+    return []

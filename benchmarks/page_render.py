@@ -16,11 +16,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from rich.console import Console
-from rich.table import Table
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
+from benchmarks._figures import Figure
 from benchmarks._page_data import fake_results
 from radreward.meta_evaluation.page import write_page
 
@@ -98,26 +97,17 @@ def measure(case: Case, rounds: int) -> dict[str, Any]:
     return {**case._asdict(), "pairs": len(rows), "bytes": size, "write_seconds": written, **medians}
 
 
-def main(cases: Sequence[Case] = (Case(),), rounds: int = 5) -> None:
+def main(cases: Sequence[Case] = (Case(),), rounds: int = 5) -> list[Figure]:
     """Run and print the benchmark."""
-    table = Table(
-        "page", "MB", f"target {BYTES / 1e6:g} MB", "usable, s", f"target {SECONDS:g} s", "sort, ms", "written, s"
-    )
+    measured = []
     for case in cases:
         result = measure(case, rounds)
         print(json.dumps(result), flush=True)
-        seconds = result["usable"] / 1000
-        table.add_row(
-            f"{case.scorers} scorers, {result['pairs']} pairs",
-            f"{result['bytes'] / 1e6:.2f}",
-            "met" if result["bytes"] < BYTES else "MISSED",
-            f"{seconds:.2f}",
-            "met" if seconds < SECONDS else "MISSED",
-            f"{result['sort']:.0f}",
-            f"{result['write_seconds']:.1f}",
-        )
-    Console(width=110).print(table)
-
-
-if __name__ == "__main__":
-    main()
+        work = f"page of {case.scorers} scorers, {result['pairs']:,} pairs"
+        measured += [
+            Figure(f"{work}: size", result["bytes"] / 1e6, "MB", at_most=BYTES / 1e6),
+            Figure(f"{work}: usable", result["usable"] / 1000, "s", at_most=SECONDS),
+            Figure(f"{work}: sorted", result["sort"], "ms"),
+            Figure(f"{work}: written", result["write_seconds"], "s"),
+        ]
+    return measured

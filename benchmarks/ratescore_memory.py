@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from benchmarks._figures import Figure
 from benchmarks.score_memory import SCHEMA, peak_of_scoring
 from radreward.io.tables import write_table
 from radreward.synthesis.fact_sampling import sample_fact, sample_findings
@@ -32,7 +33,7 @@ def rows(number: int) -> Iterator[dict[str, str]]:
         yield {"id": f"r{index}", **dict(zip(("reference", "candidate"), texts, strict=True))}
 
 
-def main(short: int = 10_000, long: int = 100_000) -> None:
+def main(short: int = 10_000, long: int = 100_000) -> list[Figure]:
     """Run and print the benchmark."""
     with tempfile.TemporaryDirectory() as folder:
         scorer = RaTEScore(
@@ -44,10 +45,5 @@ def main(short: int = 10_000, long: int = 100_000) -> None:
             source = Path(folder) / f"in-{number}.jsonl"
             write_table(source, SCHEMA, rows(number))
             peaks.append(peak_of_scoring(Path(folder) / "model", source, Path(folder) / f"out-{number}.jsonl"))
-    mebibytes = " and ".join(f"{value / 2**20:.0f}" for value in peaks)
-    print(f"Peak resident memory, {short:,} and {long:,} pairs: {mebibytes} MiB")
     print(json.dumps({"rows": [short, long], "bytes": peaks, "ratio": peaks[1] / peaks[0]}), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    return [Figure(f"peak memory of `ratescore`, {long:,} pairs to {short:,}", peaks[1] / peaks[0], at_most=1.1)]

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from rich.console import Console
-from rich.table import Table
 
+from benchmarks._figures import Figure
 from radreward.cli import main as radreward
 from radreward.data.records import read_groups
 from radreward.integrations.rewards import scorer_rewards
@@ -45,17 +44,13 @@ def make_pairs(count: int) -> list[tuple[str, str]]:
         return [(group.reference, candidate.text) for group in rows for candidate in group.candidates][:count]
 
 
-def main() -> None:
-    """Measure and print a table."""
+def main() -> list[Figure]:
+    """Measure every scorer."""
     torch.set_num_threads(1)
     pairs = make_pairs(WARM_UP_PAIRS + PAIRS)
-    table = Table("scorer", "seconds per 1,000 pairs", title="Cost of rewards")
+    measured = []
     for name in SCORERS:
         scorer = load(name).fit_references(reference for reference, _ in pairs)
         seconds_per_1000(scorer, pairs[:WARM_UP_PAIRS])
-        table.add_row(name, f"{seconds_per_1000(scorer, pairs[WARM_UP_PAIRS:]):.2f}")
-    Console().print(table)
-
-
-if __name__ == "__main__":
-    main()
+        measured.append(Figure(f"1,000 pairs by {name}", seconds_per_1000(scorer, pairs[WARM_UP_PAIRS:]), "s"))
+    return measured

@@ -19,6 +19,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks._figures import Figure
 from radreward.criteria import RadCliQCriteria
 from radreward.io.tables import write_table
 from radreward.models import Backbone, RewardModel, RewardModelArtifact, save_reward_model
@@ -84,8 +85,9 @@ def measure(case: Case, model: Path, folder: Path) -> dict[str, Any]:
     return {"case": case._asdict(), "short_bytes": peaks[0], "long_bytes": peaks[1], "ratio": peaks[1] / peaks[0]}
 
 
-def main(cases: Sequence[Case] = CASES) -> None:
+def main(cases: Sequence[Case] = CASES) -> list[Figure]:
     """Run and print the benchmark."""
+    measured = []
     table = Table("format", "rows", "peak MiB", "rows", "peak MiB", "ratio", title="Peak memory of `radreward score`")
     with tempfile.TemporaryDirectory() as folder:
         model = write_model(Path(folder) / "model")
@@ -94,8 +96,7 @@ def main(cases: Sequence[Case] = CASES) -> None:
             short, long = (f"{result[name] / 2**20:.0f}" for name in ("short_bytes", "long_bytes"))
             table.add_row(case.suffix, f"{case.short:,}", short, f"{case.long:,}", long, f"{result['ratio']:.2f}")
             print(json.dumps(result), flush=True)
+            work = f"peak memory of `score`, {case.long:,} rows of {case.suffix} to {case.short:,}"
+            measured.append(Figure(work, result["ratio"], at_most=1.1))
     Console(width=100).print(table)
-
-
-if __name__ == "__main__":
-    main()
+    return measured

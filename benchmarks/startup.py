@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rich.console import Console
-from rich.table import Table
+from benchmarks._figures import Figure
 
 SECONDS = 2.0
 """Goal of commands that do no job."""
@@ -62,18 +61,13 @@ def cpu_seconds(arguments: Sequence[str], folder: Path) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def main(cases: Sequence[Case] = CASES, rounds: int = 3) -> None:
+def main(cases: Sequence[Case] = CASES, rounds: int = 3) -> list[Figure]:
     """Run and print the benchmark."""
-    table = Table("command", "CPU s", "goal", title="Start-up")
+    measured = []
     with tempfile.TemporaryDirectory() as name:
         write_inputs(Path(name))
         for case in cases:
             minimum = min(cpu_seconds(case.arguments, Path(name)) for _ in range(rounds))
-            verdict = "" if case.goal is None else f"{case.goal:g} s: {'met' if minimum < case.goal else 'MISSED'}"
-            table.add_row(f"radreward {' '.join(case.arguments)}", f"{minimum:.2f}", verdict)
             print(json.dumps({"arguments": case.arguments, "cpu_seconds": minimum}), flush=True)
-    Console(width=110).print(table)
-
-
-if __name__ == "__main__":
-    main()
+            measured.append(Figure(f"radreward {' '.join(case.arguments)}", minimum, "s", at_most=case.goal))
+    return measured

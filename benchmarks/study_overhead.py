@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from benchmarks._figures import Figure
 from radreward.cli.tune import fit_runner
 from radreward.criteria import load_criteria
 from radreward.synthesis import synthesize_files
@@ -60,7 +61,7 @@ def observed(runner: TrialRunner, clock: Clock) -> TrialRunner:
     return TrialRunner(observe, runner.dump_config)
 
 
-def main(trials: int = TRIALS, groups: int = GROUPS, extra: Sequence[str] = ()) -> None:
+def main(trials: int = TRIALS, groups: int = GROUPS, extra: Sequence[str] = ()) -> list[Figure]:
     """Run a study of short trials on synthetic data and print the seconds of each part.
 
     Args:
@@ -91,11 +92,8 @@ def main(trials: int = TRIALS, groups: int = GROUPS, extra: Sequence[str] = ()) 
     overhead = [sum(part[kind] for name, part in seconds_per_trial.items() if name not in TRAINING) for kind in (0, 1)]
     for name, (wall, cpu) in seconds_per_trial.items():
         print(f"{name:<34} {wall:6.2f} s, CPU {cpu:6.2f} s")
-    met = "met" if overhead[0] < SECONDS else "MISSED"
-    print(f"{'a trial without training':<34} {overhead[0]:6.2f} s, CPU {overhead[1]:6.2f} s")
-    print(f"target {SECONDS:g} s: {met}")
     print(json.dumps({"overhead_s": overhead[0], "overhead_cpu_s": overhead[1], "parts": seconds_per_trial}))
-
-
-if __name__ == "__main__":
-    main()
+    return [
+        Figure("a trial without training, wall time", overhead[0], "s", at_most=SECONDS),
+        Figure("a trial without training, processor time", overhead[1], "s"),
+    ]

@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import radreward
+from benchmarks._figures import Figure
 from radreward._lazy_imports import import_object
 from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.data.entity_io import sentence_from_tokens
@@ -169,16 +170,18 @@ def growth_texts() -> list[tuple[str, str]]:
     return [(lead, piece) for piece in (*HOSTILE_PIECES, *own, "Left scar. ") for lead in ("", "no ")]
 
 
-def main() -> None:
+def main() -> list[Figure]:
     """Print the slowest text and the highest growth of each function."""
+    highest = 0.0
     table = Table("function", "slowest text", "ms", "long / short", title=f"Growth, at most {MAX_GROWTH:.2f}")
     for name, read in text_readers().items():
         times = {text: _seconds(read, text, LONG, rounds=1) for text in growth_texts()}
         slowest = max(times, key=times.__getitem__)
         growth = max((_growth(read, text) for text, seconds in times.items() if seconds > CLOCK_MARGIN), default=0.0)
-        verdict = "" if growth <= MAX_GROWTH else " MISSED"
-        table.add_row(name, ascii("".join(slowest)), f"{1000 * times[slowest]:.1f}", f"{growth:.2f}{verdict}")
+        highest = max(highest, growth)
+        table.add_row(name, ascii("".join(slowest)), f"{1000 * times[slowest]:.1f}", f"{growth:.2f}")
     Console(width=120, markup=False).print(table)
+    return [Figure("highest growth of work for four times the text", highest, at_most=MAX_GROWTH)]
 
 
 def _growth(read: Callable[[str], object], text: tuple[str, str]) -> float:

@@ -1,3 +1,5 @@
+"""Benchmarks at small sizes, and the table of their figures."""
+
 import json
 from importlib import import_module
 from pathlib import Path
@@ -6,6 +8,7 @@ from types import ModuleType
 import pytest
 import torch
 
+from benchmarks._figures import Figure
 from radreward.criteria import RadCliQCriteria
 from radreward.models import Backbone, RewardModel, RewardModelArtifact
 from radreward.prompts import PlainPairTemplate
@@ -27,9 +30,9 @@ def speed(runner: ModuleType) -> ModuleType:
 
 
 def test_benchmark_names_are_the_public_modules(runner: ModuleType) -> None:
-    assert runner.benchmark_names() == sorted(
-        p.stem for p in (ROOT / "benchmarks").glob("*.py") if not p.stem.startswith("_")
-    )
+    names = runner.benchmark_names()
+    assert names == sorted(p.stem for p in (ROOT / "benchmarks").glob("*.py") if not p.stem.startswith("_"))
+    assert set(runner.SUITE) < set(names)
 
 
 def test_run_unknown_name_lists_the_names(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,28 +40,69 @@ def test_run_unknown_name_lists_the_names(runner: ModuleType, capsys: pytest.Cap
     assert "training_speed" in capsys.readouterr().err
 
 
-def test_run_runs_the_named_benchmarks(
+@pytest.mark.parametrize(
+    ("figure", "words"),
+    [
+        (Figure("step", 9.4, at_least=10), ["step", "≥", "10", "×", "9.40", "×", "MISSED"]),
+        (Figure("step", 10.0, parity="1e-6", at_least=10), ["step", "≥", "10", "×", "10.00", "×", "met", "1e-6"]),
+        (Figure("score", 2.5, "s", at_most=3.5), ["score", "≤", "3.5", "s", "2.50", "s", "met"]),
+        (Figure("score", 3.6, "s", at_most=3.5), ["score", "≤", "3.5", "s", "3.60", "s", "MISSED"]),
+        (Figure("memory", 1234.5, "MiB"), ["memory", "1,234", "MiB"]),
+        (Figure("GPU", None, parity="no GPU", at_least=5), ["GPU", "≥", "5", "×", "not", "run", "no", "GPU"]),
+    ],
+    ids=["too low", "high enough", "low enough", "too high", "without goal", "not run"],
+)
+def test_run_prints_figures_with_goals(
+    runner: ModuleType,
+    figure: Figure,
+    words: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("benchmarks.synthesis_speed.main", lambda: [figure])
+    assert runner.run(["synthesis_speed"]) == 0
+    row = capsys.readouterr().out.splitlines()[-2]
+    assert row.replace("│", " ").split() == words
+
+
+def test_run_failed_benchmark_is_a_row_and_the_exit_code(
     runner: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("benchmarks.training_speed.main", lambda: print("ran"))
-    assert runner.run(["training_speed", "training_speed"]) == 0
-    assert capsys.readouterr().out == "== training_speed\nran\n" * 2
+    def fail() -> list[Figure]:
+        raise AssertionError("scores differ")
+
+    monkeypatch.setattr("benchmarks.synthesis_speed.main", fail)
+    monkeypatch.setattr("benchmarks.memory_table.main", lambda: [Figure("weights", 2, "GiB")])
+    assert runner.run(["synthesis_speed", "memory_table"]) == 1
+    *_, failed, ran, _ = capsys.readouterr().out.splitlines()
+    assert "FAILED: scores differ" in failed
+    assert "2.00 GiB" in ran
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # peft uses a name that transformers has deprecated
-def test_training_speed_prints_results_and_targets(speed: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_training_speed_prints_results_and_returns_figures(
+    speed: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
     sizes = {"instruction": 4, "reference": 12, "candidate": 8, "rounds": 1}
-    cases = [speed.Case(3, **sizes, against_peer=1e9), speed.Case(3, **sizes, adapters=True, bf16=True)]
-    speed.main(cases, speed.ModelSize(width=32, layers=1, vocabulary=50))
-    printed = capsys.readouterr().out
-    assert "target 1e+09: MISSED" in printed
-    assert "bf16-mixed, LoRA and AdamW" in " ".join(printed.split())
-    result = json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
-    peer, one_pair, rows, tree = result["variants"].values()
+    cases = [
+        speed.Case(3, **sizes, against_peer=1e9),
+        speed.Case(3, **sizes, adapters=True, bf16=True),
+        speed.Case(3, **sizes, peer=False),
+    ]
+    figures = speed.main(cases, speed.ModelSize(width=32, layers=1, vocabulary=50))
+    assert [figure.work.split("against ")[1] for figure in figures] == [speed.PEER, speed.ONE_PAIR, speed.ROWS] * 2 + [
+        speed.ROWS
+    ]
+    assert [figure.verdict for figure in figures if figure.goal] == ["MISSED"]
+    assert "LoRA and AdamW, bf16-mixed" in figures[3].work
+    results = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+    peer, one_pair, rows, tree = results[0]["variants"].values()
     assert [peer["pairs"], one_pair["pairs"], tree["pairs"]] == [6, 2, 6]
     assert peer["tokens"] == 2 * rows["tokens"]  # each of three candidates is in two pairs
     assert rows["tokens"] > tree["tokens"] == tree["positions"]
-    assert result["once"] * result["sharing"] == pytest.approx(tree["ratio"])
+    assert figures[0].value == pytest.approx(tree["ratio"])
+    assert tree["token_ratio"] == peer["positions"] / tree["positions"]
+    assert list(results[2]["variants"]) == [speed.ROWS, speed.TREE]
 
 
 def test_training_speed_different_gradient_raises(speed: ModuleType, tmp_path: Path) -> None:
@@ -76,21 +120,19 @@ def tiny() -> RewardModelArtifact:
     return RewardModelArtifact(RewardModel(Backbone("tiny-bert"), RadCliQCriteria()), PlainPairTemplate(), 2048)
 
 
-def test_scoring_speed_prints_results_and_targets(
+def test_scoring_speed_prints_results_and_returns_figures(
     runner: ModuleType, tiny: RewardModelArtifact, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scoring = import_module("benchmarks.scoring_speed")
     monkeypatch.setattr(scoring, "BATCHES", (2, 4))
-    case = scoring.Case(2, 6, spread=0.5, pairs_per_second=0, against_file_order=1e9, rounds=1)
+    case = scoring.Case(2, 6, spread=0.5, pairs_per_second=0, against_file_order=1e9, rounds=2)
     references, candidates = scoring.random_reports(case)
     assert references[::2] == references[1::2]
     assert len(set(references)) == 3
     assert len({len(report.split()) for report in candidates}) > 3
-    scoring.main([case], tiny)
-    printed = capsys.readouterr().out
-    assert "target 0: met" in printed
-    assert "target 1e+09: MISSED" in printed
-    result = json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
+    figures = scoring.main([case], tiny)
+    assert [figure.verdict for figure in figures] == ["met", "MISSED", ""]
+    result = json.loads(next(line for line in capsys.readouterr().out.splitlines() if line.startswith("{")))
     assert result["against_file_order"][scoring.FILE_ORDER] == 1
     assert max(result["against_sorted"][f"{scoring.SORTED} by {batch}"] for batch in (2, 4)) == 1
     assert result.get("kendall", 1) > 0.5
@@ -106,24 +148,24 @@ def test_scoring_speed_different_total_raises(runner: ModuleType, tiny: RewardMo
 
 def test_score_memory_prints_peaks(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     memory = import_module("benchmarks.score_memory")
-    memory.main([memory.Case(".parquet", 4, 9)])
+    [figure] = memory.main([memory.Case(".parquet", 4, 9)])
     printed = capsys.readouterr().out
     result = json.loads(printed.splitlines()[0])
     assert min(result["short_bytes"], result["long_bytes"]) > 50 * 2**20  # every process that imports torch has more
-    assert result["ratio"] == result["long_bytes"] / result["short_bytes"]
+    assert figure.value == result["ratio"] == result["long_bytes"] / result["short_bytes"]
     assert ".parquet" in printed.splitlines()[-2]
 
 
 def test_startup_prints_cpu_seconds(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     startup = import_module("benchmarks.startup")
-    startup.main([startup.Case(("--help",)), startup.Case(("score", "--help"), None)], rounds=1)
-    printed = capsys.readouterr().out
-    assert 0 < json.loads(printed.splitlines()[0])["cpu_seconds"] < 60
-    assert "2 s: " in printed
+    figures = startup.main([startup.Case(("--help",)), startup.Case(("score", "--help"), None)], rounds=1)
+    assert [figure.goal for figure in figures] == ["≤ 2 s", ""]
+    assert 0 < json.loads(capsys.readouterr().out.splitlines()[0])["cpu_seconds"] < 60
 
 
 def test_llama_step_small_agrees_with_the_replica(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    import_module("benchmarks.llama_step").main(small=True)
+    [figure] = import_module("benchmarks.llama_step").main(small=True)
+    assert (figure.value, figure.parity) == (None, "no GPU")
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
     plain, checkpointed = (json.loads(line) for line in lines)
     assert (plain["job"]["checkpointing"], checkpointed["job"]["checkpointing"]) == (False, True)

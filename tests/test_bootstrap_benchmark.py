@@ -9,23 +9,22 @@ from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def test_bootstrap_prints_results_and_target(
+def test_bootstrap_prints_results_and_returns_figures(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(ROOT)
     bootstrap = import_module("benchmarks.bootstrap")
-    bootstrap.main(
+    seconds, ratio = bootstrap.main(
         [
             bootstrap.Case(
                 scorers=3, targets=2, cases=12, per_case=2, n_resamples=20, loop_correlations=6, loop_resamples=5
             )
         ]
     )
-    printed = capsys.readouterr().out
-    result = json.loads(printed.splitlines()[0])
+    result = json.loads(capsys.readouterr().out.splitlines()[0])
     assert result["comparisons"] == 3
+    assert [seconds.value, ratio.value] == [result["seconds"], result["ratio"]]
     assert result["ratio"] == pytest.approx(result["loop_seconds"] / result["seconds"])
-    assert "target 10 s" in printed
 
 
 def test_benchmark_memory_evaluates_files_of_rated_pairs(
@@ -42,6 +41,6 @@ def test_benchmark_memory_evaluates_files_of_rated_pairs(
         return len(pairs) * 2**20
 
     monkeypatch.setattr(memory, "peak_memory", peak_memory)
-    memory.main([8, 12])
+    assert [figure.value for figure in memory.main([8, 12])] == [8, 12]
     results = [json.loads(line) for line in capsys.readouterr().out.splitlines()[:2]]
     assert [entry["ratio"] for entry in results] == [1, 1.5]

@@ -78,14 +78,12 @@ def test_group_advantages_equal_those_of_trl(benchmark: ModuleType) -> None:
     )
 
 
-def test_main_prints_results_and_targets(benchmark: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_main_prints_results_and_returns_figures(benchmark: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     case = benchmark.Case(3, prompt=20, completion=10, rounds=1, vocabulary=50, against_peer=1e9, step_against_peer=0)
-    benchmark.main([case], benchmark.ModelSize(width=32, layers=1))
-    printed = capsys.readouterr().out
-    assert "target 1e+09: MISSED" in printed
-    assert "target 0: met" in printed
-    assert "first token: TRL" in printed
-    result = json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
+    figures = benchmark.main([case], benchmark.ModelSize(width=32, layers=1))
+    assert [figure.verdict for figure in figures] == ["MISSED", "", "", "met"]
+    assert "first token" in figures[1].work
+    result = json.loads(next(line for line in capsys.readouterr().out.splitlines() if line.startswith("{")))
     peer, rows, tree = result["variants"].values()
     assert tree["tokens"] == rows["tokens"] - 40  # the prompt, for two of three completions
     assert peer["tokens"] >= rows["tokens"]

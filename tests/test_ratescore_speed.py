@@ -73,18 +73,18 @@ def imitation(folder: Path, speed: ModuleType, change: float = 0.0) -> Callable[
     return run
 
 
-def test_main_prints_results_and_target(
+def test_main_prints_results_and_returns_a_figure(
     speed: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(speed.subprocess, "run", imitation(tmp_path, speed))
-    speed.main(8, None, tmp_path, lambda folder: Path("python"), layers=1, width=16)
+    [figure] = speed.main(8, None, tmp_path, lambda folder: Path("python"), layers=1, width=16)
     printed = capsys.readouterr().out
     result = json.loads(printed.splitlines()[-1])
+    assert (figure.value, figure.verdict) == (result["ratio"], "met")
     assert result["pairs"] == 8
     assert result["split_differently"] == 0
     assert result["compared"] + result["tied"] == 8
     assert result["distinct_sentences"] < result["all_sentences"]
-    assert "target 20: " in printed
 
 
 def test_main_different_scores_raise(speed: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,9 +19,10 @@ def chat_client(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_main_reports_overhead_and_faults(chat_client: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    chat_client.main(60, rounds=1)
+    figures = chat_client.main(60, rounds=1)
     results = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
     assert [result["faults"] > 0 for result in results] == [False, True]
+    assert [figure.value for figure in figures] == [result["overhead_ms"] for result in results]
     assert all(result["overhead_ms"] > 0 for result in results)
 
 
