@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import traceback
@@ -40,14 +41,15 @@ def run(names: Sequence[str]) -> int:
     failed = False
     for name in names or SUITE:
         print(f"== {name}", flush=True)
-        start = time.perf_counter()
+        wall, processor = time.perf_counter(), sum(os.times()[:4])  # of this process and its children
         try:
             figures += import_module(f"benchmarks.{name}").main()
         except Exception as error:
             traceback.print_exc()
             figures.append(Figure(name, None, parity=f"FAILED: {error}"))
             failed = True
-        print(f"{name} took {time.perf_counter() - start:.0f} s", flush=True)
+        wall, processor = time.perf_counter() - wall, sum(os.times()[:4]) - processor
+        print(f"{name} took {wall:.0f} s, {processor:.0f} s of processor time", flush=True)
     Console(width=130, markup=False).print(figures_table(figures))
     return int(failed)
 
