@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import radreward
+from tests.source_files import FILES as PATHS
+from tests.source_files import PACKAGE, syntax_tree
 
-PACKAGE = Path(radreward.__file__).parent
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("_lazy_imports", "types", "distributed"),
@@ -45,13 +45,13 @@ def _module_name(path: Path) -> str:
     return ".".join(("radreward", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
 
 
-FILES = {_module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+FILES = {_module_name(path): path for path in PATHS}
 MODULES = sorted(set(FILES) - ENTRY_POINTS)
 
 
-def _imports(source: str) -> Iterator[str]:
+def _imports(tree: ast.AST) -> Iterator[str]:
     """Yield every imported module of the package, imports inside functions included, type checking ones too."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "radreward")
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "radreward":
@@ -77,9 +77,9 @@ def _package(module: str) -> str:
     return ".".join(parts[:2] if parts[0] == "systems" else parts[:1])
 
 
-def _violations(module: str, source: str) -> list[str]:
+def _violations(module: str, tree: ast.Module) -> list[str]:
     found = []
-    for target in set(_imports(source)) - ENTRY_POINTS:
+    for target in set(_imports(tree)) - ENTRY_POINTS:
         if _package(target) == _package(module) and _layer(target) <= _layer(module):
             continue
         allowed = ONLY.get(_package(module))
@@ -88,9 +88,9 @@ def _violations(module: str, source: str) -> list[str]:
     return sorted(found)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_module_imports_lower_layers_only(module: str) -> None:
-    assert _violations(module, FILES[module].read_text(encoding="utf-8")) == []
+def test_modules_import_lower_layers_only() -> None:
+    found = {module: _violations(module, syntax_tree(FILES[module])) for module in MODULES}
+    assert {module: targets for module, targets in found.items() if targets} == {}
 
 
 @pytest.mark.parametrize(
@@ -105,22 +105,20 @@ def test_module_imports_lower_layers_only(module: str) -> None:
     ],
 )
 def test_forbidden_import_is_reported(module: str, source: str) -> None:
-    assert len(_violations(module, source)) == 1
+    assert len(_violations(module, ast.parse(source))) == 1
 
 
 def test_allowed_imports_are_not_reported() -> None:
     source = "from radreward.scorers.base import Scorer\nfrom radreward.systems.green import prompt\nimport torch"
-    assert _violations("radreward.systems.green.scorer", source) == []
+    assert _violations("radreward.systems.green.scorer", ast.parse(source)) == []
 
 
 def _graph() -> dict[str, set[str]]:
     """Return the imports of every module; a package's `__init__` that imports lazily, for type checkers, counts not."""
     graph = {}
     for module, path in FILES.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        if path.name == "__init__.py":
-            tree.body = [node for node in tree.body if not isinstance(node, ast.If)]
-        graph[module] = set(_imports(ast.unparse(tree))) & set(FILES) - {module}
+        nodes = [node for node in syntax_tree(path).body if path.name != "__init__.py" or not isinstance(node, ast.If)]
+        graph[module] = {target for node in nodes for target in _imports(node)} & set(FILES) - {module}
     return graph
 
 

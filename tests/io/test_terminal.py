@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.table import Table
 
-import radreward
 from radreward.io.console import make_console, print_paths
 from radreward.io.progress import ProgressReporter
 from radreward.io.terminal import print_line, print_status, printable
+from tests.source_files import FILES, PACKAGE, syntax_tree
 
 MARKUP = ("[/b]", "[red]no[/red]", "[link=https://x.org]x[/link]", "[bold", ":smile:", "\\[b]")
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -92,16 +92,14 @@ def test_progress_prints_names_literally(
     assert "scorer [/b]" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("path", sorted(Path(radreward.__file__).parent.rglob("*.py")), ids=lambda path: str(path.name))
-def test_only_the_terminal_modules_print(path: Path) -> None:
-    if path.parent.name == "io" and path.name in ("terminal.py", "console.py"):
-        return
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    assert not [call.lineno for call in calls if isinstance(call, ast.Name) and call.id == "print"], "use print_line"
-    imported = [
-        (node.module, {a.name for a in node.names}) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
-    ]
-    assert not [names for module, names in imported if module in ("rich", "rich.console", "rich.markup")], (
-        "make_console"
-    )
+def test_only_the_terminal_modules_print() -> None:
+    printing = {}
+    for path in FILES:
+        nodes = list(ast.walk(syntax_tree(path)))
+        calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+        imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+        printing[str(path.relative_to(PACKAGE))] = [
+            *(call.lineno for call in calls if call.func.id == "print"),  # `print_line` prints plain text
+            *(node.lineno for node in imports if node.module in ("rich", "rich.console", "rich.markup")),
+        ]
+    assert {name for name, lines in printing.items() if lines} <= {"io/terminal.py", "io/console.py"}
