@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from radreward.systems.er2score.statements import StatementEvidence
 from radreward.types import ReportGroup
 
 CRITERIA = RadCliQSignificanceCriteria()
+loaded = cache(load)
 PAIR = ("Small left effusion. Cardiomegaly.", "Small left effusion. Pneumothorax.")
 
 
@@ -40,7 +42,7 @@ def total_agreement(groups: list[ReportGroup]) -> float:
     """Return τ-b of the totals of `radreason` with the number of errors; every answer must have the form."""
     pairs = [(group.reference, entry.text, entry.errors or {}) for group in groups for entry in group.candidates]
     references, candidates, errors = zip(*pairs, strict=True)
-    scores = load("radreason").score(references, candidates)
+    scores = loaded("radreason").score(references, candidates)
     assert set(scores.status) == {"ok"}
     assert scores.evidence is not None
     assert all(entry.format_error is None for entry in scores.evidence)
@@ -48,7 +50,7 @@ def total_agreement(groups: list[ReportGroup]) -> float:
 
 
 def test_counts_agree_with_errors_of_generated_reports() -> None:
-    assert total_agreement(list(synthesize(RadCliQCriteria(), 40, 3, seed=1000))) >= 0.6
+    assert total_agreement(list(synthesize(RadCliQCriteria(), 20, 3, seed=1000))) >= 0.6
 
 
 def test_counts_agree_with_errors_from_expert_codes(tmp_path: Path) -> None:
@@ -61,7 +63,7 @@ def test_counts_agree_with_errors_from_expert_codes(tmp_path: Path) -> None:
 
 def test_every_counted_error_has_a_reason() -> None:
     group = next(synthesize(CRITERIA, 1, 4, seed=2))
-    radreason, green = (load(name) for name in ("radreason", "green"))
+    radreason, green = (loaded(name) for name in ("radreason", "green"))
     for scorer in (radreason, green):
         scores: Any = scorer.score([group.reference] * 4, [entry.text for entry in group.candidates])
         for counts, evidence in zip(scores.error_counts.tolist(), scores.evidence, strict=True):
@@ -118,7 +120,7 @@ def test_reward_model_without_evidence_raises() -> None:
 
 
 def test_pair_over_the_limit_has_a_status_and_no_score() -> None:
-    scores = load("radreason").score(["Edema.", PAIR[0]], ["Edema. " * 400, PAIR[1]])
+    scores = loaded("radreason").score(["Edema.", PAIR[0]], ["Edema. " * 400, PAIR[1]])
     assert scores.status[0].startswith("over the limit")
     assert scores.total.isnan().tolist() == [True, False]
     truncated = load("green", on_too_long="truncate").score(["Edema."], ["Edema. " * 400])
@@ -129,7 +131,7 @@ def test_pair_over_the_limit_has_a_status_and_no_score() -> None:
 @given(st.text(alphabet=st.sampled_from("<>/&;:[]().\nab1 “”"), max_size=80))
 def test_text_of_reports_cannot_break_the_form(text: str) -> None:
     for name in ("radreason", "green"):
-        scores: Any = load(name).score([f"Edema. {text}"], [f"{text} Small effusion."])
+        scores: Any = loaded(name).score([f"Edema. {text}"], [f"{text} Small effusion."])
         assert scores.status[0] in ("ok", "truncated") or "report" in scores.status[0]
         if scores.evidence[0] is not None:
             assert scores.evidence[0].format_error is None
