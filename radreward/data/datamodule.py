@@ -8,7 +8,7 @@ import tempfile
 import weakref
 from abc import ABC
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +29,9 @@ from radreward.io.artifacts import file_fingerprint
 from radreward.types import ReportGroup
 
 logger = logging.getLogger(__name__)
+
+GROUPS_PER_BATCH = 1000
+"""Groups that are written at once."""
 
 
 class SizedDataset(Dataset[Any], ABC):
@@ -131,6 +134,38 @@ class ArrowGroupDataset(SizedDataset):
         return {**self.__dict__, "_table": None}
 
 
+class ArrowGroupWriter:
+    """Writer of the file and the lengths of an `ArrowGroupDataset`; the file is complete when the block ends.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lengths: list[int] = []
+        self._pending: list[dict[str, Any]] = []
+
+    def append(self, group: ReportGroup, length: int) -> None:
+        """Add a group."""
+        self.lengths.append(length)
+        self._pending.append(group_to_row(group))
+        if len(self._pending) == GROUPS_PER_BATCH:
+            self._write()
+
+    def _write(self) -> None:
+        self._file.write_table(pa.Table.from_pylist(self._pending, schema=GROUP_SCHEMA))
+        self._pending = []
+
+    def __enter__(self) -> ArrowGroupWriter:
+        self._file = pa.ipc.new_file(str(self.path), GROUP_SCHEMA)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._write()
+        self._file.close()
+
+
 def balancing_weights(error_shares: Tensor) -> Tensor:
     """Return (n,) weights of groups that bring each criterion's share of candidates with an error closer to one half.
 
@@ -210,13 +245,22 @@ class PairedReportDataModule(BaseDataModule):
             return
         folder = Path(tempfile.mkdtemp(prefix="radreward-"))
         weakref.finalize(self, shutil.rmtree, folder)  # also runs when the process ends
-        datasets: dict[str, ArrowGroupDataset] = {}
-        for split in ("train", "validation"):
-            own_file = split == "validation" and isinstance(self.val_split, str)
-            sources = [str(self.val_split)] if own_file else self.files
-            held_out = None if isinstance(self.val_split, str) else split == "validation"
-            datasets[split] = self._write_arrow(folder / f"{split}.arrow", sources, held_out)
-            if not len(datasets[split]):
+        own_file = self.val_split if isinstance(self.val_split, str) else None
+        with ExitStack() as stack:
+            writers = {
+                split: stack.enter_context(ArrowGroupWriter(folder / f"{split}.arrow"))
+                for split in ("train", "validation")
+            }
+            for source in self.files:
+                for group, length in self._read_pairable(source):
+                    held_out = own_file is None and is_held_out(group.reference, float(self.val_split), self.seed)
+                    writers["validation" if held_out else "train"].append(group, length)
+            for group, length in self._read_pairable(own_file) if own_file else ():
+                writers["validation"].append(group, length)
+        datasets = {split: ArrowGroupDataset(writer.path, writer.lengths) for split, writer in writers.items()}
+        for split, dataset in datasets.items():
+            if not len(dataset):
+                sources = [own_file] if own_file and split == "validation" else self.files
                 raise InputError(f"{', '.join(sources)}: expected groups for {split} but none are left.")
         if self.num_skipped:
             logger.warning("Skipped %d groups with one candidate or equal totals.", self.num_skipped)
@@ -234,32 +278,22 @@ class PairedReportDataModule(BaseDataModule):
                 *(sum(shared), len(shared), self.val_split, ", ".join(self.files)),
             )
 
-    def _read_split(self, path: str, held_out: bool | None) -> Iterator[ReportGroup]:
+    def _read_pairable(self, path: str) -> Iterator[tuple[ReportGroup, int]]:
+        """Yield groups with their lengths; handle those without pairs."""
         for group in read_groups(path, self.criteria):
-            if held_out is not None and is_held_out(group.reference, float(self.val_split), self.seed) != held_out:
-                continue
             errors = torch.stack([self.criteria.to_tensor(entry.errors or {}) for entry in group.candidates])
             totals = self.criteria.total_quality(self.criteria.quality(errors))
-            if self.on_unpairable == "keep" or len(make_pairs(totals, torch.zeros(len(totals)))):
-                yield group
-            elif self.on_unpairable == "skip":
-                self.num_skipped += 1
-            else:
+            if self.on_unpairable != "keep" and not len(make_pairs(totals, torch.zeros(len(totals)))):
+                if self.on_unpairable == "skip":
+                    self.num_skipped += 1
+                    continue
                 raise InputError(
                     f"{path}, group {group.id!r}: expected candidates with different totals but it has "
                     f"{'one candidate' if len(totals) == 1 else 'equal totals'}. Set on_unpairable to skip such "
                     "groups, or to keep them."
                 )
-
-    def _write_arrow(self, path: Path, sources: Sequence[str], held_out: bool | None) -> ArrowGroupDataset:
-        lengths: list[int] = []
-        with pa.ipc.new_file(str(path), GROUP_SCHEMA) as writer:
-            for source in sources:
-                groups = self._read_split(source, held_out)
-                while batch := list(islice(groups, 1000)):
-                    try:
-                        lengths += [self.collator.length(group) for group in batch]
-                    except InputError as error:
-                        raise InputError(f"{source}, {error}") from error
-                    writer.write_table(pa.Table.from_pylist(list(map(group_to_row, batch)), schema=GROUP_SCHEMA))
-        return ArrowGroupDataset(path, lengths)
+            try:
+                length = self.collator.length(group)
+            except InputError as error:
+                raise InputError(f"{path}, {error}") from error
+            yield group, length

@@ -14,7 +14,7 @@ from radreward.criteria import RadCliQCriteria
 from radreward.data.collators.base import Collator
 from radreward.data.collators.reward import RewardCollator
 from radreward.data.datamodule import PairedReportDataModule
-from radreward.data.records import write_groups
+from radreward.data.records import read_groups, write_groups
 from radreward.errors import InputError
 from radreward.types import Candidate, ReportGroup
 
@@ -168,3 +168,19 @@ def test_balanced_errors_draw_rare_errors_more_often(tmp_path: Path) -> None:
     assert rare[1] > 1.8 * rare[0]
     with pytest.raises(ValueError, match="Expected no `tokens_per_batch` with `balance_errors`"):
         PairedReportDataModule("x", RadCliQCriteria(), IdCollator(), tokens_per_batch=9, balance_errors=True)
+
+
+def test_setup_reads_a_file_once_for_both_splits(records: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+
+    def spy(path: str, criteria: Any) -> Any:
+        read.append(path)
+        return read_groups(path, criteria)
+
+    monkeypatch.setattr("radreward.data.datamodule.read_groups", spy)
+    data = PairedReportDataModule(records, RadCliQCriteria(), IdCollator(), 0.3)
+    data.setup()
+    assert read == [records]
+    assert sorted(int(group.id) for split in data.datasets.values() for group in split[list(range(len(split)))]) == [
+        *range(40)
+    ]
