@@ -71,7 +71,7 @@ def write_records(path: Path, first: int, groups: int) -> str:
     with path.open("w") as file:
         for number in range(first, first + groups):
             reference = " ".join(rng.choices(WORDS, k=rng.randint(4, 9)))
-            candidates = [
+            candidates: list[dict[str, Any]] = [
                 {"text": reference + " broken" * k, "errors": {tag: k * (j < 2) for j, tag in enumerate(TAGS)}}
                 for k in range(2 + number % 4)
             ]
