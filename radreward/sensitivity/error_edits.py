@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from random import Random
 
-from radreward.sensitivity.probe_reports import LATERALIZED, MAX_ERRORS, OTHER_CHANGE, SIZE, ReportSentences
+from radreward.sensitivity.probe_reports import LATERALIZED, MAX_ERRORS, OTHER_CHANGE, ReportSentences
 from radreward.synthesis.fact_sampling import sample_fact, sample_findings
 from radreward.synthesis.grammar import fact_sentence
+from radreward.synthesis.perturbations.fact_edits import other_sizes
 from radreward.synthesis.perturbations.sentence_edits import change_severity_word, closest_wording
 from radreward.text.facts import Fact, Sentence
 from radreward.text.findings import FINDINGS, is_related
 from radreward.text.locations import LOCATION_SUFFIXES, mirror_side
+from radreward.text.significance import significance_weight
 
 MISPLACED = {"above carina": "right mainstem", "stomach": "esophagus", "svc": "brachiocephalic"}
 """A wrong position of each device position."""
-_OTHER_SIZE = {"6": "16", "14": "41", "3.2": "1.3"}
+OTHER_EXTREME = {"mild": "severe", "severe": "mild"}
+"""A severity that calls for other care."""
+_SIZE = re.compile(r"\b[\d.]+ ([cm]m)\b")
 SentenceEdit = Callable[[Sentence, Random], Sentence | None]
 
 
@@ -37,12 +42,18 @@ def _negate(sentence: Sentence, rng: Random) -> Sentence | None:
 
 
 def _change_severity(sentence: Sentence, rng: Random) -> Sentence | None:
-    return change_severity_word(sentence, rng) if sentence.facts[0].finding in LATERALIZED else None
+    fact = sentence.facts[0]
+    severity = OTHER_EXTREME.get(fact.severity or "") if fact.finding in LATERALIZED else None
+    return change_severity_word(sentence, severity, rng) if severity else None
 
 
 def _resize(sentence: Sentence, rng: Random) -> Sentence | None:
-    text, count = SIZE.subn(lambda match: _OTHER_SIZE[match[0]], sentence.text)
-    return sentence._replace(text=text) if count else None
+    fact = sentence.facts[0]
+    if not fact.size:
+        return None
+    size = rng.choice(other_sizes(fact.size))
+    text = _SIZE.sub(lambda match: f"{size / (10 if match[1] == 'cm' else 1):g} {match[1]}", sentence.text)
+    return sentence._replace(text=text, facts=(fact._replace(size=size),))
 
 
 def _misplace_device(sentence: Sentence, rng: Random) -> Sentence | None:
@@ -105,7 +116,7 @@ def inject_errors(probe: str, report: ReportSentences, rng: Random) -> list[Repo
 
 
 def false_finding(report: Sequence[Sentence], rng: Random) -> Sentence:
-    """Return a sentence about a finding that the report does not mention.
+    """Return a sentence about a finding that the report does not mention and that is not benign.
 
     >>> text = false_finding([], Random(0)).text
     >>> text == false_finding([], Random(0)).text
@@ -117,4 +128,6 @@ def false_finding(report: Sequence[Sentence], rng: Random) -> Sentence:
         for key, finding in FINDINGS.items()
         if not finding.is_device and not any(is_related(key, other) for other in stated)
     ]
-    return fact_sentence(sample_fact(sample_findings(rng, options, 1)[0], rng)._replace(change=None), rng)
+    while not significance_weight(fact := sample_fact(sample_findings(rng, options, 1)[0], rng)._replace(change=None)):
+        pass
+    return fact_sentence(fact, rng)

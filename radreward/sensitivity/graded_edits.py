@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from random import Random
 
-from radreward.sensitivity.probe_reports import LATERALIZED, ReportSentences, sample_sentence
+from radreward.sensitivity.probe_reports import LATERALIZED, ReportSentences
+from radreward.synthesis.grammar import fact_sentence
 from radreward.synthesis.perturbations.sentence_edits import closest_wording
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
+from radreward.text.significance import significance_weight
 
 FactSteps = Iterator[tuple[Fact, Fact]]
 """A fact as the reference states it, and as it is partly right."""
@@ -28,7 +30,9 @@ def _vague_name(fact: Fact) -> FactSteps:
     for specific, vague in VAGUE_NAMES.items():
         if fact.finding in ancestors(specific):
             plain = Fact(specific, location=fact.location)
-            yield plain, plain._replace(finding=vague)
+            named_vaguely = plain._replace(finding=vague)
+            if significance_weight(named_vaguely) <= significance_weight(plain):  # else worse than a missed finding
+                yield plain, named_vaguely
 
 
 def _one_side(fact: Fact) -> FactSteps:
@@ -70,6 +74,6 @@ def grade_finding(probe: str, report: ReportSentences, rng: Random) -> tuple[Rep
     if not options:
         return (report,)
     index, stated, partial = rng.choice(options)
-    right = report[index] if stated in report[index].facts else sample_sentence(stated, rng)
+    right = report[index] if stated in report[index].facts else fact_sentence(stated, rng)
     steps = ((right,), (closest_wording(partial, right, rng),), ())
     return tuple((*report[:index], *step, *report[index + 1 :]) for step in steps)

@@ -8,11 +8,9 @@ from random import Random
 
 from radreward.sensitivity.error_edits import MISPLACED
 from radreward.sensitivity.probe_reports import (
-    SIZE,
     ReportSentences,
     report_text,
     sample_device_sentence,
-    sample_sentence,
 )
 from radreward.synthesis.grammar import fact_sentence, joint_sentence, normal_sentence
 from radreward.synthesis.noun_phrases import capitalize_first
@@ -55,7 +53,7 @@ ABBREVIATIONS: Mapping[str, str] = {
 
 
 def reword_sentences(report: ReportSentences, rng: Random) -> str:
-    """Return the report with every sentence reworded, with the same sizes and device locations."""
+    """Return the report with every sentence reworded, with the same device locations."""
     texts = []
     for sentence in report:
         if len(sentence.facts) > 1:
@@ -63,7 +61,7 @@ def reword_sentences(report: ReportSentences, rng: Random) -> str:
         elif sentence.facts[0].location in MISPLACED:
             reworded = sample_device_sentence(sentence.facts[0], rng)
         else:
-            reworded = sample_sentence(sentence.facts[0], rng, bool(SIZE.search(sentence.text)))
+            reworded = fact_sentence(sentence.facts[0], rng)
         texts.append(reworded.text)
     return " ".join(texts)
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from radreward.sensitivity.error_edits import ERROR_EDITS, FALSE_FINDING, inject_errors
 from radreward.sensitivity.graded_edits import GRADED_EDITS, grade_finding
 from radreward.sensitivity.invariance_edits import INVARIANT_EDITS
-from radreward.sensitivity.probe_reports import LATERALIZED, ReportSentences, report_text, sample_sentence
+from radreward.sensitivity.probe_reports import LATERALIZED, ReportSentences, report_text
+from radreward.synthesis.grammar import fact_sentence
 
 ERROR_PROBES = (*ERROR_EDITS, FALSE_FINDING)
 """Probes under which a score should fall with every error."""
@@ -59,4 +60,4 @@ def _without_place(report: ReportSentences, rng: Random) -> ReportSentences:
     indices = [index for index, sentence in enumerate(report) if sentence.facts[0].finding in LATERALIZED]
     chosen = rng.choice(indices)
     fact = report[chosen].facts[0]._replace(location=None)
-    return tuple(sample_sentence(fact, rng) if index == chosen else entry for index, entry in enumerate(report))
+    return tuple(fact_sentence(fact, rng) if index == chosen else entry for index, entry in enumerate(report))

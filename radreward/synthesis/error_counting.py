@@ -10,6 +10,7 @@ from radreward.synthesis.fact_matching import FactMatch, match_facts
 from radreward.text.facts import Change, Fact
 from radreward.text.findings import ancestors, means_same_care
 from radreward.text.locations import are_neighbors, contains_location
+from radreward.text.measurements import is_same_size
 from radreward.text.severity import SEVERITY_LEVELS
 from radreward.text.significance import is_actionable, significance_level, significance_weight
 from radreward.types import FindingWeights
@@ -65,13 +66,13 @@ def count_errors(reference: Iterable[Fact], candidate: Iterable[Fact]) -> dict[s
     """Count errors by the tags of `RadCliQSignificanceCriteria`.
 
     Facts are matched by `match_facts`. An unmatched fact is a false prediction or an omission. A matched fact can have
-    a wrong location, a wrong severity, a comparison that the reference does not make, or lack a change that the
-    reference reports; a detail that two facts share is counted once. A location, severity or negation that only one
-    report states is no error.
+    a wrong location, a wrong severity or size, a comparison that the reference does not make, or lack a change that the
+    reference reports; a detail that two facts share is counted once. A location, severity, size or negation that only
+    one report states is no error.
 
     An error is significant if the finding as stated is urgent or actionable (`significance_level`) and, for a detail,
     if it changes care: another side or a zone that does not touch, a severity of another level of significance or mild
-    for severe, a change that is hidden or invented.
+    for severe, another size (`is_same_size`), a change that is hidden or invented.
 
     >>> effusion = Fact("effusion", location="left")
     >>> errors = count_errors([effusion], [effusion._replace(location="right"), Fact("scoliosis")])
@@ -204,6 +205,8 @@ def _pair_differences(expected: Fact, stated: Fact) -> Iterator[tuple[str, str |
         is_far = abs(SEVERITY_LEVELS[expected.severity] - SEVERITY_LEVELS[stated.severity]) > 1
         moves_level = significance_level(expected._replace(severity=stated.severity)) != level
         yield "severity", WRONG_SEVERITY, is_far or moves_level
+    if expected.size and stated.size and not is_same_size(expected.size, stated.size):
+        yield "severity", WRONG_SEVERITY, True
     if stated.change and expected.change != stated.change:
         yield "change", FALSE_COMPARISON, bool(REPORTABLE_CHANGES & {expected.change, stated.change})
     elif expected.change in REPORTABLE_CHANGES and expected.change != stated.change:

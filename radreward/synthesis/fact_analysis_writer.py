@@ -109,9 +109,11 @@ class FactAnalysisWriter(AnalysisWriter):
         return "\n".join(lines)
 
     def describe_fact(self, fact: Fact, rng: Random) -> str:
-        """Return a fact in words: certainty, severity, location, name, change."""
+        """Return a fact in words: certainty, severity, size, location, name, change."""
         certainty = "possible" if fact.polarity == "uncertain" else None
-        words = " ".join(filter(None, (certainty, fact.severity, fact.location, self._name(fact, rng))))
+        words = " ".join(
+            filter(None, (certainty, fact.severity, _size_words(fact), fact.location, self._name(fact, rng)))
+        )
         return f"{words}, {fact.change}" if fact.change else words
 
     def describe_error(self, error: FactError, rng: Random) -> str:
@@ -130,8 +132,18 @@ class FactAnalysisWriter(AnalysisWriter):
         for side, fact in (("reference", expected), ("candidate", stated)):
             for detail in ("location", "severity", "change"):
                 values[f"{side}_{detail}"] = getattr(fact, detail, None) or ""
+        if (
+            expected
+            and stated
+            and (not (expected.severity and stated.severity) or expected.severity == stated.severity)
+        ):
+            values |= {"reference_severity": _size_words(expected), "candidate_severity": _size_words(stated)}
         return rng.choice(ERROR_TEMPLATES[error.tag]).format_map(values)
 
     def _name(self, fact: Fact, rng: Random) -> str:
         names = FINDINGS[fact.finding].plain_names
         return rng.choice(names[:3]) if self.vary_wording else names[0]
+
+
+def _size_words(fact: Fact) -> str:
+    return f"{fact.size:g} mm" if fact.size else ""

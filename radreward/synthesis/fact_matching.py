@@ -54,7 +54,7 @@ def distinct_findings(facts: Iterable[Fact]) -> list[Fact]:
     A sign and its interpretation are one finding, and so are statements that differ in what they leave out.
 
     >>> distinct_findings([Fact("opacity", location="left lower"), Fact("pneumonia", "uncertain")])
-    [Fact(finding='pneumonia', polarity='uncertain', location='left lower', severity=None, change=None)]
+    [Fact(finding='pneumonia', polarity='uncertain', location='left lower', severity=None, change=None, size=None)]
     """
     stated = list(dict.fromkeys(fact for fact in facts if fact.positive or fact.change == "resolved"))
     if len(stated) < 2:
@@ -89,7 +89,10 @@ def is_included(fact: Fact, specific: Fact) -> bool:
 def _fill_details(specific: Fact, fact: Fact) -> Fact:
     location = max(specific.location or "", fact.location or "", key=len) or None
     return specific._replace(
-        location=location, severity=specific.severity or fact.severity, change=specific.change or fact.change
+        location=location,
+        severity=specific.severity or fact.severity,
+        change=specific.change or fact.change,
+        size=specific.size or fact.size,
     )
 
 
@@ -132,4 +135,7 @@ def _similarity(first: Fact, second: Fact) -> float:
     else:
         return 0.0
     shared = (first.positive == second.positive) * 8 + (first.location == second.location) * 4
-    return base + shared + (first.severity == second.severity) * 2 + (first.change == second.change)
+    details = (
+        (first.severity == second.severity) * 2 + (first.change == second.change) + (first.size == second.size) / 2
+    )
+    return base + shared + details

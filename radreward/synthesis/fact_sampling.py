@@ -7,6 +7,7 @@ from random import Random
 
 from radreward.text.facts import Change, Fact
 from radreward.text.findings import FINDINGS, is_related, remove_related
+from radreward.text.measurements import MEASURED_FINDINGS
 from radreward.text.severity import SEVERITY_WORDS
 
 FINDING_CLUSTERS: tuple[tuple[float, tuple[tuple[str, float], ...]], ...] = (
@@ -41,6 +42,15 @@ BOTH_SIDES_SHARE = 0.2
 
 DIFFERENTIALS = {"atelectasis": "pneumonia", "pneumonia": "aspiration", "edema": "interstitial", "scar": "nodule"}
 """Another interpretation of the same appearance."""
+SIZES: dict[str, tuple[float, ...]] = {
+    "mild": (3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0),
+    "moderate": (10.0, 12.0, 13.0, 14.0, 16.0, 18.0, 21.0, 24.0, 27.0),
+    "severe": (31.0, 32.0, 36.0, 38.0, 41.0, 45.0, 52.0, 58.0, 65.0),
+}
+"""Sizes in mm of findings of each severity."""
+ALL_SIZES = tuple(size for sizes in SIZES.values() for size in sizes)
+MEASURED_SHARE = 0.5
+"""Share of the measured findings whose size is stated."""
 DOUBT_SHARE = 0.05
 """Share of the findings that a report generator only suspects, in addition to those of `sample_fact`."""
 
@@ -56,7 +66,7 @@ def sample_any_finding(rng: Random) -> str:
 
 
 def sample_fact(key: str, rng: Random) -> Fact:
-    """Return a finding with location, severity, certainty and change, each stated or not."""
+    """Return a finding with location, severity, certainty, change and size, each stated or not."""
     finding = FINDINGS[key]
     location = None
     if finding.locations and rng.random() < (0.6 if finding.is_device else 0.8):
@@ -70,7 +80,10 @@ def sample_fact(key: str, rng: Random) -> Fact:
         change = rng.choices(changes, (4, 1) if finding.is_device else (2, 2, 2, 4))[0]
     is_certain = finding.is_device or change is not None or finding.urgency == "benign"
     is_uncertain = not is_certain and rng.random() < (0.3 if key in ("pneumonia", "aspiration") else 0.1)
-    return Fact(key, "uncertain" if is_uncertain else "present", location, severity, change)
+    size = None
+    if key in MEASURED_FINDINGS and rng.random() < MEASURED_SHARE:
+        size = rng.choice(SIZES[severity] if severity else ALL_SIZES)
+    return Fact(key, "uncertain" if is_uncertain else "present", location, severity, change, size)
 
 
 def sample_plain_fact(key: str, rng: Random) -> Fact:

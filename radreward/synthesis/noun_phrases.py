@@ -17,8 +17,6 @@ _PARTICIPLE_NAME = re.compile(
     "widened|distended|calcified|atherosclerotic|diminished|blunted|displaced|exaggerated"
 )
 """Start of names that take an adverb, such as "mildly enlarged heart"."""
-SIZE_BY_SEVERITY = {"mild": "6 mm", "moderate": "14 mm", "severe": "3.2 cm"}
-"""Size stated for a severity; fixed, so that paraphrases of a fact never differ in size."""
 ASYMMETRY = {
     "effusion": "left greater than right",
     "atelectasis": "right greater than left",
@@ -47,6 +45,7 @@ _PLACED_NAME = re.compile(
     r" (?:of|in|under|with|from) |^\*?(?:multiple|diffuse|widespread)|^\*?(?:pulmonary|lung|apical) "
 )
 """Names that do not follow a location."""
+_SIZE_PREFIXES = ("", "", "", "approximately ", "about ", "up to ")
 _VERBS = {"is": " are ", "has": " have ", "persists": " persist ", "remains": " remain "}
 _SINGULAR = re.compile(r"(?<!There) (is|has|persists|remains) ")
 _PLURAL = re.compile(r"(?:(?<![isu])s|bullae|bronchi) ?$")
@@ -70,8 +69,9 @@ class NounPhrase(NamedTuple):
         if not self.takes_article:
             return self.text
         is_spelled = self.text.split()[0].isupper()  # "an LLL opacity", "an NG tube"
-        vowels = "aefhilmnorsx" if is_spelled else "aeiou"
-        return f"{'an' if self.text[0].lower() in vowels else 'a'} {self.text}"
+        vowels = "aefhilmnorsx" if is_spelled else "aeiou8"
+        takes_an = self.text[0].lower() in vowels or self.text.startswith(("11 ", "18 "))
+        return f"{'an' if takes_an else 'a'} {self.text}"
 
     @property
     def is_plural(self) -> bool:
@@ -99,11 +99,15 @@ def noun_phrase(fact: Fact, rng: Random) -> NounPhrase:
             words.insert(0, phrase.removesuffix(" lung") if name.startswith("lung ") else phrase)
             if fact.location.startswith("bilateral") and takes_article:
                 words[-1], takes_article = _plural(words[-1]), False
+    is_measured = False
+    if fact.size and rng.random() < 0.5:
+        words.insert(0, _size_words(fact.size, rng))
+        is_measured = True
     if fact.severity:
         is_participle = _PARTICIPLE_NAME.match(words[0])
         adverb = rng.choice(SEVERITY_ADVERBS[fact.severity]) if is_participle else ""
         words.insert(0, adverb or _severity_adjective(fact, rng).strip())
-    detail = _detail(fact, rng) if fact.polarity == "present" else ""
+    detail = "" if is_measured else _detail(fact, rng)
     return NounPhrase(" ".join(words) + suffix + detail, takes_article)
 
 
@@ -151,12 +155,22 @@ def _severity_adjective(fact: Fact, rng: Random) -> str:
 
 
 def _detail(fact: Fact, rng: Random) -> str:
-    """Return, sometimes, a size or an asymmetry that follows from the fact."""
-    if fact.severity and fact.finding in ("nodule", "mass", "cavity") and rng.random() < 0.3:
-        return f" measuring {SIZE_BY_SEVERITY[fact.severity]}"
-    if fact.location in ("bilateral", "bilateral lower") and fact.finding in ASYMMETRY and rng.random() < 0.25:
+    """Return the size, or sometimes an asymmetry that follows from the fact."""
+    if fact.size:
+        return f" measuring {rng.choice(_SIZE_PREFIXES)}{_size_words(fact.size, rng)}"
+    if (
+        fact.polarity == "present"
+        and fact.location in ("bilateral", "bilateral lower")
+        and fact.finding in ASYMMETRY
+        and rng.random() < 0.25
+    ):
         return f", {ASYMMETRY[fact.finding]}"
     return ""
+
+
+def _size_words(size: float, rng: Random) -> str:
+    """Return a size in mm or in cm."""
+    return f"{size:g} mm" if size < 30 and rng.random() < 0.7 else f"{size / 10:g} cm"
 
 
 def _fits(word: str, finding: str) -> bool:

@@ -53,13 +53,6 @@ SIGN_WORDINGS = (
 )
 SIGNS = {"pneumonia": "opacity", "aspiration": "consolidation", "contusion": "opacity", "fibrosis": "interstitial"}
 """Sign by the finding that interprets it; the sign is the more general finding."""
-MEASURED_FINDINGS = frozenset({"nodule", "mass", "cavity"})
-SIZES = {
-    "mild": ("6 mm", "0.6 cm", "approximately 6 mm"),
-    "moderate": ("14 mm", "1.4 cm", "up to 14 mm"),
-    "severe": ("3.2 cm", "32 mm", "about 3.2 cm"),
-}
-"""Sizes that state a severity without a word for it."""
 STATES: dict[str, tuple[str, ...]] = {
     "cardiomegaly": (
         "The heart is {adverb}enlarged.",
@@ -108,7 +101,7 @@ def written_sentence(fact: Fact, rng: Random, section: Section = "findings") -> 
     if has_state and (sentence := _state_sentence(fact, rng, section)):
         return sentence
     wordings = UNCERTAIN_WORDINGS if fact.polarity == "uncertain" else PRESENT_WORDINGS
-    return Sentence(fill_template(rng.choice(wordings), _measured_phrase(fact, rng)), (fact,), section)
+    return Sentence(fill_template(rng.choice(wordings), noun_phrase(fact, rng)), (fact,), section)
 
 
 def written_negation(facts: Sequence[Fact], rng: Random, section: Section = "findings") -> Sentence:
@@ -129,14 +122,6 @@ def take_differentials(facts: list[Fact], rng: Random, section: Section) -> list
             facts.remove(first)
             facts.remove(other)
     return sentences
-
-
-def _measured_phrase(fact: Fact, rng: Random) -> NounPhrase:
-    """Return the phrase of a finding, its severity sometimes as a size only."""
-    if fact.severity is None or fact.finding not in MEASURED_FINDINGS or rng.random() < 0.4:
-        return noun_phrase(fact, rng)
-    phrase = noun_phrase(fact._replace(severity=None), rng)
-    return phrase._replace(text=f"{phrase.text} measuring {rng.choice(SIZES[fact.severity])}")
 
 
 def _sign_sentence(fact: Fact, rng: Random, section: Section) -> Sentence:

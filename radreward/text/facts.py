@@ -22,6 +22,8 @@ class Fact(NamedTuple):
     location: str | None = None
     severity: str | None = None
     change: Change | None = None
+    size: float | None = None
+    """Largest diameter in mm."""
 
     @property
     def positive(self) -> bool:

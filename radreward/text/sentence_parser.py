@@ -16,6 +16,7 @@ from radreward.text.facts import Change, Fact, Polarity
 from radreward.text.findings import FINDINGS
 from radreward.text.lexicon import compile_phrases, lowercase_same_length
 from radreward.text.locations import LOCATION_WORDS
+from radreward.text.measurements import MEASURED_FINDINGS, SIZE, parse_size, size_of_match
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import is_uninformative, negated_findings
 from radreward.text.sentence_templates import (
@@ -192,7 +193,9 @@ def _parse_mention(
     if polarity == "absent":
         return Fact(mention.finding, "absent", None, None, change), spans
     where = _allowed_location(LOCATION_WORDS[location[0]], finding.locations) if location else None
-    return Fact(mention.finding, polarity, where, SEVERITY_OF_PHRASE[severity[0]] if severity else None, change), spans
+    level = SEVERITY_OF_PHRASE[severity[0]] if severity else None
+    size = parse_size(own) if mention.finding in MEASURED_FINDINGS else None
+    return Fact(mention.finding, polarity, where, level, change, size), spans
 
 
 def _shift(span: Span | None, offset: int) -> Span | None:
@@ -220,15 +223,16 @@ def _is_complete(masked: str, scopes: list[Span], facts: tuple[Fact, ...]) -> bo
     """
     for (start, end), fact in zip(scopes, facts, strict=True):
         own = masked[start:end]
-        stated: tuple[tuple[list[str], str | None], ...] = (
+        stated: tuple[tuple[list[object], object], ...] = (
             ([LOCATION_WORDS[match[0]] for match in _LOCATION.finditer(own)], fact.location),
             ([SEVERITY_OF_PHRASE[match[0]] for match in _SEVERITY.finditer(own)], fact.severity),
             ([CHANGE_OF_PHRASE[match[0]] for match in CHANGE.finditer(own)], fact.change),
+            ([size_of_match(match) for match in SIZE.finditer(own)], fact.size),
         )
         if any(values != ([value] if value else []) for values, value in stated):
             return False
     rest = re.sub("#+", "#", masked)
-    for pattern in (CHANGE, _LOCATION, _SEVERITY, _UNCERTAINTY):
+    for pattern in (SIZE, CHANGE, _LOCATION, _SEVERITY, _UNCERTAINTY):
         rest = pattern.sub(" ", rest)
     tokens = _TOKEN.findall(drop_negation_after(rest))
     if len(facts) == 1:

@@ -4,6 +4,7 @@ import io
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -16,7 +17,7 @@ from radreward.scorers.stateless import StatelessScorer
 from radreward.sensitivity.error_edits import inject_errors
 from radreward.sensitivity.graded_edits import GRADED_EDITS, grade_finding
 from radreward.sensitivity.invariance_edits import reword_sentences
-from radreward.sensitivity.probe_reports import report_text, sample_probe_report, sample_sentence
+from radreward.sensitivity.probe_reports import report_text, sample_probe_report
 from radreward.sensitivity.probes import (
     ERROR_PROBES,
     FALLING_PROBES,
@@ -36,6 +37,7 @@ from radreward.synthesis.error_counting import (
     count_errors,
     to_radcliq_counts,
 )
+from radreward.synthesis.grammar import fact_sentence
 from radreward.text.facts import Fact
 from radreward.text.report_parser import parse_report
 from radreward.text.sentence_parser import sentence_facts
@@ -104,7 +106,8 @@ def test_inject_errors_edits_text_and_facts_consistently(kind: str) -> None:
 
 def test_measurement_probe_changes_sizes_only() -> None:
     report = perturb_report("measurement", sample_probe_report(Random(0)), "0")
-    assert [changed_words(report.reference, text) for text in report.perturbed] == [1, 2, 3]
+    words = [text.split() for text in (report.reference, *report.perturbed)]
+    assert [sum(a != b for a, b in zip(words[0], text, strict=True)) for text in words[1:]] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -150,8 +153,21 @@ def test_graded_probes_lie_between_right_and_missed(probe: str) -> None:
         assert len({texts.reference, *texts.perturbed}) == 3
 
 
+@pytest.mark.parametrize("probe", ERROR_PROBES)
+def test_every_error_of_a_probe_lowers_the_quality(probe: str) -> None:
+    for seed in range(4):
+        report = sample_probe_report(Random(seed))
+        steps = [report, *inject_errors(probe, report, Random(seed))]
+        facts = [[fact for sentence in step for fact in sentence.facts] for step in steps]
+        comparisons = [compare_facts(facts[0], stated) for stated in facts]
+        errors = [len(comparison.errors) for comparison in comparisons]
+        qualities = [finding_quality(*comparison.weights) for comparison in comparisons]
+        assert all(fewer < more for fewer, more in pairwise(errors)), (seed, errors)
+        assert all(better > worse for better, worse in pairwise(qualities)), (seed, qualities)
+
+
 def test_graded_probe_of_a_report_without_such_a_finding_is_the_report() -> None:
-    report = (sample_sentence(Fact("scar", location="left"), Random(0)),)
+    report = (fact_sentence(Fact("scar", location="left"), Random(0)),)
     assert grade_finding("vague finding", report, Random(0)) == (report,)
 
 

@@ -144,9 +144,9 @@ def test_synthesize_files_card_agrees_with_groups(tmp_path: Path, criteria: Crit
 @pytest.mark.parametrize(
     ("seed", "profile", "digest"),
     [
-        (6, None, "a464a5e72b5e8d6433d7f537134114622fefc43ca0b28830a48c7186a8ba451d"),
-        (7, "details", "73dcebf322ce72da88a5308c643376fb3e678d1bd1278216d17675cc9f68f419"),
-        (8, None, "219b1122668b660b1bf86f242bc21bfe95d70ac040f097195f6f1663b9a21c5b"),
+        (11, None, "ff1612084ce56d15c44579282adfeb302b1fd842c13831b0173a9c17224b174f"),
+        (12, "details", "5c320cda125d8841665ce1477a5e392bbc8b7a865e406151eb785757aea6d371"),
+        (8, None, "f5d765c102d3a31b42d3e34af53f60916e6177b0520a5e2b12cafc6c5d39561d"),
     ],
 )
 def test_synthesize_reproduces_data_of_shipped_model(seed: int, profile: str | None, digest: str) -> None:

@@ -10,7 +10,6 @@ from radreward.synthesis.fact_sampling import DIFFERENTIALS, sample_many_facts, 
 from radreward.synthesis.grammar import joint_sentence, render_report
 from radreward.synthesis.report_styles import StyleSampler, elaborate_style, large_style, mixed_style
 from radreward.synthesis.writer_wording import (
-    MEASURED_FINDINGS,
     REGION_ORDER,
     SIGNS,
     STATES,
@@ -21,6 +20,7 @@ from radreward.synthesis.writer_wording import (
 )
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
+from radreward.text.measurements import MEASURED_FINDINGS
 from radreward.text.sentence_parser import parse_sentence, sentence_facts
 
 
@@ -55,8 +55,8 @@ def _written_texts(fact: Fact) -> set[str]:
 
 
 def test_written_sentence_names_the_details_of_its_fact() -> None:
-    nodule = _written_texts(Fact("nodule", location="left upper", severity="mild"))
-    assert any("mm" in text and "small" not in text for text in nodule)
+    nodule = _written_texts(Fact("nodule", location="left upper", severity="mild", size=6.0))
+    assert all("6 mm" in text or "0.6 cm" in text for text in nodule)
     heart = _written_texts(Fact("cardiomegaly", severity="severe"))
     assert heart & {"The heart is markedly enlarged.", "The heart is severely enlarged."}
     assert not _written_texts(Fact("effusion", change="new"))

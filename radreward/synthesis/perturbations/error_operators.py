@@ -20,7 +20,7 @@ from radreward.synthesis.error_counting import (
     WRONG_SEVERITY,
 )
 from radreward.synthesis.fact_sampling import sample_fact, sample_findings
-from radreward.synthesis.perturbations.fact_edits import mirrored_location, other_severities
+from radreward.synthesis.perturbations.fact_edits import mirrored_location, with_other_severity
 from radreward.synthesis.perturbations.report_edits import (
     can_replace_fact,
     has_unparsed_comparison,
@@ -79,13 +79,12 @@ def change_location(report: AnnotatedReport, rng: Random) -> AnnotatedReport | N
 
 
 def change_severity(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
-    """State a finding with another severity."""
+    """State a finding with another severity or size."""
 
     def options(fact: Fact) -> list[Fact]:
-        facts = [fact._replace(severity=severity) for severity in other_severities(fact)]
-        return [changed for changed in facts if can_replace_fact(report, fact, changed)]
+        return [changed for changed in with_other_severity(fact) if can_replace_fact(report, fact, changed)]
 
-    fact = _choose_fact(report, rng, lambda fact: bool(fact.severity and options(fact)))
+    fact = _choose_fact(report, rng, lambda fact: bool(options(fact)))
     return replace_fact(report, fact, rng.choice(options(fact)), rng) if fact else None
 
 

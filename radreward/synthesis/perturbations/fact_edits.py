@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from radreward.synthesis.fact_sampling import ALL_SIZES, SIZES
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, is_related
 from radreward.text.locations import mirror_side
+from radreward.text.measurements import MEASURED_FINDINGS, is_same_size
 from radreward.text.severity import SEVERITY_WORDS
 
 
@@ -27,6 +29,29 @@ def other_severities(fact: Fact) -> list[str]:
     return [severity for severity in SEVERITY_WORDS if severity != fact.severity]
 
 
+def other_sizes(size: float) -> list[float]:
+    """Return sizes in mm that differ by more than two measurements of one finding do.
+
+    >>> other_sizes(14.0)[:3], 16.0 in other_sizes(14.0)
+    ([3.0, 4.0, 5.0], False)
+    """
+    return [other for other in ALL_SIZES if not is_same_size(size, other)]
+
+
+def with_other_severity(fact: Fact) -> list[Fact]:
+    """Return the fact with other severities; one with a size has another size, and the severity of that size.
+
+    >>> [changed.severity for changed in with_other_severity(Fact("effusion", severity="mild"))]
+    ['moderate', 'severe']
+    >>> with_other_severity(Fact("nodule", severity="mild", size=6.0))[0]
+    Fact(finding='nodule', polarity='present', location=None, severity='moderate', change=None, size=12.0)
+    """
+    if fact.size is None:
+        return [fact._replace(severity=severity) for severity in other_severities(fact)] if fact.severity else []
+    severity_of = {size: severity for severity, sizes in SIZES.items() for size in sizes}
+    return [fact._replace(size=size, severity=fact.severity and severity_of[size]) for size in other_sizes(fact.size)]
+
+
 def flip_polarity(fact: Fact) -> Fact:
     """Return the finding without details, absent if it was positive and else present.
 
@@ -37,7 +62,7 @@ def flip_polarity(fact: Fact) -> Fact:
 
 
 def similar_findings(fact: Fact) -> list[str]:
-    """Return unrelated findings of the same region that can have the same location and severity.
+    """Return unrelated findings of the same region that can have the same location, severity and size.
 
     >>> similar_findings(Fact("pneumothorax", location="left", severity="mild"))[:2]
     ['effusion', 'loculated']
@@ -50,14 +75,17 @@ def similar_findings(fact: Fact) -> list[str]:
         and not is_related(key, fact.finding)
         and (not fact.location or fact.location in finding.locations)
         and (not fact.severity or finding.has_severity)
+        and (not fact.size or key in MEASURED_FINDINGS)
     ]
 
 
 def more_general(fact: Fact) -> Fact | None:
     """Return the fact under the name of the more general finding, without details that this cannot have, or None.
 
-    >>> more_general(Fact("pneumonia", location="left lower")), more_general(Fact("scar"))
-    (Fact(finding='consolidation', polarity='present', location='left lower', severity=None, change=None), None)
+    >>> more_general(Fact("pneumonia", location="left lower")) == Fact("consolidation", location="left lower")
+    True
+    >>> more_general(Fact("scar")) is None
+    True
     """
     parent = FINDINGS[fact.finding].parent
     if parent is None:
@@ -68,4 +96,5 @@ def more_general(fact: Fact) -> Fact | None:
         location=fact.location if fact.location in finding.locations else None,
         severity=fact.severity if finding.has_severity else None,
         change=fact.change if finding.can_change else None,
+        size=fact.size if parent in MEASURED_FINDINGS else None,
     )

@@ -150,7 +150,7 @@ def _edit_fact(fact: Fact, old: Fact, new: Fact | None) -> Fact | None:
         return None
     details = {
         name: getattr(new, name)
-        for name in ("location", "severity", "change")
+        for name in ("location", "severity", "change", "size")
         if getattr(new, name) != getattr(old, name) and (getattr(fact, name) is not None or getattr(old, name) is None)
     }
     return fact._replace(**details, finding=new.finding)
@@ -163,7 +163,7 @@ def make_vague(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
         (fact, vague)
         for fact in report.facts
         if fact.polarity == "present" and names.count(fact.finding) == 1  # not one of two sides
-        for vague in (more_general(fact), fact._replace(location=None, severity=None))
+        for vague in (more_general(fact), fact._replace(location=None, severity=None, size=None))
         if vague and vague != fact and (vague.finding == fact.finding or vague.finding not in names)
     ]
     fact, vague = rng.choice(options) if options else (None, None)

@@ -10,7 +10,7 @@ from random import Random
 
 from radreward.synthesis.grammar import fact_sentence, joint_sentence
 from radreward.synthesis.noun_phrases import capitalize_first
-from radreward.synthesis.perturbations.fact_edits import flip_polarity, other_severities
+from radreward.synthesis.perturbations.fact_edits import flip_polarity
 from radreward.text.facts import Fact, Sentence
 from radreward.text.findings import FINDINGS
 from radreward.text.locations import mirror_side
@@ -44,12 +44,11 @@ def _one_word_exchanges(sentence: Sentence, facts: tuple[Fact, ...]) -> Iterator
                 yield re.sub(rf"\b{re.escape(old_word)}\b", new_word, text)
 
 
-def change_severity_word(sentence: Sentence, rng: Random) -> Sentence | None:
-    """Return a sentence with the severity of its first fact changed, or None if no word states it."""
+def change_severity_word(sentence: Sentence, severity: str, rng: Random) -> Sentence | None:
+    """Return a sentence with another severity of its first fact, or None if no word states the severity."""
     fact = sentence.facts[0]
     if fact.severity is None:
         return None
-    severity = rng.choice(other_severities(fact))
     adverbs = SEVERITY_ADVERBS[fact.severity]
     words = sorted((*SEVERITY_WORDS[fact.severity], *adverbs), key=len, reverse=True)
     match = re.search(r"\b(?:" + "|".join(map(re.escape, words)) + r")\b", sentence.text, re.IGNORECASE)
