@@ -68,10 +68,10 @@ def test_data_commands_import_no_model(tmp_path: Path) -> None:
     assert _imported(watched, "synthesize", "--groups=2", f"--output={tmp_path / 'data'}") == (0, set())
 
 
-@pytest.mark.parametrize("model", ["er2score", "ratescore", "sentence-eval"])
-def test_embedded_models_score_without_transformers_or_training_code(model: str, pairs: Path, tmp_path: Path) -> None:
+def test_embedded_models_score_without_transformers_or_training_code(pairs: Path, tmp_path: Path) -> None:
     watched = (
         TRAINING | TABLES | MODEL | {"scipy", "sympy", "torch._dynamo", "torch.distributed.tensor", "torchmetrics"}
     )
-    arguments = f"--models={model}", f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
-    assert _imported(watched, "score", *arguments) == (0, {"torch"})
+    models = "--models", "er2score", "ratescore", "sentence-eval"
+    files = f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
+    assert _imported(watched, "score", *models, *files) == (0, {"torch"})
