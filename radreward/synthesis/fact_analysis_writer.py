@@ -129,20 +129,22 @@ class FactAnalysisWriter(AnalysisWriter):
             "reference": self.describe_fact(expected, rng) if expected else "",
             "candidate": self.describe_fact(stated, rng) if stated else "",
         }
-        for side, fact in (("reference", expected), ("candidate", stated)):
-            for detail in ("location", "severity", "change"):
+        for side, fact, other in (("reference", expected, stated), ("candidate", stated, expected)):
+            for detail in ("location", "change"):
                 values[f"{side}_{detail}"] = getattr(fact, detail, None) or ""
-        if (
-            expected
-            and stated
-            and (not (expected.severity and stated.severity) or expected.severity == stated.severity)
-        ):
-            values |= {"reference_severity": _size_words(expected), "candidate_severity": _size_words(stated)}
+            values[f"{side}_severity"] = _severity_words(fact, other)
         return rng.choice(ERROR_TEMPLATES[error.tag]).format_map(values)
 
     def _name(self, fact: Fact, rng: Random) -> str:
         names = FINDINGS[fact.finding].plain_names
         return rng.choice(names[:3]) if self.vary_wording else names[0]
+
+
+def _severity_words(fact: Fact | None, other: Fact | None) -> str:
+    """Return the severity of a fact if both facts have different ones, or else its size."""
+    if not fact or not other:
+        return ""
+    return fact.severity or "" if other.severity and fact.severity != other.severity else _size_words(fact)
 
 
 def _size_words(fact: Fact) -> str:

@@ -11,6 +11,7 @@ from radreward.synthesis.pipeline import synthesize
 from radreward.synthesis.report_styles import FrequentChoiceRandom
 from radreward.systems.green.prompt import GreenTemplate
 from radreward.systems.radreason.prompt import RadReasonTemplate
+from radreward.text.facts import Fact
 from radreward.text.report_parser import parse_report
 
 PAIR = ("Increasing small left effusion. There is a nodule.", "Large right effusion. There is scoliosis.")
@@ -42,6 +43,15 @@ def test_fact_analysis_writer_varied_wording() -> None:
     variants = {FactAnalysisWriter().write(*PAIR, COUNTS, RadCliQCriteria(), Random(seed)) for seed in range(20)}
     assert len(variants) > 10
     assert analysis == FactAnalysisWriter().write(*PAIR, COUNTS, RadCliQCriteria(), Random(0))
+
+
+def test_fact_analysis_writer_names_sizes() -> None:
+    facts = [Fact("nodule", severity="mild", size=size) for size in (6.0, 9.0, 16.0)]
+    (error,) = compare_facts(facts[:1], facts[2:]).errors
+    description = FactAnalysisWriter().describe_error(error, Random(0))
+    assert "6 mm" in description
+    assert "16 mm" in description
+    assert not compare_facts(facts[:1], facts[1:2]).errors
 
 
 def test_fact_analysis_writer_separates_significance() -> None:
