@@ -211,24 +211,24 @@ def analyze_statements(
 def allot_errors(statements: Sequence[StatementEvidence], count: int) -> list[LocatedError]:
     """Return so many errors, each of the criterion and pair of statements with the most evidence that is left.
 
-    An error takes 1 from the evidence of its place.
+    An error takes 1 from the evidence of its criterion and statements.
 
     >>> statement = StatementEvidence("candidate", "Edema.", 0, 6, {"significant_false_prediction": 0.9}, "Clear.")
     >>> allot_errors([statement], 1)
     [('significant_false_prediction', 'Edema.', 'Clear.')]
     """
     left: dict[LocatedError, float] = {}
-    for place, value in _places(statements):
-        left[place] = left.get(place, 0.0) + value
+    for error, value in _errors_with_evidence(statements):
+        left[error] = left.get(error, 0.0) + value
     chosen = []
     for _ in range(count if left else 0):
-        place = max(left, key=lambda key: left[key])
-        chosen.append(place)
-        left[place] -= 1
+        error = max(left, key=lambda key: left[key])
+        chosen.append(error)
+        left[error] -= 1
     return chosen
 
 
-def _places(statements: Sequence[StatementEvidence]) -> Iterator[tuple[LocatedError, float]]:
+def _errors_with_evidence(statements: Sequence[StatementEvidence]) -> Iterator[tuple[LocatedError, float]]:
     """Yield the evidence of each criterion with the statements of candidate and reference in which it shows."""
     for entry in statements:
         pair = (entry.text, entry.counterpart) if entry.side == "candidate" else (entry.counterpart, entry.text)

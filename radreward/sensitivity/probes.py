@@ -15,8 +15,8 @@ ERROR_PROBES = (*ERROR_EDITS, FALSE_FINDING)
 """Probes under which a score should fall with every error."""
 FALLING_PROBES = (*ERROR_PROBES, *GRADED_EDITS)
 """Probes under which a score should fall with every step; the first step of a graded one is partly right."""
-ADDED_PLACE = "added place"
-INVARIANCE_PROBES = (*INVARIANT_EDITS, ADDED_PLACE)
+ADDED_LOCATION = "added location"
+INVARIANCE_PROBES = (*INVARIANT_EDITS, ADDED_LOCATION)
 """Probes under which a score should stay constant."""
 
 
@@ -32,8 +32,8 @@ class PerturbedReport(NamedTuple):
 def perturb_report(probe: str, report: ReportSentences, seed: str) -> PerturbedReport:
     """Return the perturbations of one report by one probe, the same for the same seed.
 
-    The reference of "added place" leaves out the place of one finding, which the candidate states; that of "one of two
-    sides" states one finding on both.
+    The reference of "added location" leaves out the location of one finding, which the candidate states; that of
+    "one of two sides" states one finding on both.
 
     Raises:
         ValueError: If there is no such probe.
@@ -45,7 +45,7 @@ def perturb_report(probe: str, report: ReportSentences, seed: str) -> PerturbedR
     """
     rng = Random(f"{probe} {seed}")
     text = report_text(report)
-    if probe == ADDED_PLACE:
+    if probe == ADDED_LOCATION:
         return PerturbedReport(report_text(_without_place(report, rng)), (text,))
     if probe in GRADED_EDITS:
         reference, *steps = map(report_text, grade_finding(probe, report, rng))

@@ -187,11 +187,11 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:
-    """Return the first problem of a body with its place, and nothing of its content."""
+    """Return the first problem of a body with its field, and nothing of its content."""
     if not isinstance(error, RequestValidationError):
         raise error
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return JSONResponse({"error": f"Expected JSON but it ends or is wrong at character {first['loc'][-1]}."}, 400)
-    place = ".".join(map(str, first["loc"][1:])) or "body"
-    return JSONResponse({"error": f"{place}: {first['msg']}."}, 422)
+    field = ".".join(map(str, first["loc"][1:])) or "body"
+    return JSONResponse({"error": f"{field}: {first['msg']}."}, 422)

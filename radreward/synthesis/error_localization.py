@@ -90,10 +90,10 @@ def _stating_sentences(report: AnnotatedReport, fact: Fact) -> set[int]:
 
 def _merge(passages: list[_Passage], new: _Passage) -> list[_Passage]:
     """Return passages with a new one, joined with those that share a sentence with it."""
-    apart = []
+    separate = []
     for passage in passages:
         if passage.numbers & new.numbers:
             new = _Passage(passage.numbers | new.numbers, passage.counts + new.counts, passage.wrong + new.wrong)
         else:
-            apart.append(passage)
-    return [*apart, new]
+            separate.append(passage)
+    return [*separate, new]

@@ -108,11 +108,11 @@ def _take_sides(wholes: list[Fact], parts: list[Fact]) -> list[tuple[Fact, tuple
             next((part for part in options if contains_location(side + zone, part.location or "")), None)
             for side in ("left", "right")
         ]
-        found = tuple(part for part in sides if part)
-        if len(found) == len(sides):
-            taken.append((whole, found))
+        both = tuple(part for part in sides if part)
+        if len(both) == len(sides):
+            taken.append((whole, both))
             wholes.remove(whole)
-            for part in found:
+            for part in both:
                 parts.remove(part)
     return taken
 

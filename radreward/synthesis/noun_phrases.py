@@ -135,8 +135,8 @@ def joint_phrase(facts: Sequence[Fact], rng: Random) -> NounPhrase:
     name = rng.choice(names)
     zone = (facts[0].location or "").partition(" ")[2]
     words = [_severity_adjective(fact, rng) + (fact.location or "").split(" ")[0] for fact in facts]
-    place = rng.choice(ZONE_WORDS[zone]) if zone else ""
-    text = " ".join(filter(None, (" and ".join(words), place, name.removeprefix("*"))))
+    zone_words = rng.choice(ZONE_WORDS[zone]) if zone else ""
+    text = " ".join(filter(None, (" and ".join(words), zone_words, name.removeprefix("*"))))
     return NounPhrase(text if name.startswith("*") else _plural(text), takes_article=False)
 
 

@@ -116,8 +116,8 @@ def test_invariance_probes_preserve_facts(seed: int) -> None:
     reworded = reword_sentences(report, Random(seed))
     perturbed = {name: perturb_report(name, report, str(seed)) for name in INVARIANCE_PROBES}
     assert all(len(probe.perturbed) == 1 for probe in perturbed.values())
-    added_place = perturbed.pop("added place")
-    assert added_place.perturbed == (report_text(report),)
+    added_location = perturbed.pop("added location")
+    assert added_location.perturbed == (report_text(report),)
     assert all(probe.reference == report_text(report) for probe in perturbed.values())
     for name in ("reordering", "whitespace", "case"):
         assert changed_words(perturbed[name].reference, perturbed[name].perturbed[0]) == 0
@@ -131,9 +131,9 @@ def test_invariance_probes_preserve_facts(seed: int) -> None:
         assert sum(count_errors(facts, parse_report(text).facts).values()) == 0, name
 
 
-def test_added_place_probe_states_one_place_more() -> None:
+def test_added_location_probe_states_one_location_more() -> None:
     for seed in range(6):
-        probe = perturb_report("added place", sample_probe_report(Random(seed)), str(seed))
+        probe = perturb_report("added location", sample_probe_report(Random(seed)), str(seed))
         reference, candidate = (parse_report(text).facts for text in (probe.reference, *probe.perturbed))
         places = [sum(fact.location is not None for fact in facts) for facts in (reference, candidate)]
         assert places[1] == places[0] + 1
