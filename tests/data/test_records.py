@@ -10,7 +10,7 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radreward.criteria import Criteria, MRScoreCriteria, RadCliQCriteria
@@ -44,6 +44,7 @@ some_groups = st.lists(
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
+@settings(max_examples=40)
 @given(groups=some_groups)
 def test_write_then_read_returns_equal_groups(
     tmp_path_factory: pytest.TempPathFactory, suffix: str, groups: list[ReportGroup]

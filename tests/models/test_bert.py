@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertModel
@@ -62,6 +62,7 @@ def test_states_equal_those_of_transformers(
         torch.testing.assert_close(own[visible], other[visible], rtol=0, atol=1e-6)
 
 
+@settings(max_examples=20)
 @given(seed=st.integers(0, 99))
 def test_trees_equal_those_of_transformers(models: tuple[BertEncoder, BertModel], folder: Path, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radreward.errors import InputError
@@ -43,6 +43,7 @@ def scorer() -> Scorer:
 
 
 @pytest.mark.parametrize("kind", SEQUENCES)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_any_sequence_is_read_by_position(scorer: Scorer, kind: str, data: st.DataObject) -> None:
     references: list[Any] = data.draw(REPORTS)

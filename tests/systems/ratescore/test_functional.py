@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -191,6 +191,7 @@ def random_weights(seed: int, rule: PenaltyRule = "opposed", clamp: bool = True)
 
 @pytest.mark.parametrize("rule", ["opposed", "mismatch"])
 @pytest.mark.parametrize("clamp", [True, False])
+@settings(max_examples=40)
 @given(data=pairs(), seed=st.integers(0, 1000), budget=st.sampled_from([1, 200, 2**22]))
 def test_scores_equal_a_naive_loop(
     rule: PenaltyRule, clamp: bool, data: tuple[Tensor, list[Side], list[Side]], seed: int, budget: int
