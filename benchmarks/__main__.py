@@ -17,9 +17,9 @@ from benchmarks._figures import Figure, figures_table
 
 SUITE = (
     *("training_speed", "llama_step", "scoring_speed", "grpo_update", "ratescore_speed", "startup", "study_overhead"),
-    *("bootstrap", "benchmark_memory", "score_memory", "page_render", "chat_client", "synthesis_speed"),
+    *("bootstrap", "score_memory", "page_render", "chat_client", "synthesis_speed"),
 )
-"""Comparisons with peers and with goals, in less than 20 minutes; the other benchmarks are run by name."""
+"""Comparisons with peers and with goals; the other benchmarks are run by name."""
 
 
 def benchmark_names() -> list[str]:

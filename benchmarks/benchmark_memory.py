@@ -24,7 +24,7 @@ from radreward.meta_evaluation.rated_pairs import RatedPair
 from radreward.meta_evaluation.rated_pairs_io import write_rated_pairs
 
 SCORERS = ("rouge-l", "bleu-4")
-SIZES = (200, 10_000)
+SIZES = (200, 2_000, 50_000)
 PER_CASE = 4
 RATERS = ("one", "two", "three")
 CRITERIA = ("addition", "omission", "location", "severity", "comparison", "change")
