@@ -20,7 +20,16 @@ FULL_SIZE = [
     path for path, content in LOADED.items() if "model" in content and HUB_NAME.search(yaml.safe_dump(content))
 ]
 LESS_DATA = {"radreward": ["--groups", "16"], "python": ["--train", "80", "--test", "10"]}
-TRAINER = ("max_steps=1", "limit_val_batches=1", "accelerator=cpu", "strategy=auto", "devices=1")
+# One batch makes the step; the validation after training is enough.
+TRAINER = (
+    "max_steps=1",
+    "limit_train_batches=1",
+    "limit_val_batches=1",
+    "check_val_every_n_epoch=2",
+    "accelerator=cpu",
+    "strategy=auto",
+    "devices=1",
+)
 DECODER = (
     "model.backbone.name=tiny-llama",
     "model.backbone.lora={r: 2}",
@@ -42,7 +51,7 @@ SMALL = {
         "model.backbone.name=tiny-generator",
         "model.max_decoded=1",
         "data.collator.max_length=1548",
-        "data.collator.max_answer_length=500",
+        "data.collator.max_answer_length=400",  # an untrained model never ends its answers
     ),
     "LanguageModelModule": (*DECODER[:-2], "data.collator.max_length=2000", "data.collator.max_answer_length=100"),
     "GRPOModule": (*DECODER, "init_from=null", "model.rollouts.num_generations=2"),
