@@ -1,4 +1,4 @@
-"""Evidence per token: how much of each error every place of the two reports shows."""
+"""Evidence per token: how much of each error every token of the two reports shows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from radreward.types import PackedBatch
 WINDOW = 9
 """Number of tokens that share evidence: about one statement."""
 INITIAL_BIAS = -3.0
-"""Evidence is near 0 at the start of training: most places of most candidates are right."""
+"""Evidence is near 0 at the start of training: most statements of most candidates are right."""
+
+MIN_SUPPORT = 0.1
+"""Evidence of errors at which half of the wrong weight of a token counts."""
 
 
 class TokenEvidence(NamedTuple):
@@ -33,8 +36,23 @@ class TokenEvidence(NamedTuple):
         return TokenEvidence(*(part[index, :size].cpu() for part in self))
 
 
+def supported_by_errors(wrong: Tensor, errors: Tensor) -> Tensor:
+    """Return the wrong weight of tokens at which errors show: w·e / (e + 0.1).
+
+    Small evidence at many tokens without an error, w with e near 0, would add up to a finding that is wrong.
+
+    Args:
+        wrong: (C, S) evidence w of the wrong weight of findings.
+        errors: (C, S) evidence e of all errors at the same tokens.
+
+    >>> supported_by_errors(torch.tensor([0.5, 0.1]), torch.tensor([0.9, 0.0]))
+    tensor([0.4500, 0.0000])
+    """
+    return wrong * errors / (errors + MIN_SUPPORT)
+
+
 class EvidencePooling(Pooling):
-    """Sum over tokens of evidence that is never negative: a place without an error cannot hide an error elsewhere.
+    """Sum over tokens of evidence that is never negative: a statement without an error cannot hide one elsewhere.
 
     Each token x of one side is aligned with y = Σ_t softmax_t(e^τ cos(k_x, k_t)) v_t on the other side, by keys k that
     differ from the compared values v, in several heads. A layer compares [v_x, y, |v_x - y|, v_x·y]; a convolution over
@@ -71,16 +89,14 @@ class EvidencePooling(Pooling):
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        candidate, reference = (
-            _evidence(side.logits, side.mask)[0].sum(1) for side in self._compare_sides(hidden, packed)
-        )
-        return candidate + reference
+        candidate, reference = self.locate(hidden, packed)
+        return candidate.values.sum(1) + reference.values.sum(1)
 
     def locate(self, hidden: Tensor, packed: PackedBatch) -> tuple[TokenEvidence, TokenEvidence]:
         """Return the evidence of the tokens of candidates and of their references, from (T, H) hidden states.
 
-        The evidence of a window is given to the token at which it is largest, so that the sum over all tokens is that
-        of `forward`, and none is given to a neighbouring statement.
+        The evidence of a window is given to the token at which it is largest, so that none is given to a neighbouring
+        statement.
         """
         candidate, reference = self._compare_sides(hidden, packed)
         return _located(candidate), _located(reference)

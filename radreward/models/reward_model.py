@@ -13,7 +13,7 @@ from radreward.errors import InputError
 from radreward.io.artifacts import load_into
 from radreward.models.attention import is_encoder, packed_inputs
 from radreward.models.backbone import Backbone
-from radreward.models.evidence import EvidencePooling, TokenEvidence
+from radreward.models.evidence import EvidencePooling, TokenEvidence, supported_by_errors
 from radreward.models.heads import EvidenceHead, FeatureHead, MultiRewardHead
 from radreward.models.pooling import POOLINGS, Pooling
 from radreward.types import PackedBatch
@@ -85,6 +85,8 @@ class RewardModel(nn.Module):
 
     def forward(self, packed: PackedBatch) -> RewardOutput:
         """Return the outputs in the order of `packed.candidate_nodes`."""
+        if isinstance(self.pooling, EvidencePooling):
+            return self.locate(packed)[0]
         states = self.encode(packed)
         with torch.autocast(states.device.type, enabled=False):
             return self._read_out(self.pooling(states, packed))
@@ -95,8 +97,15 @@ class RewardModel(nn.Module):
             raise TypeError(f"Expected a model with evidence pooling but got {self.pooling_name}.")
         states = self.encode(packed)
         with torch.autocast(states.device.type, enabled=False):
-            candidate, reference = self.pooling.locate(states, packed)
-            return self._read_out(candidate.values.sum(1) + reference.values.sum(1)), (candidate, reference)
+            sides = self.pooling.locate(states, packed)
+            return self._read_out(self._sum_evidence(sides[0].values) + self._sum_evidence(sides[1].values)), sides
+
+    def _sum_evidence(self, values: Tensor) -> Tensor:
+        """Return the (C, K) features of the (C, S, K) evidence of one side."""
+        if self.findings_head is None:
+            return values.sum(1)
+        wrong = supported_by_errors(values[..., -1], values[..., : len(self.criteria)].sum(-1))
+        return torch.cat([values[..., :-1], wrong.unsqueeze(-1)], -1).sum(1)
 
     def _read_out(self, features: Tensor) -> RewardOutput:
         findings = None if self.findings_head is None else self.findings_head(features)

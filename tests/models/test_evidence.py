@@ -93,7 +93,11 @@ def test_evidence_is_never_negative_and_rewards_are_minus_its_weighted_sum() -> 
     torch.testing.assert_close(output.findings, findings)
     sums = found.values.sum(1) + missed.values.sum(1)
     torch.testing.assert_close(rewards, -sums[:, :12] * criteria.weights)
-    torch.testing.assert_close(findings, sums[:, 12:])
+    torch.testing.assert_close(findings[:, 0], sums[:, 12])
+    for row, expected in enumerate(findings[:, 1].tolist()):  # what is wrong counts where errors show
+        tokens = [*found.values[row].tolist(), *missed.values[row].tolist()]
+        supported = [values[13] * sum(values[:12]) / (sum(values[:12]) + 0.1) for values in tokens]
+        assert expected == pytest.approx(sum(supported), rel=1e-4)
 
 
 def test_locate_without_evidence_pooling_raises() -> None:
