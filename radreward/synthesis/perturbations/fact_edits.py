@@ -43,8 +43,9 @@ def with_other_severity(fact: Fact) -> list[Fact]:
 
     >>> [changed.severity for changed in with_other_severity(Fact("effusion", severity="mild"))]
     ['moderate', 'severe']
-    >>> with_other_severity(Fact("nodule", severity="mild", size=6.0))[0]
-    Fact(finding='nodule', polarity='present', location=None, severity='moderate', change=None, size=12.0)
+    >>> changed = with_other_severity(Fact("nodule", severity="mild", size=6.0))[-1]
+    >>> changed.severity, changed.size
+    ('severe', 65.0)
     """
     if fact.size is None:
         return [fact._replace(severity=severity) for severity in other_severities(fact)] if fact.severity else []
