@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple
@@ -209,7 +209,11 @@ def order_rows(scorer: Scorer, count: int, seed: int) -> Iterator[Row]:
             numbers = iter([] if values is None else values.tolist())
             rows = [] if values is None else [list(islice(numbers, length)) for length in lengths]
             if rows and name == "order":
-                steps = [after < before for row in rows for before, after in pairwise(row)]
+                falls = [[after < before for before, after in pairwise(row)] for row in rows]
+                for index, probe in enumerate(probes):
+                    steps = list(chain(*falls[index * count : (index + 1) * count]))
+                    yield f"order probe {probe}: {output} falls with a step", len(steps), _share(steps)
+                steps = list(chain(*falls))
                 yield f"order probes: {output} falls with a step", len(steps), _share(steps)
             elif rows and output == "quality":
                 equal = [abs(first - second) <= QUALITY_TOLERANCE for first, second in rows]

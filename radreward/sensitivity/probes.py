@@ -46,7 +46,7 @@ def perturb_report(probe: str, report: ReportSentences, seed: str) -> PerturbedR
     rng = Random(f"{probe} {seed}")
     text = report_text(report)
     if probe == ADDED_LOCATION:
-        return PerturbedReport(report_text(_without_place(report, rng)), (text,))
+        return PerturbedReport(report_text(_without_location(report, rng)), (text,))
     if probe in GRADED_EDITS:
         reference, *steps = map(report_text, grade_finding(probe, report, rng))
         return PerturbedReport(reference, tuple(steps))
@@ -55,7 +55,7 @@ def perturb_report(probe: str, report: ReportSentences, seed: str) -> PerturbedR
     return PerturbedReport(text, tuple(report_text(sentences) for sentences in inject_errors(probe, report, rng)))
 
 
-def _without_place(report: ReportSentences, rng: Random) -> ReportSentences:
+def _without_location(report: ReportSentences, rng: Random) -> ReportSentences:
     """Return the report with one finding reworded without its place."""
     indices = [index for index, sentence in enumerate(report) if sentence.facts[0].finding in LATERALIZED]
     chosen = rng.choice(indices)

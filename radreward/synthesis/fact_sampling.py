@@ -165,7 +165,7 @@ def is_certain(fact: Fact) -> bool:
 def _sample_both_sides(key: str, rng: Random) -> list[Fact]:
     """Return a finding on the left and on the right, in one zone, with different severities if it has one."""
     locations = FINDINGS[key].locations
-    zones = [place.removeprefix("left") for place in locations if place.startswith("left")]
+    zones = [location.removeprefix("left") for location in locations if location.startswith("left")]
     zone = rng.choice([zone for zone in zones if f"right{zone}" in locations])
     severities: list[str | None] = [None, None]
     if FINDINGS[key].has_severity and rng.random() < 0.8:
