@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -17,8 +17,8 @@ class RowError(ValueError):
     """An invalid row; the reader adds file and row number to the message."""
 
 
-def read_validated_rows(path: str | Path, parse: Callable[[Mapping[str, Any]], T]) -> list[tuple[int, T]]:
-    """Return the number and the parsed values of each row.
+def read_validated_rows(path: str | Path, parse: Callable[[Mapping[str, Any]], T]) -> Iterator[tuple[int, T]]:
+    """Yield the number and the parsed values of each row, then report all rows that are invalid.
 
     Args:
         path: JSONL, CSV or Parquet file.
@@ -27,21 +27,23 @@ def read_validated_rows(path: str | Path, parse: Callable[[Mapping[str, Any]], T
     Raises:
         InputError: If the file cannot be read, has no row, or has an invalid row.
     """
-    parsed: list[tuple[int, T]] = []
+    is_empty = True
     errors: list[str] = []
     for batch in read_rows(path):
         for row in batch:
+            is_empty = False
             try:
                 if row.error:
                     raise RowError(row.error)
-                parsed.append((row.number, parse(row.values)))
+                parsed = parse(row.values)
             except RowError as error:
                 errors.append(f"row {row.number}: {error}")
+            else:
+                yield row.number, parsed
     if errors:
         raise_row_errors(path, errors)
-    if not parsed:
+    if is_empty:
         raise InputError(f"{path}: Expected at least one row but the file has none.")
-    return parsed
 
 
 def raise_row_errors(path: str | Path, errors: Sequence[str]) -> NoReturn:

@@ -25,7 +25,7 @@ from radreward.meta_evaluation.result_rows import (
     scorer_row,
     target_row,
 )
-from radreward.meta_evaluation.score_cache import CachedScore, pair_key
+from radreward.meta_evaluation.score_cache import CachedScore, ScoredTexts, pair_key
 from radreward.meta_evaluation.scorer_runner import SCORES_FILE, ScorerRun, score_pairs
 from radreward.meta_evaluation.statistics.scorer_comparisons import N_PERMUTATIONS
 from radreward.scorers.base import STATUS_OK, Scorer
@@ -102,11 +102,11 @@ class BenchmarkResult:
         return {
             "format": FORMAT_VERSION,
             "title": f"Agreement of {len(self.scorer_runs)} metrics with raters on {len(pairs)} pairs",
-            "synthetic": any(row.synthetic for row in pairs.rows),
+            "synthetic": pairs.num_synthetic > 0,
             "data": {
                 "files": self.files,
                 "pairs": len(pairs),
-                "clusters": len({row.group for row in pairs.rows}),
+                "clusters": pairs.num_clusters,
                 "systems": list(pairs.systems),
                 "raters": list(pairs.raters),
                 "notes": list(pairs.notes),
@@ -122,7 +122,7 @@ class BenchmarkResult:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one row per pair in the format of `rows.jsonl`, reading scores from the cache."""
-        targets = {target.name: target.values.tolist() for target in self.pairs.targets}
+        targets = {target.name: target.values for target in self.pairs.targets}
         for start in range(0, len(self.pairs), _BATCH_SIZE):
             batch = self.pairs.rows[start : start + _BATCH_SIZE]
             keys = [pair_key(row.reference, row.candidate, row.context) for row in batch]
@@ -180,25 +180,23 @@ def run_benchmark(
         progress: Progress display.
         direct_judge: Language model that compares both candidates of each preference in one prompt.
     """
-    texts = [(row.reference, row.candidate) for row in pairs.rows]
-    preference_texts = [
-        *((entry.reference, entry.candidate_a) for entry in preferences),
-        *((entry.reference, entry.candidate_b) for entry in preferences),
-    ]
-    contexts = [row.context for row in pairs.rows]
-    preference_contexts = [entry.context_a for entry in preferences] + [entry.context_b for entry in preferences]
+
+    def read_pairs() -> Iterator[ScoredTexts]:
+        return (ScoredTexts(row.reference, row.candidate, row.context) for row in pairs.rows)
+
+    def read_preferences() -> Iterator[ScoredTexts]:
+        yield from (ScoredTexts(entry.reference, entry.candidate_a, entry.context_a) for entry in preferences)
+        yield from (ScoredTexts(entry.reference, entry.candidate_b, entry.context_b) for entry in preferences)
+
     progress = progress or ProgressReporter(enabled=False)
     scorer_runs, preference_runs = [], []
     for name, load in scorers.items():
         load_once = cache(load)  # both runs share the scorer, which is released before the next is loaded
-        task = progress.add_task(name, len(texts) + len(preference_texts), unit="pairs")
+        task = progress.add_task(name, len(pairs) + 2 * len(preferences), unit="pairs")
         on_advance = partial(progress.advance, task)
-        run = score_pairs(name, load_once, texts, output_dir / SCORES_FILE, on_advance, contexts=contexts)
+        run = score_pairs(name, load_once, read_pairs, output_dir / SCORES_FILE, on_advance)
         if preferences:
-            cache_path = output_dir / SCORES_FILE
-            preferred = score_pairs(
-                name, load_once, preference_texts, cache_path, on_advance, contexts=preference_contexts
-            )
+            preferred = score_pairs(name, load_once, read_preferences, output_dir / SCORES_FILE, on_advance)
             run = replace(run, failure=run.failure or preferred.failure)
             preference_runs += preferred.outputs()
         scorer_runs += run.outputs()

@@ -49,7 +49,7 @@ class BenchmarkArrays:
         cls, pairs: RatedPairs, scorer_runs: list[ScorerRun], n_resamples: int, seed: int, n_permutations: int
     ) -> Self:
         """Create the arrays of pairs and scorers."""
-        n, systems = len(pairs), {name: index for index, name in enumerate(pairs.systems)}
+        n = len(pairs)
         values = [target.values if target.higher_is_better else -target.values for target in pairs.targets]
         return cls(
             pairs=pairs,
@@ -58,8 +58,8 @@ class BenchmarkArrays:
             x=np.array([run.higher_is_better_totals for run in scorer_runs]).reshape(len(scorer_runs), n),
             y=np.array(values).reshape(len(values), n),
             cluster_ids=pairs.cluster_ids,
-            system_ids=np.array([systems.get(row.system or "", -1) for row in pairs.rows], dtype=np.int64),
-            resample_counts=resample_clusters(len({row.group for row in pairs.rows}), n_resamples, seed),
+            system_ids=pairs.system_ids,
+            resample_counts=resample_clusters(pairs.num_clusters, n_resamples, seed),
             seed=seed,
             n_permutations=n_permutations,
         )

@@ -107,7 +107,7 @@ def read_preferences(path: str | Path) -> list[Preference]:
     Raises:
         InputError: If the file cannot be read, has no row, or has an invalid row; names file, row and field.
     """
-    rows = read_validated_rows(path, _parse_preference)
+    rows = list(read_validated_rows(path, _parse_preference))
     row_numbers: dict[str, int] = {}
     errors = [
         f"row {number}: field 'id': expected a new id but {entry.id!r} is in row {row_numbers[entry.id]}"

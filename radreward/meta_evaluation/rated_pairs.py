@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from radreward.io.spool import Spool
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 
 Floats = NDArray[np.float64]
@@ -87,13 +89,19 @@ class Target:
 
 
 class RatedPairs:
-    """Rated pairs with the targets derived from them.
+    """Rated pairs with the targets derived from them; numbers are arrays in memory, texts are in a temporary file.
 
     Args:
-        rows: The pairs.
+        rows: The pairs; read once, one in memory at a time.
         notes: Warnings from reading the file.
 
     Attributes:
+        rows: The pairs, read from the temporary file.
+        cluster_ids: (n,) number of each pair's case, in order of appearance.
+        num_clusters: Number of cases.
+        systems: Names of the systems in alphabetical order.
+        system_ids: (n,) index of the system that wrote each candidate, -1 if unknown.
+        num_synthetic: Number of pairs whose errors a program generated and counted.
         criteria: Criteria of the error counts, in order of appearance.
         targets: Targets over all criteria, then one per criterion, named with the prefix "criterion:".
         notes: Warnings about the pairs, shown with all results.
@@ -105,25 +113,26 @@ class RatedPairs:
     [('errors', [1.0]), ('criterion:omission', [0.0]), ('criterion:addition', [1.0])]
     """
 
-    def __init__(self, rows: Sequence[RatedPair], notes: Sequence[str] = ()) -> None:
-        self.rows = list(rows)
-        self.criteria = tuple(dict.fromkeys(tag for row in rows for tags in row.errors.values() for tag in tags))
-        self.targets = tuple(_with_warnings(target) for target in self._build_targets())
+    def __init__(self, rows: Iterable[RatedPair], notes: Sequence[str] = ()) -> None:
+        numbers = _PairNumbers()
+        self.rows: Sequence[RatedPair] = Spool(map(numbers.add, rows), _to_json, _from_json)
+        self._has_candidate = np.array(numbers.has_candidate, dtype=np.bool_)
+        self.cluster_ids = np.array(numbers.cluster_ids, dtype=np.int64)
+        self.num_clusters, self.num_synthetic = len(numbers.clusters), numbers.num_synthetic
+        self.systems = tuple(sorted(system for system in numbers.systems if system is not None))
+        order = [self.systems.index(system) if system is not None else -1 for system in numbers.systems]
+        self.system_ids = np.array(order, dtype=np.int64)[np.array(numbers.system_ids, dtype=np.int64)]
+        self.criteria = numbers.tags("errors")
+        self.targets = tuple(_with_warnings(target) for target in _build_targets(numbers))
+        self._significant_errors = {
+            tag: target.values  # means only: they are no target, so that raters are not compared
+            for tag in self.criteria
+            for target in _error_target(numbers, tag, tag, "significant_errors", tag)
+        }
         self.notes = (*notes, *self._warnings())
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    @property
-    def cluster_ids(self) -> NDArray[np.int64]:
-        """(n,) number of each pair's case, in order of appearance."""
-        numbers: dict[str, int] = {}
-        return np.array([numbers.setdefault(row.group, len(numbers)) for row in self.rows], dtype=np.int64)
-
-    @property
-    def systems(self) -> tuple[str, ...]:
-        """Names of the systems in alphabetical order."""
-        return tuple(sorted({row.system for row in self.rows if row.system is not None}))
 
     @property
     def raters(self) -> tuple[str, ...]:
@@ -131,58 +140,119 @@ class RatedPairs:
         return tuple(dict.fromkeys(rater for target in self.targets for rater in target.raters))
 
     def mean_errors(self, criterion: str, significant_only: bool = False) -> Floats:
-        """Return the (n,) mean number of errors of a criterion over raters; NaN without a count."""
-        targets = self._error_target(
-            criterion, criterion, lambda row: row.significant_errors if significant_only else row.errors, criterion
-        )
-        return next((target.values for target in targets), np.full(len(self), np.nan))
-
-    def _build_targets(self) -> Iterator[Target]:
-        yield from self._error_target("errors", TOTAL_TARGETS["errors"], lambda row: row.errors)
-        title = TOTAL_TARGETS["errors_significant"]
-        yield from self._error_target("errors_significant", title, lambda row: row.significant_errors)
-        raters = tuple(dict.fromkeys(rater for row in self.rows for rater in row.ratings))
-        if raters:
-            values = np.array([[row.ratings.get(rater, math.nan) for row in self.rows] for rater in raters], float)
-            title = TOTAL_TARGETS["rating"]
-            yield Target(name="rating", title=title, higher_is_better=True, raters=raters, by_rater=values)
-        for tag in self.criteria:
-            title = tag[:1].upper() + tag[1:].replace("_", " ")
-            yield from self._error_target(f"{CRITERION_PREFIX}{tag}", title, lambda row: row.errors, tag)
-
-    def _error_target(
-        self, name: str, title: str, errors_of: Callable[[RatedPair], Errors], tag: str | None = None
-    ) -> Iterator[Target]:
-        """Yield the target of one criterion, or of all criteria if `tag` is None, unless no rater counted."""
-        raters = tuple(dict.fromkeys(rater for row in self.rows for rater in errors_of(row)))
-        values = np.full((len(raters), len(self.rows)), np.nan)
-        for index, row in enumerate(self.rows):
-            for number, rater in enumerate(raters):
-                if (counts := errors_of(row).get(rater)) is not None:
-                    values[number, index] = sum(counts.values()) if tag is None else counts.get(tag, math.nan)
-        if raters:
-            yield Target(name=name, title=title, higher_is_better=False, raters=raters, by_rater=values)
+        """Return the (n,) mean number of errors of one of `criteria` over raters; NaN without a count."""
+        if significant_only:
+            return self._significant_errors.get(criterion, np.full(len(self), np.nan))
+        [target] = (target for target in self.targets if target.name == CRITERION_PREFIX + criterion)
+        return target.values
 
     def _warnings(self) -> Iterator[str]:
-        if self.rows and not self.targets:
+        if len(self) and not self.targets:
             yield "no pair is rated: there is no target for the scores"
         if len(self.raters) == 1 and self.raters != (MEAN_RATER,):
             yield "only one rater: inter-rater agreement is unknown"
-        if empty := sum(not row.candidate.strip() for row in self.rows):
+        if empty := int((~self._has_candidate).sum()):
             yield f"{empty} pairs have a missing or empty candidate"
         yield from self._missing_candidates()
-        if synthetic := sum(row.synthetic for row in self.rows):
-            yield f"{synthetic} pairs are SYNTHETIC: generated errors, counted by a program; no radiologist rated them"
+        if self.num_synthetic:
+            yield (
+                f"{self.num_synthetic} pairs are SYNTHETIC: generated errors, counted by a program; "
+                "no radiologist rated them"
+            )
 
     def _missing_candidates(self) -> Iterator[str]:
-        groups = {row.group for row in self.rows}
-        pairs = {(row.group, row.system) for row in self.rows if row.candidate.strip()}
-        cases_per_system = Counter(system for _, system in pairs)
-        for system in self.systems if len(groups) > 1 else ():
+        for index, system in enumerate(self.systems if self.num_clusters > 1 else ()):
             # A system with fewer than half of the cases belongs to a design in which systems share few cases.
-            missing = len(groups) - cases_per_system[system]
-            if 0 < missing <= len(groups) / 2:
-                yield f"{missing} of {len(groups)} cases have no candidate of {system}"
+            cases = np.unique(self.cluster_ids[self._has_candidate & (self.system_ids == index)])
+            missing = self.num_clusters - len(cases)
+            if 0 < missing <= self.num_clusters / 2:
+                yield f"{missing} of {self.num_clusters} cases have no candidate of {system}"
+
+
+class _PairNumbers:
+    """Everything of rated pairs except their texts, collected row by row in a few bytes a pair.
+
+    Attributes:
+        clusters: Case → number, in order of appearance.
+        systems: System, or None if unknown → number, in order of appearance.
+        cluster_ids: (n,).
+        system_ids: (n,).
+        has_candidate: (n,) 0 if the candidate is empty.
+        num_synthetic: Number of synthetic pairs.
+    """
+
+    def __init__(self) -> None:
+        self.clusters: dict[str, int] = {}
+        self.systems: dict[str | None, int] = {}
+        self.cluster_ids, self.system_ids, self.has_candidate = array("q"), array("q"), array("b")
+        self.num_synthetic = 0
+        self._columns: dict[tuple[str, str, str | None], array[float]] = {}
+
+    def add(self, row: RatedPair) -> RatedPair:
+        """Collect the numbers of the next row and return it."""
+        for rater, rating in row.ratings.items():
+            self._add_value(("ratings", rater, None), rating)
+        for field_name, by_rater in (("errors", row.errors), ("significant_errors", row.significant_errors)):
+            for rater, counts in by_rater.items():
+                self._add_value((field_name, rater, None), sum(counts.values()))
+                for tag, count in counts.items():
+                    self._add_value((field_name, rater, tag), count)
+        self.cluster_ids.append(self.clusters.setdefault(row.group, len(self.clusters)))
+        self.system_ids.append(self.systems.setdefault(row.system, len(self.systems)))
+        self.has_candidate.append(bool(row.candidate.strip()))
+        self.num_synthetic += row.synthetic
+        return row
+
+    def _add_value(self, name: tuple[str, str, str | None], value: float) -> None:
+        column = self._columns.setdefault(name, array("d"))
+        column.extend([math.nan] * (len(self.cluster_ids) - len(column)))  # rows without this value
+        column.append(value)
+
+    def raters(self, field_name: str) -> tuple[str, ...]:
+        """Return the raters with a value of a field, in order of appearance."""
+        return tuple(dict.fromkeys(rater for name, rater, _ in self._columns if name == field_name))
+
+    def tags(self, field_name: str) -> tuple[str, ...]:
+        """Return the criteria of a field, in order of appearance."""
+        return tuple(dict.fromkeys(tag for name, _, tag in self._columns if name == field_name and tag is not None))
+
+    def by_rater(self, field_name: str, tag: str | None = None) -> Floats:
+        """Return (R, n) values of a criterion, or of the whole field; NaN if a rater gave none."""
+        raters = self.raters(field_name)
+        values = np.full((len(raters), len(self.cluster_ids)), np.nan)
+        for row, rater in zip(values, raters, strict=True):
+            column = self._columns.get((field_name, rater, tag), ())
+            row[: len(column)] = column
+        return values
+
+
+def _to_json(pair: RatedPair) -> dict[str, Any]:
+    return {name: getattr(pair, name) for name in RatedPair.__slots__}
+
+
+def _from_json(values: dict[str, Any]) -> RatedPair:
+    return RatedPair(**values | {"context": PatientContext(*values["context"])})
+
+
+def _build_targets(numbers: _PairNumbers) -> Iterator[Target]:
+    yield from _error_target(numbers, "errors", TOTAL_TARGETS["errors"], "errors")
+    title = TOTAL_TARGETS["errors_significant"]
+    yield from _error_target(numbers, "errors_significant", title, "significant_errors")
+    if raters := numbers.raters("ratings"):
+        values, title = numbers.by_rater("ratings"), TOTAL_TARGETS["rating"]
+        yield Target(name="rating", title=title, higher_is_better=True, raters=raters, by_rater=values)
+    for tag in numbers.tags("errors"):
+        title = tag[:1].upper() + tag[1:].replace("_", " ")
+        yield from _error_target(numbers, f"{CRITERION_PREFIX}{tag}", title, "errors", tag)
+
+
+def _error_target(
+    numbers: _PairNumbers, name: str, title: str, field_name: str, tag: str | None = None
+) -> Iterator[Target]:
+    """Yield the target of one criterion, or of all criteria if `tag` is None, unless no rater counted."""
+    if raters := numbers.raters(field_name):
+        values = numbers.by_rater(field_name, tag)
+        yield Target(name=name, title=title, higher_is_better=False, raters=raters, by_rater=values)
 
 
 def _with_warnings(target: Target) -> Target:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -44,29 +46,35 @@ def read_rated_pairs(path: str | Path) -> RatedPairs:
     Raises:
         InputError: If the file cannot be read, has no row, or has an invalid row; names file, row and field.
     """
-    rows: list[RatedPair] = []
     notes: list[str] = []
-    row_numbers: dict[str, int] = {}
+    numbers = array("Q")  # of the row in the file, for each pair
     unreadable: Counter[str] = Counter()
-    interned: dict[Hashable, Any] = {}
-    groups: dict[str, str] = {}
 
     def parse(values: Mapping[str, Any]) -> RatedPair:
         unreadable.update(unreadable_context(values))
-        return _intern(_parse_pair(values), interned)
+        return _parse_pair(values)
 
-    for number, row in read_validated_rows(path, parse):
-        if row.id in row_numbers:
-            notes.append(f"id {row.id!r} is in row {row_numbers[row.id]} and in row {number}; both are used")
-            row = replace(row, id=f"{row.id}#{number}")
-        row_numbers[row.id] = number
-        rows.append(row if row.group else replace(row, group=groups.setdefault(row.reference, row.id)))
-    if errors := criteria_mismatches([(f"row {row_numbers[row.id]}", row) for row in rows]):
+    def read() -> Iterator[RatedPair]:
+        first_rows: dict[str, int] = {}  # by id
+        groups: dict[bytes, str] = {}  # by hash of the reference
+        for number, row in read_validated_rows(path, parse):
+            if row.id in first_rows:
+                notes.append(f"id {row.id!r} is in row {first_rows[row.id]} and in row {number}; both are used")
+                row = replace(row, id=f"{row.id}#{number}")
+            first_rows[row.id] = number
+            numbers.append(number)
+            reference = blake2b(row.reference.encode(), digest_size=16).digest()
+            yield row if row.group else replace(row, group=groups.setdefault(reference, row.id))
+
+    pairs = RatedPairs(read())
+    named_rows = ((f"row {number}", row) for number, row in zip(numbers, pairs.rows, strict=True))
+    if errors := criteria_mismatches(named_rows):
         raise_row_errors(path, errors)
     if len(notes) > _MAX_NOTES:
         notes[_MAX_NOTES:] = [f"{len(notes) - _MAX_NOTES} more ids are duplicates"]
     notes += [f"{count} pairs have an unreadable {name}, which is ignored" for name, count in unreadable.items()]
-    return RatedPairs(rows, notes)
+    pairs.notes = (*notes, *pairs.notes)
+    return pairs
 
 
 def write_rated_pairs(path: str | Path, rows: Iterable[RatedPair]) -> None:
@@ -95,21 +103,6 @@ def _nan_to_none(value: Mapping[str, Any]) -> dict[str, Any] | None:
         for key, entry in value.items()
     }
     return converted or None
-
-
-def _intern(row: RatedPair, interned: dict[Hashable, Any]) -> RatedPair:
-    """Return an equal row that shares repeated values with other rows: references, names, ratings and counts."""
-
-    def intern(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            entries = {intern(key): intern(entry) for key, entry in value.items()}
-            if any(isinstance(entry, Mapping) for entry in value.values()):
-                return entries
-            return interned.setdefault((intern(tuple(entries)), *entries.values()), entries)
-        return interned.setdefault(value, value) if value == value else value
-
-    names = ("reference", "group", "system", "ratings", "errors", "significant_errors")
-    return replace(row, **{name: intern(getattr(row, name)) for name in names})
 
 
 def _parse_pair(values: Mapping[str, Any]) -> RatedPair:
@@ -206,23 +199,23 @@ def _parse_number(value: Any, field: str, minimum: float, maximum: float) -> flo
     raise RowError(f"field {field!r}: expected {expected} but got {value!r}")
 
 
-def criteria_mismatches(rows: Sequence[tuple[str, RatedPair]]) -> list[str]:
+def criteria_mismatches(rows: Iterable[tuple[str, RatedPair]]) -> list[str]:
     """Return errors of rows whose criteria differ from those of the first row, because a missing count is not 0.
 
     Args:
         rows: Name of each row, such as "row 3", and its pair.
     """
-    errors = []
-    for column, field in (("errors", "errors"), ("errors_significant", "significant_errors")):
-        expected: set[str] | None = None
-        for name, row in rows:
-            for counts in getattr(row, field).values():
-                expected = set(counts) if expected is None else expected
-                if different := sorted(set(counts) ^ expected):
-                    what = "a count" if different[0] in expected else "no count"
-                    errors.append(
+    expected: dict[str, set[str]] = {}
+    errors: dict[str, list[str]] = {"errors": [], "errors_significant": []}
+    for name, row in rows:
+        for column, messages in errors.items():
+            for counts in getattr(row, _FIELDS[column]).values():
+                tags = expected.setdefault(column, set(counts))
+                if different := sorted(set(counts) ^ tags):
+                    what = "a count" if different[0] in tags else "no count"
+                    messages.append(
                         f"{name}: field {column!r}: expected {what} of {different[0]!r}, as in the rows before; write "
                         "0 for no errors"
                     )
                     break
-    return errors
+    return [*errors["errors"], *errors["errors_significant"]]

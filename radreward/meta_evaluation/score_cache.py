@@ -7,10 +7,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from radreward.io.cache import SQLiteCache
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
+
+
+class ScoredTexts(NamedTuple):
+    """Texts of a pair and context of the patient, as a scorer sees them."""
+
+    reference: str
+    candidate: str
+    context: PatientContext = NO_CONTEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,15 +7,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from radreward.meta_evaluation.score_cache import CachedScore, ScoreCache, pair_key
+from radreward.meta_evaluation.score_cache import CachedScore, ScoreCache, ScoredTexts, pair_key
 from radreward.scorers.base import SCORED_STATUSES, Scorer
-from radreward.text.patient_context import NO_CONTEXT, PatientContext
 
 Floats = NDArray[np.float64]
 SIGNIFICANT_PREFIX, INSIGNIFICANT_PREFIX = "significant_", "insignificant_"
@@ -27,8 +27,6 @@ SCORES_FILE = "scores.sqlite"
 QUALITY_SUFFIX = ":quality"
 """End of the name of a run whose totals are the quality."""
 _READ_SIZE = 1_024
-_Row = tuple[str, str, PatientContext]
-"""Reference, candidate and what is known of the patient."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,22 +124,22 @@ class ScorerRun:
 def score_pairs(
     name: str,
     load: Callable[[], Scorer],
-    pairs: Sequence[tuple[str, str]],
+    read_texts: Callable[[], Iterator[ScoredTexts]],
     cache_path: Path,
     on_advance: Callable[[int], None] = lambda pairs: None,
     chunk_size: int = CHUNK_SIZE,
-    contexts: Sequence[PatientContext] = (),
 ) -> ScorerRun:
     """Score pairs of reference and candidate; an error of the scorer becomes its `failure` and ends its run.
+
+    Of texts and evidence, those of a chunk are in memory.
 
     Args:
         name: Name of the scorer.
         load: Creates the scorer.
-        pairs: Reference and candidate of each pair.
+        read_texts: Yields all pairs, each time it is called.
         cache_path: SQLite file of cached scores. Pairs scored by an earlier run are not scored again; pairs without a
             score are retried.
         on_advance: Called with the number of pairs done since the last call.
-        contexts: Age and indication of each patient, see `Scorer.score`; none for no pair.
         chunk_size: Pairs scored together. Chunks start at the same pairs in every run, so that a resumed run gives the
             same scores.
 
@@ -150,11 +148,10 @@ def score_pairs(
     """
     start = time.monotonic()
     scorer = cache = failure = None
-    rows = [(*pair, context) for pair, context in zip(pairs, contexts or [NO_CONTEXT] * len(pairs), strict=True)]
-    keys = [pair_key(*row) for row in rows]
+    keys = [pair_key(*texts) for texts in read_texts()]
     num_cached = 0
     try:
-        scorer = load().fit_references(reference for reference, _ in pairs)
+        scorer = load().fit_references(texts.reference for texts in read_texts())
         fingerprint = scorer.fingerprint()
     except Exception as error:  # scorers may be user code: a failure must not stop the other scorers
         failure = _one_line_error(error)
@@ -163,23 +160,24 @@ def score_pairs(
         scored = _scored_keys(scorer, cache, keys)
         num_cached = sum(key in scored for key in keys)
         try:
+            texts = read_texts()
             for begin in range(0, len(keys), chunk_size):
-                chunk = slice(begin, begin + chunk_size)
-                _score_missing(scorer, dict(zip(keys[chunk], rows[chunk], strict=True)), scored, cache)
-                on_advance(len(keys[chunk]))
+                chunk = keys[begin : begin + chunk_size]
+                _score_missing(scorer, dict(zip(chunk, islice(texts, chunk_size), strict=True)), scored, cache)
+                on_advance(len(chunk))
         except Exception as error:
             failure = _one_line_error(error)
-    tried = {key for key, _ in _cached_scores(cache, keys)}
+    num_tried, collected = _collect_scores(scorer, cache, keys)
     return ScorerRun(
         name=name,
         title=getattr(scorer, "title", "") or name,
         higher_is_better=getattr(scorer, "higher_is_better", True),
         total_range=getattr(scorer, "total_range", (None, None)),
-        num_computed=sum(key in tried for key in keys) - num_cached,
+        num_computed=num_tried - num_cached,
         num_cached=num_cached,
         cache=cache,
         failure=failure,
-        **_collect_scores(scorer, cache, keys),
+        **collected,
         seconds=time.monotonic() - start,
     )
 
@@ -199,22 +197,23 @@ def to_jsonable(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int) else str(value)
 
 
-def _cached_scores(cache: ScoreCache | None, keys: Sequence[str]) -> Iterator[tuple[str, CachedScore]]:
-    """Yield the cached scores of distinct keys, a batch in memory at a time."""
-    distinct = list(dict.fromkeys(keys))
-    for start in range(0, len(distinct) if cache else 0, _READ_SIZE):
-        yield from cache.get(distinct[start : start + _READ_SIZE]).items() if cache else ()
+def _cached_scores(cache: ScoreCache, keys: Sequence[str]) -> Iterator[tuple[str, CachedScore | None]]:
+    """Yield each key with its score, None if there is none, a batch in memory at a time."""
+    for start in range(0, len(keys), _READ_SIZE):
+        batch = keys[start : start + _READ_SIZE]
+        scores = cache.get(batch)
+        yield from ((key, scores.get(key)) for key in batch)
 
 
 def _scored_keys(scorer: Scorer, cache: ScoreCache, keys: Sequence[str]) -> set[str]:
     return {
         key
         for key, score in _cached_scores(cache, keys)
-        if score.status in SCORED_STATUSES and (score.quality is not None or not scorer.has_quality)
+        if score and score.status in SCORED_STATUSES and (score.quality is not None or not scorer.has_quality)
     }
 
 
-def _score_missing(scorer: Scorer, pairs: Mapping[str, _Row], scored: set[str], cache: ScoreCache) -> None:
+def _score_missing(scorer: Scorer, pairs: Mapping[str, ScoredTexts], scored: set[str], cache: ScoreCache) -> None:
     """Score and cache the pairs whose keys are not in `scored`, and add their keys."""
     missing = {key: pair for key, pair in pairs.items() if key not in scored}
     if missing:
@@ -223,7 +222,7 @@ def _score_missing(scorer: Scorer, pairs: Mapping[str, _Row], scored: set[str], 
         scored |= {key for key, score in scores.items() if score.status in SCORED_STATUSES}
 
 
-def _score_chunk(scorer: Scorer, pairs: Sequence[_Row]) -> list[CachedScore]:
+def _score_chunk(scorer: Scorer, pairs: Sequence[ScoredTexts]) -> list[CachedScore]:
     references, candidates, contexts = zip(*pairs, strict=True)
     scores = scorer.score(references, candidates, *([contexts] if scorer.uses_context else []))
     for what, values in (("totals", scores.total), ("statuses", scores.status)):
@@ -252,31 +251,30 @@ def _score_chunk(scorer: Scorer, pairs: Sequence[_Row]) -> list[CachedScore]:
     return rows
 
 
-def _collect_scores(scorer: Scorer | None, cache: ScoreCache | None, keys: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of `ScorerRun` that depend on single scores."""
+def _collect_scores(scorer: Scorer | None, cache: ScoreCache | None, keys: Sequence[str]) -> tuple[int, dict[str, Any]]:
+    """Return the number of pairs with a cached result, and the fields of `ScorerRun` that depend on single scores."""
     sub_names = tuple(scorer.sub_names) if scorer is not None else ()
     criteria = scorer.criteria.tags if scorer is not None and scorer.criteria else ()
-    n = len(keys)
+    n, num_tried = len(keys), 0
     totals, qualities, sub_scores, error_counts = (
         np.full(shape, np.nan) for shape in (n, n, (n, len(sub_names)), (n, len(criteria)))
     )
-    indices: dict[str, list[int]] = {}
-    for index, key in enumerate(keys):
-        indices.setdefault(key, []).append(index)
     reasons: Counter[str] = Counter()
-    for key, score in _cached_scores(cache, keys):
-        rows = indices.pop(key)
-        if score.status not in SCORED_STATUSES or score.total is None:
-            reasons[score.status] += len(rows)
+    for row, (_, score) in enumerate(_cached_scores(cache, keys) if cache else ()):
+        if score is None:
             continue
-        totals[rows] = score.total
-        qualities[rows] = math.nan if score.quality is None else score.quality
+        num_tried += 1
+        if score.status not in SCORED_STATUSES or score.total is None:
+            reasons[score.status] += 1
+            continue
+        totals[row] = score.total
+        qualities[row] = math.nan if score.quality is None else score.quality
         for array, values in ((sub_scores, score.sub_scores), (error_counts, score.error_counts)):
             if values is not None:
-                array[rows] = np.array(values, dtype=float)
-    if indices:
-        reasons["not scored, because the scorer failed"] += sum(map(len, indices.values()))
-    return {
+                array[row] = np.array(values, dtype=float)
+    if num_tried < n:
+        reasons["not scored, because the scorer failed"] = n - num_tried
+    return num_tried, {
         "sub_names": sub_names,
         "criteria": criteria,
         "totals": totals,

@@ -19,7 +19,7 @@ def read_cases(path: Path) -> list[RatingCase]:
     Raises:
         InputError: If the file cannot be read, or a row is unusable or has the id of another; names file and row.
     """
-    rows = read_validated_rows(path, parse_case)
+    rows = list(read_validated_rows(path, parse_case))
     counts = Counter(case.id for _, case in rows)
     for number, case in rows:
         if counts[case.id] > 1:

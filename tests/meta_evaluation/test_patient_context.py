@@ -39,7 +39,7 @@ def preference() -> Preference:
 def test_contexts_are_written_and_read(tmp_path: Path) -> None:
     for suffix in ("jsonl", "csv", "parquet"):
         write_rated_pairs(tmp_path / f"pairs.{suffix}", rated_pairs())
-        assert read_rated_pairs(tmp_path / f"pairs.{suffix}").rows == rated_pairs()
+        assert list(read_rated_pairs(tmp_path / f"pairs.{suffix}").rows) == rated_pairs()
         write_preferences(tmp_path / f"preferences.{suffix}", [preference()])
         assert read_preferences(tmp_path / f"preferences.{suffix}") == [preference()]
 

@@ -68,7 +68,7 @@ def test_read_rated_pairs_returns_what_was_written(tmp_path: Path, name: str) ->
         RatedPair(id="b", reference="Clear.", candidate="", group="g", ratings={"r1": 2.0, "r2": 1.0}, errors=counts),
     ]
     write_rated_pairs(tmp_path / name, rows)
-    assert read_rated_pairs(tmp_path / name).rows == rows
+    assert list(read_rated_pairs(tmp_path / name).rows) == rows
 
 
 def test_read_rated_pairs_missing_ratings_are_nan_and_noted(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_read_rated_pairs_repeated_values_are_stored_once(tmp_path: Path) -> Non
         tracemalloc.start()
         try:
             pairs = read_rated_pairs(tmp_path / "rated.jsonl")
-            assert pairs.rows == entries
+            assert list(pairs.rows) == entries
             return tracemalloc.get_traced_memory()[0]
         finally:
             tracemalloc.stop()

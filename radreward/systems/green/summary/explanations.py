@@ -67,7 +67,7 @@ def read_explanations(path: str | Path, system: str | None = None) -> list[Repor
     Raises:
         InputError: If the file cannot be read, has no row, or has invalid rows; names row and field.
     """
-    rows = read_validated_rows(path, lambda values: _parse_row(values, system))
+    rows = list(read_validated_rows(path, lambda values: _parse_row(values, system)))
     reports = [report for _, report in rows]
     check_categories(reports, lambda index: f"{path}: row {rows[index][0]}: field 'evidence'")
     return reports
