@@ -1,5 +1,9 @@
 """Rewards of generative evaluators on held-out prompts, before and after GRPO, over the seeds of a study.
 
+Two more tables compare the greedy answers of each variant, averaged over its runs, with those of the start and of the
+first variant: differences of their reward and of the share of pairs in the right order, with bootstrap intervals and
+sign-flip tests over references, p Holm-corrected over the variants.
+
 radreward tune --config experiments/radreason/grpo_components.yaml
 python experiments/radreason/accuracy.py --start runs/radreason-one-more --study runs/radreason-components
 """
@@ -12,8 +16,11 @@ from collections import defaultdict
 from math import isnan, nan
 from pathlib import Path
 from statistics import mean, stdev
+from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from rich.progress import track
 from torch import Tensor
 
@@ -25,20 +32,34 @@ from radreward.metrics.functional import kendall_tau_b
 from radreward.models.rollout_engine import SamplingParams
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.objectives.functional.policy import gaussian_accuracy
+from radreward.statistics.paired_tests import concordant_pairs, holm, paired_differences
 from radreward.types import ReportGroup
 
 SIGMA = 0.5
+Floats = NDArray[np.float64]
+
+
+class GreedyAnswers(NamedTuple):
+    """Greedy answers of an evaluator by reference, for the paired tests.
+
+    Attributes:
+        sums: (G, 2) sum of the rewards of all counts; pairs of candidates in the right order.
+        sizes: (G, 2) number of counts; pairs with different numbers of errors.
+    """
+
+    sums: Floats
+    sizes: Floats
 
 
 def main() -> None:
-    """Print one row for the best constant answer, the start, and each variant: mean ± SD over seeds."""
+    """Print one row for the best constant answer, the start, and each variant: mean ± SD over seeds; then the tests."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--start", type=Path, required=True, help="run whose weights the policies started from")
     parser.add_argument("--study", type=Path, help="study whose variants are compared")
     parser.add_argument("--variants", default="components", help="name of the variants in the study")
     parser.add_argument("--data", type=Path, default=Path("runs/plain-test/groups.parquet"), help="held-out groups")
     parser.add_argument("--seen", type=Path, nargs="*", default=[], help="groups whose references are excluded")
-    parser.add_argument("--completions", type=int, default=4, help="number of samples per prompt")
+    parser.add_argument("--completions", type=int, default=4, help="samples per prompt, 0 for none")
     options = parser.parse_args()
     seen = {normalize_text(group.reference) for path in options.seen for group in read_groups(path)}
     groups = [group for group in read_groups(options.data) if normalize_text(group.reference) not in seen]
@@ -51,16 +72,47 @@ def main() -> None:
     results: dict[str, list[dict[str, float]]] = defaultdict(list)
     criteria = load_generative_evaluator(options.start / "model").prompt_encoder.criteria
     results["best constant answer"] = [best_constant(target_counts(groups, criteria))]
+    answers: dict[str, list[GreedyAnswers]] = defaultdict(list)
     for name, folder in track([(name, folder) for name, folders in runs.items() for folder in folders], "Evaluating"):
-        results[name].append(evaluate(load_generative_evaluator(folder / "model"), groups, options.completions))
+        row, greedy = evaluate(load_generative_evaluator(folder / "model"), groups, options.completions)
+        results[name].append(row)
+        answers[name].append(greedy)
     columns = list(results["start"][0])
     print("| | runs | " + " | ".join(columns) + " |")
     print("| --- | ---: |" + " ---: |" * len(columns))
     for name, rows in results.items():
         print(f"| {name} | {len(rows)} | " + " | ".join(mean_std([row[key] for row in rows]) for key in columns) + " |")
+    for baseline in list(answers)[:2]:
+        print_differences(baseline, answers)
 
 
-def evaluate(evaluator: GenerativeEvaluator, groups: list[ReportGroup], num_completions: int) -> dict[str, float]:
+def print_differences(baseline: str, answers: dict[str, list[GreedyAnswers]]) -> None:
+    """Print the differences of all other variants to a baseline, if there are any."""
+    variants = [name for name in answers if name not in (baseline, "start")]
+    if not variants:
+        return
+    sums = {name: np.mean([run.sums for run in runs], 0) for name, runs in answers.items()}
+    sizes = answers[baseline][0].sizes
+    result = paired_differences(
+        np.hstack([sums[name] for name in variants]),
+        np.hstack([sums[baseline]] * len(variants)),
+        np.hstack([sizes] * len(variants)),
+    )
+    corrected = np.empty(len(result.p))
+    for column in range(2):
+        corrected[column::2] = holm(result.p[column::2].tolist())
+    print(f"\n| against {baseline} | Δ greedy | 95 % | Holm | Δ pairs | 95 % | Holm |\n|{' --- |' + 6 * ' ---: |'}")
+    for number, name in enumerate(variants):
+        cells = [
+            f"{result.difference[i]:+.3f} | {result.low[i]:+.3f} to {result.high[i]:+.3f} | {corrected[i]:.3f}"
+            for i in (2 * number, 2 * number + 1)
+        ]
+        print(f"| {name} | {' | '.join(cells)} |")
+
+
+def evaluate(
+    evaluator: GenerativeEvaluator, groups: list[ReportGroup], num_completions: int
+) -> tuple[dict[str, float], GreedyAnswers]:
     """Return mean accuracy rewards of sampled and of greedy answers, and the agreement of the greedy ones."""
     encoder = evaluator.prompt_encoder
     prompts = [
@@ -71,21 +123,42 @@ def evaluate(evaluator: GenerativeEvaluator, groups: list[ReportGroup], num_comp
     target = target_counts(groups, encoder.criteria)
     engine = TransformersEngine(evaluator.model, encoder.tokenizer, 256)
     stop = (evaluator.template.stop_string(encoder.criteria) or "",)
-    result: dict[str, float] = {}
-    for name, params in (
-        ("sampled", SamplingParams(num_completions, encoder.max_answer_length, stop=stop)),
-        ("greedy", SamplingParams(1, encoder.max_answer_length, temperature=0.0, stop=stop)),
-    ):
+
+    def counts_and_rewards(params: SamplingParams) -> tuple[Tensor, Tensor]:
+        """Return (n, G, N) counts and rewards."""
         texts = [[completion.text for completion in group] for group in engine.sample(prompts, params)]
         parsed = [[evaluator.template.parse(text, encoder.criteria).values for text in group] for group in texts]
         counts = torch.tensor([[[torch.nan if v is None else v for v in row] for row in group] for group in parsed])
-        result[name] = float(gaussian_accuracy(counts, target.unsqueeze(1), SIGMA).mean())  # counts are (n, G, N)
-    greedy = counts[:, 0]
-    result["exact"] = float((greedy == target).float().mean())
-    total = greedy.sum(-1)
+        return counts, gaussian_accuracy(counts, target.unsqueeze(1), SIGMA)
+
+    sampled = nan
+    if num_completions:
+        params = SamplingParams(num_completions, encoder.max_answer_length, stop=stop)
+        sampled = float(counts_and_rewards(params)[1].mean())
+    params = SamplingParams(1, encoder.max_answer_length, temperature=0.0, stop=stop)
+    counts, rewards = (values[:, 0] for values in counts_and_rewards(params))
+    total = counts.sum(-1)
     defined = ~total.isnan()
-    result["τ-b"] = float(kendall_tau_b(total[defined], target.sum(-1)[defined]))
-    return result
+    row = {
+        "sampled": sampled,
+        "greedy": float(rewards.mean()),
+        "exact": float((counts == target).float().mean()),
+        "τ-b": float(kendall_tau_b(total[defined], target.sum(-1)[defined])),
+    }
+    return row, _by_reference(rewards, total, target, groups)
+
+
+def _by_reference(rewards: Tensor, total: Tensor, target: Tensor, groups: list[ReportGroup]) -> GreedyAnswers:
+    """Return (n, N) rewards and (n,) totals summed by reference; an answer without a count ranks last."""
+    index = np.repeat(np.arange(len(groups)), [len(group.candidates) for group in groups])
+    reward_sums = np.bincount(index, rewards.sum(-1).double().numpy())
+    num_counts = np.bincount(index) * target.shape[1]
+    quality = -target.sum(-1, keepdim=True).double().numpy()
+    predicted = -total.nan_to_num(1e9).unsqueeze(-1).double().numpy()
+    concordant, comparable = concordant_pairs(predicted, quality, index)
+    return GreedyAnswers(
+        np.column_stack([reward_sums, concordant]), np.column_stack([num_counts, comparable]).astype(np.float64)
+    )
 
 
 def best_constant(target: Tensor) -> dict[str, float]:
