@@ -178,7 +178,7 @@ def preference_agreement(
     return agreements
 
 
-def _accuracy_interval(correct: Floats, cluster: NDArray[np.int64], counts: NDArray[np.uint16]) -> tuple[float, float]:
+def _accuracy_interval(correct: Floats, cluster: NDArray[np.int64], counts: NDArray[np.integer]) -> tuple[float, float]:
     """Return the bootstrap interval of the mean of `correct`; NaN without rows or resamples."""
     if not len(correct) or not len(counts):
         return math.nan, math.nan

@@ -27,15 +27,21 @@ class BootstrapCorrelations(NamedTuple):
     pearson: Floats
 
 
-def resample_clusters(n_clusters: int, n_resamples: int, seed: int) -> NDArray[np.uint16]:
+def resample_clusters(n_clusters: int, n_resamples: int, seed: int) -> NDArray[np.uint8]:
     """Return how often each of G clusters occurs in each of B resamples with replacement, (B, G)."""
     rng, probabilities = np.random.default_rng(seed), np.full(n_clusters, 1 / max(1, n_clusters))
-    counts = np.zeros((n_resamples, n_clusters), dtype=np.uint16)  # two bytes each, because B G is large
+    # One byte each, because B G is large. No count exceeds G, and for G > 255, a count over 255 has p < 1e-400.
+    counts = np.zeros((n_resamples, n_clusters), dtype=np.uint8)
     step = max(1, MAX_ARRAY_ELEMENTS // max(1, n_clusters))
     for start in range(0, n_resamples if n_clusters else 0, step):
         size = min(step, n_resamples - start)
         counts[start : start + step] = rng.multinomial(n_clusters, probabilities, size)
     return counts
+
+
+def counts_of_clusters(counts: NDArray[np.integer], clusters: Ints) -> NDArray[np.integer]:
+    """Return the columns of (B, G) counts of some clusters in ascending order, and no copy if these are all."""
+    return counts if len(clusters) == counts.shape[1] else counts[:, clusters]
 
 
 def weighted_sums(values: Floats, weights: NDArray[np.generic]) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from radreward.statistics.cluster_bootstrap import percentile_interval, resample_clusters, weighted_sums
+from radreward.statistics.weighted_concordance import MAX_ARRAY_ELEMENTS
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +34,7 @@ class PairedDifference(NamedTuple):
     p: Floats
 
 
-def concordant_pairs(rewards: Floats, quality: Floats, group: NDArray[np.str_]) -> tuple[Floats, Floats]:
+def concordant_pairs(rewards: Floats, quality: Floats, group: NDArray[np.generic]) -> tuple[Floats, Floats]:
     """Count concordant and comparable pairs per reference, without torch, see `metrics.count_concordant_pairs`.
 
     Args:
@@ -125,8 +126,10 @@ def sign_flip_test(differences: Floats, seed: int = 0, n_resamples: int = N_RESA
             bits = np.arange(start, start + size)[:, None] >> np.arange(n_units) & 1
         else:
             bits = rng.integers(0, 2, (size, n_units), dtype=np.int8)
-        signs = 1.0 - 2.0 * bits
-        extreme += (np.abs(signs @ differences) >= observed - tolerance).sum(0)
+        step = max(1, MAX_ARRAY_ELEMENTS // max(1, n_units))
+        for rows in (slice(first, first + step) for first in range(0, size, step)):
+            signs = 1.0 - 2.0 * bits[rows]
+            extreme += (np.abs(signs @ differences) >= observed - tolerance).sum(0)
     return extreme / total if exact else (extreme + 1) / n_resamples
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import math
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from tempfile import TemporaryFile
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from radreward.io.spool import Spool
 from radreward.pages.json_script import json_for_script
 
 Floats = NDArray[np.float64]
@@ -35,29 +36,19 @@ class PageColumns(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpooledRows:
-    """All rows: numbers in memory, texts in a file.
+    """All rows: scores and targets in memory, the rest in a file.
 
     Attributes:
-        file: One JSON object per line.
-        offsets: (n,) byte offset of each row in the file.
-        ids: (n,).
-        systems: (n,), None if unknown.
+        rows: The rows, read from the file.
+        systems: Names of the systems in alphabetical order.
         scores: (n, S), NaN if missing.
         targets: (n, T), NaN if missing.
     """
 
-    file: IO[bytes]
-    offsets: Sequence[int]
-    ids: Sequence[str]
-    systems: Sequence[str | None]
+    rows: Sequence[Mapping[str, Any]]
+    systems: Sequence[str]
     scores: Floats
     targets: Floats
-
-    def read_row(self, index: int) -> dict[str, Any]:
-        """Return the complete row."""
-        self.file.seek(self.offsets[index])
-        row: dict[str, Any] = json.loads(self.file.readline())
-        return row
 
 
 def select_page_rows(
@@ -91,38 +82,34 @@ def select_page_rows(
     >>> selected["disagreements"]["top"][0][0][0]  # the first pair has no errors and the lowest score
     (0, 0.1667, 0.8333)
     """
-    with TemporaryFile() as file:
-        spooled = _spool_rows(rows, columns, file)
-        scorer_ranks = _percentile_ranks(spooled.scores, list(columns.scorers.values()))
-        rater_ranks = _percentile_ranks(spooled.targets, list(columns.targets.values()))
-        return {
-            "points": _select_points(spooled, max_points),
-            "disagreements": _select_disagreements(
-                spooled, columns, scorer_ranks, rater_ranks, max_disagreements, max_text_bytes
-            ),
-        }
+    spooled = _spool_rows(rows, columns)
+    scorer_ranks = _percentile_ranks(spooled.scores, list(columns.scorers.values()))
+    rater_ranks = _percentile_ranks(spooled.targets, list(columns.targets.values()))
+    return {
+        "points": _select_points(spooled, max_points),
+        "disagreements": _select_disagreements(
+            spooled, columns, scorer_ranks, rater_ranks, max_disagreements, max_text_bytes
+        ),
+    }
 
 
-def _spool_rows(rows: Iterable[Mapping[str, Any]], columns: PageColumns, file: IO[bytes]) -> SpooledRows:
-    offsets: list[int] = []
-    ids: list[str] = []
-    systems: list[str | None] = []
-    scores: list[list[float | None]] = []
-    targets: list[list[float | None]] = []
-    for row in rows:
-        offsets.append(file.tell())
-        file.write(json.dumps(row).encode() + b"\n")
-        ids.append(row["id"])
-        systems.append(row.get("system"))
-        scores.append([row["scores"].get(name) for name in columns.scorers])
-        targets.append([row["targets"].get(name) for name in columns.targets])
+def _spool_rows(rows: Iterable[Mapping[str, Any]], columns: PageColumns) -> SpooledRows:
+    systems: set[str] = set()
+    numbers = {"scores": array("d"), "targets": array("d")}
+
+    def collect(row: Mapping[str, Any]) -> Mapping[str, Any]:
+        systems.update(filter(None, [row.get("system")]))
+        for name, wanted in (("scores", columns.scorers), ("targets", columns.targets)):
+            values = (row[name].get(column) for column in wanted)
+            numbers[name].extend(math.nan if value is None else value for value in values)
+        return row
+
+    spool = Spool(map(collect, rows), dict, dict)
     return SpooledRows(
-        file=file,
-        offsets=offsets,
-        ids=ids,
-        systems=systems,
-        scores=np.array(scores, dtype=float).reshape(len(ids), len(columns.scorers)),
-        targets=np.array(targets, dtype=float).reshape(len(ids), len(columns.targets)),
+        rows=spool,
+        systems=sorted(systems),
+        scores=np.array(numbers["scores"]).reshape(len(spool), len(columns.scorers)),
+        targets=np.array(numbers["targets"]).reshape(len(spool), len(columns.targets)),
     )
 
 
@@ -135,17 +122,17 @@ def _percentile_ranks(values: Floats, higher_is_better: Sequence[bool]) -> Float
 
 
 def _select_points(rows: SpooledRows, max_points: int) -> dict[str, Any]:
-    total = len(rows.ids)
+    total = len(rows.rows)
     selected = list(range(total))
     if total > max_points:  # a random sample: with every k-th row, systems that alternate would be missed
         selected = sorted(np.random.default_rng(0).choice(total, max_points, replace=False).tolist())
-    systems = sorted({system for system in rows.systems if system is not None})
-    system_index = {system: index for index, system in enumerate(systems)}
+    system_index = {system: index for index, system in enumerate(rows.systems)}
+    names = [(row["id"], row.get("system")) for row in (rows.rows[index] for index in selected)]
     return {
         "total": total,
-        "ids": [rows.ids[index] for index in selected],
-        "systems": systems,
-        "system_index": [system_index.get(rows.systems[index] or "") for index in selected],
+        "ids": [name for name, _ in names],
+        "systems": list(rows.systems),
+        "system_index": [system_index.get(system or "") for _, system in names],
         "scores": [_to_list(column) for column in rows.scores[selected].T],
         "targets": [_to_list(column) for column in rows.targets[selected].T],
     }
@@ -160,9 +147,12 @@ def _select_disagreements(
     max_text_bytes: int,
 ) -> dict[str, Any]:
     scorers = list(columns.scorers)
-    gaps = scorer_ranks[:, :, None] - rater_ranks[:, None]  # (n, S, T)
-    n_scorers, n_targets = gaps.shape[1:]
-    candidates = {pair: _top_gaps(gaps[:, *pair], max_disagreements) for pair in np.ndindex(n_scorers, n_targets)}
+    n_scorers, n_targets = scorer_ranks.shape[1], rater_ranks.shape[1]
+    candidates, num_compared = {}, np.zeros((n_scorers, n_targets), dtype=np.int64)
+    for scorer, target in np.ndindex(n_scorers, n_targets):
+        gaps = scorer_ranks[:, scorer] - rater_ranks[:, target]
+        candidates[scorer, target] = _top_gaps(gaps, max_disagreements)
+        num_compared[scorer, target] = (~np.isnan(gaps)).sum()
     top: dict[tuple[int, ...], list[tuple[int, float, float]]] = {pair: [] for pair in candidates}
     pairs: dict[int, dict[str, Any]] = {}
     remaining = max_text_bytes
@@ -170,7 +160,7 @@ def _select_disagreements(
         if level >= len(candidates[scorer, target]):
             continue
         index, name = candidates[scorer, target][level], scorers[scorer]
-        row = rows.read_row(index)
+        row = rows.rows[index]
         details = {key: row[key][name] for key in _DETAIL_FIELDS if name in row.get(key, {})}
         pair = pairs.get(index) or {
             "index": len(pairs),
@@ -192,7 +182,7 @@ def _select_disagreements(
     return {
         "pairs": list(pairs.values()),
         "top": [[top[scorer, target] for target in range(n_targets)] for scorer in range(n_scorers)],
-        "num_compared": (~np.isnan(gaps)).sum(0).tolist(),
+        "num_compared": num_compared.tolist(),
     }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from radreward.statistics.cluster_bootstrap import bootstrap_correlations, percentile_interval
+from radreward.statistics.cluster_bootstrap import bootstrap_correlations, counts_of_clusters, percentile_interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -102,7 +102,7 @@ def correlate_all(
         n_clusters = len(clusters)
         intervals: list[tuple[Floats, Floats]] = []
         if len(resample_counts) and n_clusters > 1:
-            counts = resample_counts[:, clusters]
+            counts = counts_of_clusters(resample_counts, clusters)
             samples = bootstrap_correlations(x[scorers][:, rows], y[targets][:, rows], cluster, counts)
             intervals = [percentile_interval(sample) for sample in samples]
         for at, scorer, target in _index_pairs(scorers, targets):
@@ -144,7 +144,7 @@ def correlate_within_systems(
             for (j, k), scorer, target in _index_pairs(scorers, targets):
                 estimates = correlations(x[scorer][part], y[target][part])
                 values[:, i, j, k] = [estimates[name].value for name in CORRELATIONS]
-            counts = resample_counts[:, clusters]
+            counts = counts_of_clusters(resample_counts, clusters)
             samples[:, i] = bootstrap_correlations(x[scorers][:, part], y[targets][:, part], cluster, counts)
         sizes = np.array([part.sum() for part in parts], dtype=np.float64)
         means = _weighted_mean(values, sizes)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from radreward.meta_evaluation.statistics.correlations import Estimate
-from radreward.statistics.cluster_bootstrap import bootstrap_auc, percentile_interval
+from radreward.statistics.cluster_bootstrap import bootstrap_auc, counts_of_clusters, percentile_interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -57,7 +57,7 @@ def error_detection(
     n, n_with_error = len(x), int(has_error.sum())
     if note := _reason(x, n_with_error):
         return ErrorDetection(n=n, n_with_error=n_with_error, note=note)
-    counts = resample_counts[:, clusters]
+    counts = counts_of_clusters(resample_counts, clusters)
     all_once = np.ones_like(counts, shape=(1, len(clusters)))
     value, *samples = bootstrap_auc(x, has_error, cluster, np.concatenate([all_once, counts]))
     estimate = Estimate(float(value))

@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from radreward.statistics.cluster_bootstrap import bootstrap_tau, percentile_interval, weighted_sums
+from radreward.statistics.cluster_bootstrap import (
+    bootstrap_tau,
+    counts_of_clusters,
+    percentile_interval,
+    weighted_sums,
+)
 from radreward.statistics.paired_tests import holm
 from radreward.statistics.weighted_concordance import ClusteredRows, ConcordanceForm, untied_pairs
 
@@ -20,6 +25,8 @@ Ints = NDArray[np.int64]
 N_PERMUTATIONS = 10_000
 _BLOCK_SIZE = 1_000
 """Permutations computed together."""
+_MAX_FORMS = 2
+"""Scorers whose pairs of rows are in memory together; their size is n^1.5."""
 _MAX_EXCEEDANCES = 100
 """Permutations at least as extreme as the observed difference after which a test stops."""
 _TOLERANCE = 1e-9
@@ -152,7 +159,6 @@ class _ScorerTerms(NamedTuple):
     tau: float
     resampled_tau: Floats
     """(B,) in every bootstrap resample."""
-    form: ConcordanceForm
     swap_terms: dict[int, _SwapTerms]
     """By block of permutations, computed on demand."""
 
@@ -181,11 +187,11 @@ class _CommonRows:
         self._x, self._y, self._seed, self._n_permutations = x, y, seed, n_permutations
         self._clusters, self._cluster = np.unique(cluster_ids, return_inverse=True)
         self._n_all_clusters = resample_counts.shape[1]
-        has_all = len(self._clusters) == self._n_all_clusters
-        self._counts = resample_counts if has_all else resample_counts[:, self._clusters]
+        self._counts = counts_of_clusters(resample_counts, self._clusters)
         ones = np.ones((len(self._clusters), 1))
         self._untied_y = float(untied_pairs(y, self._cluster, ones)[0]) if len(y) else 0.0
         self._scorer_terms: dict[int, _ScorerTerms] = {}
+        self._scorer_forms: dict[int, ConcordanceForm] = {}
 
     def is_constant(self, scorer: int) -> bool:
         """Return True if τ-b is undefined."""
@@ -198,7 +204,6 @@ class _CommonRows:
             self._scorer_terms[scorer] = _ScorerTerms(
                 float(stats.kendalltau(x, y).statistic),
                 bootstrap_tau(x[None], y[None], self._cluster, self._counts)[:, 0, 0],
-                self._form(x, x),
                 {},
             )
         return self._scorer_terms[scorer]
@@ -250,7 +255,11 @@ class _CommonRows:
     def _block_terms(self, scorer: int, unswapped: NDArray[np.uint8], block: int) -> _SwapTerms:
         terms = self.scorer_terms(scorer)
         if block not in terms.swap_terms:
-            terms.swap_terms[block] = _swap_terms(terms.form, unswapped)
+            if scorer not in self._scorer_forms:
+                for oldest in list(self._scorer_forms)[: 1 - _MAX_FORMS]:
+                    del self._scorer_forms[oldest]
+                self._scorer_forms[scorer] = self._form(self._x[scorer], self._x[scorer])
+            terms.swap_terms[block] = _swap_terms(self._scorer_forms[scorer], unswapped)
         return terms.swap_terms[block]
 
     def _form(self, left: Floats, right: Floats) -> ConcordanceForm:
