@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from rich.table import Table
 
 from radreward.io.text_tables import terminal_table, text_frame
+from radreward.meta_evaluation.score_cache import ScoredTexts
 from radreward.meta_evaluation.scorer_runner import SCORES_FILE, score_pairs
 from radreward.scorers.base import Scorer
 from radreward.sensitivity.probe_reports import sample_probe_report
@@ -83,7 +85,7 @@ def run_sensitivity_tests(
         cache_path = (cache_folder or Path(scratch)) / SCORES_FILE
         for name, load in scorers.items():
             on_scorer(name)
-            run = score_pairs(name, load, pairs, cache_path)
+            run = score_pairs(name, load, lambda: starmap(ScoredTexts, pairs), cache_path)
             if run.failure:
                 results += [_probe_result(name, probe, [], 0, [], run.failure) for probe in ALL_PROBES]
             else:
