@@ -239,12 +239,12 @@ def build_from_arguments(arguments: Sequence[str]) -> TrainingRun:
     stored: Namespace = cli.config.clone()
     stored.ckpt_path, stored.overwrite = None, False
     stored.pop("config", None)
-    settings = yaml.safe_load(cli.parser.dump(stored, skip_link_targets=False, skip_unset=False))
+    settings = yaml.safe_load(cli.parser.dump(stored, skip_link_targets=False, skip_unset=False, skip_validation=True))
     # `load_from_checkpoint` builds the module from these settings.
     cli.model.save_hyperparameters({**settings["model"]["init_args"], "_instantiator": INSTANTIATOR}, logger=False)
 
     def save_config(path: Path) -> None:
-        cli.parser.save(stored, path, skip_unset=False, overwrite=True)
+        cli.parser.save(stored, path, skip_unset=False, skip_validation=True, overwrite=True)  # parsed above
 
     return TrainingRun(
         module=cli.model,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.errors import InputError
@@ -14,6 +15,7 @@ from radreward.io.console import make_console, print_paths
 
 if TYPE_CHECKING:
     from radreward.cli.training import TrainingRun
+    from radreward.data.datamodule import PairedReportDataModule
     from radreward.tuning import TrialRunner
 
 
@@ -77,14 +79,30 @@ def fit_runner() -> TrialRunner:
     """Return a runner whose trials do what `radreward fit` does."""
     from radreward.tuning import TrialRunner
 
-    return TrialRunner(_build, _dump_config)
+    return TrialRunner(_TrialBuilder().build, _dump_config)
 
 
-def _build(base: Path, settings: Sequence[str]) -> TrainingRun:
-    from radreward.cli.training import build
+class _TrialBuilder:
+    """Builder of the runs of trials; pairs of reports are read again only if their settings or files change."""
 
-    with user_errors(constructing=True):
-        return build(base, *settings)
+    def __init__(self) -> None:
+        self._prepared: tuple[Any, PairedReportDataModule] | None = None
+
+    def build(self, base: Path, settings: Sequence[str]) -> TrainingRun:
+        """Build the run of a trial."""
+        from radreward.cli.training import build
+        from radreward.data.datamodule import PairedReportDataModule
+
+        with user_errors(constructing=True):
+            training = build(base, *settings)
+        if isinstance(training.data, PairedReportDataModule):
+            source = training.settings["data"], training.data.file_fingerprints()
+            if self._prepared and self._prepared[0] == source:
+                training.data.share(self._prepared[1])
+            else:
+                training.data.setup("fit")
+                self._prepared = source, copy(training.data)  # which will have no trainer, and so no model
+        return training
 
 
 def _dump_config(base: Path, settings: Sequence[str]) -> str:

@@ -3,44 +3,27 @@
 from __future__ import annotations
 
 import logging
-import shutil
-import tempfile
-import weakref
 from abc import ABC
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Literal
 
-import pyarrow as pa
 import torch
 from lightning.pytorch import LightningDataModule
 from torch import Tensor
-from torch.utils.data import Dataset
 
 from radreward.criteria import Criteria
 from radreward.data.collators.base import Collator
+from radreward.data.group_files import ArrowGroupDataset, ArrowGroupWriter, SizedDataset, TemporaryFolder
 from radreward.data.length_buckets import LengthBucketSampler, ResumableDataLoader
 from radreward.data.pairing import make_pairs
-from radreward.data.records import GROUP_SCHEMA, group_to_row, read_groups, row_to_group
+from radreward.data.records import read_groups
 from radreward.data.split import is_held_out, normalize_text
 from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint
 from radreward.types import ReportGroup
 
 logger = logging.getLogger(__name__)
-
-GROUPS_PER_BATCH = 1000
-"""Groups that are written at once."""
-
-
-class SizedDataset(Dataset[Any], ABC):
-    """Records with their lengths, indexed by a list of positions."""
-
-    lengths: Sequence[int]
-
-    def __len__(self) -> int:
-        return len(self.lengths)
 
 
 class BaseDataModule(LightningDataModule, ABC):
@@ -97,73 +80,6 @@ class BaseDataModule(LightningDataModule, ABC):
         return ResumableDataLoader(
             data, batch_size=None, sampler=sampler, num_workers=self.num_workers, collate_fn=self.collate_fn
         )
-
-
-class ArrowGroupDataset(SizedDataset):
-    """Groups in a memory-mapped Arrow file.
-
-    Args:
-        path: The file.
-        lengths: Length of each group.
-    """
-
-    def __init__(self, path: Path, lengths: Sequence[int]) -> None:
-        self.path, self.lengths = path, lengths
-        self._table: pa.Table | None = None
-
-    def __getitem__(self, indices: list[int]) -> list[ReportGroup]:
-        table = self._open_table()
-        return [row_to_group(table.slice(index, 1).to_pylist()[0]) for index in indices]
-
-    def references(self) -> Iterator[str]:
-        """Yield the reference of each group."""
-        return (text.as_py() for text in self._open_table()["reference"])
-
-    def error_shares(self, criteria: Criteria) -> Tensor:
-        """Return (groups, N) shares of the candidates of each group with an error of each criterion."""
-        rows = (self[[index]][0].candidates for index in range(len(self)))
-        errors = (torch.stack([criteria.to_tensor(entry.errors or {}) for entry in candidates]) for candidates in rows)
-        return torch.stack([(counts > 0).float().mean(0) for counts in errors])
-
-    def _open_table(self) -> pa.Table:
-        if self._table is None:  # opened on first use: each worker process maps the file itself
-            self._table = pa.ipc.open_file(pa.memory_map(str(self.path))).read_all()
-        return self._table
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_table": None}
-
-
-class ArrowGroupWriter:
-    """Writer of the file and the lengths of an `ArrowGroupDataset`; the file is complete when the block ends.
-
-    Args:
-        path: The file.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.lengths: list[int] = []
-        self._pending: list[dict[str, Any]] = []
-
-    def append(self, group: ReportGroup, length: int) -> None:
-        """Add a group."""
-        self.lengths.append(length)
-        self._pending.append(group_to_row(group))
-        if len(self._pending) == GROUPS_PER_BATCH:
-            self._write()
-
-    def _write(self) -> None:
-        self._file.write_table(pa.Table.from_pylist(self._pending, schema=GROUP_SCHEMA))
-        self._pending = []
-
-    def __enter__(self) -> ArrowGroupWriter:
-        self._file = pa.ipc.new_file(str(self.path), GROUP_SCHEMA)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._write()
-        self._file.close()
 
 
 def balancing_weights(error_shares: Tensor) -> Tensor:
@@ -238,17 +154,17 @@ class PairedReportDataModule(BaseDataModule):
         self.criteria, self.collator, self.on_unpairable = criteria, collator, on_unpairable
         self.collate_fn = collator.collate
         self.num_skipped = 0
+        self._folder: TemporaryFolder | None = None
 
     def setup(self, stage: str | None = None) -> None:
         """Read the records once into memory-mapped files."""
         if self.datasets:
             return
-        folder = Path(tempfile.mkdtemp(prefix="radreward-"))
-        weakref.finalize(self, shutil.rmtree, folder)  # also runs when the process ends
+        self._folder = TemporaryFolder()
         own_file = self.val_split if isinstance(self.val_split, str) else None
         with ExitStack() as stack:
             writers = {
-                split: stack.enter_context(ArrowGroupWriter(folder / f"{split}.arrow"))
+                split: stack.enter_context(ArrowGroupWriter(self._folder.path / f"{split}.arrow"))
                 for split in ("train", "validation")
             }
             for source in self.files:
@@ -268,6 +184,10 @@ class PairedReportDataModule(BaseDataModule):
         if self.balance_errors:
             self.train_weights = balancing_weights(datasets["train"].error_shares(self.criteria))
         self.datasets = dict(datasets)
+
+    def share(self, other: PairedReportDataModule) -> None:
+        """Use the data that another module with the same settings has read from the same files."""
+        self._folder, self.datasets, self.train_weights = other._folder, other.datasets, other.train_weights
 
     def _warn_overlap(self, datasets: dict[str, ArrowGroupDataset]) -> None:
         train = {hash(normalize_text(text)) for text in datasets["train"].references()}

@@ -67,6 +67,27 @@ def test_each_trial_is_a_run_with_hparams_in_tensorboard(uninterrupted: Path) ->
         assert json.loads((folder / "trial.json").read_text())["params"] == trial.params
 
 
+def test_trials_share_their_data_until_settings_or_files_change(base: Path, tmp_path: Path) -> None:
+    build_trial = tune.fit_runner().build
+    groups = tmp_path / "groups.jsonl"
+    groups.write_bytes(Path(yaml.safe_load(base.read_text())["data"]["records"]).read_bytes())
+
+    def datasets(*settings: str) -> Any:
+        training: Any = build_trial(base, [f"run_dir={tmp_path}", f"data.records={groups}", *settings])
+        return training.data.datasets
+
+    first = datasets()
+    assert datasets("model.optimizer.lr=0.1") is first
+    other_split = datasets("data.val_split=0.5")
+    assert len(other_split["validation"]) > len(first["validation"])
+    again = datasets("data.val_split=0.5")
+    assert again is other_split
+    with groups.open("ab") as file:
+        file.write(groups.read_bytes().splitlines()[0].replace(b'"id": "', b'"id": "new-', 1) + b"\n")
+    changed = datasets("data.val_split=0.5")
+    assert sum(map(len, changed.values())) == sum(map(len, again.values())) + 1
+
+
 def test_best_settings_reproduce_the_best_result(uninterrupted: Path) -> None:
     best = optuna.load_study(study_name="toy", storage=f"sqlite:///{uninterrupted / 'study.db'}").best_trial
     training = build(uninterrupted / "best.yaml")
