@@ -64,26 +64,11 @@ def openi_csv() -> Path:
     return path
 
 
-PRELOADED = (
-    "pytest",
-    "radreward.cli.training",
-    "radreward.systems.er2score.scorer",
-    "radreward.tuning",
-    # imported by them on first use
-    "matplotlib.backends.backend_agg",
-    "pandas",
-    "peft",
-    "sklearn.linear_model",
-    "torch.utils.tensorboard",
-    "transformers.models.bert.modeling_bert",
-)
-
-
 @pytest.fixture(scope="session")
 def processes() -> ForkServerContext:
     """Return a context whose processes have imported everything, which takes longer than most commands."""
     context = get_context("forkserver")
-    context.set_forkserver_preload(list(PRELOADED))
+    context.set_forkserver_preload(["tests.preloaded"])
     return context
 
 
