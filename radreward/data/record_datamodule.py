@@ -6,7 +6,8 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
-from radreward.data.datamodule import BaseDataModule, SizedDataset
+from radreward.data.datamodule import BaseDataModule
+from radreward.data.group_files import SizedDataset
 from radreward.data.split import is_held_out
 from radreward.errors import InputError
 
