@@ -1,8 +1,8 @@
 """Peak memory of `radreward benchmark` for different numbers of rated pairs; it should hardly grow.
 
 Each file is evaluated in a separate process, whose peak resident memory Linux reports. The metrics are cheap and the
-reports are distinct random words, so that memory is that of rows, ratings and bootstrap samples. Three raters count
-errors of six criteria; a case has four candidates.
+reports are distinct random words. Texts stay in files, so that memory is that of numbers, bootstrap samples and pairs
+of neighboring rows. Three raters count errors of six criteria; a case has four candidates.
 """
 
 from __future__ import annotations
