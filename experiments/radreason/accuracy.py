@@ -139,13 +139,15 @@ def evaluate(
     counts, rewards = (values[:, 0] for values in counts_and_rewards(params))
     total = counts.sum(-1)
     defined = ~total.isnan()
+    answers = _by_reference(rewards, total, target, groups)
     row = {
         "sampled": sampled,
         "greedy": float(rewards.mean()),
         "exact": float((counts == target).float().mean()),
         "τ-b": float(kendall_tau_b(total[defined], target.sum(-1)[defined])),
+        "pairs": float(answers.sums[:, 1].sum() / max(1, answers.sizes[:, 1].sum())),
     }
-    return row, _by_reference(rewards, total, target, groups)
+    return row, answers
 
 
 def _by_reference(rewards: Tensor, total: Tensor, target: Tensor, groups: list[ReportGroup]) -> GreedyAnswers:
@@ -173,7 +175,7 @@ def best_constant(target: Tensor) -> dict[str, float]:
     answers = torch.arange(float(target.max()) + 1).view(-1, 1, 1)  # (counts, 1, 1)
     rewards = gaussian_accuracy(answers, target, SIGMA).mean(1)  # (counts, N)
     reward, exact = float(rewards.max(0).values.mean()), float((rewards.argmax(0) == target).float().mean())
-    return {"sampled": reward, "greedy": reward, "exact": exact, "τ-b": nan}
+    return {"sampled": reward, "greedy": reward, "exact": exact, "τ-b": nan, "pairs": nan}
 
 
 def target_counts(groups: list[ReportGroup], criteria: Criteria) -> Tensor:
