@@ -20,8 +20,8 @@ FULL_SIZE = [
     path for path, content in LOADED.items() if "model" in content and HUB_NAME.search(yaml.safe_dump(content))
 ]
 LESS_DATA = {"radreward": ["--groups", "8"], "python": ["--train", "80", "--test", "10"]}
-# The validation after training is enough. Less data instead of limits in batches: whether 1 is a number or a fraction of
-# them depends on what has been imported before, see `typing.Union[int, float]`.
+# The validation after training is enough. Less data instead of limits in batches: whether a limit of 1 is one batch or
+# all of them depends on earlier imports, since Python takes `Union[int, float]` and `Union[float, int]` for the same.
 TRAINER = (
     "max_steps=1",
     "check_val_every_n_epoch=2",
