@@ -35,7 +35,7 @@ class PromptEncoder:
     def __init__(self, tokenizer: str, criteria: Criteria, template: PromptTemplate, max_length: int) -> None:
         if max_length < 1:
             raise ValueError(f"Expected `max_length` to be >= 1 but got {max_length}.")
-        self.segment_tokenizer = SegmentTokenizer(load_tokenizer(tokenizer))
+        self.segment_tokenizer = SegmentTokenizer(load_tokenizer(tokenizer), template.standardizes_reports)
         self.criteria = criteria
         self.template = template
         self.max_length = max_length

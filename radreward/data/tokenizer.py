@@ -13,6 +13,7 @@ from radreward.data.embedded_tokenizer import EmbeddedTokenizer
 from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint
 from radreward.io.hub import hub_error_reason, use_only_cache_if_hub_is_unreachable
+from radreward.text.standard_wording import standard_wording
 from radreward.types import PromptSegments
 
 if TYPE_CHECKING:  # slow to import and not required with the embedded backbone
@@ -132,12 +133,16 @@ class SegmentTokenizer:
     The root starts with the tokenizer's first token (bos or cls). An encoder's segments each end with sep; a
     decoder's candidate ends with its own text, whose last token is read. Report text never becomes a special token.
 
+    Args:
+        tokenizer: Tokenizer of the backbone.
+        standardize: Read texts in the wording of `standard_wording`; offsets are those of the original.
+
     >>> SegmentTokenizer(byte_tokenizer(encoder=True)).encode_segments(PromptSegments("", "a", "b"))
     [[1, 67, 2], [68, 2]]
     """
 
-    def __init__(self, tokenizer: TextTokenizer) -> None:
-        self.tokenizer = tokenizer
+    def __init__(self, tokenizer: TextTokenizer, standardize: bool = False) -> None:
+        self.tokenizer, self.standardize = tokenizer, standardize
         self._prefix = _optional_id(
             tokenizer.cls_token_id if tokenizer.cls_token_id is not None else tokenizer.bos_token_id
         )
@@ -145,11 +150,12 @@ class SegmentTokenizer:
         self._encode_cached = lru_cache(CACHE_SIZE)(self._encode_uncached)
 
     def _encode_uncached(self, text: str) -> tuple[int, ...]:
+        text = standard_wording(text).text if self.standardize else text
         # split_special_tokens: "[SEP]" in a report is five characters, it does not end a segment.
         return tuple(self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
 
-    def __reduce__(self) -> tuple[type[SegmentTokenizer], tuple[TextTokenizer]]:
-        return SegmentTokenizer, (self.tokenizer,)  # the cache is not sent to worker processes
+    def __reduce__(self) -> tuple[type[SegmentTokenizer], tuple[TextTokenizer, bool]]:
+        return SegmentTokenizer, (self.tokenizer, self.standardize)  # the cache is not sent to worker processes
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the tokens of a text, none of them special."""
@@ -167,10 +173,12 @@ class SegmentTokenizer:
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return first and last character of each token of a text."""
+        wording = standard_wording(text) if self.standardize else None
+        read = wording.text if wording else text
         spans: list[tuple[int, int]] = self.tokenizer(
-            text, add_special_tokens=False, split_special_tokens=True, return_offsets_mapping=True, verbose=False
+            read, add_special_tokens=False, split_special_tokens=True, return_offsets_mapping=True, verbose=False
         )["offset_mapping"]
-        return spans
+        return [wording.original_span(*span) for span in spans] if wording else spans
 
     @property
     def num_prefix_tokens(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from radreward._lazy_imports import import_object
 from radreward.criteria import Criteria
@@ -11,6 +12,9 @@ from radreward.types import PromptSegments
 
 class PromptTemplate(ABC):
     """Layout of reference, candidate and criteria."""
+
+    standardizes_reports: ClassVar[bool] = False
+    """True if reports are read in the wording of `standard_wording`; the prompt must have nothing else."""
 
     @abstractmethod
     def render(self, reference: str, candidate: str, criteria: Criteria) -> PromptSegments:
@@ -24,6 +28,8 @@ class PlainPairTemplate(PromptTemplate):
     >>> PlainPairTemplate().render("Clear lungs.", "No effusion.", RadCliQCriteria())
     PromptSegments(instruction='', reference='Clear lungs.', candidate='No effusion.')
     """
+
+    standardizes_reports = True
 
     def render(self, reference: str, candidate: str, criteria: Criteria) -> PromptSegments:
         """See `PromptTemplate.render`."""

@@ -15,7 +15,9 @@ from radreward.sensitivity.probe_reports import (
 from radreward.synthesis.grammar import fact_sentence, joint_sentence, normal_sentence
 from radreward.synthesis.noun_phrases import capitalize_first
 from radreward.text.findings import FINDINGS, is_related
-from radreward.text.sentence_templates import FILLER_SENTENCES, NORMAL_STATEMENTS
+from radreward.text.normal_wording import NORMAL_STATEMENTS
+from radreward.text.sentence_templates import FILLER_SENTENCES
+from radreward.text.standard_wording import ABBREVIATIONS
 
 SYNONYMS: Mapping[str, str] = {
     "unchanged": "stable",
@@ -33,22 +35,6 @@ SYNONYMS: Mapping[str, str] = {
     "evident": "apparent",
     "terminating": "ending",
     "present": "visible",
-}
-ABBREVIATIONS: Mapping[str, str] = {
-    "right lower lobe": "RLL",
-    "left lower lobe": "LLL",
-    "right upper lobe": "RUL",
-    "left upper lobe": "LUL",
-    "right middle lobe": "RML",
-    "endotracheal tube": "ETT",
-    "nasogastric tube": "NGT",
-    "superior vena cava": "SVC",
-    "central venous catheter": "CVC",
-    "pneumothorax": "PTX",
-    "bilateral": "b/l",
-    "with": "w/",
-    "right": "R",
-    "left": "L",
 }
 
 
@@ -75,7 +61,7 @@ def _replace_synonyms(report: ReportSentences, rng: Random) -> str:
 
 
 def _abbreviate(report: ReportSentences, rng: Random) -> str:
-    return _replace_phrases(report_text(report), ABBREVIATIONS)
+    return _replace_phrases(report_text(report), {long: short for short, long in ABBREVIATIONS.items()})
 
 
 def _vary_white_space(report: ReportSentences, rng: Random) -> str:

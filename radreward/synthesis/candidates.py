@@ -28,7 +28,7 @@ from radreward.synthesis.perturbations.language_errors import (
     mrscore_errors,
     replace_history,
 )
-from radreward.synthesis.perturbations.report_edits import drop_and_shuffle, make_vague, paraphrase
+from radreward.synthesis.perturbations.report_edits import add_details, drop_and_shuffle, make_vague, paraphrase
 from radreward.synthesis.report_styles import ReportStyle, StyleSampler
 from radreward.synthesis.tiers import TIER_ERRORS
 from radreward.text.facts import AnnotatedReport, Fact
@@ -43,8 +43,10 @@ GOOD_ERROR_SHARES = (6, 2, 2)
 """Shares of good candidates without, with one and with two errors: what is right in other words must be learnt."""
 MAX_LISTED_FINDINGS = 3
 """Maximum number of false findings in one sentence."""
-VAGUE_SHARE = 0.2
+VAGUE_SHARE = 0.3
 """Share of the edited candidates in which a finding is vague; RadCliQ counts no error, but it is not all right."""
+DETAILED_SHARE = 0.3
+"""Share of the edited candidates that state a detail which the reference leaves open, which is right."""
 SUPPORTED_TAGS = frozenset(
     tag
     for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria(), CrimsonCriteria(), MRScoreCriteria())
@@ -84,6 +86,8 @@ def add_errors(report: AnnotatedReport, num_errors: int, rng: Random) -> Annotat
 def edit_candidate(reference: AnnotatedReport, num_errors: int, rng: Random) -> CandidateDraft:
     """Return the reference with about `num_errors` errors, partly paraphrased."""
     report = add_errors(reference, num_errors, rng)
+    if rng.random() < DETAILED_SHARE:
+        report = add_details(report, rng) or report
     if rng.random() < VAGUE_SHARE:
         report = make_vague(report, rng) or report
     return CandidateDraft(paraphrase(report, rng, rng.choice((0.0, 0.3, 1.0, 1.0))), "edited")

@@ -24,8 +24,9 @@ from radreward.text.entities import phrase_type
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, remove_related
 from radreward.text.lexicon import LexicalPhrase, find_phrases, inflections, load_lexicon
+from radreward.text.normal_wording import ALL_CLEAR_STATEMENTS, NORMAL_STATEMENTS
 from radreward.text.sentence_parser import sentence_facts
-from radreward.text.sentence_templates import ALL_CLEAR_STATEMENTS, FILLER_SENTENCES, NORMAL_STATEMENTS
+from radreward.text.sentence_templates import FILLER_SENTENCES
 from radreward.types import Entity
 
 HELD_OUT_FRACTION = 0.2

@@ -20,7 +20,8 @@ FINDING_CLUSTERS: tuple[tuple[float, tuple[tuple[str, float], ...]], ...] = (
     (1.5, (("sternotomy", 0.8), ("cardiomegaly", 0.6), ("pacemaker", 0.4), ("effusion", 0.4), ("valve", 0.3))),
     (1.5, (("degenerative", 0.7), ("tortuous", 0.5), ("aorticcalc", 0.5), ("osteopenia", 0.3), ("scoliosis", 0.3))),
     (1.2, (("granuloma", 0.6), ("calcnodes", 0.5), ("granulomatous", 0.4), ("scar", 0.4))),
-    (1.0, (("mass", 0.7), ("adenopathy", 0.5), ("effusion", 0.4), ("collapse", 0.3), ("metastases", 0.3))),
+    (3.0, (("nodule", 0.8), ("cavity", 0.4), ("effusion", 0.3), ("scar", 0.3), ("adenopathy", 0.2))),
+    (2.0, (("mass", 0.8), ("adenopathy", 0.5), ("effusion", 0.4), ("collapse", 0.3), ("metastases", 0.3))),
     (1.0, (("ribfx", 0.7), ("contusion", 0.4), ("pneumothorax", 0.4), ("clavfx", 0.3), ("hemothorax", 0.2))),
     (1.0, (("picc", 0.8), ("port", 0.3), ("effusion", 0.3), ("atelectasis", 0.3))),
     (1.0, (("interstitial", 0.8), ("fibrosis", 0.5), ("bronchiectasis", 0.4), ("peribronchial", 0.3))),
@@ -49,7 +50,7 @@ SIZES: dict[str, tuple[float, ...]] = {
 }
 """Sizes in mm of findings of each severity."""
 ALL_SIZES = tuple(size for sizes in SIZES.values() for size in sizes)
-MEASURED_SHARE = 0.5
+MEASURED_SHARE = 0.8
 """Share of the measured findings whose size is stated."""
 DOUBT_SHARE = 0.05
 """Share of the findings that a report generator only suspects, in addition to those of `sample_fact`."""

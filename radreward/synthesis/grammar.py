@@ -22,19 +22,19 @@ from radreward.synthesis.writer_wording import (
     by_organ,
     take_differentials,
     written_negation,
+    written_normal,
     written_sentence,
 )
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
 from radreward.text.findings import FINDINGS, URGENCIES, ancestors
+from radreward.text.normal_wording import ALL_CLEAR_STATEMENTS, NORMAL_STATEMENTS, UNCHANGED_STATEMENTS
 from radreward.text.sentence_templates import (
     ABSENT_TEMPLATES,
-    ALL_CLEAR_STATEMENTS,
     CHANGE_TEMPLATES,
     CLINICAL_HISTORIES,
     DEVICE_CHANGE_TEMPLATES,
     DEVICE_TEMPLATES,
     FILLER_SENTENCES,
-    NORMAL_STATEMENTS,
     PRESENT_TEMPLATES,
     PRIOR_STUDIES,
     UNCERTAIN_TEMPLATES,
@@ -44,6 +44,12 @@ from radreward.text.sentence_templates import (
 DEFAULT_STYLE = ReportStyle()
 ELABORATE_SHARE = 0.6
 """Share of the sentences of an elaborate style in longer wording."""
+COMPOSED_SHARE = 0.5
+"""Share of the normal statements that are composed of subject and state."""
+WRITTEN_NEGATION_SHARE = 0.3
+"""Share of the negations in longer wording, in other than elaborate styles."""
+UNCHANGED_SHARE = 0.2
+"""Share of the normal statements that call a body part unchanged instead, and so negate nothing."""
 MAX_CONCLUSIONS = 5
 """Maximum number of findings that an impression repeats, the most urgent first."""
 _NEGATIVES = ("pneumothorax", "effusion", "consolidation", "edema", "fracture", "nodule", "pneumonia", "freeair")
@@ -121,6 +127,8 @@ def fit_case(phrase: str, template: str) -> str:
 
 def normal_sentence(keys: tuple[str, ...], rng: Random, section: Section = "findings") -> Sentence:
     """Return a normal statement, which negates findings without naming them."""
+    if rng.random() < COMPOSED_SHARE:
+        return written_normal(keys, rng, section)
     return Sentence(rng.choice(NORMAL_STATEMENTS[keys]), tuple(Fact(key, "absent") for key in keys), section)
 
 
@@ -165,7 +173,10 @@ def _styled_sentence(facts: Sequence[Fact], rng: Random, section: Section, style
             return written_negation(facts, rng, section)
         if sentence := written_sentence(facts[0], rng, section):
             return sentence
-    return joint_sentence(facts, rng, section) if is_plain_negation(facts[0]) else fact_sentence(facts[0], rng, section)
+    if not is_plain_negation(facts[0]):
+        return fact_sentence(facts[0], rng, section)
+    is_written = not style.common_findings_only and rng.random() < WRITTEN_NEGATION_SHARE
+    return (written_negation if is_written else joint_sentence)(facts, rng, section)
 
 
 def _normal_sentences(positive: set[str], rng: Random, section: Section, style: ReportStyle) -> list[Sentence]:
@@ -183,7 +194,12 @@ def _normal_sentences(positive: set[str], rng: Random, section: Section, style: 
     for keys in rng.sample(options, k=len(options)):
         if rng.random() < probability and not any(set(keys) & set(other) for other in chosen):
             chosen.append(keys)
-    sentences = [normal_sentence(keys, rng, section) for keys in chosen]
+    sentences = [
+        Sentence(rng.choice(UNCHANGED_STATEMENTS[keys]), (), section)
+        if keys in UNCHANGED_STATEMENTS and rng.random() < UNCHANGED_SHARE
+        else normal_sentence(keys, rng, section)
+        for keys in chosen
+    ]
     absent = [Fact(key, "absent") for key in _NEGATIVES if not is_affected(key) and rng.random() < probability]
     return sentences + render_facts(absent, rng, section, style)
 

@@ -18,7 +18,8 @@ from radreward.synthesis.perturbations.fact_edits import mirrored_location
 from radreward.synthesis.relation_score import ALL_CLEAR_FACT
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors, is_related, remove_related
-from radreward.text.sentence_templates import FILLER_SENTENCES, NORMAL_STATEMENTS
+from radreward.text.normal_wording import NORMAL_STATEMENTS
+from radreward.text.sentence_templates import FILLER_SENTENCES
 from radreward.text.severity import SEVERITY_WORDS
 
 Facts = tuple[Fact, ...]

@@ -19,13 +19,9 @@ from radreward.synthesis.relation_facts import lexicon_findings, sample_sentence
 from radreward.synthesis.relation_score import ALL_CLEAR_FACT, relation_score
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
+from radreward.text.normal_wording import ALL_CLEAR_STATEMENTS, NORMAL_STATEMENTS
 from radreward.text.sentence_parser import sentence_facts
-from radreward.text.sentence_templates import (
-    ABSENT_TEMPLATES,
-    ALL_CLEAR_STATEMENTS,
-    NORMAL_STATEMENTS,
-    PRESENT_TEMPLATES,
-)
+from radreward.text.sentence_templates import ABSENT_TEMPLATES, PRESENT_TEMPLATES
 
 Split = Literal["train", "test"]
 T = TypeVar("T")

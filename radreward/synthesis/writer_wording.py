@@ -37,7 +37,69 @@ ABSENT_WORDINGS = (
     "No {n} is seen on this examination.",
     "There is no radiographic evidence of {n} at this time.",
     "The study shows no evidence of {n}, as far as can be seen.",
+    "The chest is free of {n}.",
+    "Without evidence of {n}.",
+    "There are no findings to suggest {n}.",
+    "There is no suggestion of {n}.",
+    "No typical findings of {n}.",
+    "No significant {n} is seen.",
+    "There is no obvious {n}.",
+    "No {n} is demonstrated on these images.",
+    "No definite {n} is identified.",
+    "No acute {n} is seen.",
+    "The examination is negative for {n}.",
 )
+ABSENT_REGION_WORDINGS = {
+    "lungs": (
+        "The lungs are free of {n}.",
+        "The lungs are clear of {n}.",
+        "The lungs are without {n}.",
+        "The lungs are free of focal {n}.",
+        "The lungs show no {n}.",
+        "No focal {n} is seen in either lung.",
+        "There is no focal {n}.",
+    ),
+    "pleura": (
+        "There is no large {n}.",
+        "No large {n} is seen.",
+        "The pleural spaces are free of {n}.",
+        "No sizable {n} is identified.",
+    ),
+    "bones": ("No acute displaced {n} is seen.", "No displaced {n} is identified.", "There is no acute {n}."),
+}
+"""Further wordings for absent findings of one region."""
+NORMAL_SUBJECTS: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("opacity", "consolidation"): ("The lungs are", "Both lungs are", "The lungs remain", "The lungs appear"),
+    ("cardiomegaly",): ("The heart is", "Heart size is", "The cardiac contour is", "The cardiac silhouette appears"),
+    ("cardiomegaly", "widemed"): (
+        *("The heart and mediastinum are", "Cardiac and mediastinal contours are", "Cardiomediastinal contours appear"),
+        *("Heart size and mediastinal contours appear", "The cardiomediastinal silhouette is"),
+    ),
+    ("adenopathy", "widemed"): (
+        "The mediastinal and hilar contours are",
+        "The mediastinum and hila appear",
+        "Hilar and mediastinal contours are",
+    ),
+    ("effusion",): ("The costophrenic angles are", "Both costophrenic angles are", "The costophrenic sulci appear"),
+    ("effusion", "pneumothorax"): ("The pleural surfaces appear", "The pleura are", "The pleura appear"),
+    ("edema", "congestion"): ("The pulmonary vasculature is", "Pulmonary vascularity appears", "The vasculature is"),
+    ("fracture",): (
+        "The osseous structures are",
+        "The visualized bones appear",
+        "The bony structures are",
+        "Skeletal structures are",
+    ),
+    ("freeair",): ("The upper abdomen is", "The visualized abdomen appears"),
+}
+"""Subjects with a verb of normal statements, by the findings that they negate."""
+NORMAL_STATES = ("normal", "unremarkable", "within normal limits", "grossly normal", "grossly unremarkable")
+CLEAR_STATES = {
+    ("opacity", "consolidation"): ("clear", "grossly clear", "well expanded and clear", "clear bilaterally"),
+    ("effusion",): ("sharp", "clear", "sharp bilaterally"),
+    ("effusion", "pneumothorax"): ("clear", "grossly clear"),
+    ("fracture",): ("intact", "grossly intact"),
+}
+"""States besides `NORMAL_STATES` that mean normal for a body part."""
 DIFFERENTIAL_WORDINGS = (
     "This may represent {first} versus {second}.",
     "The differential includes {first} and {second}, in the appropriate clinical setting.",
@@ -60,12 +122,25 @@ STATES: dict[str, tuple[str, ...]] = {
         "Heart size is {adverb}increased.",
     ),
     "congestion": ("The pulmonary vessels are {adverb}engorged.", "The pulmonary vasculature is {adverb}congested."),
-    "hyperinflation": ("The lungs are {adverb}hyperinflated.", "Both lungs are {adverb}overexpanded."),
-    "hypoinflation": ("The lungs are {adverb}underinflated.", "The lung volumes are low."),
+    "hyperinflation": (
+        "The lungs are {adverb}hyperinflated.",
+        "Both lungs are {adverb}overexpanded.",
+        "The lungs are {adverb}hyperexpanded.",
+    ),
+    "hypoinflation": (
+        "The lungs are {adverb}underinflated.",
+        "The lung volumes are low.",
+        "The lungs are {adverb}hypoinflated.",
+    ),
     "emphysema": ("The lungs are {adverb}emphysematous.",),
     "interstitial": ("The interstitial markings are {adverb}increased.", "The interstitium is {adverb}prominent."),
     "tortuous": ("The thoracic aorta is {adverb}tortuous.", "The aorta is {adverb}ectatic."),
-    "aorticcalc": ("The aortic arch is {adverb}calcified.", "The aortic knob is {adverb}calcified."),
+    "aorticcalc": (
+        "The aortic arch is {adverb}calcified.",
+        "The aortic knob is {adverb}calcified.",
+        "The aorta is {adverb}atherosclerotic.",
+        "The thoracic aorta is {adverb}calcified.",
+    ),
     "widemed": ("The mediastinum is {adverb}widened.", "The mediastinal contour is {adverb}widened."),
     "osteopenia": ("The bones are {adverb}osteopenic.", "The bones are {adverb}demineralized."),
     "elevdia": ("The {side} hemidiaphragm is {adverb}elevated.", "The {side} hemidiaphragm is {adverb}raised."),
@@ -108,7 +183,17 @@ def written_negation(facts: Sequence[Fact], rng: Random, section: Section = "fin
     """Return a longer sentence for absent findings."""
     names = [noun_phrase(fact, rng).text for fact in facts]
     phrase = NounPhrase(join_words(names, rng.choice((" or ", ", or ")) if len(names) > 2 else " or "), False)
-    return Sentence(fill_template(rng.choice(ABSENT_WORDINGS), phrase), tuple(facts), section)
+    regions = {FINDINGS[fact.finding].region for fact in facts}
+    of_region = ABSENT_REGION_WORDINGS.get(regions.pop(), ()) if len(regions) == 1 else ()
+    wordings = of_region if of_region and rng.random() < 0.4 else ABSENT_WORDINGS
+    return Sentence(fill_template(rng.choice(wordings), phrase), tuple(facts), section)
+
+
+def written_normal(keys: tuple[str, ...], rng: Random, section: Section = "findings") -> Sentence:
+    """Return a normal statement about a body part, composed of subject and state."""
+    states = rng.choice((NORMAL_STATES, CLEAR_STATES.get(keys, NORMAL_STATES)))
+    text = f"{rng.choice(NORMAL_SUBJECTS[keys])} {rng.choice(states)}."
+    return Sentence(text, tuple(Fact(key, "absent") for key in keys), section)
 
 
 def take_differentials(facts: list[Fact], rng: Random, section: Section) -> list[Sentence]:

@@ -33,7 +33,7 @@ _ASSERTION_START = re.compile(
 _ENUMERATION_END = re.compile(r",\s++(?:and|or)\s")
 
 _NAME_CUES = compile_phrases(
-    ("no evidence of", "no", "not", "without", "negative for", "free of", "absence of", "nor", "clear of")
+    ("no evidence of", "no", "not", "without", "negative for", "free of", "absence of", "neither", "nor", "clear of")
 )
 _NAME_CUES_AFTER = compile_phrases(
     ("is not seen", "are not seen", "not identified", "is absent", "ruled out", "is excluded")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
-from radreward.text.sentence_templates import ALL_CLEAR_STATEMENTS, NORMAL_STATEMENTS
+from radreward.text.normal_wording import ALL_CLEAR_STATEMENTS, NORMAL_STATEMENTS, UNCHANGED_STATEMENTS
 
 
 def _words(sentence: str) -> list[str]:
@@ -16,7 +17,7 @@ def _key(sentence: str) -> str:
 
 
 _GRAMMAR_STATEMENTS = {_key(text): keys for keys, texts in NORMAL_STATEMENTS.items() for text in texts}
-_GRAMMAR_ALL_CLEAR = {_key(text) for text in ALL_CLEAR_STATEMENTS}
+_GRAMMAR_UNINFORMATIVE = {_key(text) for text in chain(ALL_CLEAR_STATEMENTS, *UNCHANGED_STATEMENTS.values())}
 _FINDINGS_OF_SUBJECTS = {
     "heart cardiac cardio": ("cardiomegaly",),
     "cardiomediastinal": ("cardiomegaly", "widemed"),
@@ -84,8 +85,10 @@ def is_uninformative(sentence: str) -> bool:
 
     >>> is_uninformative("no evidence of active disease."), is_uninformative("no evidence of change.")
     (True, False)
+    >>> is_uninformative("the heart size is unchanged.")
+    True
     """
     words = _words(sentence)
     distinct = set(words)
     is_summary = bool(distinct & {"no", "normal", "negative", "unremarkable"}) and distinct <= _UNINFORMATIVE_WORDS
-    return not words or is_summary or " ".join(words) in _GRAMMAR_ALL_CLEAR
+    return not words or is_summary or " ".join(words) in _GRAMMAR_UNINFORMATIVE

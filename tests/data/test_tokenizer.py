@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.data.tokenizer import byte_tokenizer, load_tokenizer, resolve_backbone
+from radreward.data.tokenizer import SegmentTokenizer, byte_tokenizer, load_tokenizer, resolve_backbone
 from radreward.errors import InputError
 
 
@@ -18,6 +18,15 @@ def test_byte_tokenizer_decodes_to_the_text(text: str, encoder: bool) -> None:
     ids = tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)
     assert len(ids) == len(text.encode())
     assert tokenizer.decode(ids, clean_up_tokenization_spaces=False) == text
+
+
+def test_standardized_texts_have_equal_tokens_and_offsets_of_the_original() -> None:
+    tokenizer = SegmentTokenizer(load_tokenizer("embedded"), standardize=True)
+    short, long = "A 1.2 cm RLL nodule.", "A 12 mm right lower lobe nodule."
+    assert tokenizer.encode(short) == tokenizer.encode(long)
+    words = [short[slice(*span)] for span in tokenizer.offsets(short)]
+    assert words == ["A", "1.2 cm", "1.2 cm", "RLL", "RLL", "RLL", "nod", "ule", "."]
+    assert tokenizer.truncate(short, 4) == "A 1.2 cm RLL"
 
 
 def test_missing_folder_raises_one_line(tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ from radreward.synthesis.fact_sampling import DIFFERENTIALS, sample_many_facts, 
 from radreward.synthesis.grammar import joint_sentence, render_report
 from radreward.synthesis.report_styles import StyleSampler, elaborate_style, large_style, mixed_style
 from radreward.synthesis.writer_wording import (
+    NORMAL_SUBJECTS,
     REGION_ORDER,
     SIGNS,
     STATES,
     TECHNIQUE_REMARKS,
     take_differentials,
     written_negation,
+    written_normal,
     written_sentence,
 )
 from radreward.text.facts import Fact
@@ -111,3 +113,20 @@ def test_rewritten_reports_of_long_styles_have_no_error(style: StyleSampler) -> 
         comparison = compare_facts(first.facts, second.facts)
         assert not comparison.errors
         assert comparison.weights.wrong == 0.0
+
+
+@pytest.mark.parametrize("keys", NORMAL_SUBJECTS)
+def test_written_normal_parses_to_its_findings(keys: tuple[str, ...]) -> None:
+    for seed in range(60):
+        parsed = parse_sentence(written_normal(keys, Random(seed)).text)
+        assert parsed.is_complete
+        assert {(fact.finding, fact.polarity) for fact in parsed.facts} == {(key, "absent") for key in keys}
+
+
+@pytest.mark.parametrize("keys", [("nodule", "consolidation"), ("effusion", "pneumothorax"), ("fracture", "ribfx")])
+def test_written_negation_of_one_region_parses_to_absent_findings(keys: tuple[str, ...]) -> None:
+    facts = tuple(Fact(key, "absent") for key in keys)
+    texts = {written_negation(facts, Random(seed)).text for seed in range(200)}
+    assert len(texts) > 15
+    for text in texts:
+        assert set(sentence_facts(text)) == set(facts), text

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from radreward.criteria import RADCLIQ_ERROR_TYPES, Criteria
+from radreward.data.readers.openi_codes import MeSHCode
 from radreward.data.records import write_groups
 from radreward.data.split import is_held_out
 from radreward.errors import InputError
@@ -27,51 +28,15 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-SEVERITY_QUALIFIERS = frozenset({"mild", "moderate", "severe", "large", "small", "borderline", "prominent", "enlarged"})
-"""Qualifiers of severity; every other qualifier counts as a location."""
-
 NO_FINDING_PREFIXES = ("normal", "no indexing", "technical quality")
 """Prefixes of headings that code no finding."""
 
-BENIGN_HEADINGS = frozenset(
-    {
-        *("calcinosis", "calcified granuloma", "granuloma", "granulomatous disease", "cicatrix", "atherosclerosis"),
-        *("spine", "thoracic vertebrae", "lumbar vertebrae", "cervical vertebrae", "scoliosis", "kyphosis"),
-        *("osteophyte", "spondylosis", "spinal fusion", "hyperostosis, diffuse idiopathic skeletal", "arthritis"),
-        *("deformity", "funnel chest", "pectus carinatum", "shoulder", "sclerosis", "bone diseases, metabolic"),
-        *("osteoporosis", "diaphragmatic eventration", "hernia, hiatal", "epicardial fat", "adipose tissue"),
-        *("nipple shadow", "surgical instruments", "implanted medical device", "medical device", "sutures", "stents"),
-        *("breast implants", "mastectomy", "contrast media", "colonic interposition", "cholelithiasis"),
-    }
-)
-"""Headings of old or degenerative changes, variants and traces of treatment; our judgement, not part of the codes."""
-
-BENIGN_CODES = frozenset(
-    {("aorta", "tortuous"), ("aorta, thoracic", "tortuous"), ("fractures, bone", "healed"), ("lung", "hypoinflation")}
-)
-"""Headings that are benign with this qualifier only."""
-
-SHARED_HEADING_FRACTION, NORMAL_FRACTION = 0.6, 0.3
-"""Fraction of candidates that share a heading with the reference, and of normal studies among the others."""
+SHARED_FINDING_FRACTION, NORMAL_FRACTION = 0.6, 0.3
+"""Fraction of candidates that share a finding with the reference, and of normal studies among the others."""
 
 TEST_FRACTION = 0.2
 MAX_GROUP_ATTEMPTS = 100
 """Attempts at one group before an error states that the studies are too few."""
-
-
-class MeSHCode(NamedTuple):
-    """One coded finding."""
-
-    heading: str
-    locations: frozenset[str] = frozenset()
-    severities: frozenset[str] = frozenset()
-
-    @property
-    def is_significant(self) -> bool:
-        """Return True if an error in it is clinically significant by our tables."""
-        return self.heading not in BENIGN_HEADINGS and not any(
-            (self.heading, location) in BENIGN_CODES for location in self.locations
-        )
 
 
 class Study(NamedTuple):
@@ -84,12 +49,10 @@ class Study(NamedTuple):
 
     @property
     def codes(self) -> dict[str, list[MeSHCode]]:
-        """Return the codes by heading."""
+        """Return the codes by finding, or by heading if no finding of the vocabulary means the code."""
         codes: dict[str, list[MeSHCode]] = {}
-        for heading, *rest in self.code_paths:
-            qualifiers = frozenset(rest)
-            code = MeSHCode(heading, qualifiers - SEVERITY_QUALIFIERS, qualifiers & SEVERITY_QUALIFIERS)
-            codes.setdefault(heading, []).append(code)
+        for code in map(MeSHCode.of_path, self.code_paths):
+            codes.setdefault(code.finding or code.heading, []).append(code)
         return codes
 
 
@@ -124,9 +87,10 @@ def read_openi(path: str | Path) -> Iterator[Study]:
 def errors_from_codes(reference: Study, candidate: Study) -> dict[str, float]:
     """Return a candidate's errors by the codes, for the tags of `RadCliQCriteria` and `RadCliQSignificanceCriteria`.
 
-    Codes of one heading are matched, best pair first. An unmatched code of the candidate is a false prediction, one of
-    the reference an omission; a matched pair may differ in location and severity. The codes contain no comparisons
-    with earlier studies. An error is significant if one of its codes is.
+    Codes of one finding are matched, best pair first. An unmatched code of the candidate is a false prediction, one of
+    the reference an omission. As in generated reports, a matched pair has a wrong location if neither states all
+    locations of the other, and a wrong severity if both state one and these differ. The codes contain no comparisons
+    with earlier studies. An error is significant if one of its codes is, see `MeSHCode.is_significant`.
 
     >>> study = Study("1", "Small effusion.", (("pleural effusion", "left", "small"),))
     >>> errors = errors_from_codes(study, Study("2", "Large effusion.", (("pleural effusion", "left", "large"),)))
@@ -141,15 +105,15 @@ def errors_from_codes(reference: Study, candidate: Study) -> dict[str, float]:
         errors[f"{'significant' if any(code.is_significant for code in codes) else 'insignificant'}_{tag}"] += 1
 
     expected, predicted = reference.codes, candidate.codes
-    for heading in sorted(expected.keys() | predicted.keys()):
-        omitted, surplus = list(expected.get(heading, [])), list(predicted.get(heading, []))
+    for finding in sorted(expected.keys() | predicted.keys()):
+        omitted, surplus = list(expected.get(finding, [])), list(predicted.get(finding, []))
         while omitted and surplus:
             left, right = max(product(omitted, surplus), key=lambda pair: _code_similarity(*pair))
             omitted.remove(left)
             surplus.remove(right)
-            if left.locations != right.locations:
+            if not (left.locations <= right.locations or right.locations <= left.locations):
                 count("incorrect_location", left, right)
-            if left.severities != right.severities:
+            if left.severity and right.severity and left.severity != right.severity:
                 count("incorrect_severity", left, right)
         for code in surplus:
             count("false_prediction", code)
@@ -181,7 +145,7 @@ def groups_from_codes(
     num_groups: int = 1000,
     seed: int = 0,
 ) -> Iterator[ReportGroup]:
-    """Yield groups whose candidates are other studies: with a common heading, normal, or random.
+    """Yield groups whose candidates are other studies: with a common finding, normal, or random.
 
     `system` of a candidate states which. A group has candidates with different totals, and never the reference's text.
 
@@ -244,7 +208,7 @@ def _parse_study(values: Mapping[str, Any]) -> Study:
 
 def _code_similarity(left: MeSHCode, right: MeSHCode) -> int:
     shared, differing = len(left.locations & right.locations), len(left.locations ^ right.locations)
-    return 2 * shared - differing - len(left.severities ^ right.severities)
+    return 2 * shared - differing - (left.severity != right.severity)
 
 
 def _choose(pool: Sequence[T], rng: np.random.Generator) -> T:
@@ -254,14 +218,14 @@ def _choose(pool: Sequence[T], rng: np.random.Generator) -> T:
 def _generate_groups(
     studies: Sequence[Study], criteria: Criteria, size: int, num_groups: int, rng: np.random.Generator
 ) -> Iterator[ReportGroup]:
-    by_heading: dict[str, list[Study]] = {}
+    by_finding: dict[str, list[Study]] = {}
     for study in studies:
-        for heading in study.codes or ("",):  # "": normal
-            by_heading.setdefault(heading, []).append(study)
+        for finding in study.codes or ("",):  # "": normal
+            by_finding.setdefault(finding, []).append(study)
     for number in range(num_groups):
         for _ in range(MAX_GROUP_ATTEMPTS if studies else 0):
             reference = _choose(studies, rng)
-            candidates = _sample_candidates(reference, studies, by_heading, criteria, size, rng)
+            candidates = _sample_candidates(reference, studies, by_finding, criteria, size, rng)
             errors = [criteria.to_tensor(entry.errors or {}) for entry in candidates]
             if (
                 len(candidates) == size
@@ -279,18 +243,18 @@ def _generate_groups(
 def _sample_candidates(
     reference: Study,
     studies: Sequence[Study],
-    by_heading: Mapping[str, Sequence[Study]],
+    by_finding: Mapping[str, Sequence[Study]],
     criteria: Criteria,
     size: int,
     rng: np.random.Generator,
 ) -> tuple[Candidate, ...]:
     """Return up to `size` candidates with different texts."""
-    headings, chosen = list(reference.codes), dict[str, Candidate]()
+    findings, chosen = list(reference.codes), dict[str, Candidate]()
     for _ in range(4 * size):  # the reference and repeated texts are sampled again
-        if headings and rng.random() < SHARED_HEADING_FRACTION:
-            system, pool = "shared heading", by_heading[_choose(headings, rng)]
-        elif "" in by_heading and rng.random() < NORMAL_FRACTION:
-            system, pool = "normal", by_heading[""]
+        if findings and rng.random() < SHARED_FINDING_FRACTION:
+            system, pool = "shared finding", by_finding[_choose(findings, rng)]
+        elif "" in by_finding and rng.random() < NORMAL_FRACTION:
+            system, pool = "normal", by_finding[""]
         else:
             system, pool = "random", studies
         study = _choose(pool, rng)

@@ -34,6 +34,8 @@ from radreward.text.locations import contains_location
 
 OTHER_TIPS = {"ett": "ettlow", "ettlow": "ett", "ngt": "ngtmal", "ngtmal": "ngt"}
 """Tubes whose tip is in the right place, and the same tubes with a tip in a wrong one, both ways."""
+SIZE_SHARE = 0.5
+"""Share of the changed severities that are another size, in a report that states one."""
 ErrorOperator = Callable[[AnnotatedReport, Random], AnnotatedReport | None]
 
 
@@ -84,25 +86,28 @@ def change_severity(report: AnnotatedReport, rng: Random) -> AnnotatedReport | N
     def options(fact: Fact) -> list[Fact]:
         return [changed for changed in with_other_severity(fact) if can_replace_fact(report, fact, changed)]
 
-    fact = _choose_fact(report, rng, lambda fact: bool(options(fact)))
+    fact = None
+    if rng.random() < SIZE_SHARE:
+        fact = _choose_fact(report, rng, lambda fact: bool(fact.size and options(fact)))
+    fact = fact or _choose_fact(report, rng, lambda fact: bool(options(fact)))
     return replace_fact(report, fact, rng.choice(options(fact)), rng) if fact else None
 
 
-def add_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
-    """State a change of a finding that the report does not compare."""
+def change_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+    """State a change of a finding that the report does not compare, or another change than it states."""
     if has_unparsed_comparison(report):
         return None
 
-    def is_comparable(fact: Fact) -> bool:
-        is_plain = fact.polarity == "present" and fact.change is None and FINDINGS[fact.finding].can_change
-        return is_plain and can_replace_fact(report, fact, fact._replace(change="stable"))
+    def options(fact: Fact) -> list[Fact]:
+        if fact.polarity != "present" or not FINDINGS[fact.finding].can_change:
+            return []
+        is_device = FINDINGS[fact.finding].is_device
+        changes: tuple[Change, ...] = ("new", "stable") if is_device else ("new", "worse", "better", "stable")
+        changed = [fact._replace(change=change) for change in changes if change != fact.change]
+        return [other for other in changed if can_replace_fact(report, fact, other)]
 
-    fact = _choose_fact(report, rng, is_comparable)
-    if fact is None:
-        return None
-    is_device = FINDINGS[fact.finding].is_device
-    changes: tuple[Change, ...] = ("new", "stable") if is_device else ("new", "worse", "better", "stable")
-    return replace_fact(report, fact, fact._replace(change=rng.choice(changes)), rng)
+    fact = _choose_fact(report, rng, lambda fact: bool(options(fact)))
+    return replace_fact(report, fact, rng.choice(options(fact)), rng) if fact else None
 
 
 def omit_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
@@ -122,7 +127,7 @@ ERROR_OPERATORS: dict[str, ErrorOperator] = {
     OMISSION: omit_finding,
     WRONG_LOCATION: change_location,
     WRONG_SEVERITY: change_severity,
-    FALSE_COMPARISON: add_comparison,
+    FALSE_COMPARISON: change_comparison,
     OMITTED_COMPARISON: omit_comparison,
 }
 """Operators by the tag of the error that they make."""

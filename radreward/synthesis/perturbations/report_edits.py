@@ -6,7 +6,7 @@ reworded, moved or dropped; in a `PartiallyParsedSentence` only a word of the fa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from random import Random
 
@@ -16,8 +16,9 @@ from radreward.synthesis.perturbations.sentence_edits import exchange_one_word
 from radreward.synthesis.perturbations.word_substitution import substitute_words
 from radreward.text.changes import mentions_change
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
-from radreward.text.findings import is_related
+from radreward.text.findings import FINDINGS, is_related
 from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence, is_heading
+from radreward.text.severity import SEVERITY_WORDS
 
 
 def insert_facts(report: AnnotatedReport, facts: Sequence[Fact], rng: Random) -> AnnotatedReport | None:
@@ -163,11 +164,33 @@ def make_vague(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
         (fact, vague)
         for fact in report.facts
         if fact.polarity == "present" and names.count(fact.finding) == 1  # not one of two sides
-        for vague in (more_general(fact), fact._replace(location=None, severity=None, size=None))
-        if vague and vague != fact and (vague.finding == fact.finding or vague.finding not in names)
+        for vague in (*_more_general_facts(fact), fact._replace(location=None, severity=None, size=None))
+        if vague != fact and (vague.finding == fact.finding or vague.finding not in names)
     ]
     fact, vague = rng.choice(options) if options else (None, None)
     return replace_fact(report, fact, vague, rng) if fact else None
+
+
+def _more_general_facts(fact: Fact) -> Iterator[Fact]:
+    general = more_general(fact)
+    while general:
+        yield general
+        general = more_general(general)
+
+
+def add_details(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+    """State a location or severity that the report leaves open, which is no error; None if it leaves none open."""
+    names = [fact.finding for fact in report.facts]
+    options: list[tuple[Fact, Fact]] = []
+    for fact in report.facts:
+        if fact.polarity != "present" or sum(is_related(name, fact.finding) for name in names) > 1:
+            continue
+        finding = FINDINGS[fact.finding]
+        if fact.location is None and finding.locations:
+            options.append((fact, fact._replace(location=rng.choice(finding.locations))))
+        if fact.severity is None and finding.has_severity:
+            options.append((fact, fact._replace(severity=rng.choice(tuple(SEVERITY_WORDS)))))
+    return replace_fact(report, *rng.choice(options), rng) if options else None
 
 
 def paraphrase(report: AnnotatedReport, rng: Random, probability: float = 1.0) -> AnnotatedReport:

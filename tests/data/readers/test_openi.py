@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from radreward.criteria import Criteria, Criterion, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.data.readers.openi import (
-    MeSHCode,
     Study,
     errors_from_codes,
     groups_from_codes,
@@ -19,9 +18,11 @@ from radreward.data.readers.openi import (
     split_studies,
     write_coded_groups,
 )
+from radreward.data.readers.openi_codes import FINDING_OF_CODE, MeSHCode
 from radreward.data.records import read_groups
 from radreward.data.split import is_held_out
 from radreward.errors import InputError
+from radreward.text.findings import FINDINGS
 
 HEADER = "uid,MeSH,Problems,findings,impression\n"
 SMALL = (
@@ -90,6 +91,10 @@ def test_read_openi_invalid_row_is_reported(tmp_path: Path, text: str, problem: 
         ([], [EFFUSION, EFFUSION], {"false_prediction": 2}),
         ([EFFUSION], [("pleural effusion", "right", "small")], {"incorrect_location": 1}),
         ([EFFUSION], [("pleural effusion", "right", "large")], {"incorrect_location": 1, "incorrect_severity": 1}),
+        ([EFFUSION], [("pleural effusion", "left", "base", "round")], {}),  # a detail that one of both states
+        ([("pleural effusion", "small")], [("pleural effusion", "mild")], {}),
+        ([("opacity", "lung")], [("density", "lung")], {}),
+        ([("lung", "hypoinflation")], [("lung", "hyperdistention")], {"omission": 1, "false_prediction": 1}),
         # The second code of the reference matches exactly; the first is omitted.
         ([("opacity", "right"), ("opacity", "left")], [("opacity", "left")], {"omission": 1}),
     ],
@@ -108,12 +113,21 @@ def test_errors_from_codes_expected_counts(
         (("fractures, bone", "ribs"), True),
         (("fractures, bone", "ribs", "healed"), False),
         (("aorta", "tortuous"), False),
+        (("pulmonary atelectasis", "base"), False),
+        (("pleural effusion", "left"), True),
+        (EFFUSION, False),
+        (("lung", "hypoinflation", "left"), False),
+        (("lung", "obscured"), True),
     ],
 )
 def test_is_significant_expected(path: tuple[str, ...], significant: bool) -> None:
     errors = errors_from_codes(study(path), study())
     assert errors["significant_omission"] == significant
     assert errors["insignificant_omission"] == (not significant)
+
+
+def test_codes_name_findings_of_the_vocabulary() -> None:
+    assert FINDINGS.keys() >= set(FINDING_OF_CODE.values())
 
 
 PATHS = st.lists(
@@ -139,10 +153,11 @@ def test_errors_from_codes_satisfy_invariants(first: list[tuple[str, ...]], seco
     assert errors["omission"] == (first_heads - second_heads).total()
 
 
-def test_codes_separate_location_and_severity() -> None:
-    assert study(EFFUSION).codes == {
-        "pleural effusion": [MeSHCode("pleural effusion", frozenset({"left"}), frozenset({"small"}))]
-    }
+def test_codes_separate_location_severity_and_description() -> None:
+    code = MeSHCode.of_path(("opacity", "left", "base", "small", "large", "patchy"))
+    assert study(("opacity", "left", "base", "small", "large", "patchy")).codes == {"opacity": [code]}
+    assert code.locations == {"left", "base"}
+    assert code.severity == "mild"
 
 
 @pytest.mark.parametrize("criteria", [RadCliQCriteria(), RadCliQSignificanceCriteria()])
@@ -163,13 +178,13 @@ def test_groups_from_codes_have_distinct_candidates_and_totals(criteria: Criteri
             counts = errors_from_codes(by_text[group.reference], by_text[entry.text])
             assert entry.errors == {tag: counts[tag] for tag in criteria.tags}
             totals.add(criteria.total_quality(criteria.quality(criteria.to_tensor(entry.errors))).item())
-            if entry.system == "shared heading":
+            if entry.system == "shared finding":
                 assert by_text[group.reference].codes.keys() & by_text[entry.text].codes.keys()
             if entry.system == "normal":
                 assert not by_text[entry.text].codes
             systems.add(entry.system)
         assert len(totals) > 1
-    assert systems == {"shared heading", "normal", "random"}
+    assert systems == {"shared finding", "normal", "random"}
 
 
 def test_groups_from_codes_similar_studies_or_unknown_criteria_raise() -> None:

@@ -7,7 +7,13 @@ from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.error_counting import compare_facts, count_errors, to_radcliq_counts
 from radreward.synthesis.grammar import fact_sentence
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
-from radreward.synthesis.perturbations.report_edits import insert_facts, make_vague, paraphrase, reorder
+from radreward.synthesis.perturbations.report_edits import (
+    add_details,
+    insert_facts,
+    make_vague,
+    paraphrase,
+    reorder,
+)
 from radreward.synthesis.report_styles import sample_style
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
 from radreward.text.report_parser import parse_report
@@ -115,6 +121,32 @@ def test_add_false_finding_uses_parsed_sections_only() -> None:
         edited = ERROR_OPERATORS["false_prediction"](parse_report("No edema"), Random(seed))
         assert edited is not None
         assert "No edema " not in edited.text
+
+
+def test_change_comparison_reverses_a_stated_change() -> None:
+    fact = Fact("effusion", change="worse")
+    report = AnnotatedReport((fact_sentence(fact, Random(0)),))
+    changes = set()
+    for seed in range(20):
+        edited = ERROR_OPERATORS["incorrect_comparison"](report, Random(seed))
+        assert edited is not None
+        changes.add(edited.facts[0].change)
+    assert changes == {"new", "better", "stable"}
+
+
+def test_add_details_states_what_was_open_and_causes_no_error() -> None:
+    added = 0
+    for seed in SEEDS:
+        report = random_report(Random(seed))
+        edited = add_details(report, Random(seed))
+        if edited is None:
+            continue
+        added += 1
+        comparison = compare_facts(report.facts, edited.facts)
+        assert edited.facts != report.facts
+        assert not comparison.errors
+        assert not comparison.weights.wrong
+    assert added > 200
 
 
 def test_make_vague_causes_no_counted_error_and_never_more_credit() -> None:

@@ -1,0 +1,160 @@
+"""Expert codes of the Open-i reports, and the findings of our vocabulary that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from radreward.text.facts import Fact
+from radreward.text.severity import SEVERITY_LEVELS
+from radreward.text.significance import is_actionable
+
+SEVERITY_OF_QUALIFIER = {
+    **dict.fromkeys(("mild", "small", "borderline"), "mild"),
+    "moderate": "moderate",
+    **dict.fromkeys(("severe", "large", "prominent", "enlarged"), "severe"),
+}
+"""Severity of each qualifier that states one."""
+DESCRIPTIONS = frozenset(
+    (
+        *(
+            "abnormal",
+            "acute",
+            "blunted",
+            "bronchovascular",
+            "chronic",
+            "degenerative",
+            "diffuse",
+            "elevated",
+            "flattened",
+        ),
+        *("focal", "healed", "hyperdistention", "hypoinflation", "interstitial", "irregular", "multilobar", "multiple"),
+        *("obscured", "patchy", "reticular", "round", "scattered", "streaky", "tortuous"),
+    )
+)
+"""Qualifiers that state neither a severity nor a location; every other qualifier is a location."""
+FINDING_OF_CODE: dict[tuple[str, str | None], str] = {
+    (heading, qualifier): finding
+    for finding, headings in {
+        "adenopathy": ("lymph nodes",),
+        "aneurysm": ("aortic aneurysm",),
+        "aorticcalc": ("atherosclerosis", "calcinosis/aorta", "calcinosis/aorta, thoracic"),
+        "atelectasis": ("pulmonary atelectasis", "volume loss"),
+        "blunting": ("costophrenic angle", "sulcus"),
+        "breastimpl": ("breast implants",),
+        "bronchiectasis": ("bronchiectasis", "cystic fibrosis"),
+        "bulla": ("blister", "cysts"),
+        "cardiomegaly": ("cardiomegaly", "cardiac shadow"),
+        "cavity": ("cavitation",),
+        "clips": ("surgical instruments", "sutures", "medical device", "implanted medical device", "contrast media"),
+        "congestion": ("pulmonary congestion",),
+        "consolidation": ("airspace disease", "infiltrate", "consolidation"),
+        "cvc": ("catheters, indwelling",),
+        "degenerative": (
+            *("thoracic vertebrae", "lumbar vertebrae", "cervical vertebrae", "spine", "osteophyte", "spondylosis"),
+            *("hyperostosis, diffuse idiopathic skeletal", "arthritis", "sclerosis", "deformity"),
+            *("ribs/degenerative", "bone and bones/degenerative", "funnel chest", "pectus carinatum"),
+        ),
+        "dislocation": ("dislocations",),
+        "edema": ("pulmonary edema", "heart failure"),
+        "effusion": ("pleural effusion",),
+        "elevdia": ("diaphragm",),
+        "emphysema": (
+            *("emphysema", "pulmonary emphysema", "bullous emphysema", "pulmonary disease, chronic obstructive"),
+        ),
+        "ett": ("tube, inserted",),
+        "eventration": ("diaphragmatic eventration",),
+        "fatpad": ("epicardial fat", "adipose tissue"),
+        "fibrosis": ("pulmonary fibrosis", "fibrosis", "sarcoidosis"),
+        "foreign": ("foreign bodies",),
+        "fracture": ("fractures, bone",),
+        "freeair": ("pneumoperitoneum",),
+        "gallstones": ("cholelithiasis",),
+        "granuloma": ("granuloma", "calcified granuloma"),
+        "granulomatous": ("granulomatous disease", "calcinosis"),
+        "hardware": ("spinal fusion",),
+        "hemothorax": ("hemothorax",),
+        "hilar": ("lung/hilum",),
+        "hiatal": ("hernia, hiatal", "colonic interposition"),
+        "hydropneumothorax": ("hydropneumothorax", "hemopneumothorax"),
+        "hyperinflation": ("lung/hyperdistention",),
+        "hyperlucency": ("lung, hyperlucent", "lucency"),
+        "hypoinflation": ("lung/hypoinflation",),
+        "interstitial": ("markings", "lung diseases, interstitial", "lung/interstitial"),
+        "kyphosis": ("kyphosis",),
+        "la": ("heart atria",),
+        "lobectomy": ("pneumonectomy",),
+        "lvh": ("heart ventricles",),
+        "lytic": ("expansile bone lesions",),
+        "mass": ("mass",),
+        "mastectomy": ("mastectomy",),
+        "nipple": ("nipple shadow",),
+        "nodule": ("nodule",),
+        "oldribfx": ("fractures, bone/healed",),
+        "opacity": ("opacity", "density"),
+        "osteopenia": ("bone diseases, metabolic", "osteoporosis"),
+        "pericardial": ("pericardial effusion",),
+        "peribronchial": ("bronchitis", "bronchiolitis"),
+        "pneumonia": ("pneumonia",),
+        "pneumothorax": ("pneumothorax",),
+        "pulmhtn": ("hypertension, pulmonary", "pulmonary artery"),
+        "scar": ("cicatrix",),
+        "scoliosis": ("scoliosis",),
+        "shift": ("shift",),
+        "shoulder": ("shoulder",),
+        "stent": ("stents",),
+        "subq": ("subcutaneous emphysema", "subcutaneous  emphysema"),
+        "thickening": ("thickening", "pleura"),
+        "tortuous": ("aorta/tortuous", "aorta, thoracic/tortuous"),
+        "tuberculosis": ("tuberculosis",),
+        "widemed": ("mediastinum",),
+    }.items()
+    for heading, _, name in (entry.partition("/") for entry in headings)
+    for qualifier in (name or None,)
+}
+"""Finding of a heading, or of a heading with one qualifier, which comes first; our reading of the codes."""
+
+
+class MeSHCode(NamedTuple):
+    """One coded finding.
+
+    >>> MeSHCode.of_path(("opacity", "lung", "left", "mild")).severity
+    'mild'
+    """
+
+    heading: str
+    qualifiers: frozenset[str] = frozenset()
+
+    @classmethod
+    def of_path(cls, path: Sequence[str]) -> MeSHCode:
+        """Return the code of a heading and its qualifiers."""
+        return cls(path[0], frozenset(path[1:]))
+
+    @property
+    def locations(self) -> frozenset[str]:
+        """Qualifiers that state where."""
+        return self.qualifiers - SEVERITY_OF_QUALIFIER.keys() - DESCRIPTIONS
+
+    @property
+    def severity(self) -> str | None:
+        """The stated severity; the lowest if there are several, None if there is none."""
+        stated = {SEVERITY_OF_QUALIFIER[name] for name in self.qualifiers & SEVERITY_OF_QUALIFIER.keys()}
+        return min(stated, key=SEVERITY_LEVELS.__getitem__, default=None)
+
+    @property
+    def finding(self) -> str | None:
+        """Finding of the vocabulary, None if there is none that means the code.
+
+        >>> MeSHCode.of_path(("lung", "hypoinflation")).finding, MeSHCode("lung").finding
+        ('hypoinflation', None)
+        """
+        qualified = (FINDING_OF_CODE.get((self.heading, name)) for name in sorted(self.qualifiers))
+        return next(filter(None, qualified), FINDING_OF_CODE.get((self.heading, None)))
+
+    @property
+    def is_significant(self) -> bool:
+        """True if an error about the code would change patient care, by the guideline of `is_actionable`.
+
+        A code without a finding of the vocabulary is significant.
+        """
+        return self.finding is None or is_actionable(Fact(self.finding, severity=self.severity))

@@ -1,0 +1,72 @@
+"""Sizes and abbreviations as small encoders read them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.text.standard_wording import ABBREVIATIONS, standard_wording
+
+PIECES = st.sampled_from(
+    [
+        *ABBREVIATIONS,
+        "1.2 cm",
+        "12-mm",
+        "3 x 2.5 cm",
+        "nodule",
+        "a",
+        ",",
+        ".",
+        "and/or",
+        "R/O",
+        "T/L spine",
+        "é",
+        "w/tip",
+    ]
+)
+TEXTS = st.one_of(st.text(max_size=30), st.lists(PIECES, max_size=8).map(" ".join))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A 1.2 cm nodule.", "A 12 mm nodule."),
+        ("A 12-mm nodule.", "A 12 mm nodule."),
+        ("Mass of 2.5cm x 3cm.", "Mass of 25 mm x 30 mm."),
+        ("0.55 cm", "5.5 mm"),
+        ("Pneumonia in the rll.", "Pneumonia in the right lower lobe."),
+        ("R-sided effusion, L apex clear", "right-sided effusion, left apex clear"),
+        ("Line w/tip in SVC w/o PTX", "Line with tip in superior vena cava without pneumothorax"),
+        ("T/L spine, L spine, L5, Dr. R.", "T/L spine, L spine, L5, Dr. R."),
+        ("r lung", "r lung"),
+        ("Swan-Ganz, c/w edema", "Swan-Ganz, c/w edema"),
+        ("1.5.2 cm", "1.5.2 cm"),
+    ],
+)
+def test_standard_wording(text: str, expected: str) -> None:
+    assert standard_wording(text).text == expected
+
+
+@given(TEXTS)
+def test_parts_are_the_whole_text_and_every_character_has_an_origin(text: str) -> None:
+    wording = standard_wording(text)
+    assert "".join(text[start:end] for start, end in wording.parts) == text
+    assert wording.original_span(0, len(wording.text)) == (0, len(text)) or not text
+    position = 0
+    for number, (start, end) in enumerate(wording.parts):
+        is_replaced = number % 2
+        while position < (wording.starts[number + 1] if number + 1 < len(wording.parts) else len(wording.text)):
+            origin = wording.original_span(position, position + 1)
+            assert origin == (start, end) if is_replaced else text[slice(*origin)] == wording.text[position]
+            position += 1
+
+
+@given(TEXTS)
+def test_a_text_without_sizes_and_abbreviations_stays(text: str) -> None:
+    wording = standard_wording(text)
+    if len(wording.parts) == 1:
+        assert wording.text == text
+
+
+@given(st.floats(0.1, 99.9).map(lambda size: round(size, 1)))
+def test_a_size_reads_the_same_in_both_units(size: float) -> None:
+    assert standard_wording(f"{size:g} cm").text == standard_wording(f"{round(10 * size, 2):g} mm").text
