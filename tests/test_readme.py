@@ -34,8 +34,10 @@ EXPERIMENTS = (ROOT / "experiments" / "README.md",)
 FIT = ("--trainer.max_steps=1", "--trainer.val_check_interval=1", "--data.batch_size=2", "--data.val_split=0.3")
 TINY = ("model.backbone.name=tiny-bert", "model.backbone.lora.targets=auto", "data.collator.max_length=4096")
 SMALL = {
-    "synthesize": ("--groups=20",),  # fit-regressor trains on 30 of their 60 pairs
-    "fit": (*FIT, "--trainer.enable_progress_bar=false"),
+    "synthesize": ("--groups=12",),
+    "10000": ("--groups=20",),  # fit-regressor needs 15 references
+    "fit": (*FIT, "--trainer.enable_progress_bar=false", "--trainer.logger=false"),
+    "benchmark": ("--bootstrap=100",),
     "tune": (*(entry.removeprefix("--") for entry in FIT), *TINY, "trainer.logger=false"),
     # cross-validation needs references
     "experiments/ratescore/affinity.yaml": (
@@ -48,7 +50,7 @@ SMALL = {
     "experiments/radreason/sft.yaml": ("--data.val_split=0.1",),
     "experiments/studies/margin.yaml": ("--trials=2",),  # the others try every combination
     "experiments/openi_groups.py": ("--groups=60",),
-    "experiments/ratescore/encoder.py": ("--sentences=300", "--reports=30", "--steps=20"),
+    "experiments/ratescore/encoder.py": ("--sentences=60", "--reports=6", "--steps=5"),
     "experiments/ratescore/rate_eval.py": ("--triads=60",),
     "experiments/ratescore/sentences.py": ("--train=500", "--test=50"),
 }
