@@ -42,7 +42,6 @@ def small(folder: Path, records: Path) -> list[str]:
         "model.backbone.dtype=float32",
         "model.rollouts.num_generations=2",
         "trainer.max_steps=1",
-        "trainer.limit_val_batches=1",
         "trainer.accelerator=cpu",
         "trainer.precision=32-true",
         "trainer.enable_progress_bar=false",
