@@ -54,8 +54,8 @@ def _write_settings(folder: Path, bert: Path) -> None:
         "loss_weights": {"ner": 1.0, "relation": 1.0, "coref": 0.0, "events": 0.0},
         "modules": {
             "ner": {},
-            "coref": {"spans_per_word": 0.3, "max_antecedents": 10},
-            "relation": {"spans_per_word": 0.3},  # the package works on every pair of these spans
+            "coref": {"spans_per_word": 0.05, "max_antecedents": 2},
+            "relation": {"spans_per_word": 0.15},  # the package works on every pair of these spans
             "events": events,
         },
     }
