@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
@@ -16,7 +15,7 @@ from radreward.synthesis.noun_phrases import (
     joint_phrase,
     noun_phrase,
 )
-from radreward.synthesis.report_styles import ReportStyle, sample_style
+from radreward.synthesis.report_styles import ReportStyle, apply_style, sample_style
 from radreward.synthesis.writer_wording import (
     TECHNIQUE_REMARKS,
     by_organ,
@@ -54,6 +53,9 @@ MAX_CONCLUSIONS = 5
 """Maximum number of findings that an impression repeats, the most urgent first."""
 _NEGATIVES = ("pneumothorax", "effusion", "consolidation", "edema", "fracture", "nodule", "pneumonia", "freeair")
 """Findings of pertinent negatives."""
+_OTHER_NEGATIVES = tuple(key for key, finding in FINDINGS.items() if not finding.is_device and key not in _NEGATIVES)
+NUM_OTHER_NEGATIVES = 3
+"""Number of further findings that a report may negate, each as probably as a pertinent one."""
 
 
 def is_plain_negation(fact: Fact) -> bool:
@@ -200,7 +202,8 @@ def _normal_sentences(positive: set[str], rng: Random, section: Section, style: 
         else normal_sentence(keys, rng, section)
         for keys in chosen
     ]
-    absent = [Fact(key, "absent") for key in _NEGATIVES if not is_affected(key) and rng.random() < probability]
+    negatives = (*_NEGATIVES, *rng.sample(_OTHER_NEGATIVES, k=NUM_OTHER_NEGATIVES))
+    absent = [Fact(key, "absent") for key in negatives if not is_affected(key) and rng.random() < probability]
     return sentences + render_facts(absent, rng, section, style)
 
 
@@ -282,18 +285,3 @@ def _with_filler(sentences: list[Sentence], style: ReportStyle, rng: Random) -> 
         return [Sentence(rng.choice(TECHNIQUE_REMARKS), (), section), *sentences]
     sentences.insert(rng.randrange(len(sentences) + 1), Sentence(rng.choice(FILLER_SENTENCES), (), section))
     return sentences
-
-
-def apply_style(report: AnnotatedReport, style: ReportStyle) -> AnnotatedReport:
-    """Return a report with item numbers in the impression and lowercase text, as its style asks for."""
-    number = 0
-    sentences = []
-    for sentence in report.sentences:
-        text = sentence.text
-        if style.number_items and sentence.section == "impression":
-            number += 1
-            text = f"{number}. {text}"
-        if style.lowercase:
-            text = re.sub(r"([.,])(?=\s|$)", r" \1", text.lower())
-        sentences.append(sentence._replace(text=text))
-    return report._replace(sentences=tuple(sentences))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Literal, TypeVar
+
+from radreward.text.facts import AnnotatedReport
 
 if TYPE_CHECKING:
     from _typeshed import SupportsLenAndGetItem
@@ -114,6 +117,21 @@ def elaborate_style(rng: Random) -> ReportStyle:
 def mixed_style(rng: Random) -> ReportStyle:
     """Return a style of any report that is not brief."""
     return rng.choice((sample_style, large_style, elaborate_style))(rng)
+
+
+def apply_style(report: AnnotatedReport, style: ReportStyle) -> AnnotatedReport:
+    """Return a report with item numbers in the impression and lowercase text, as its style asks for."""
+    number = 0
+    sentences = []
+    for sentence in report.sentences:
+        text = sentence.text
+        if style.number_items and sentence.section == "impression":
+            number += 1
+            text = f"{number}. {text}"
+        if style.lowercase:
+            text = re.sub(r"([.,])(?=\s|$)", r" \1", text.lower())
+        sentences.append(sentence._replace(text=text))
+    return report._replace(sentences=tuple(sentences))
 
 
 def _filler_probability(rng: Random) -> float:

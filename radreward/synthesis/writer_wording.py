@@ -18,7 +18,7 @@ PRESENT_WORDINGS = (
     "As seen on these images, there is {a}.",
     "There is again evidence of {n}, as described.",
     "The current study demonstrates {a}, as described above.",
-    "{A} is present, and attention on follow up imaging is recommended.",
+    "{A} is present, with attention on follow up imaging.",
     "The images show {a}, seen on both views.",
 )
 UNCERTAIN_WORDINGS = (

@@ -144,9 +144,9 @@ def test_synthesize_files_card_agrees_with_groups(tmp_path: Path, criteria: Crit
 @pytest.mark.parametrize(
     ("seed", "profile", "digest"),
     [
-        (13, None, "ae9cbcef1d431854ab5940ad946751e3af3895bdfe1f645a5378d52a6717e4d3"),
-        (14, "details", "9d6b93408bad465f2452519171ff16b3e12326ea0b96a568fb1d0d0fe4539d94"),
-        (8, None, "6825b3de5994aaf96875049a5318e4583b7dfdffa10143880d689a26bda77c14"),
+        (15, None, "9d7668ddaed67331e79262febe6dc0042e36b35265670b095e7078a921ccefe4"),
+        (16, "details", "cd0aed6c63da48a6c49fc22f0ba46fbf30bc5d1f9a107ee8ba51d3d090e25461"),
+        (8, None, "1b005cdb3430928ed7af2149ac36c5687e21d0834aae23c2bac991209c8e8f78"),
     ],
 )
 def test_synthesize_reproduces_data_of_shipped_model(seed: int, profile: str | None, digest: str) -> None:
