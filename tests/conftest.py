@@ -5,7 +5,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from multiprocessing import get_context
+from contextlib import chdir
+from multiprocessing import forkserver, get_context
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,6 +70,8 @@ def processes() -> ForkServerContext:
     """Return a context whose processes have imported everything, which takes longer than most commands."""
     context = get_context("forkserver")
     context.set_forkserver_preload(["tests.preloaded"])
+    with chdir(Path(__file__).parents[1]):  # the server finds `tests` in the folder in which it starts
+        forkserver.ensure_running()
     return context
 
 

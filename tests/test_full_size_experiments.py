@@ -113,7 +113,7 @@ def test_full_size_file_takes_a_step_on_its_documented_data(
     monkeypatch.chdir(tmp_path)
     make_documented_data(path)
     kind = module_name(LOADED[path])
-    split = [] if kind == "TaggerModule" else ["data.val_split=0.1"]
+    split = [] if kind == "TaggerModule" else ["data.val_split=0.5"]
     backbone = [f"model.backbone.name={tiny_llama}"] if kind == "RewardModule" else []
     trainer = [f"trainer.{entry}" for entry in (*TRAINER, "enable_progress_bar=false", "logger=false")]
     training = build(path, *trainer, *split, *SMALL[kind], *backbone)

@@ -46,8 +46,6 @@ SMALL = {
         "--model.n_folds=2",
         "--model.bootstrap_samples=2",
     ),
-    # an untrained model never ends its answers
-    "experiments/radreason/sft.yaml": ("--data.val_split=0.1",),
     "experiments/studies/margin.yaml": ("--trials=2",),  # the others try every combination
     "experiments/openi_groups.py": ("--groups=60",),
     "experiments/ratescore/encoder.py": ("--sentences=60", "--reports=6", "--steps=5"),

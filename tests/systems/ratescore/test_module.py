@@ -46,7 +46,7 @@ CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
-    synthesize_files(folder, load_criteria("radcliq-significance"), 40, per_reference=3)
+    synthesize_files(folder, load_criteria("radcliq-significance"), 40, per_reference=3, seed=2)
     return folder / "groups.parquet"
 
 
