@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -102,10 +103,17 @@ class ArrowGroupWriter:
 class TemporaryFolder:
     """A folder that is deleted with the last reference to this object, at the latest when the process ends.
 
+    A copy of the object in a forked process deletes nothing.
+
     Attributes:
         path: The folder.
     """
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="radreward-"))
-        weakref.finalize(self, shutil.rmtree, self.path)
+        weakref.finalize(self, _delete_own, self.path, os.getpid())
+
+
+def _delete_own(folder: Path, owner: int) -> None:
+    if os.getpid() == owner:
+        shutil.rmtree(folder)
