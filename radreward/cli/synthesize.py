@@ -23,6 +23,7 @@ def run(
     profile: str | None = None,
     pairing: bool = False,
     generated_column: str | None = None,
+    graded: bool = False,
     seed: int = 0,
 ) -> int:
     """Generate training groups with exactly counted errors, from your reports or from a grammar.
@@ -42,6 +43,7 @@ def run(
         pairing: Pair as GREEN does, in equal parts: with another report, with sentences removed and shuffled, with the
             most similar report, with errors in findings, severity and location.
         generated_column: Column of --reports with a report generator's outputs: a fifth pairing.
+        graded: State one finding of each reference right, partly right, and not at all, in different candidates.
         seed: Seed; equal seeds give equal files.
     """
     with suppress_library_warnings(), user_errors(constructing=True), claimed_folder(output):
@@ -63,6 +65,7 @@ def run(
             load_profile(profile) if profile else None,
             pairing,
             generated_column,
+            graded,
         )
     print_line(f"Groups: {path}, with a data card beside them.")
     return 0

@@ -47,7 +47,7 @@ from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.predictions import FindingPredictions, ScoredCandidates, write_predictions
 from radreward.modules.run_folder import RunFolder
 from radreward.objectives import MarginRewardEnforcement, Objective
-from radreward.objectives.functional.regression import findings_regression_loss, passage_regression_loss
+from radreward.objectives.functional import regression
 from radreward.prompts.template import TEMPLATES, template_class
 from radreward.types import PackedBatch, RewardBatch, RewardTrainingBatch
 
@@ -76,7 +76,7 @@ class RewardModule(BaseModule):
         objective: Loss on rewards; defaults to Margin Reward Enforcement.
         pooling: From token states to one vector per candidate, see `RewardModel`.
         head_hidden_size: Width of the heads' hidden layer; 0 for linear heads.
-        findings_weight: Weight of the loss of the findings' matched and wrong weights, which give the quality.
+        findings_weight: Weight of the losses of the findings' matched and wrong weights and of the qualities' order.
         passage_weight: Weight of the loss of located errors, where they are known, with pooling "evidence".
         optimizer: Learning rates and schedule.
     """
@@ -169,10 +169,11 @@ class RewardModule(BaseModule):
             raise InputError(f"{type(self.objective).__name__}: Expected losses that depend on the rewards.")
         logs = dict(output.logs)
         if findings is not None:
-            logs["findings"] = findings_regression_loss(findings, targets.findings)
-            loss = loss + self.findings_weight * logs["findings"]
+            logs["findings"] = regression.findings_regression_loss(findings, targets.findings)
+            logs["quality_order"] = regression.quality_order_loss(findings, targets.findings, targets.group)
+            loss = loss + self.findings_weight * (logs["findings"] + logs["quality_order"])
         if sides is not None:
-            logs["passages"] = passage_regression_loss(sides[0].values, sides[1].values, targets.passages)
+            logs["passages"] = regression.passage_regression_loss(sides[0].values, sides[1].values, targets.passages)
             loss = loss + self.passage_weight * logs["passages"]
         self.raise_if_not_finite(loss, f"The loss is {loss.item()} in", batch.ids)
         self._log_training(batch, {"loss": loss, **logs})

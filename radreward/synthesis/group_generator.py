@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random
@@ -19,6 +20,7 @@ from radreward.synthesis.candidates import (
     similar_report_source,
 )
 from radreward.synthesis.error_profiles import ErrorProfile, write_profiled
+from radreward.synthesis.graded_candidates import draft_graded
 from radreward.synthesis.pairings import Pairing, draft_paired
 from radreward.synthesis.report_styles import (
     FrequentChoiceRandom,
@@ -56,7 +58,7 @@ OPEN_SHARE = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupGenerator:
-    """Generator of single groups from their numbers: of tiers of quality, with an error profile, or in pairings."""
+    """Generator of single groups from their numbers: in tiers of quality, with a profile, graded, or paired."""
 
     criteria: Criteria
     per_reference: int
@@ -68,7 +70,9 @@ class GroupGenerator:
     pool: ReportPool | None
     profile: ErrorProfile | None
     pairings: tuple[Pairing, ...]
-    """Empty if candidates have tiers or a profile."""
+    """Empty if candidates have tiers or a profile, or are graded."""
+    graded: bool
+    """True if candidates state one finding right, partly right, and not at all."""
     outputs: list[AnnotatedReport] | None
     """Output of a report generator per report of the pool."""
 
@@ -91,6 +95,8 @@ class GroupGenerator:
                     ]
                 elif self.pairings:
                     drafts = self._draft_pairings(reference, number, index, style_sampler, rng)
+                elif self.graded:
+                    drafts = self._judge("graded", reference, draft_graded(reference, self.per_reference, rng))
                 else:
                     drafts = self._draft_tiers(reference, index, style_sampler, rng)
                 candidates = tuple(draft.candidate for draft in drafts)
@@ -160,9 +166,15 @@ class GroupGenerator:
         for position in range(number * self.per_reference, (number + 1) * self.per_reference):
             pairing = self.pairings[position % len(self.pairings)]
             draft = draft_paired(pairing, reference, *sources, output, rng)
-            candidate = judge_draft(reference, draft).candidate(reference, draft, self.criteria)
-            candidates.append(TieredCandidate(candidate, pairing, True))
+            candidates += self._judge(pairing, reference, [draft])
         return candidates
+
+    def _judge(self, kind: str, reference: AnnotatedReport, drafts: Sequence[CandidateDraft]) -> list[TieredCandidate]:
+        """Return drafts with their errors, of a kind that has no tier."""
+        return [
+            TieredCandidate(judge_draft(reference, draft).candidate(reference, draft, self.criteria), kind, True)
+            for draft in drafts
+        ]
 
     def _sample_tier(self, number: int, rng: Random) -> int:
         """Return the tier of a candidate: one of each for three candidates, and sometimes an open one for the bad."""

@@ -40,6 +40,7 @@ def synthesize(
     profile: ErrorProfile | None = None,
     pairing: bool = False,
     generated: Sequence[str] | None = None,
+    graded: bool = False,
 ) -> Iterator[ReportGroup]:
     """Return groups of one reference and its candidates, from the grammar or from given reports.
 
@@ -58,6 +59,7 @@ def synthesize(
         profile: Requested number of errors of each kind, in place of tiers of quality.
         pairing: Pair in equal parts as `PAIRINGS`, in place of tiers; given reports must be completely parsed.
         generated: Outputs of a report generator, one per given report: a fifth pairing.
+        graded: State one finding right, partly right, and not at all, in place of tiers.
 
     Returns:
         Groups with at least two different totals, generated lazily.
@@ -72,7 +74,7 @@ def synthesize(
     >>> len(group.candidates), set(group.candidates[0].errors) == set(RadCliQCriteria().tags)
     (3, True)
     """
-    options = reports, granularity, max_findings, profile, pairing, generated
+    options = reports, granularity, max_findings, profile, pairing, generated, graded
     drafted = _draft_groups(criteria, groups, per_reference, seed, *options)
     return (entry.group for entry in drafted)
 
@@ -88,6 +90,7 @@ def _draft_groups(
     profile: ErrorProfile | None,
     pairing: bool,
     generated: Sequence[str] | None,
+    graded: bool,
 ) -> Iterator[DraftedGroup]:
     """Return groups with the tiers of their candidates, see `synthesize`."""
     limit = _DEFAULT_MAX_FINDINGS if max_findings is None else max_findings
@@ -104,8 +107,8 @@ def _draft_groups(
         raise InputError("granularity: Expected `report` for given reports and for criteria that judge sections.")
     if max_findings is not None and granularity != "plain":
         raise InputError("max_findings: Expected `granularity` to be `plain`, which limits the number of findings.")
-    if profile and pairing:
-        raise InputError("profile: Expected a profile or pairings but got both.")
+    if sum((profile is not None, pairing, graded)) > 1:
+        raise InputError("profile: Expected one of a profile, pairings and graded candidates but got several.")
     if generated is not None and not (pairing and reports is not None and len(generated) == len(reports)):
         raise InputError("generated: Expected `pairing`, and one output per given report.")
     outputs = None if generated is None else _parse_reports(generated, "generated")
@@ -120,6 +123,7 @@ def _draft_groups(
         profile=profile,
         pairings=(*PAIRINGS, *(("generated",) if outputs else ())) if pairing else (),
         outputs=outputs,
+        graded=graded,
     )
     if pairing and generator.pool and len(generator.pool.parsed_indices) < len(generator.pool.reports):
         raise InputError("reports: Expected completely parsed reports for `pairing`.")
@@ -149,6 +153,7 @@ def synthesize_files(
     profile: ErrorProfile | None = None,
     pairing: bool = False,
     generated_column: str | None = None,
+    graded: bool = False,
 ) -> Path:
     """Write `groups.parquet` and a data card into a folder.
 
@@ -165,6 +170,7 @@ def synthesize_files(
         profile: Requested number of errors of each kind, see `synthesize`.
         pairing: Pair in equal parts, see `synthesize`; reports that are not completely parsed are left out.
         generated_column: Column of a report generator's outputs: a fifth pairing.
+        graded: State one finding right, partly right, and not at all, see `synthesize`.
 
     Returns:
         The Parquet file.
@@ -187,7 +193,7 @@ def synthesize_files(
     texts = real.texts if real else None
     if groups is None:
         groups = len(texts) if texts is not None else _DEFAULT_GROUPS
-    options = texts, granularity, max_findings, profile, pairing, generated
+    options = texts, granularity, max_findings, profile, pairing, generated, graded
     drafted = _draft_groups(criteria, groups, per_reference, seed, *options)
     output.mkdir(parents=True, exist_ok=True)
     path = output / "groups.parquet"

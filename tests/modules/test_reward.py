@@ -186,7 +186,8 @@ def test_training_step_adds_weighted_loss_of_findings(
     for weight in (1.0, 3.0):
         reward_module.findings_weight = weight
         losses.append(reward_module.training_step(known_findings, 0).item())
-    assert losses[1] - losses[0] == pytest.approx(2 * log.values["train/findings"], rel=1e-5)
+    terms = log.values["train/findings"] + log.values["train/quality_order"]
+    assert losses[1] - losses[0] == pytest.approx(2 * terms, rel=1e-5)
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -246,11 +247,11 @@ def test_reward_plots_state_restores_tau_history() -> None:
 def test_training_on_located_errors_finds_the_statement_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     criteria = Criteria("one", [{"name": "false finding", "description": "Any."}])
-    reference, normal = "No mass.", "Heart normal. Lungs clear."
+    reference, right = "Mild edema. Scoliosis.", "Scoliosis. Mild edema."
     located = LocatedErrors("candidate", ("Small mass.",), {"false_finding": 1.0}, 1.0)
     candidates = (
-        Candidate(f"{normal} Small mass.", {"false_finding": 1.0}, located_errors=(located,)),
-        Candidate(normal, {"false_finding": 0.0}, located_errors=()),
+        Candidate(f"{right} Small mass.", {"false_finding": 1.0}, located_errors=(located,)),
+        Candidate(right, {"false_finding": 0.0}, located_errors=()),
     )
     module = RewardModule(criteria, Backbone("tiny-bert"), CountRegression(), "evidence")
     batch = RewardCollator(criteria, "tiny-bert").collate([ReportGroup("a", reference, candidates)])
@@ -268,6 +269,6 @@ def test_training_on_located_errors_finds_the_statement_of_an_error(monkeypatch:
         optimizer.step()
     with torch.no_grad():
         evidence = module.model.locate(batch.packed)[1][0].row(0).values[:, 0]
-    last_statement = len(f"{normal} ")  # a token per character
+    last_statement = len(f"{right} ")  # a token per character
     assert evidence[last_statement:-1].sum() == pytest.approx(1.0, abs=0.2)
     assert evidence[:last_statement].sum() < 0.2

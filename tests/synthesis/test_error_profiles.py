@@ -89,7 +89,7 @@ def test_balanced_profile_has_each_kind_in_about_half_of_the_candidates(tmp_path
 
 
 def test_profile_with_pairing_raises() -> None:
-    with pytest.raises(InputError, match="a profile or pairings but got both"):
+    with pytest.raises(InputError, match="one of a profile, pairings and graded"):
         synthesize(RadCliQCriteria(), 1, profile=BALANCED, pairing=True)
 
 

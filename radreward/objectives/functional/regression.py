@@ -1,4 +1,4 @@
-"""Regression of the weights of findings, and of the errors by passage.
+"""Regression of the weights of findings and of the errors by passage, and the order of qualities.
 
 In distributed training a loss is the share of this rank: the mean over ranks is that over the candidates of all ranks.
 """
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from radreward.criteria import finding_quality
 from radreward.distributed import mean_count_per_rank
 from radreward.types import PassageTargets
 
@@ -33,6 +34,30 @@ def findings_regression_loss(predicted: Tensor, target: Tensor) -> Tensor:
     # Masked by a product, so that every parameter has a gradient: DDP waits for all of them.
     losses = F.huber_loss(predicted, torch.where(known, target, predicted.detach()), reduction="none") * known
     return losses.sum() / mean_count_per_rank(known.sum(), predicted.device)
+
+
+def quality_order_loss(predicted: Tensor, target: Tensor, group: Tensor) -> Tensor:
+    """Return the mean margin loss of the qualities of candidates of one reference: ReLU(d - (q̂_i - q̂_j)).
+
+    d = q_i - q_j > 0 is the true difference of `finding_quality`. Regression alone leaves to chance whether
+    a finding that is partly right is better than one that is missed, where their weights hardly differ.
+
+    Args:
+        predicted: (C, 2) matched and wrong weights.
+        target: (C, 2); pairs with an unknown row (NaN) are left out, and without a pair the loss is 0.
+        group: (C,) reference of each candidate.
+
+    >>> target = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # qualities 1 and 0.2
+    >>> quality_order_loss(torch.ones(2, 2), target, torch.tensor([0, 0]))
+    tensor(0.8000)
+    """
+    known = target.isfinite().all(1)
+    quality = finding_quality(*torch.where(known[:, None], target, 0.0).unbind(1))
+    predicted_quality = finding_quality(*predicted.clamp_min(0.0).unbind(1))
+    margin = quality[:, None] - quality
+    counted = (group[:, None] == group) & known[:, None] & known & (margin > 0)
+    losses = F.relu(margin - (predicted_quality[:, None] - predicted_quality)) * counted
+    return losses.sum() / mean_count_per_rank(counted.sum(), predicted.device)
 
 
 def passage_regression_loss(candidate: Tensor, reference: Tensor, targets: PassageTargets) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from radreward.synthesis.fact_sampling import ALL_SIZES, SIZES
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, is_related
@@ -99,3 +101,15 @@ def more_general(fact: Fact) -> Fact | None:
         change=fact.change if finding.can_change else None,
         size=fact.size if parent in MEASURED_FINDINGS else None,
     )
+
+
+def more_general_facts(fact: Fact) -> Iterator[Fact]:
+    """Yield the fact under every more general name, nearest first.
+
+    >>> [general.finding for general in more_general_facts(Fact("pneumonia"))]
+    ['consolidation', 'opacity']
+    """
+    general = more_general(fact)
+    while general:
+        yield general
+        general = more_general(general)

@@ -6,12 +6,12 @@ reworded, moved or dropped; in a `PartiallyParsedSentence` only a word of the fa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from random import Random
 
 from radreward.synthesis.grammar import fact_sentence, joint_sentence, restate_facts
-from radreward.synthesis.perturbations.fact_edits import more_general
+from radreward.synthesis.perturbations.fact_edits import more_general_facts
 from radreward.synthesis.perturbations.sentence_edits import exchange_one_word
 from radreward.synthesis.perturbations.word_substitution import substitute_words
 from radreward.text.changes import mentions_change
@@ -164,18 +164,11 @@ def make_vague(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
         (fact, vague)
         for fact in report.facts
         if fact.polarity == "present" and names.count(fact.finding) == 1  # not one of two sides
-        for vague in (*_more_general_facts(fact), fact._replace(location=None, severity=None, size=None))
+        for vague in (*more_general_facts(fact), fact._replace(location=None, severity=None, size=None))
         if vague != fact and (vague.finding == fact.finding or vague.finding not in names)
     ]
     fact, vague = rng.choice(options) if options else (None, None)
     return replace_fact(report, fact, vague, rng) if fact else None
-
-
-def _more_general_facts(fact: Fact) -> Iterator[Fact]:
-    general = more_general(fact)
-    while general:
-        yield general
-        general = more_general(general)
 
 
 def add_details(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:

@@ -2,14 +2,45 @@
 
 import math
 
+import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from radreward.objectives.functional.regression import findings_regression_loss, passage_regression_loss
+from radreward.objectives.functional.regression import (
+    findings_regression_loss,
+    passage_regression_loss,
+    quality_order_loss,
+)
 from radreward.types import PassageTargets
 
 ROWS = st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3), st.booleans()), min_size=1, max_size=12)
+CANDIDATES = st.tuples(*[st.floats(0, 3)] * 2, *[st.floats(-0.5, 3)] * 2, st.integers(0, 2), st.booleans())
+"""True and predicted weights, group, and whether the true ones are known."""
+
+
+@settings(max_examples=50)
+@given(st.lists(CANDIDATES, max_size=7))
+def test_quality_order_loss_equals_loop_over_pairs(rows: list[tuple[float, float, float, float, int, bool]]) -> None:
+    target = torch.tensor([[a, b] if known else [torch.nan] * 2 for a, b, *_, known in rows]).reshape(-1, 2)
+    predicted = torch.tensor([[c, d] for _, _, c, d, *_ in rows]).reshape(-1, 2).requires_grad_()
+    groups = [row[4] for row in rows]
+    loss = quality_order_loss(predicted, target, torch.tensor(groups, dtype=torch.long))
+
+    def quality(matched: float, wrong: float) -> float:
+        matched, wrong = max(matched, 0.0) + 0.25, max(wrong, 0.0)
+        return matched / (matched + wrong)
+
+    losses = []
+    for a, b, c, d, group, known in rows:
+        for e, f, g, h, other_group, other_known in rows:
+            margin = quality(a, b) - quality(e, f)
+            if known and other_known and group == other_group and margin > 1e-7:
+                losses.append(max(0.0, margin - (quality(c, d) - quality(g, h))))
+    assert loss.item() == pytest.approx(sum(losses) / max(1, len(losses)), abs=1e-5)
+    loss.backward()
+    assert predicted.grad is not None
+    assert predicted.grad.isfinite().all()
 
 
 @given(ROWS)

@@ -1,0 +1,65 @@
+"""Candidates that state one finding of the reference right, partly right, and not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from radreward.synthesis.candidates import CandidateDraft, add_errors
+from radreward.synthesis.perturbations.fact_edits import mirrored_location, more_general_facts, with_other_severity
+from radreward.synthesis.perturbations.report_edits import can_replace_fact, paraphrase, replace_fact
+from radreward.text.facts import AnnotatedReport, Fact
+from radreward.text.significance import significance_weight
+
+MAX_OTHER_ERRORS = 2
+"""Maximum number of other errors, which all candidates of a reference have."""
+
+
+def _one_side(fact: Fact) -> list[Fact]:
+    side, _, zone = (fact.location or "").partition(" ")
+    if side != "bilateral":
+        return []
+    return [fact._replace(location=f"{one} {zone}".strip()) for one in ("left", "right")]
+
+
+def _other_side(fact: Fact) -> list[Fact]:
+    location = mirrored_location(fact)
+    return [fact._replace(location=location)] if location else []
+
+
+PARTLY_RIGHT: dict[str, Callable[[Fact], list[Fact]]] = {
+    "other severity": with_other_severity,
+    "one of two sides": _one_side,
+    "other side": _other_side,
+    "more general name": lambda fact: list(more_general_facts(fact)),
+}
+"""Ways to state a finding partly right."""
+
+
+def draft_graded(reference: AnnotatedReport, count: int, rng: Random) -> list[CandidateDraft]:
+    """Return candidates with one finding right, partly right, and not at all, in random order.
+
+    They have the same other errors, and each further candidate one error more.
+
+    Args:
+        reference: The reference.
+        count: Number of candidates.
+        rng: Source of randomness.
+
+    Returns:
+        The candidates; none if no finding of the reference that counts can be stated partly right.
+    """
+    base = add_errors(reference, rng.randint(0, MAX_OTHER_ERRORS), rng)
+    stated = [fact for fact in reference.facts if significance_weight(fact) and fact in base.facts]
+    ways = ([(fact, partly) for fact in stated for partly in vary(fact)] for vary in PARTLY_RIGHT.values())
+    editable = ([steps for steps in way if can_replace_fact(base, *steps)] for way in ways)
+    options = [way for way in editable if way]
+    if not options:
+        return []
+    fact, partly = rng.choice(rng.choice(options))
+    edits = [replace_fact(base, fact, new, rng) for new in (partly, None)]
+    reports = [base, *(report for report in edits if report)]
+    while len(reports) < count:
+        reports.append(add_errors(rng.choice(reports), 1, rng))
+    share = rng.choice((0.0, 0.3, 1.0))
+    return [CandidateDraft(paraphrase(report, rng, share), "graded") for report in rng.sample(reports, k=count)]

@@ -1,0 +1,69 @@
+"""Candidates that state one finding right, partly right, and not at all."""
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from radreward.cli import main
+from radreward.criteria import RadCliQSignificanceCriteria
+from radreward.data.records import read_groups
+from radreward.synthesis import synthesize
+from radreward.synthesis.error_counting import compare_facts
+from radreward.synthesis.graded_candidates import PARTLY_RIGHT, draft_graded
+from radreward.text.facts import AnnotatedReport, Fact, Sentence
+from radreward.text.report_parser import parse_report
+
+CRITERIA = RadCliQSignificanceCriteria()
+
+
+def _report(text: str, *facts: Fact) -> AnnotatedReport:
+    return AnnotatedReport((Sentence(text, facts),))
+
+
+@pytest.mark.parametrize(
+    ("way", "stated", "partly"),
+    [
+        ("other severity", Fact("edema", severity="mild"), Fact("edema", severity="severe")),
+        ("one of two sides", Fact("effusion", location="bilateral"), Fact("effusion", location="left")),
+        ("one of two sides", Fact("opacity", location="bilateral lower"), Fact("opacity", location="right lower")),
+        ("other side", Fact("effusion", location="left"), Fact("effusion", location="right")),
+        ("more general name", Fact("pneumonia"), Fact("opacity")),
+    ],
+)
+def test_ways_to_be_partly_right(way: str, stated: Fact, partly: Fact) -> None:
+    assert partly in PARTLY_RIGHT[way](stated)
+    reference = parse_report("Small left pneumothorax.").facts  # another finding
+    weights = [compare_facts([stated, *reference], [*facts, *reference]).weights for facts in ([stated], [partly], [])]
+    right, partial, missed = (entry.matched / (entry.matched + entry.wrong) for entry in weights)
+    assert right == 1.0
+    assert partial >= missed
+
+
+def test_candidates_differ_in_one_finding_only() -> None:
+    reference = _report("Moderate right effusion. ", Fact("effusion", location="right", severity="moderate"))
+    for seed in range(40):
+        texts = [draft.report for draft in draft_graded(reference, 3, Random(seed))]
+        if texts:
+            right = [report for report in texts if set(reference.facts) <= set(report.facts)]
+            assert right
+            for report in texts:
+                changed = set(right[0].facts) ^ set(report.facts)
+                assert len(changed) <= 2
+                assert {fact.finding for fact in changed if fact.positive} <= {"effusion"}
+
+
+def test_report_without_a_finding_has_no_graded_candidates() -> None:
+    assert draft_graded(_report("No effusion.", Fact("effusion", "absent")), 3, Random(0)) == []
+
+
+def test_groups_are_reproducible_and_their_qualities_differ(tmp_path: Path) -> None:
+    command = "synthesize --graded --groups 30 --per-reference 4 --seed 5 --output"
+    assert main([*command.split(), str(tmp_path)]) == 0
+    groups = list(read_groups(tmp_path / "groups.parquet", CRITERIA))
+    again = list(synthesize(CRITERIA, 30, 4, seed=5, graded=True))
+    assert [group.reference for group in groups] == [group.reference for group in again]
+    assert {candidate.system for group in groups for candidate in group.candidates} == {"graded"}
+    numbers = Counter(len({candidate.findings for candidate in group.candidates}) for group in groups)
+    assert sum(count for number, count in numbers.items() if number >= 3) >= 20, numbers
