@@ -31,6 +31,7 @@ from radreward.modules import (
     PlainTextProgress,
     ProgressBar,
     RunFolder,
+    RunTrainer,
     checkpoint_callbacks,
     log_hparams,
     use_atomic_checkpoints,
@@ -226,11 +227,7 @@ def build(config: str | Path | None = None, *overrides: str) -> TrainingRun:
 
 
 def build_from_arguments(arguments: Sequence[str]) -> TrainingRun:
-    """Build everything that a command line of `fit` describes; see `build`.
-
-    Args:
-        arguments: The command line.
-    """
+    """Build everything that a command line of `fit` describes; see `build`."""
     cli = _parse(arguments)
     folder = RunFolder(cli.config.run_dir)
     checkpoint = None if cli.config.ckpt_path is None else folder.resolve_checkpoint(cli.config.ckpt_path)
@@ -273,6 +270,7 @@ def _parse(arguments: Sequence[str]) -> TrainingCLI:
         return TrainingCLI(
             BaseModule,
             BaseDataModule,
+            trainer_class=RunTrainer,
             subclass_mode_model=True,
             subclass_mode_data=True,
             save_config_callback=None,

@@ -13,6 +13,7 @@ from radreward.modules.rollouts import RolloutConfig
 from radreward.modules.run_folder import RunFolder
 from radreward.modules.sft import SFTModule
 from radreward.modules.tensorboard import log_hparams
+from radreward.modules.trainer import RunTrainer
 
 __all__ = [
     "AdamWConfig",
@@ -25,6 +26,7 @@ __all__ = [
     "RewardModule",
     "RolloutConfig",
     "RunFolder",
+    "RunTrainer",
     "SFTModule",
     "ScoredCandidates",
     "checkpoint_callbacks",

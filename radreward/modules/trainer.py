@@ -1,0 +1,39 @@
+"""The trainer of a run: Lightning's, with limits that a configuration file can state."""
+
+from typing import Any
+
+from jsonargparse.typing import ClosedUnitInterval
+from lightning.pytorch import Trainer
+
+
+class RunTrainer(Trainer):
+    """Lightning's trainer; a limit without a decimal point is a number of batches.
+
+    Lightning writes `Optional[Union[int, float]]`, for which Python's cache of types hands out the union with float
+    first if any package wrote that before. A parser that tries types in order then reads 1 as 1.0, all batches. No
+    other package writes the types below.
+
+    Args:
+        limit_train_batches: Batches of an epoch: `1` is one batch, `1.0` all, `0.5` half of them.
+        limit_val_batches: Batches of a validation: `1` is one batch, `1.0` all.
+        limit_test_batches: Batches of a test: `1` is one batch, `1.0` all.
+        limit_predict_batches: Batches of a prediction: `1` is one batch, `1.0` all.
+        settings: All other settings of Lightning's trainer.
+    """
+
+    def __init__(
+        self,
+        *,
+        limit_train_batches: int | ClosedUnitInterval | None = None,
+        limit_val_batches: int | ClosedUnitInterval | None = None,
+        limit_test_batches: int | ClosedUnitInterval | None = None,
+        limit_predict_batches: int | ClosedUnitInterval | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(
+            limit_train_batches=limit_train_batches,
+            limit_val_batches=limit_val_batches,
+            limit_test_batches=limit_test_batches,
+            limit_predict_batches=limit_predict_batches,
+            **settings,
+        )
