@@ -93,20 +93,12 @@ def print_differences(baseline: str, answers: dict[str, list[GreedyAnswers]]) ->
         return
     sums = {name: np.mean([run.sums for run in runs], 0) for name, runs in answers.items()}
     sizes = answers[baseline][0].sizes
-    result = paired_differences(
-        np.hstack([sums[name] for name in variants]),
-        np.hstack([sums[baseline]] * len(variants)),
-        np.hstack([sizes] * len(variants)),
-    )
-    corrected = np.empty(len(result.p))
-    for column in range(2):
-        corrected[column::2] = holm(result.p[column::2].tolist())
+    results = [paired_differences(sums[name], sums[baseline], sizes) for name in variants]  # one seed: same resamples
+    corrected = np.transpose([holm(p) for p in np.transpose([result.p for result in results]).tolist()])
     print(f"\n| against {baseline} | Δ greedy | 95 % | Holm | Δ pairs | 95 % | Holm |\n|{' --- |' + 6 * ' ---: |'}")
-    for number, name in enumerate(variants):
-        cells = [
-            f"{result.difference[i]:+.3f} | {result.low[i]:+.3f} to {result.high[i]:+.3f} | {corrected[i]:.3f}"
-            for i in (2 * number, 2 * number + 1)
-        ]
+    for name, result, p_holm in zip(variants, results, corrected, strict=True):
+        columns = zip(result.difference, result.low, result.high, p_holm, strict=True)
+        cells = [f"{value:+.3f} | {low:+.3f} to {high:+.3f} | {p:.3f}" for value, low, high, p in columns]
         print(f"| {name} | {' | '.join(cells)} |")
 
 
