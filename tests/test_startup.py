@@ -75,3 +75,9 @@ def test_embedded_models_score_without_transformers_or_training_code(pairs: Path
     models = "--models", "er2score", "ratescore", "sentence-eval"
     files = f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
     assert _imported(watched, "score", *models, *files) == (0, {"torch"})
+
+
+def test_offline_metrics_score_without_training_code(pairs: Path, tmp_path: Path) -> None:
+    watched = TRAINING | TABLES | MODEL | {"scipy", "torchmetrics"}
+    files = f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
+    assert _imported(watched, "score", "--models", "bleu-4", "chexpert-f1", *files) == (0, {"torch"})
