@@ -64,7 +64,7 @@ def write_model(folder: Path) -> Path:
     return folder
 
 
-def peak_of_scoring(model: Path, source: Path, output: Path) -> int:
+def peak_of_scoring(model: Path | str, source: Path, output: Path) -> int:
     """Score a file in a separate process and return its peak resident memory in bytes."""
     return peak_memory(["score", f"--models={model}", f"--input={source}", f"--output={output}"])
 
@@ -75,7 +75,7 @@ def peak_memory(arguments: Sequence[str]) -> int:
     return 1024 * int(result.stdout.splitlines()[-1])
 
 
-def measure(case: Case, model: Path, folder: Path) -> dict[str, Any]:
+def measure(case: Case, model: Path | str, folder: Path) -> dict[str, Any]:
     """Score both files; return the results that are printed as JSON."""
     peaks = []
     for number in (case.short, case.long):
@@ -85,12 +85,17 @@ def measure(case: Case, model: Path, folder: Path) -> dict[str, Any]:
     return {"case": case._asdict(), "short_bytes": peaks[0], "long_bytes": peaks[1], "ratio": peaks[1] / peaks[0]}
 
 
-def main(cases: Sequence[Case] = CASES) -> list[Figure]:
-    """Run and print the benchmark."""
+def main(cases: Sequence[Case] = CASES, scorer: str | None = None) -> list[Figure]:
+    """Run and print the benchmark.
+
+    Args:
+        cases: Files to score.
+        scorer: What scores them; without it, a tiny reward model.
+    """
     measured = []
     table = Table("format", "rows", "peak MiB", "rows", "peak MiB", "ratio", title="Peak memory of `radreward score`")
     with tempfile.TemporaryDirectory() as folder:
-        model = write_model(Path(folder) / "model")
+        model = scorer or write_model(Path(folder) / "model")
         for case in cases:
             result = measure(case, model, Path(folder))
             short, long = (f"{result[name] / 2**20:.0f}" for name in ("short_bytes", "long_bytes"))

@@ -148,12 +148,18 @@ def test_scoring_speed_different_total_raises(runner: ModuleType, tiny: RewardMo
 
 def test_score_memory_prints_peaks(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     memory = import_module("benchmarks.score_memory")
-    [figure] = memory.main([memory.Case(".parquet", 4, 9)])
+    [figure] = memory.main([memory.Case(".parquet", 4, 9)], "bleu-4")
     printed = capsys.readouterr().out
     result = json.loads(printed.splitlines()[0])
     assert min(result["short_bytes"], result["long_bytes"]) > 50 * 2**20  # every process that imports torch has more
     assert figure.value == result["ratio"] == result["long_bytes"] / result["short_bytes"]
     assert ".parquet" in printed.splitlines()[-2]
+
+
+def test_memory_benchmarks_write_models_that_score(runner: ModuleType, tmp_path: Path) -> None:
+    for name, write in (("score_memory", "write_model"), ("ratescore_memory", "write_scorer")):
+        folder = getattr(import_module(f"benchmarks.{name}"), write)(tmp_path / name)
+        assert load(folder).score(["Left effusion."], ["Left effusion."]).status == ("ok",)
 
 
 def test_startup_prints_cpu_seconds(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:

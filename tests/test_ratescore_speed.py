@@ -94,7 +94,7 @@ def test_main_different_scores_raise(speed: ModuleType, tmp_path: Path, monkeypa
 
 
 def test_ratescore_memory_prints_peaks(speed: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    import_module("benchmarks.ratescore_memory").main(3, 6)
+    import_module("benchmarks.ratescore_memory").main(3, 6, "ratescore")
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert result["rows"] == [3, 6]
     assert min(result["bytes"]) > 50 * 2**20  # every process that imports torch has more
