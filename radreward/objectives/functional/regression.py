@@ -52,8 +52,9 @@ def quality_order_loss(predicted: Tensor, target: Tensor, group: Tensor) -> Tens
     tensor(0.8000)
     """
     known = target.isfinite().all(1)
-    quality = finding_quality(*torch.where(known[:, None], target, 0.0).unbind(1))
-    predicted_quality = finding_quality(*predicted.clamp_min(0.0).unbind(1))
+    target, predicted = torch.where(known[:, None], target, 0.0), predicted.clamp_min(0.0)
+    quality = finding_quality(target[:, 0], target[:, 1])
+    predicted_quality = finding_quality(predicted[:, 0], predicted[:, 1])
     margin = quality[:, None] - quality
     counted = (group[:, None] == group) & known[:, None] & known & (margin > 0)
     losses = F.relu(margin - (predicted_quality[:, None] - predicted_quality)) * counted

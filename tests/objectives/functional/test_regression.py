@@ -38,7 +38,7 @@ def test_quality_order_loss_equals_loop_over_pairs(rows: list[tuple[float, float
             if known and other_known and group == other_group and margin > 1e-7:
                 losses.append(max(0.0, margin - (quality(c, d) - quality(g, h))))
     assert loss.item() == pytest.approx(sum(losses) / max(1, len(losses)), abs=1e-5)
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     assert predicted.grad is not None
     assert predicted.grad.isfinite().all()
 
