@@ -3,8 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 LOWEST_TESTS := tests/cli/test_fit.py tests/scorers tests/scoring/test_file_scoring.py tests/models tests/modules/test_reward.py \
-	tests/tuning/test_tune.py tests/tuning/test_study.py tests/meta_evaluation/test_benchmark.py tests/data tests/statistics \
-	tests/systems/er2score tests/systems/ratescore/test_scorer.py tests/systems/sentence_eval/test_scorer.py
+	tests/modules/test_trainer.py tests/tuning/test_tune.py tests/tuning/test_study.py tests/meta_evaluation/test_benchmark.py \
+	tests/data tests/statistics tests/systems/er2score tests/systems/ratescore/test_scorer.py tests/systems/sentence_eval/test_scorer.py
 
 .PHONY: demo test check lowest release-check docs bench bench-metrics soak browser format clean
 
