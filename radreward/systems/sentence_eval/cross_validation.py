@@ -158,6 +158,8 @@ def select_params(
     name: str, data: RegressionData, grid: Sequence[RegressorParams], folds: int, seed: int = 0
 ) -> RegressorParams:
     """Return the parameters of a regressor with the highest τ-b on held-out references; of equal ones, the first."""
+    if len(grid) == 1:
+        return grid[0]
     splits = list(split_by_reference(data.reference_ids, folds, seed + 1))
 
     def mean_tau_b(params: RegressorParams) -> float:

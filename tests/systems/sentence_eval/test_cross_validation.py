@@ -15,6 +15,7 @@ from radreward.systems.sentence_eval.cross_validation import (
     fit_best,
     nested_cross_validation,
     regression_data,
+    select_params,
     split_by_reference,
 )
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
@@ -59,6 +60,13 @@ def test_nested_cross_validation_learns_a_learnable_target() -> None:
     assert best.tau_b == max(tree, svr)
     assert kendalltau(regressor.predict(data.features), data.target).statistic > 0.8
     assert nested_cross_validation(data, grids, folds=3, inner_folds=2) == results
+
+
+def test_select_params_single_choice_is_not_fitted() -> None:
+    invalid = {"max_depth": -1}  # scikit-learn refuses to fit it
+    assert select_params("decision-tree", learnable_data(), [invalid], folds=2) == invalid
+    with pytest.raises(ValueError, match="max_depth"):
+        select_params("decision-tree", learnable_data(), [invalid, invalid], folds=2)
 
 
 def test_nested_cross_validation_invalid_data_are_named() -> None:
