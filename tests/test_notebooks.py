@@ -14,7 +14,10 @@ ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LESS = {
     "custom_loss": {"groups=32": "groups=16", "STEPS, SEEDS = 8": "STEPS, SEEDS = 2"},
-    "fit_affinities": {"groups=60": "groups=24", "bootstrap_samples=10": "bootstrap_samples=2"},
+    "fit_affinities": {
+        "groups=60": "groups=18",
+        '"model.bootstrap_samples=10"': '"model.bootstrap_samples=2", "model.n_folds=2"',
+    },
     "explain_scores": {"groups=20": "groups=8"},
     "which_metric": {"groups=30": "groups=12", "n_resamples=300": "n_resamples=30", "reports=4": "reports=2"},
 }
