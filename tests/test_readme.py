@@ -38,7 +38,10 @@ SMALL = {
     "10000": ("--groups=20",),  # fit-regressor needs 15 references
     "fit": (*FIT, "--trainer.enable_progress_bar=false", "--trainer.logger=false"),
     "benchmark": ("--bootstrap=100",),
+    "--probes": ("--probes=1",),
+    "fit-regressor": ("--search=search.yaml",),
     "tune": (*(entry.removeprefix("--") for entry in FIT), *TINY, "trainer.logger=false"),
+    "experiments/radreason/sft.yaml": ("--data.batch_size=8",),  # one batch of answers to decode
     # cross-validation needs references
     "experiments/ratescore/affinity.yaml": (
         "--trainer.max_steps=-1",
@@ -59,18 +62,16 @@ def on_less_data(arguments: list[str]) -> list[str]:
 
 
 def run(command: list[str], folder: Path, log: Path) -> None:
-    """Run `radreward` or a script in a folder; the target of a new process."""
+    """Run a script, or a program of this environment, in a folder; the target of a new process."""
     os.chdir(folder)
     with log.open("wb") as file:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
     program, *arguments = command
+    sys.argv = arguments if program == "python" else [str(Path(sys.executable).with_name(program)), *arguments]
+    sys.path.insert(0, str(Path(sys.argv[0]).resolve().parent))
     try:
-        if program == "radreward":
-            sys.exit(main(arguments))
-        sys.argv = arguments
-        sys.path.insert(0, str(Path(arguments[0]).resolve().parent))
-        runpy.run_path(arguments[0], run_name="__main__")
+        runpy.run_path(sys.argv[0], run_name="__main__")
     finally:
         sys.stdout.flush()
 
@@ -107,6 +108,7 @@ def workplace(folder: Path) -> dict[str, str]:
     for study in (folder / "experiments" / "ablations").glob("*.yaml"):
         study.write_text(study.read_text().replace("{choices: [0, 1, 2]}", "{choices: [0]}"))
     rows = [{"id": n, "reference": f"Left effusion {n}.", "candidate": "Small left effusion."} for n in range(4)]
+    (folder / "search.yaml").write_text("decision-tree: [{max_depth: 2}]\nrandom-forest: [{max_depth: 2}]\n")
     (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     sides, findings = ("left", "right", "bilateral"), ("pleural effusion", "atelectasis", "consolidation", "scarring")
     reports = [f"Small {side} {one}. Mild {other}." for side in sides for one in findings for other in ("edema", "CHF")]
@@ -187,7 +189,7 @@ def test_readme_commands_run(paths: Sequence[Path], tmp_path: Path, processes: F
             if command[:2] == ["radreward", "serve"]:  # it runs until the last command has ended
                 services.enter_context(started(command, tmp_path, processes))
                 continue
-            if command[0] in ("radreward", "python") and "ddp" not in line:  # it starts its command again
+            if command[0] in ("radreward", "python", "tensorboard"):
                 code = exit_code(command, tmp_path, log, processes)
             else:
                 with log.open("wb") as file:

@@ -41,7 +41,7 @@ def groups(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_fit_regressor_saves_a_scorer_and_judges_once(
     judge: Path, groups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    search = tmp_path / "search.yaml"  # the default one is tried with the README
+    search = tmp_path / "search.yaml"
     search.write_text("random-forest: [{max_depth: 4}]\ndecision-tree: [{max_depth: 2}, {max_depth: 3}]")
     command = ["fit-regressor", f"--data={groups}", f"--judge={judge}", f"--output={tmp_path / 'out'}"]
     command.append(f"--search={search}")
