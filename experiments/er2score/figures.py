@@ -273,7 +273,7 @@ def main(
     model: str = "er2score",
     precision: Literal["fp32", "bf16"] = "fp32",
     groups: int = 100,
-    reports: int = 10,
+    reports: int = 30,
     openi: Path | None = None,
     seed: int = 2026,
 ) -> int:

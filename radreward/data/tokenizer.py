@@ -131,7 +131,8 @@ class SegmentTokenizer:
     """Tokenizes each segment separately, so that equal segments give equal tokens in training and in use.
 
     The root starts with the tokenizer's first token (bos or cls). An encoder's segments each end with sep; a
-    decoder's candidate ends with its own text, whose last token is read. Report text never becomes a special token.
+    decoder's candidate ends with its own text, whose last token is read. A segment that would be empty, of a report in
+    which all is normal, is the token that ends texts. Report text never becomes a special token.
 
     Args:
         tokenizer: Tokenizer of the backbone.
@@ -147,6 +148,7 @@ class SegmentTokenizer:
             tokenizer.cls_token_id if tokenizer.cls_token_id is not None else tokenizer.bos_token_id
         )
         self._suffix = _optional_id(tokenizer.sep_token_id)
+        self._end = self._suffix or _optional_id(tokenizer.eos_token_id)
         self._encode_cached = lru_cache(CACHE_SIZE)(self._encode_uncached)
 
     def _encode_uncached(self, text: str) -> tuple[int, ...]:
@@ -190,7 +192,7 @@ class SegmentTokenizer:
         texts = [text for text in segments[:-1] if text] + [segments.candidate]
         tokens = [[*self._encode_cached(text), *self._suffix] for text in texts]
         tokens[0] = [*self._prefix, *tokens[0]]
-        return tokens
+        return [segment or self._end for segment in tokens]
 
 
 def _optional_id(token: int | None) -> list[int]:

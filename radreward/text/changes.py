@@ -27,7 +27,8 @@ _CHANGE_PHRASES: dict[Change, str] = {
     ),
     "stable": (
         "unchanged; stable; persists; persist; persistent; no significant change in; similar to prior; no change in; "
-        "without significant change; no interval change in; not significantly changed"
+        "without significant change; without significant interval change; without interval change; "
+        "no interval change in; no significant interval change in; not significantly changed"
     ),
 }
 CHANGE_OF_PHRASE = {phrase: change for change, phrases in _CHANGE_PHRASES.items() for phrase in phrases.split("; ")}

@@ -1,11 +1,15 @@
-"""The wording in which small encoders read reports: sizes in mm, abbreviations written out."""
+"""The wording in which small encoders read reports: what may be a finding, sizes in mm, abbreviations written out."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from itertools import accumulate
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
 from typing import NamedTuple
+
+from radreward.text.finding_statements import may_report_finding
+from radreward.text.sentence_splitter import sentence_spans
 
 ABBREVIATIONS = {
     "RLL": "right lower lobe",
@@ -29,7 +33,7 @@ ABBREVIATIONS = {
 _NUMBER = r"\d{1,3}(?:\.\d{1,2})?"
 _WORDS = "|".join(re.escape(short) for short in ABBREVIATIONS if len(short) > 1 and short[-1] != "/")
 _PATTERN = re.compile(
-    rf"(?<![\w.])(?P<sizes>{_NUMBER}(?:\s?(?:x|by)\s?{_NUMBER})*)[\s-]?(?P<unit>[cm]m)\b"
+    rf"(?<![\w.])(?P<sizes>{_NUMBER}(?:\s?(?i:x|by)\s?{_NUMBER})*)[\s-]?(?P<unit>(?i:[cm]m))\b"
     rf"|(?<!\w)(?P<word>(?i:{_WORDS})\b|(?i:w/)|(?<!/)[LR]\b(?=[ -][A-Za-z])(?! spine))"
 )
 _LONG_FORMS = {short.lower(): long for short, long in ABBREVIATIONS.items()}
@@ -60,28 +64,38 @@ class StandardWording(NamedTuple):
 
 
 def standard_wording(text: str) -> StandardWording:
-    """Return a text with sizes in mm and the abbreviations of `ABBREVIATIONS` written out.
+    """Return the statements of a text that may report a finding, with sizes in mm and `ABBREVIATIONS` written out.
 
-    Encoders compare words, not quantities: "1.2 cm" and "12 mm" have no number in common.
+    What is normal fills most of a report, and counts neither as right nor as wrong, see `may_report_finding`. Encoders
+    compare words, not quantities: "1.2 cm" and "12 mm" have no number in common.
 
-    >>> standard_wording("A 1.2 x 0.8 cm RLL nodule, R-sided effusion w/o PTX.").text
+    >>> standard_wording("The heart is normal. A 1.2 x 0.8 cm RLL nodule, R-sided effusion w/o PTX.").text
     'A 12 x 8 mm right lower lobe nodule, right-sided effusion without pneumothorax.'
     """
     texts: list[str] = []
     parts: list[tuple[int, int]] = []
     end = 0
-    for match in _PATTERN.finditer(text):
-        texts += [text[end : match.start()], _replacement(match)]
-        parts += [(end, match.start()), match.span()]
-        end = match.end()
+    for start, stop, replacement in _replacements(text):
+        texts += [text[end:start], replacement]
+        parts += [(end, start), (start, stop)]
+        end = stop
     texts.append(text[end:])
     parts.append((end, len(text)))
     return StandardWording("".join(texts), parts, [0, *accumulate(map(len, texts[:-1]))])
+
+
+def _replacements(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and replacement of the parts of a text that its standard wording replaces, in order."""
+    for start, following in pairwise([*(start for start, _ in sentence_spans(text)), len(text)]):
+        if may_report_finding(text[start:following].rstrip()):
+            yield from ((*match.span(), _replacement(match)) for match in _PATTERN.finditer(text, start, following))
+        else:
+            yield start, following, ""
 
 
 def _replacement(match: re.Match[str]) -> str:
     if word := match["word"]:
         is_joined = word[-1] == "/" and match.string[match.end() : match.end() + 1].isalnum()  # "w/tip"
         return _LONG_FORMS[word.lower()] + " " * is_joined
-    factor = 10 if match["unit"] == "cm" else 1
+    factor = 10 if match["unit"].lower() == "cm" else 1
     return re.sub(_NUMBER, lambda number: f"{round(factor * float(number[0]), 2):g}", match["sizes"]) + " mm"

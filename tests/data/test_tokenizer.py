@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from radreward.data.statement_tokens import statement_tokens
 from radreward.data.tokenizer import SegmentTokenizer, byte_tokenizer, load_tokenizer, resolve_backbone
 from radreward.errors import InputError
+from radreward.types import PromptSegments
 
 
 @given(st.text(), st.booleans())
@@ -27,6 +29,23 @@ def test_standardized_texts_have_equal_tokens_and_offsets_of_the_original() -> N
     words = [short[slice(*span)] for span in tokenizer.offsets(short)]
     assert words == ["A", "1.2 cm", "1.2 cm", "RLL", "RLL", "RLL", "nod", "ule", "."]
     assert tokenizer.truncate(short, 4) == "A 1.2 cm RLL"
+
+
+def test_normal_statements_have_no_tokens() -> None:
+    tokenizer = SegmentTokenizer(load_tokenizer("embedded"), standardize=True)
+    report = "The heart is normal. Small effusion. No edema."
+    assert tokenizer.encode(report) == tokenizer.encode("Small effusion.")
+    statements = statement_tokens(report, tokenizer.length(report) + 1, False, tokenizer)
+    assert {statements.words(number) for number in statements.of_token.tolist()[:-1]} == {"Small effusion."}
+    assert tokenizer.encode("No edema.") == ()
+
+
+@pytest.mark.parametrize("name", ["embedded", "tiny-bert", "tiny-llama"])
+def test_normal_reports_are_segments_of_special_tokens(name: str) -> None:
+    tokenizer = SegmentTokenizer(load_tokenizer(name), standardize=True)
+    segments = tokenizer.encode_segments(PromptSegments("", "No edema.", "The heart is normal."))
+    assert all(segments)
+    assert {token for segment in segments for token in segment} <= set(tokenizer.tokenizer.all_special_ids)
 
 
 def test_missing_folder_raises_one_line(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -142,18 +143,17 @@ def test_synthesize_files_card_agrees_with_groups(tmp_path: Path, criteria: Crit
 
 
 @pytest.mark.parametrize(
-    ("seed", "profile", "digest"),
+    ("seed", "options", "digest"),
     [
-        (15, None, "9d7668ddaed67331e79262febe6dc0042e36b35265670b095e7078a921ccefe4"),
-        (16, "details", "cd0aed6c63da48a6c49fc22f0ba46fbf30bc5d1f9a107ee8ba51d3d090e25461"),
-        (8, None, "1b005cdb3430928ed7af2149ac36c5687e21d0834aae23c2bac991209c8e8f78"),
+        (7402, {}, "502e2b8f447ec72c26edecdaf0107297ace2ed6c12e259d9dbca166898fecf11"),
+        (7403, {"profile": PROFILES["details"]}, "45ea75c6280e51ebf6fb79f8555bc97e404e347a8e18545f35ea5451d4d7a011"),
+        (7401, {"graded": True}, "c6234ca4254f65d9a111445531b73c8614c5dc762dca91175a5564c9ff3d853b"),
+        (8, {}, "1b005cdb3430928ed7af2149ac36c5687e21d0834aae23c2bac991209c8e8f78"),
     ],
 )
-def test_synthesize_reproduces_data_of_shipped_model(seed: int, profile: str | None, digest: str) -> None:
+def test_synthesize_reproduces_data_of_shipped_model(seed: int, options: dict[str, Any], digest: str) -> None:
     """Check that the reports of the shipped model's last run are reproducible; update digests only with the model."""
-    groups = list(
-        synthesize(RadCliQSignificanceCriteria(), 20, seed=seed, profile=PROFILES[profile] if profile else None)
-    )
+    groups = list(synthesize(RadCliQSignificanceCriteria(), 20, seed=seed, **options))
     assert hashlib.sha256(repr(groups).encode()).hexdigest() == digest
 
 

@@ -11,6 +11,8 @@ from torch import Tensor
 from radreward.data.statement_tokens import StatementTokens, statement_tokens
 from radreward.data.tokenizer import SegmentTokenizer
 from radreward.models.evidence import TokenEvidence
+from radreward.text.findings import is_related
+from radreward.text.sentence_parser import sentence_facts
 from radreward.types import Side
 
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -31,7 +33,7 @@ class StatementEvidence(NamedTuple):
     errors: Mapping[str, float]
     """Expected number of errors by criterion, those of at least `MIN_ERRORS`."""
     counterpart: str
-    """Statement of the other report with which it is compared most."""
+    """Statement of the other report that denies its finding, or else the one with which it is compared most."""
 
 
 def locate_errors(
@@ -79,7 +81,26 @@ def _sum_by_statement(statements: StatementTokens, values: Tensor) -> Tensor:
 
 
 def _counterpart(own: StatementTokens, other: StatementTokens, number: int, evidence: TokenEvidence) -> str:
-    """Return the statement of the other report with most of the tokens that those of a statement are compared with."""
+    """Return the statement of the other report that denies what a statement reports, or most of whose tokens match."""
+    if denial := _denial(own.words(number), other):
+        return denial
     matched = other.of_token[evidence.counterparts[own.of_token == number]]
     matched = matched[matched < len(other.spans)]
     return other.words(int(matched.mode().values)) if len(matched) else ""
+
+
+def _denial(statement: str, other: StatementTokens) -> str | None:
+    """Return the first statement of the other report that denies a finding of a statement, if none reports it."""
+    names = _findings(statement, positive=True)
+    others = [other.words(number) for number in range(len(other.spans))]
+    if not names or any(_related(names, _findings(text, positive=True)) for text in others):
+        return None
+    return next((text for text in others if _related(names, _findings(text, positive=False))), None)
+
+
+def _findings(statement: str, positive: bool) -> set[str]:
+    return {fact.finding for fact in sentence_facts(statement) if fact.positive == positive}
+
+
+def _related(names: set[str], others: set[str]) -> bool:
+    return any(is_related(name, other) for name in names for other in others)

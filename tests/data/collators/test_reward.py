@@ -12,7 +12,7 @@ from radreward.types import Candidate, FindingWeights, ReportGroup
 NONE = dict.fromkeys(RadCliQCriteria().tags, 0.0)
 
 
-def _group(*omissions: float, text: str = "No effusion.") -> ReportGroup:
+def _group(*omissions: float, text: str = "Large effusion.") -> ReportGroup:
     return ReportGroup("a", "Small effusion.", tuple(Candidate(text, {**NONE, "omission": o}) for o in omissions))
 
 
@@ -45,7 +45,7 @@ def test_encode_truncation_preserves_beginnings_and_template(
     name: str, template: PromptTemplate, num_excess_tokens: int
 ) -> None:
     encoder = PromptEncoder(name, RadCliQCriteria(), template, 10_000)
-    texts = "Small left effusion, no pneumothorax.", "Unremarkable cardiac silhouette."
+    texts = "Small left effusion, no pneumothorax.", "An enlarged cardiac silhouette."
     path = encoder.token_segments(*texts)
     room = encoder.segment_tokenizer.length(texts[0]) + encoder.segment_tokenizer.length(texts[1])
     limit = sum(map(len, path)) - min(num_excess_tokens, room - 2)

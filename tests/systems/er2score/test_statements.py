@@ -52,6 +52,22 @@ def test_statements_are_those_of_the_reports_and_share_all_errors(reference: str
         assert located <= float(scores.error_counts[0, column]) + 1e-3
 
 
+@pytest.mark.parametrize(
+    ("candidate", "counterpart"),
+    [
+        ("Scoliosis. No effusion or edema.", "No effusion or edema."),
+        ("The pleural spaces are clear. Scoliosis.", "The pleural spaces are clear."),
+        ("No effusion on the right. Large left effusion.", "Large left effusion."),
+        ("Scoliosis. No edema.", "Scoliosis."),
+    ],
+)
+def test_counterpart_of_a_finding_is_the_statement_that_denies_it(candidate: str, counterpart: str) -> None:
+    evidence = SCORER.score(["Small left effusion."], [candidate]).evidence
+    assert evidence is not None
+    assert evidence[0] is not None
+    assert [entry.counterpart for entry in evidence[0] if entry.side == "reference"] == [counterpart]
+
+
 def test_errors_go_to_the_statement_of_their_tokens() -> None:
     tokenizer = SegmentTokenizer(load_tokenizer("tiny-bert"))  # a token per character
     reports = {"candidate": "Ab. Cd.", "reference": "Ef."}
