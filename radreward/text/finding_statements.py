@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from radreward.text.entities import FINDING_TYPES, rule_entities
 from radreward.text.lexicon import LexicalPhrase, find_phrases
-from radreward.text.sentence_parser import parse_sentence
+from radreward.text.sentence_parser import MAX_SENTENCE_CHARS, parse_sentence
 from radreward.text.severity import first_severity
 
 _DENIALS = frozenset(f"Non-{name}" for name in FINDING_TYPES)
@@ -26,14 +26,16 @@ def may_report_finding(statement: str) -> bool:
 
     Such a statement neither matches a finding nor is an error about one: a candidate that denies what the reference
     reports has missed it, and one that also denies what the reference does not mention is not wrong. Statements of
-    unknown words may report a finding, and so do those about devices, about findings that have resolved, and those in
-    which a negation may end without a comma or an "or".
+    unknown words may report a finding, and so do those about devices, about findings that have resolved, those in which
+    a negation may end without a comma or an "or", and those that are too long to be one sentence.
 
     >>> [may_report_finding(text) for text in ("Lungs clear without focal infiltrate.", "Clear lungs. Small effusion.")]
     [False, True]
     >>> [may_report_finding(text) for text in ("The effusion has resolved.", "no effusion mild edema")]
     [True, True]
     """
+    if len(statement) > MAX_SENTENCE_CHARS:
+        return True
     parsed = parse_sentence(statement)
     if any(fact.positive or fact.change == "resolved" for fact in parsed.facts):
         return True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple, get_args
 
 import torch
@@ -33,7 +34,7 @@ class StatementEvidence(NamedTuple):
     errors: Mapping[str, float]
     """Expected number of errors by criterion, those of at least `MIN_ERRORS`."""
     counterpart: str
-    """Statement of the other report that denies its finding, or else the one with which it is compared most."""
+    """Statement of the other report on the same finding, or the one with which it is compared most; empty if none."""
 
 
 def locate_errors(
@@ -81,26 +82,40 @@ def _sum_by_statement(statements: StatementTokens, values: Tensor) -> Tensor:
 
 
 def _counterpart(own: StatementTokens, other: StatementTokens, number: int, evidence: TokenEvidence) -> str:
-    """Return the statement of the other report that denies what a statement reports, or most of whose tokens match."""
-    if denial := _denial(own.words(number), other):
-        return denial
+    """Return the statement of the other report on the same finding, or else with most of the tokens compared with."""
+    statement = own.words(number)
+    others = [other.words(index) for index in range(len(other.spans))]
+    if same := _same_finding(statement, others):
+        return same
     matched = other.of_token[evidence.counterparts[own.of_token == number]]
-    matched = matched[matched < len(other.spans)]
-    return other.words(int(matched.mode().values)) if len(matched) else ""
+    matched = matched[matched < len(others)]
+    if len(matched):
+        return others[int(matched.mode().values)]
+    return statement if statement in others else ""
 
 
-def _denial(statement: str, other: StatementTokens) -> str | None:
-    """Return the first statement of the other report that denies a finding of a statement, if none reports it."""
+def _same_finding(statement: str, others: Sequence[str]) -> str | None:
+    """Return the first other statement that denies what a statement reports or denies, unless others report it.
+
+    Of a statement that only denies, it may also be the first that reports the finding; the model reads no denials, so
+    these have no tokens that are compared.
+    """
     names = _findings(statement, positive=True)
-    others = [other.words(number) for number in range(len(other.spans))]
-    if not names or any(_related(names, _findings(text, positive=True)) for text in others):
-        return None
-    return next((text for text in others if _related(names, _findings(text, positive=False))), None)
+    about = names or _findings(statement, positive=False)
+    reporting, denying = (
+        [text for text in others if _related(about, _findings(text, positive))] for positive in (True, False)
+    )
+    if names:
+        return denying[0] if denying and not reporting else None
+    return next(iter((*denying, *reporting)), None)
 
 
-def _findings(statement: str, positive: bool) -> set[str]:
-    return {fact.finding for fact in sentence_facts(statement) if fact.positive == positive}
+@lru_cache(20_000)
+def _findings(statement: str, positive: bool) -> frozenset[str]:
+    """Return the findings that a statement reports or denies."""
+    return frozenset(fact.finding for fact in sentence_facts(statement) if fact.positive == positive)
 
 
-def _related(names: set[str], others: set[str]) -> bool:
+@lru_cache(20_000)
+def _related(names: frozenset[str], others: frozenset[str]) -> bool:
     return any(is_related(name, other) for name in names for other in others)

@@ -68,6 +68,18 @@ def test_counterpart_of_a_finding_is_the_statement_that_denies_it(candidate: str
     assert [entry.counterpart for entry in evidence[0] if entry.side == "reference"] == [counterpart]
 
 
+def test_counterparts_of_normal_statements_are_those_on_the_same_findings() -> None:
+    reference = "No effusion or edema. The heart is normal. No acute disease. Lungs are clear."
+    candidate = "Large left effusion. Heart size is normal. No acute disease. No pulmonary edema."
+    evidence = SCORER.score([reference], [candidate]).evidence
+    assert evidence is not None
+    assert evidence[0] is not None
+    assert [entry.counterpart for entry in evidence[0]] == [
+        *("No effusion or edema.", "The heart is normal.", "No acute disease.", "No effusion or edema."),
+        *("No pulmonary edema.", "Heart size is normal.", "No acute disease.", ""),
+    ]
+
+
 def test_errors_go_to_the_statement_of_their_tokens() -> None:
     tokenizer = SegmentTokenizer(load_tokenizer("tiny-bert"))  # a token per character
     reports = {"candidate": "Ab. Cd.", "reference": "Ef."}
