@@ -91,6 +91,8 @@ class ConcordanceForm:
             self.row_sums += self._left.T @ self._signed_sums(self._right @ ones)[:, 0]
             self.column_sums += self._right.T @ self._signed_sums(self._left @ ones)[:, 0]
 
+    # BLAS may read beyond the end of small matrices and so set the flag; products of integers are never invalid.
+    @np.errstate(invalid="ignore")
     def evaluate(self, weights: NDArray[np.generic]) -> Floats:
         """Return (B,) wᵀMw for (G, B) weights, which must be small integers so that sums are exact."""
         result = np.zeros(weights.shape[1])

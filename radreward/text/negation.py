@@ -38,7 +38,9 @@ _NAME_CUES = compile_phrases(
 _NAME_CUES_AFTER = compile_phrases(
     ("is not seen", "are not seen", "not identified", "is absent", "ruled out", "is excluded")
 )
-_NO_CUE = ("not excluded", "no longer")
+_NO_CUE = ("not excluded", "not ruled out", "no longer")
+_DOUBT_BEFORE_CUE = ("not ", "not be ", "cannot be ", "not been ")
+"""What turns "ruled out" and "is excluded" into doubt."""
 CLAUSE_STOP = re.compile(r"\b(?:but|however|although|with|there is|there are|which)\b|[;:]")
 """End of the scope of a cue that stands before the name of a finding."""
 _LEADING_NEGATION = re.compile(
@@ -134,7 +136,8 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
     [True, False]
     """
     cues = [cue.end() for cue in _NAME_CUES.finditer(text) if not text.startswith(_NO_CUE, cue.start())]
-    cues_after = [*(cue.start() for cue in _NAME_CUES_AFTER.finditer(text)), len(text)]
+    after = (cue.start() for cue in _NAME_CUES_AFTER.finditer(text))
+    cues_after = [*(start for start in after if not text.endswith(_DOUBT_BEFORE_CUE, 0, start)), len(text)]
     commas = [*(comma.start() for comma in re.finditer(",", text)), len(text)]
     return [
         is_reached or cues_after[bisect_left(cues_after, end)] < commas[bisect_left(commas, end)]

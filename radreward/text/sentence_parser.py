@@ -92,6 +92,8 @@ _UNCERTAINTY = compile_phrases(
         *("may be", "may represent", "may reflect", "could represent", "could reflect", "suggests", "suggesting"),
         *("suggestive of", "suspicious for", "concerning for", "worrisome for", "difficult to exclude"),
         *("cannot exclude", "cannot be excluded", "cannot be entirely excluded", "not excluded"),
+        *("cannot rule out", "cannot be ruled out", "cannot be completely excluded"),
+        *("not ruled out", "not been ruled out"),
     )
 )
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|although|however|associated)\s+|\.\s")
