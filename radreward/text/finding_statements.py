@@ -15,7 +15,8 @@ from radreward.text.severity import first_severity
 _DENIALS = frozenset(f"Non-{name}" for name in FINDING_TYPES)
 _LINK = re.compile(r"[,;/]|\b(?:or|nor|and|no|without|with|of|to|for|in|on|as|by|than)\b", re.IGNORECASE)
 """What joins two names in a list or a phrase."""
-_LIST_GOES_ON = re.compile(r"\b(?:or|nor|no|without)\b", re.IGNORECASE)
+_LIST_GOES_ON = re.compile(r"(?:(?!\b(?:no|without)\b).)*\b(?:or|nor)\b", re.IGNORECASE | re.DOTALL)
+"""An "or" before the next denial."""
 _SIDE = re.compile(r"\b(?:left|right|bilateral)\b", re.IGNORECASE)
 _POSITIVE = re.compile(r"\bpositive for\b", re.IGNORECASE)
 
@@ -61,6 +62,6 @@ def _has_unclear_negation(statement: str, names: Sequence[LexicalPhrase]) -> boo
             return True
         detailed = statement[second.start : second.end]
         states_detail = bool(first_severity(detailed) or _SIDE.search(detailed))
-        if gap.strip() == "," and states_detail and not _LIST_GOES_ON.search(statement, second.end):
+        if gap.strip() == "," and states_detail and not _LIST_GOES_ON.match(statement, second.end):
             return True
     return False

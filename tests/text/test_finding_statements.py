@@ -44,6 +44,8 @@ def test_denials_and_normal_statements_report_no_finding(statement: str) -> None
         "Pneumonia has not been ruled out.",
         "no effusion mild edema",
         "No pneumothorax, left pleural effusion.",
+        "No pneumothorax, large left effusion, no edema.",
+        "No pneumothorax, large left effusion, no mass or nodule.",
         "No focal consolidation seen right lung nodule",
         "Negative for pneumonia, positive for nodule.",
         "There is redemonstration without significant interval change of mild atelectasis of the left base.",
