@@ -71,7 +71,7 @@ def check_config(
     if config.get("format") != format_version or isinstance(config.get("format"), bool):
         raise InputError(
             f"{path}: Expected `format` to be {format_version!r} but got {reprlib.repr(config.get('format'))}. "
-            "Save the model again with this version."
+            "Train or save the model again with this version."
         )
     expected = {*fields, "format"} if files is None else {*fields, "format", DIGESTS}
     if wrong := sorted(expected ^ set(config)):

@@ -28,6 +28,8 @@ from radreward.prompts.template import TEMPLATES, PromptTemplate, template_class
 logger = logging.getLogger(__name__)
 
 WEIGHTS, CALIBRATION = "model.safetensors", "calibration.json"
+FORMAT = 2
+"""Version of a saved model and of the text that it reads; those of version 1 read denials and normal statements too."""
 _CONFIG_FIELDS = (
     *("backbone", "lora", "pooling", "head_hidden_size", "predicts_findings"),
     *("template", "max_length", "criteria", "training_info"),
@@ -81,7 +83,7 @@ def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_floa
         raise InputError(f"{folder}: Expected a template of {', '.join(TEMPLATES)} but got {name}.")
     config = {
         **_architecture(model),
-        "format": 1,
+        "format": FORMAT,
         **model.backbone.to_dict(),
         "template": name,
         "max_length": artifact.max_length,
@@ -115,7 +117,7 @@ def load_reward_model(
     """
     folder = Path(folder)
     path, weights = folder / CONFIG, folder / WEIGHTS
-    config = read_config(path, _CONFIG_FIELDS, files=_files(folder))
+    config = read_config(path, _CONFIG_FIELDS, FORMAT, _files(folder))
     with config_errors(path):
         template, max_length = config["template"], config["max_length"]
         if not isinstance(template, str) or template not in TEMPLATES:

@@ -66,8 +66,8 @@ class StandardWording(NamedTuple):
 def standard_wording(text: str) -> StandardWording:
     """Return the statements of a text that may report a finding, with sizes in mm and `ABBREVIATIONS` written out.
 
-    What is normal fills most of a report, and counts neither as right nor as wrong, see `may_report_finding`. Encoders
-    compare words, not quantities: "1.2 cm" and "12 mm" have no number in common.
+    What is normal counts neither as right nor as wrong, see `may_report_finding`. Encoders compare words, not
+    quantities: "1.2 cm" and "12 mm" have no number in common.
 
     >>> standard_wording("The heart is normal. A 1.2 x 0.8 cm RLL nodule, R-sided effusion w/o PTX.").text
     'A 12 x 8 mm right lower lobe nodule, right-sided effusion without pneumothorax.'

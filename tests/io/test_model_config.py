@@ -13,7 +13,7 @@ from radreward.io.model_config import check_settings, config_errors, read_config
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"depth": 1}, r"config\.json: Expected `format` to be 1 but got None\. Save the model again"),
+        ({"depth": 1}, r"config\.json: Expected `format` to be 1 but got None\. Train or save the model again"),
         ({"format": 2, "depth": 1}, "Expected `format` to be 1 but got 2"),
         ({"format": True, "depth": 1}, "Expected `format` to be 1 but got True"),
         ({"format": 1}, r"Expected the fields depth, format but 'depth' is missing\."),

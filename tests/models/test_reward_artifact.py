@@ -107,7 +107,7 @@ def test_save_reward_model_writes_trained_weights_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("format", 2),
+        ("format", 1),
         ("template", "os.system"),
         ("template", "../PlainPairTemplate"),
         ("max_length", True),

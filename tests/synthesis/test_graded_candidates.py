@@ -43,15 +43,18 @@ def test_ways_to_be_partly_right(way: str, stated: Fact, partly: Fact) -> None:
 
 def test_candidates_differ_in_one_finding_only() -> None:
     reference = _report("Moderate right effusion. ", Fact("effusion", location="right", severity="moderate"))
+    drafted = 0
     for seed in range(40):
         texts = [draft.report for draft in draft_graded(reference, 3, Random(seed))]
         if texts:
+            drafted += 1
             right = [report for report in texts if set(reference.facts) <= set(report.facts)]
             assert right
             for report in texts:
                 changed = set(right[0].facts) ^ set(report.facts)
                 assert len(changed) <= 2
                 assert {fact.finding for fact in changed if fact.positive} <= {"effusion"}
+    assert drafted >= 10
 
 
 def test_report_without_a_finding_has_no_graded_candidates() -> None:
