@@ -55,18 +55,23 @@ def test_table_has_a_row_for_start_and_each_variant(
     script = runpy.run_path(str(SCRIPT))
     script["main"]()
     table = capsys.readouterr().out
-    assert table.startswith("3 references that are not in"), "equal seeds make equal groups"
+    lines = table.splitlines()
+    assert lines[0].startswith("3 references that are not in"), "equal seeds make equal groups"
     groups = list(script["read_groups"](folder / "data" / "groups.parquet"))[3:]
     counts = [count for group in groups for entry in group.candidates for count in (entry.errors or {}).values()]
     reward = sum(math.exp(-(count**2) / (2 * 0.5**2)) for count in counts) / len(counts)
     exact = sum(count == 0 for count in counts) / len(counts)
-    row = f"{reward / 2:.3f} | {reward:.3f} | {exact:.3f} | – | 0.000"
+    candidates = len(counts) // 6
+    assert lines[1] == f"{candidates} candidates with {sum(counts) / candidates:.3f} errors on average"
+    row = f"{reward / 2:.3f} | {reward:.3f} | {exact:.3f} | – | 0.000 | 0.000"
     assert f"| start | 1 | {row} |" in table
     target = torch.tensor([list((entry.errors or {}).values()) for group in groups for entry in group.candidates])
     rewards = [[sum(math.exp(-2 * (c - t) ** 2) for t in column.tolist()) for c in range(9)] for column in target.T]
     best = sum(map(max, rewards)) / target.numel()
     assert f"| best constant answer | 1 | {best:.3f} | {best:.3f} | " in table
-    row_std = " | ".join([*(f"{value:.3f} ± 0.000" for value in (reward / 2, reward, exact)), "–", "0.000 ± 0.000"])
+    row_std = " | ".join(
+        [*(f"{value:.3f} ± 0.000" for value in (reward / 2, reward, exact)), "–", *2 * ["0.000 ± 0.000"]]
+    )
     assert f"| both | 2 | {row_std} |" in table
     no_difference = "+0.000 | +0.000 to +0.000 | 1.000"
     assert f"| both | {no_difference} | {no_difference} |" in table.split("against start")[1]

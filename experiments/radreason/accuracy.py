@@ -71,7 +71,9 @@ def main() -> None:
             runs[trial["params"][options.variants]].append(record.parent)
     results: dict[str, list[dict[str, float]]] = defaultdict(list)
     criteria = load_generative_evaluator(options.start / "model").prompt_encoder.criteria
-    results["best constant answer"] = [best_constant(target_counts(groups, criteria))]
+    target = target_counts(groups, criteria)
+    print(f"{len(target)} candidates with {target.sum(-1).mean():.3f} errors on average")
+    results["best constant answer"] = [best_constant(target)]
     answers: dict[str, list[GreedyAnswers]] = defaultdict(list)
     for name, folder in track([(name, folder) for name, folders in runs.items() for folder in folders], "Evaluating"):
         row, greedy = evaluate(load_generative_evaluator(folder / "model"), groups, options.completions)
@@ -105,7 +107,7 @@ def print_differences(baseline: str, answers: dict[str, list[GreedyAnswers]]) ->
 def evaluate(
     evaluator: GenerativeEvaluator, groups: list[ReportGroup], num_completions: int
 ) -> tuple[dict[str, float], GreedyAnswers]:
-    """Return mean accuracy rewards of sampled and of greedy answers, and the agreement of the greedy ones."""
+    """Return mean accuracy rewards of sampled and of greedy answers; of the latter also agreement and errors stated."""
     encoder = evaluator.prompt_encoder
     prompts = [
         encoder.encode(group.reference, candidate.text, truncate=False)[0]
@@ -138,6 +140,7 @@ def evaluate(
         "exact": float((counts == target).float().mean()),
         "τ-b": float(kendall_tau_b(total[defined], target.sum(-1)[defined])),
         "pairs": float(answers.sums[:, 1].sum() / max(1, answers.sizes[:, 1].sum())),
+        "errors": float(total[defined].mean()),
     }
     return row, answers
 
@@ -166,8 +169,9 @@ def best_constant(target: Tensor) -> dict[str, float]:
     """
     answers = torch.arange(float(target.max()) + 1).view(-1, 1, 1)  # (counts, 1, 1)
     rewards = gaussian_accuracy(answers, target, SIGMA).mean(1)  # (counts, N)
-    reward, exact = float(rewards.max(0).values.mean()), float((rewards.argmax(0) == target).float().mean())
-    return {"sampled": reward, "greedy": reward, "exact": exact, "τ-b": nan, "pairs": nan}
+    best = rewards.argmax(0)  # (N,) counts
+    reward, exact = float(rewards.max(0).values.mean()), float((best == target).float().mean())
+    return {"sampled": reward, "greedy": reward, "exact": exact, "τ-b": nan, "pairs": nan, "errors": float(best.sum())}
 
 
 def target_counts(groups: list[ReportGroup], criteria: Criteria) -> Tensor:
