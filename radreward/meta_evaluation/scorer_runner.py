@@ -274,13 +274,14 @@ def _collect_scores(scorer: Scorer | None, cache: ScoreCache | None, keys: Seque
                 array[row] = np.array(values, dtype=float)
     if num_tried < n:
         reasons["not scored, because the scorer failed"] = n - num_tried
+    has_quality = scorer is not None and scorer.has_quality and not (n and np.isnan(qualities).all())
     return num_tried, {
         "sub_names": sub_names,
         "criteria": criteria,
         "totals": totals,
         "sub_scores": None if np.isnan(sub_scores).all() else sub_scores,
         "error_counts": None if np.isnan(error_counts).all() else error_counts,
-        "qualities": None if np.isnan(qualities).all() else qualities,
+        "qualities": qualities if has_quality else None,
         "unscored_reasons": dict(reasons),
     }
 

@@ -212,6 +212,13 @@ def test_benchmark_preferences_with_and_without_pairs(tmp_path: Path) -> None:
         write_benchmark(result, tmp_path)
 
 
+def test_benchmark_preferences_without_pairs_have_a_row_for_the_quality(tmp_path: Path) -> None:
+    preferences = [preference("x", "lamp stair", "lamp", "a", None)]
+    result = run_benchmark(RatedPairs([]), {"a": WithQuality}, tmp_path, BenchmarkSettings(20), preferences=preferences)
+    assert [row["scorer"] for row in result.to_dict()["preferences"]] == ["a", "a:quality"]
+    write_benchmark(result, tmp_path)
+
+
 def test_benchmark_scorer_failing_on_preferences_is_reported(tmp_path: Path) -> None:
     preferences = [preference("x", "stair", " ", "a", None), preference("y", "stair", "lamp", "b", None)]
     settings = BenchmarkSettings(20, 0, 99)
