@@ -14,7 +14,7 @@ from matplotlib import pyplot
 from optuna import visualization
 from optuna.exceptions import ExperimentalWarning
 from optuna.study import Study
-from optuna.trial import TrialState
+from optuna.trial import FrozenTrial, TrialState
 from optuna.visualization import matplotlib as mpl_visualization
 
 from radreward.io.atomic import write_text_file
@@ -80,9 +80,10 @@ def write_study_plots(study: Study, metric: str, important: Sequence[str], page:
 
 def _study_plots(study: Study, metric: str, important: list[str]) -> list[StudyPlot]:
     complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-    several = len(complete) > 1
+    varied = _varied(important or sorted({name for trial in complete for name in trial.params}), complete)
     # Parameters of different branches are never sampled together: their contour would be empty.
-    shared = [name for name in important if all(name in trial.params for trial in complete)][:MAX_CONTOUR_PARAMETERS]
+    shared = [name for name in varied if important and all(name in trial.params for trial in complete)]
+    shared = shared[:MAX_CONTOUR_PARAMETERS]
     return [
         StudyPlot(
             name="history",
@@ -95,16 +96,16 @@ def _study_plots(study: Study, metric: str, important: list[str]) -> list[StudyP
             name="slice",
             function="plot_slice",
             title="Slice: one panel per parameter",
-            requirement="two complete trials",
-            available=several,
-            options={"params": important[:MAX_SHOWN_PARAMETERS] or None},
+            requirement="complete trials with two values of a parameter",
+            available=bool(varied),
+            options={"params": varied[:MAX_SHOWN_PARAMETERS]},
         ),
         StudyPlot(
             name="contour",
             function="plot_contour",
             title="Contour: pairs of parameters",
             requirement="complete trials with two parameters in common and different values",
-            available=several and len(shared) > 1,
+            available=len(shared) > 1,
             options={"params": shared},
         ),
         StudyPlot(
@@ -115,6 +116,11 @@ def _study_plots(study: Study, metric: str, important: list[str]) -> list[StudyP
             available=bool(important),
         ),
     ]
+
+
+def _varied(names: Sequence[str], trials: Sequence[FrozenTrial]) -> list[str]:
+    """Return the parameters with several values: a panel of one value has no width."""
+    return [name for name in names if len({trial.params[name] for trial in trials if name in trial.params}) > 1]
 
 
 def _save_figure(plot: Callable[..., Any], study: Study, options: dict[str, Any], path: Path) -> None:

@@ -84,8 +84,18 @@ def test_single_trial_has_only_a_history_plot(make_config: MakeConfig, tmp_path:
     study = run_study(config, runner, tmp_path / "run", f"journal:{tmp_path / 'log'}")
     written = write_study_results(study, config, runner, tmp_path / "run")
     assert [path.name for path in written.plots.iterdir()] == ["history.png"]
-    assert "Needs two complete trials" in written.page.read_text()
+    assert "Needs complete trials with two values of a parameter" in written.page.read_text()
     assert json.loads(written.importances.read_text()) == {}
+
+
+def test_parameters_of_one_value_are_not_plotted(make_config: MakeConfig, tmp_path: Path) -> None:
+    """As in a grid over seeds that was cut short after the first seed; Matplotlib would warn."""
+    space = {"seed": {"choices": [0]}, "x": {"choices": [1.0, 2.0, 3.0]}}
+    config, runner = make_config(space=space, sampler="grid", trials=3), fake_runner(parabola)
+    study = run_study(config, runner, tmp_path / "run", f"journal:{tmp_path / 'log'}")
+    written = write_study_results(study, config, runner, tmp_path / "run")
+    assert {path.name for path in written.plots.iterdir()} == {"history.png", "slice.png", "importance.png"}
+    assert "complete trials with two parameters in common" in written.page.read_text()
 
 
 def test_study_of_failed_trials_raises_with_the_first_reason(make_config: MakeConfig, tmp_path: Path) -> None:
