@@ -52,7 +52,7 @@ def example_table() -> Table:
         errors = [
             f"{tag.replace('_', ' ')} {n:.1f}" for tag, n in zip(scorer.criteria.tags, row, strict=True) if n >= 0.5
         ]
-        table.add_row(text, f"{total:.1f}", f"{quality:.2f}", ", ".join(errors) or "none")
+        table.add_row(text, f"{total:z.1f}", f"{quality:.2f}", ", ".join(errors) or "none")
     return table
 
 
@@ -105,7 +105,7 @@ def scores_table(path: Path, weighted_errors: dict[str, float]) -> Table:
         counts = {name.removeprefix("count_"): row[name] for name in row if name.startswith("count_")}
         largest = max(counts, key=lambda tag: counts[tag])
         cell = f"{largest.replace('_', ' ')} ({counts[largest]:.1f})"
-        table.add_row(row["id"], f"{row['total']:.2f}", cell, f"{weighted_errors[row['id']]:.2f}")
+        table.add_row(row["id"], f"{row['total']:z.2f}", cell, f"{weighted_errors[row['id']]:.2f}")
     return table
 
 

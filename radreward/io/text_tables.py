@@ -138,12 +138,12 @@ def format_signed(value: float, digits: int = 3) -> str:
 
 
 def format_number(value: float | None, digits: int = 3) -> str:
-    """Return a number with a sign only if it is negative, or a dash for None.
+    """Return a number with a sign only if it is negative as written, or a dash for None.
 
-    >>> format_number(0.5), format_number(-0.25, 2), format_number(None)
-    ('0.500', '−0.25', '–')
+    >>> format_number(0.5), format_number(-0.25, 2), format_number(-0.001, 1), format_number(None)
+    ('0.500', '−0.25', '0.0', '–')
     """
-    return "–" if value is None else f"{value:.{digits}f}".replace("-", "−")
+    return "–" if value is None else f"{value:z.{digits}f}".replace("-", "−")
 
 
 def format_p_value(value: float | None) -> str:

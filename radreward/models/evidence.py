@@ -17,7 +17,7 @@ INITIAL_BIAS = -3.0
 """Evidence is near 0 at the start of training: most statements of most candidates are right."""
 
 MIN_SUPPORT = 0.1
-"""Evidence of errors at which half of the wrong weight of a token counts."""
+"""Evidence at which half of the wrong weight of a token counts."""
 
 
 class TokenEvidence(NamedTuple):
@@ -36,19 +36,21 @@ class TokenEvidence(NamedTuple):
         return TokenEvidence(*(part[index, :size].cpu() for part in self))
 
 
-def supported_by_errors(wrong: Tensor, errors: Tensor) -> Tensor:
-    """Return the wrong weight of tokens at which errors show: w·e / (e + 0.1).
+def concentrated(wrong: Tensor, errors: Tensor) -> Tensor:
+    """Return the wrong weight of tokens at which something shows: w·s / (s + 0.1) with s = max(w, e).
 
-    Small evidence at many tokens without an error, w with e near 0, would add up to a finding that is wrong.
+    Small evidence at many tokens without an error would add up to a finding that is wrong. A name that is too vague is
+    wrong without an error that criteria count, so that the wrong weight supports itself.
 
     Args:
         wrong: (C, S) evidence w of the wrong weight of findings.
         errors: (C, S) evidence e of all errors at the same tokens.
 
-    >>> supported_by_errors(torch.tensor([0.5, 0.1]), torch.tensor([0.9, 0.0]))
-    tensor([0.4500, 0.0000])
+    >>> concentrated(torch.tensor([0.5, 0.4, 0.01]), torch.tensor([0.9, 0.0, 0.0]))
+    tensor([0.4500, 0.3200, 0.0009])
     """
-    return wrong * errors / (errors + MIN_SUPPORT)
+    support = torch.maximum(wrong, errors)
+    return wrong * support / (support + MIN_SUPPORT)
 
 
 class EvidencePooling(Pooling):

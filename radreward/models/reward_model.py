@@ -13,7 +13,7 @@ from radreward.errors import InputError
 from radreward.io.artifacts import load_into
 from radreward.models.attention import is_encoder, packed_inputs
 from radreward.models.backbone import Backbone
-from radreward.models.evidence import EvidencePooling, TokenEvidence, supported_by_errors
+from radreward.models.evidence import EvidencePooling, TokenEvidence, concentrated
 from radreward.models.heads import EvidenceHead, FeatureHead, MultiRewardHead
 from radreward.models.pooling import POOLINGS, Pooling
 from radreward.types import PackedBatch
@@ -104,7 +104,7 @@ class RewardModel(nn.Module):
         """Return the (C, K) features of the (C, S, K) evidence of one side."""
         if self.findings_head is None:
             return values.sum(1)
-        wrong = supported_by_errors(values[..., -1], values[..., : len(self.criteria)].sum(-1))
+        wrong = concentrated(values[..., -1], values[..., : len(self.criteria)].sum(-1))
         return torch.cat([values[..., :-1], wrong.unsqueeze(-1)], -1).sum(1)
 
     def _read_out(self, features: Tensor) -> RewardOutput:

@@ -12,7 +12,7 @@ from radreward.synthesis.grammar import fact_sentence
 from radreward.synthesis.perturbations.fact_edits import other_sizes
 from radreward.synthesis.perturbations.sentence_edits import change_severity_word, closest_wording
 from radreward.text.facts import Fact, Sentence
-from radreward.text.findings import FINDINGS, is_related
+from radreward.text.findings import FINDINGS, is_related, stated_finding
 from radreward.text.locations import LOCATION_SUFFIXES, mirror_side
 from radreward.text.significance import significance_weight
 
@@ -63,7 +63,8 @@ def _misplace_device(sentence: Sentence, rng: Random) -> Sentence | None:
         return None
     stated = max((phrase for phrase in LOCATION_SUFFIXES[fact.location or ""] if phrase in sentence.text), key=len)
     text = sentence.text.replace(stated, rng.choice(LOCATION_SUFFIXES[wrong]))
-    return sentence._replace(text=text, facts=(fact._replace(location=wrong),))
+    misplaced = fact._replace(finding=stated_finding(fact.finding, wrong), location=wrong)
+    return sentence._replace(text=text, facts=(misplaced,))
 
 
 def _reverse_change(sentence: Sentence, rng: Random) -> Sentence | None:

@@ -31,8 +31,13 @@ def _vague_name(fact: Fact) -> FactSteps:
         if fact.finding in ancestors(specific):
             plain = Fact(specific, location=fact.location)
             named_vaguely = plain._replace(finding=vague)
-            if significance_weight(named_vaguely) <= significance_weight(plain):  # else worse than a missed finding
+            if _is_not_worse_than_missed(plain, named_vaguely):
                 yield plain, named_vaguely
+
+
+def _is_not_worse_than_missed(fact: Fact, partly: Fact) -> bool:
+    """Return True if a partly right fact is not worse than none: its wrong details weigh no more than the finding."""
+    return significance_weight(partly) <= significance_weight(fact)
 
 
 def _one_side(fact: Fact) -> FactSteps:
@@ -44,7 +49,7 @@ def _one_side(fact: Fact) -> FactSteps:
 def _wrong_degree(fact: Fact) -> FactSteps:
     if fact.severity:
         mild, severe = (fact._replace(severity=severity) for severity in ("mild", "severe"))
-        yield from ((mild, severe), (severe, mild))
+        yield from (steps for steps in ((mild, severe), (severe, mild)) if _is_not_worse_than_missed(*steps))
 
 
 GRADED_EDITS: dict[str, Callable[[Fact], FactSteps]] = {

@@ -28,7 +28,14 @@ from radreward.synthesis.perturbations.language_errors import (
     mrscore_errors,
     replace_history,
 )
-from radreward.synthesis.perturbations.report_edits import add_details, drop_and_shuffle, make_vague, paraphrase
+from radreward.synthesis.perturbations.report_edits import (
+    add_details,
+    drop_and_shuffle,
+    make_vague,
+    paraphrase,
+    remeasure,
+    restate_sides,
+)
 from radreward.synthesis.report_styles import ReportStyle, StyleSampler
 from radreward.synthesis.tiers import TIER_ERRORS
 from radreward.text.facts import AnnotatedReport, Fact
@@ -47,6 +54,10 @@ VAGUE_SHARE = 0.3
 """Share of the edited candidates in which a finding is vague; RadCliQ counts no error, but it is not all right."""
 DETAILED_SHARE = 0.3
 """Share of the edited candidates that state a detail which the reference leaves open, which is right."""
+OTHER_SIDES_SHARE = 0.3
+"""Share of the candidates that state a bilateral finding as two sides, or two sides as one, if there is any."""
+REMEASURED_SHARE = 0.5
+"""Share of the candidates that state a size as another measurement gives it, if the reference states one."""
 SUPPORTED_TAGS = frozenset(
     tag
     for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria(), CrimsonCriteria(), MRScoreCriteria())
@@ -83,9 +94,18 @@ def add_errors(report: AnnotatedReport, num_errors: int, rng: Random) -> Annotat
     return report
 
 
+def restate_details(report: AnnotatedReport, rng: Random) -> AnnotatedReport:
+    """Return a report without an error, perhaps with sides and sizes stated in another way that is as right."""
+    if rng.random() < OTHER_SIDES_SHARE:
+        report = restate_sides(report, rng) or report
+    if rng.random() < REMEASURED_SHARE:
+        report = remeasure(report, rng) or report
+    return report
+
+
 def edit_candidate(reference: AnnotatedReport, num_errors: int, rng: Random) -> CandidateDraft:
     """Return the reference with about `num_errors` errors, partly paraphrased."""
-    report = add_errors(reference, num_errors, rng)
+    report = add_errors(restate_details(reference, rng), num_errors, rng)
     if rng.random() < DETAILED_SHARE:
         report = add_details(report, rng) or report
     if rng.random() < VAGUE_SHARE:
@@ -97,7 +117,7 @@ def rewrite_candidate(
     reference: AnnotatedReport, num_errors: int, sample_style: StyleSampler, rng: Random
 ) -> CandidateDraft:
     """Return a new report in its own style with the facts of the reference, and about `num_errors` errors."""
-    facts = add_errors(reference, num_errors, rng).facts
+    facts = add_errors(restate_details(reference, rng), num_errors, rng).facts
     style = sample_style(rng)
     if reference.has_headings:
         style = replace(style, layout="both", has_headings=True)

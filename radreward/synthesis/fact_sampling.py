@@ -44,9 +44,8 @@ BOTH_SIDES_SHARE = 0.2
 DIFFERENTIALS = {"atelectasis": "pneumonia", "pneumonia": "aspiration", "edema": "interstitial", "scar": "nodule"}
 """Another interpretation of the same appearance."""
 SIZES: dict[str, tuple[float, ...]] = {
-    "mild": (3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0),
-    "moderate": (10.0, 12.0, 13.0, 14.0, 16.0, 18.0, 21.0, 24.0, 27.0),
-    "severe": (31.0, 32.0, 36.0, 38.0, 41.0, 45.0, 52.0, 58.0, 65.0),
+    severity: tuple(map(float, range(first, end)))
+    for severity, first, end in (("mild", 3, 10), ("moderate", 10, 30), ("severe", 30, 71))
 }
 """Sizes in mm of findings of each severity."""
 ALL_SIZES = tuple(size for sizes in SIZES.values() for size in sizes)
@@ -164,13 +163,14 @@ def is_certain(fact: Fact) -> bool:
 
 
 def _sample_both_sides(key: str, rng: Random) -> list[Fact]:
-    """Return a finding on the left and on the right, in one zone, with different severities if it has one."""
+    """Return a finding on the left and on the right, in one zone, of one severity or of different ones."""
     locations = FINDINGS[key].locations
     zones = [location.removeprefix("left") for location in locations if location.startswith("left")]
     zone = rng.choice([zone for zone in zones if f"right{zone}" in locations])
     severities: list[str | None] = [None, None]
     if FINDINGS[key].has_severity and rng.random() < 0.8:
         severities = list(rng.sample(tuple(SEVERITY_WORDS), k=2))
+        severities[1] = severities[rng.random() < 0.5]
     sides = rng.sample(("left", "right"), k=2)
     return [Fact(key, "present", side + zone, severity) for side, severity in zip(sides, severities, strict=True)]
 

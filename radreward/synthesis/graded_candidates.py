@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from radreward.synthesis.candidates import CandidateDraft, add_errors
-from radreward.synthesis.perturbations.fact_edits import mirrored_location, more_general_facts, with_other_severity
+from radreward.synthesis.candidates import CandidateDraft, add_errors, restate_details
+from radreward.synthesis.perturbations.fact_edits import (
+    mirrored_location,
+    more_general_facts,
+    more_specific_facts,
+    sides_of,
+    with_other_certainty,
+    with_other_severity,
+)
 from radreward.synthesis.perturbations.report_edits import can_replace_fact, paraphrase, replace_fact
 from radreward.text.facts import AnnotatedReport, Fact
-from radreward.text.significance import significance_weight
+from radreward.text.significance import significance_level, significance_weight
 
 MAX_OTHER_ERRORS = 2
 """Maximum number of other errors, which all candidates of a reference have."""
-
-
-def _one_side(fact: Fact) -> list[Fact]:
-    side, _, zone = (fact.location or "").partition(" ")
-    if side != "bilateral":
-        return []
-    return [fact._replace(location=f"{one} {zone}".strip()) for one in ("left", "right")]
 
 
 def _other_side(fact: Fact) -> list[Fact]:
@@ -27,11 +27,18 @@ def _other_side(fact: Fact) -> list[Fact]:
     return [fact._replace(location=location)] if location else []
 
 
+def _other_certainty(fact: Fact) -> list[Fact]:
+    """Return an urgent fact with another certainty; that of other findings does not change care."""
+    return with_other_certainty(fact) if significance_level(fact) == "urgent" else []
+
+
 PARTLY_RIGHT: dict[str, Callable[[Fact], list[Fact]]] = {
     "other severity": with_other_severity,
-    "one of two sides": _one_side,
+    "one of two sides": lambda fact: list(sides_of(fact)),
     "other side": _other_side,
     "more general name": lambda fact: list(more_general_facts(fact)),
+    "more specific name": more_specific_facts,
+    "other certainty": _other_certainty,
 }
 """Ways to state a finding partly right."""
 
@@ -49,7 +56,7 @@ def draft_graded(reference: AnnotatedReport, count: int, rng: Random) -> list[Ca
     Returns:
         The candidates; none if no finding of the reference that counts can be stated partly right.
     """
-    base = add_errors(reference, rng.randint(0, MAX_OTHER_ERRORS), rng)
+    base = add_errors(restate_details(reference, rng), rng.randint(0, MAX_OTHER_ERRORS), rng)
     stated = [fact for fact in reference.facts if significance_weight(fact) and fact in base.facts]
     ways = ([(fact, partly) for fact in stated for partly in vary(fact)] for vary in PARTLY_RIGHT.values())
     editable = ([steps for steps in way if can_replace_fact(base, *steps)] for way in ways)

@@ -8,7 +8,7 @@ from random import Random
 from typing import NamedTuple
 
 from radreward.text.facts import Fact
-from radreward.text.findings import FINDINGS
+from radreward.text.findings import FINDINGS, MALPOSITIONED
 from radreward.text.locations import LOCATION_PREFIXES, LOCATION_SUFFIXES, mirror_side
 from radreward.text.severity import SEVERITY_ADVERBS, SEVERITY_WORDS, SIZE_WORDS
 
@@ -45,6 +45,8 @@ _PLACED_NAME = re.compile(
     r" (?:of|in|under|with|from) |^\*?(?:multiple|diffuse|widespread)|^\*?(?:pulmonary|lung|apical) "
 )
 """Names that do not follow a location."""
+PLAIN_TUBE_SHARE = 0.6
+"""Share of the malpositioned tubes of which only the location of the tip is said."""
 _SIZE_PREFIXES = ("", "", "", "approximately ", "about ", "up to ")
 _VERBS = {"is": " are ", "has": " have ", "persists": " persist ", "remains": " remain "}
 _SINGULAR = re.compile(r"(?<!There) (is|has|persists|remains) ")
@@ -81,7 +83,7 @@ class NounPhrase(NamedTuple):
 
 def noun_phrase(fact: Fact, rng: Random) -> NounPhrase:
     """Return a name of a finding with words for its severity and location."""
-    names = FINDINGS[fact.finding].names
+    names = _names(fact, rng)
     name = rng.choices(names, [1 / (1 + rank / 3) for rank in range(len(names))])[0]  # common names come first
     takes_article = not name.startswith("*")
     words = [name.removeprefix("*")]
@@ -111,13 +113,21 @@ def noun_phrase(fact: Fact, rng: Random) -> NounPhrase:
     return NounPhrase(" ".join(words) + suffix + detail, takes_article)
 
 
+def _names(fact: Fact, rng: Random) -> tuple[str, ...]:
+    """Return the names of a finding; of a malpositioned tube that is located, sometimes those of the tube alone."""
+    for tube, malpositioned in MALPOSITIONED.items():
+        if fact.finding == malpositioned and fact.location and rng.random() < PLAIN_TUBE_SHARE:
+            return FINDINGS[tube].names
+    return FINDINGS[fact.finding].names
+
+
 def are_both_sides(first: Fact, second: Fact) -> bool:
-    """Return True if two facts are about the left and the right of a finding, in the same zone and without change.
+    """Return True if two facts are about the left and the right of a finding, in one zone, without change and size.
 
     >>> are_both_sides(Fact("effusion", location="left"), Fact("effusion", location="right", severity="mild"))
     True
     """
-    same = first.finding == second.finding and not (first.change or second.change)
+    same = first.finding == second.finding and not (first.change or second.change or first.size or second.size)
     return same and first.location != second.location and mirror_side(first.location or "") == second.location
 
 
@@ -126,7 +136,7 @@ def joint_phrase(facts: Sequence[Fact], rng: Random) -> NounPhrase:
 
     >>> sides = [Fact("effusion", location="left", severity="severe"), Fact("effusion", location="right")]
     >>> joint_phrase(sides, Random(1)).text
-    'massive left and right effusions'
+    'right and massive left effusions'
     """
     names = [name for name in FINDINGS[facts[0].finding].names if not _PLACED_NAME.search(name)]
     if len(facts) == 1 or not names:
@@ -134,7 +144,10 @@ def joint_phrase(facts: Sequence[Fact], rng: Random) -> NounPhrase:
         return first._replace(text=" and ".join([first.text, *(phrase.with_article for phrase in rest)]))
     name = rng.choice(names)
     zone = (facts[0].location or "").partition(" ")[2]
-    words = [_severity_adjective(fact, rng) + (fact.location or "").split(" ")[0] for fact in facts]
+    sides = sorted(facts, key=lambda fact: fact.severity is not None)  # a severity reaches the sides after it
+    if sides[0].severity == sides[1].severity and rng.random() < 0.5:
+        sides[1] = sides[1]._replace(severity=None)
+    words = [_severity_adjective(fact, rng) + (fact.location or "").split(" ")[0] for fact in sides]
     zone_words = rng.choice(ZONE_WORDS[zone]) if zone else ""
     text = " ".join(filter(None, (" and ".join(words), zone_words, name.removeprefix("*"))))
     return NounPhrase(text if name.startswith("*") else _plural(text), takes_article=False)

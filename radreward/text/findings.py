@@ -81,6 +81,8 @@ def _read_findings() -> dict[str, Finding]:
 
 FINDINGS: dict[str, Finding] = _read_findings()
 """All findings by key."""
+MALPOSITIONED = {"ett": "ettlow", "ngt": "ngtmal"}
+"""Tubes, and the same tubes with their tip in a wrong place."""
 
 
 @cache
@@ -113,6 +115,16 @@ def means_same_care(first: str, second: str) -> bool:
         FINDINGS[child].equals_parent and FINDINGS[child].parent == parent
         for child, parent in ((first, second), (second, first))
     )
+
+
+def stated_finding(key: str, location: str | None) -> str:
+    """Return the finding that a name states with a location: a tube with its tip in a wrong place is malpositioned.
+
+    >>> stated_finding("ett", "right mainstem"), stated_finding("ett", "above carina")
+    ('ettlow', 'ett')
+    """
+    malpositioned = MALPOSITIONED.get(key)
+    return malpositioned if malpositioned and location in FINDINGS[malpositioned].locations else key
 
 
 def remove_related(keys: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ LOCATIONS: dict[str, tuple[str, ...]] = {
     + ("right middle", "left middle"),
     "lungdiffuse": ("bilateral", "bilateral lower", "bilateral upper", "right", "left"),
     "ett": ("above carina",),
-    "mainstem": ("right mainstem",),
+    "mainstem": ("right mainstem", "at carina"),
     "stomach": ("stomach",),
     "esophagus": ("esophagus",),
     "vein": ("svc", "cavoatrial", "right atrium", "brachiocephalic"),
@@ -75,6 +75,18 @@ LOCATION_SUFFIXES: dict[str, tuple[str, ...]] = {
         "with tip 4 cm above the carina",
         "in standard position above the carina",
         "with its tip approximately 3.5 cm from the carina",
+        "with tip 3 cm above the carina",
+        "with tip 4.5 cm above the carina",
+        "with tip 5 cm above the carina",
+        "ending 6 cm above the carina",
+    ),
+    "at carina": (
+        "with tip at the carina",
+        "with tip 1 cm above the carina",
+        "with tip 5 mm above the carina",
+        "with its tip approximately 1.5 cm from the carina",
+        "terminating at the level of the carina",
+        "ending just above the carina",
     ),
     "right mainstem": (
         "in the right mainstem bronchus",
@@ -147,9 +159,10 @@ _NEIGHBORS = {
         *(("upper", "middle"), ("middle", "lower")),
         *(("perihilar", zone) for zone in ("upper", "middle", "lower")),
         *(("brachiocephalic", "svc"), ("svc", "cavoatrial"), ("cavoatrial", "right atrium")),
+        ("at carina", "right mainstem"),
     )
 }
-"""Zones of a lung, and stations of a central venous catheter, that touch."""
+"""Zones of a lung, and positions of the tip of a catheter or a tube, that touch."""
 
 
 def contains_location(first: str, second: str) -> bool:

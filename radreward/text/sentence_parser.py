@@ -11,9 +11,10 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import NamedTuple
 
+from radreward.text.both_sides import find_both_sides, side_readings
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE
 from radreward.text.facts import Change, Fact, Polarity
-from radreward.text.findings import FINDINGS
+from radreward.text.findings import FINDINGS, stated_finding
 from radreward.text.lexicon import compile_phrases, lowercase_same_length
 from radreward.text.locations import LOCATION_WORDS
 from radreward.text.measurements import MEASURED_FINDINGS, SIZE, parse_size, size_of_match
@@ -148,12 +149,13 @@ def parse_sentence(text: str) -> ParsedSentence:
     # Uncertainty may reach several names, as in "may represent edema or pneumonia".
     are_hedged = reached_names(masked, [cue.end() for cue in _UNCERTAINTY.finditer(masked)], names)
     parsed = [
-        _parse_mention(mention, scope, masked, len(mentions), is_negated, is_hedged)
+        side
         for mention, scope, is_negated, is_hedged in zip(mentions, scopes, are_negated, are_hedged, strict=True)
+        for side in _parse_sides(mention, scope, masked, len(mentions), is_negated, is_hedged)
     ]
     facts = tuple(fact for fact, _ in parsed)
     spans = tuple(spans.shifted(skipped) for _, spans in parsed)
-    return ParsedSentence(facts, spans, _is_complete(masked, scopes, facts))
+    return ParsedSentence(facts, spans, len(facts) == len(scopes) and _is_complete(masked, scopes, facts))
 
 
 def _mention_scopes(mentions: list[Mention], masked: str) -> list[Span]:
@@ -161,7 +163,9 @@ def _mention_scopes(mentions: list[Mention], masked: str) -> list[Span]:
 
     A scope is the clause of the mention, and the clauses without a mention after it.
     """
-    clause_starts = [0, *(match.end() for match in _CLAUSE.finditer(masked))]
+    sides = [match.span() for match in find_both_sides(masked)]
+    ends = [match.end() for match in _CLAUSE.finditer(masked)]
+    clause_starts = [0, *(end for end in ends if not any(first < end < last for first, last in sides))]
     scopes = []
     for index, mention in enumerate(mentions):
         floor = mentions[index - 1].end if index else 0
@@ -173,19 +177,36 @@ def _mention_scopes(mentions: list[Mention], masked: str) -> list[Span]:
     return scopes
 
 
+def _parse_sides(
+    mention: Mention, scope: Span, masked: str, num_mentions: int, is_negated: bool, is_hedged: bool
+) -> list[tuple[Fact, FactSpans]]:
+    """Return the fact of a mention, or one fact per side; the second side inherits the severity of the first."""
+    readings = side_readings(masked[slice(*scope)])
+    if len(readings) == 1:
+        return [_parse_mention(mention, scope, masked, num_mentions, is_negated, is_hedged)]
+    first, second = (
+        _parse_mention(mention, (0, len(reading)), reading, num_mentions, is_negated, is_hedged)[0]
+        for reading in readings
+    )
+    facts = dict.fromkeys((first, second._replace(severity=second.severity or first.severity)))
+    return [(fact, FactSpans((mention.start, mention.end), None, None)) for fact in facts]
+
+
 def _parse_mention(
     mention: Mention, scope: Span, masked: str, num_mentions: int, is_negated: bool, is_hedged: bool
 ) -> tuple[Fact, FactSpans]:
     own = masked[slice(*scope)]
     context = own if num_mentions > 1 else masked
-    finding = FINDINGS[mention.finding]
+    location = _LOCATION.search(own)
+    where = LOCATION_WORDS[location[0]] if location else None
+    key = stated_finding(mention.finding, where)
+    finding = FINDINGS[key]
     change = _find_change(context) if finding.can_change else None
     polarity: Polarity = "present"
     if change == "resolved" or (change != "stable" and is_negated):
         polarity = "absent"
     elif is_hedged or _UNCERTAINTY.search(context):
         polarity = "uncertain"
-    location = _LOCATION.search(own)
     severity = _SEVERITY.search(own) if finding.has_severity else None
     spans = FactSpans(
         (mention.start, mention.end),
@@ -193,22 +214,21 @@ def _parse_mention(
         _shift(severity.span() if severity else None, scope[0]),
     )
     if polarity == "absent":
-        return Fact(mention.finding, "absent", None, None, change), spans
-    where = _allowed_location(LOCATION_WORDS[location[0]], finding.locations) if location else None
+        return Fact(key, "absent", None, None, change), spans
     level = SEVERITY_OF_PHRASE[severity[0]] if severity else None
-    size = parse_size(own) if mention.finding in MEASURED_FINDINGS else None
-    return Fact(mention.finding, polarity, where, level, change, size), spans
+    size = parse_size(own) if key in MEASURED_FINDINGS else None
+    return Fact(key, polarity, _allowed_location(where, finding.locations), level, change, size), spans
 
 
 def _shift(span: Span | None, offset: int) -> Span | None:
     return (span[0] + offset, span[1] + offset) if span else None
 
 
-def _allowed_location(location: str, allowed: tuple[str, ...]) -> str | None:
+def _allowed_location(location: str | None, allowed: tuple[str, ...]) -> str | None:
     """Return the location, or its side if the finding has no such location: an effusion at the left base is left."""
     if location in allowed:
         return location
-    side = location.split(" ")[0]
+    side = (location or "").split(" ")[0]
     return side if side in allowed else None
 
 

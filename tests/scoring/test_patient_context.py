@@ -13,7 +13,7 @@ from radreward.scoring import score_file, score_frame
 from radreward.text.patient_context import PatientContext
 
 REFERENCE, CANDIDATE = "Mild pulmonary edema. Aortic calcification.", "Mild pulmonary edema."
-SCORERS = ("chexpert-f1", "entity-f1", "ratescore", "sentence-eval")
+SCORERS = ("chexpert-f1", "entity-f1", "er2score", "ratescore", "sentence-eval")
 
 
 @pytest.mark.parametrize("name", SCORERS)

@@ -6,7 +6,7 @@ import pytest
 
 from radreward.synthesis.noun_phrases import FINDINGS_WITH_SIZE, NounPhrase, fill_template, noun_phrase
 from radreward.text.facts import Fact
-from radreward.text.findings import FINDINGS
+from radreward.text.findings import FINDINGS, MALPOSITIONED
 from radreward.text.locations import LOCATIONS
 from radreward.text.severity import SEVERITY_WORDS, SIZE_WORDS
 
@@ -71,5 +71,7 @@ def test_noun_phrase_contains_a_finding_name() -> None:
         rng = Random(key)
         for place in LOCATIONS[finding.location_group] or (None,):
             words = noun_phrase(Fact(key, location=place or None), rng).text
-            stems = [noun.removeprefix("*").removeprefix("lung ")[:-1] for noun in finding.names]
+            tubes = [tube for tube, malpositioned in MALPOSITIONED.items() if malpositioned == key]
+            names = [name for named in (key, *tubes) for name in FINDINGS[named].names]
+            stems = [name.removeprefix("*").removeprefix("lung ")[:-1] for name in names]
             assert any(stem in words for stem in stems), (key, words)

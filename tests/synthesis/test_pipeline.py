@@ -145,10 +145,10 @@ def test_synthesize_files_card_agrees_with_groups(tmp_path: Path, criteria: Crit
 @pytest.mark.parametrize(
     ("seed", "options", "digest"),
     [
-        (7402, {}, "502e2b8f447ec72c26edecdaf0107297ace2ed6c12e259d9dbca166898fecf11"),
-        (7403, {"profile": PROFILES["details"]}, "45ea75c6280e51ebf6fb79f8555bc97e404e347a8e18545f35ea5451d4d7a011"),
-        (7401, {"graded": True}, "c6234ca4254f65d9a111445531b73c8614c5dc762dca91175a5564c9ff3d853b"),
-        (8, {}, "1b005cdb3430928ed7af2149ac36c5687e21d0834aae23c2bac991209c8e8f78"),
+        (7502, {}, "9ae09132705a0c3bf198a93a16b8b36e8821943bea6298758264b15f4529ad39"),
+        (7503, {"profile": PROFILES["details"]}, "139d96c924cc70a04e6f088ab4e43be3e5430839b33cea3583e1fee0e491a26d"),
+        (7501, {"graded": True}, "77115b0fa9a120e3eb5d7b6e2038ea8b417f6151b6b110c60529ee0da8ed1deb"),
+        (4, {}, "7e0c309c388979006ffaf05b59bab4e82cc2db76c126d8434023a67a2053ea46"),
     ],
 )
 def test_synthesize_reproduces_data_of_shipped_model(seed: int, options: dict[str, Any], digest: str) -> None:

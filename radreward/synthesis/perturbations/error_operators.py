@@ -29,10 +29,10 @@ from radreward.synthesis.perturbations.report_edits import (
 )
 from radreward.synthesis.perturbations.word_substitution import possibly_mentioned
 from radreward.text.facts import AnnotatedReport, Change, Fact
-from radreward.text.findings import FINDINGS, is_related, remove_related
+from radreward.text.findings import FINDINGS, MALPOSITIONED, is_related, remove_related
 from radreward.text.locations import contains_location
 
-OTHER_TIPS = {"ett": "ettlow", "ettlow": "ett", "ngt": "ngtmal", "ngtmal": "ngt"}
+OTHER_TIPS = MALPOSITIONED | {wrong: right for right, wrong in MALPOSITIONED.items()}
 """Tubes whose tip is in the right place, and the same tubes with a tip in a wrong one, both ways."""
 SIZE_SHARE = 0.5
 """Share of the changed severities that are another size, in a report that states one."""
@@ -148,5 +148,5 @@ def _relocated(report: AnnotatedReport, fact: Fact) -> list[Fact]:
     ]
     other_tip = OTHER_TIPS.get(fact.finding)
     if other_tip and not fact.change and all(other.finding != other_tip for other in report.facts):
-        relocated.append(Fact(other_tip, fact.polarity, FINDINGS[other_tip].locations[0]))
+        relocated += [Fact(other_tip, fact.polarity, location) for location in FINDINGS[other_tip].locations]
     return [other for other in relocated if can_replace_fact(report, fact, other)]

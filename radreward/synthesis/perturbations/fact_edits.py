@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from radreward.synthesis.fact_sampling import ALL_SIZES, SIZES
+from radreward.synthesis.fact_sampling import ALL_SIZES, SIZES, is_certain
 from radreward.text.facts import Fact
-from radreward.text.findings import FINDINGS, is_related
+from radreward.text.findings import FINDINGS, ancestors, is_related
 from radreward.text.locations import mirror_side
 from radreward.text.measurements import MEASURED_FINDINGS, is_same_size
 from radreward.text.severity import SEVERITY_WORDS
@@ -40,6 +40,15 @@ def other_sizes(size: float) -> list[float]:
     return [other for other in ALL_SIZES if not is_same_size(size, other)]
 
 
+def similar_sizes(size: float) -> list[float]:
+    """Return other sizes in mm that may be two measurements of one finding.
+
+    >>> similar_sizes(5.0), similar_sizes(28.0)
+    ([3.0, 4.0, 6.0, 7.0], [24.0, 25.0, 26.0, 27.0, 29.0])
+    """
+    return [other for other in ALL_SIZES if other != size and is_same_size(size, other)]
+
+
 def with_other_severity(fact: Fact) -> list[Fact]:
     """Return the fact with other severities; one with a size has another size, and the severity of that size.
 
@@ -47,7 +56,7 @@ def with_other_severity(fact: Fact) -> list[Fact]:
     ['moderate', 'severe']
     >>> changed = with_other_severity(Fact("nodule", severity="mild", size=6.0))[-1]
     >>> changed.severity, changed.size
-    ('severe', 65.0)
+    ('severe', 70.0)
     """
     if fact.size is None:
         return [fact._replace(severity=severity) for severity in other_severities(fact)] if fact.severity else []
@@ -91,15 +100,18 @@ def more_general(fact: Fact) -> Fact | None:
     True
     """
     parent = FINDINGS[fact.finding].parent
-    if parent is None:
-        return None
-    finding = FINDINGS[parent]
+    return _renamed(fact, parent) if parent else None
+
+
+def _renamed(fact: Fact, key: str) -> Fact:
+    """Return a fact under the name of another finding, without details that this cannot have."""
+    finding = FINDINGS[key]
     return fact._replace(
-        finding=parent,
+        finding=key,
         location=fact.location if fact.location in finding.locations else None,
         severity=fact.severity if finding.has_severity else None,
         change=fact.change if finding.can_change else None,
-        size=fact.size if parent in MEASURED_FINDINGS else None,
+        size=fact.size if key in MEASURED_FINDINGS else None,
     )
 
 
@@ -113,3 +125,50 @@ def more_general_facts(fact: Fact) -> Iterator[Fact]:
     while general:
         yield general
         general = more_general(general)
+
+
+def more_specific_facts(fact: Fact) -> list[Fact]:
+    """Return the fact under the names of the kinds of its finding, without details that these cannot have.
+
+    >>> [kind.finding for kind in more_specific_facts(Fact("effusion"))]
+    ['loculated', 'hemothorax', 'blunting', 'fissure']
+    """
+    kinds = [key for key in FINDINGS if key != fact.finding and fact.finding in ancestors(key)]
+    return [_renamed(fact, key) for key in kinds]
+
+
+def with_other_certainty(fact: Fact) -> list[Fact]:
+    """Return a certain fact as a suspected one, or the other way round; none for devices and for changed findings.
+
+    >>> [other.polarity for other in with_other_certainty(Fact("pneumothorax"))]
+    ['uncertain']
+    """
+    if FINDINGS[fact.finding].is_device or fact.change or not fact.positive:
+        return []
+    return [fact._replace(polarity="uncertain" if is_certain(fact) else "present")]
+
+
+def sides_of(fact: Fact) -> tuple[Fact, ...]:
+    """Return a bilateral finding as one of the left and one of the right; nothing for other facts.
+
+    >>> [side.location for side in sides_of(Fact("opacity", location="bilateral lower"))]
+    ['left lower', 'right lower']
+    """
+    side, _, zone = (fact.location or "").partition(" ")
+    locations = [f"{one} {zone}".strip() for one in ("left", "right")]
+    if side != "bilateral" or not set(locations) <= set(FINDINGS[fact.finding].locations):
+        return ()
+    return tuple(fact._replace(location=location) for location in locations)
+
+
+def both_sides(fact: Fact) -> Fact | None:
+    """Return a finding of one side as one of both, or None if it cannot be so.
+
+    >>> both_sides(Fact("effusion", location="left")) == Fact("effusion", location="bilateral")
+    True
+    """
+    side, _, zone = (fact.location or "").partition(" ")
+    location = f"bilateral {zone}".strip()
+    if side not in ("left", "right") or location not in FINDINGS[fact.finding].locations:
+        return None
+    return fact._replace(location=location)

@@ -7,11 +7,12 @@ reworded, moved or dropped; in a `PartiallyParsedSentence` only a word of the fa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import combinations, groupby
 from random import Random
 
 from radreward.synthesis.grammar import fact_sentence, joint_sentence, restate_facts
-from radreward.synthesis.perturbations.fact_edits import more_general_facts
+from radreward.synthesis.noun_phrases import are_both_sides
+from radreward.synthesis.perturbations.fact_edits import both_sides, more_general_facts, sides_of, similar_sizes
 from radreward.synthesis.perturbations.sentence_edits import exchange_one_word
 from radreward.synthesis.perturbations.word_substitution import substitute_words
 from radreward.text.changes import mentions_change
@@ -151,7 +152,7 @@ def _edit_fact(fact: Fact, old: Fact, new: Fact | None) -> Fact | None:
         return None
     details = {
         name: getattr(new, name)
-        for name in ("location", "severity", "change", "size")
+        for name in ("polarity", "location", "severity", "change", "size")
         if getattr(new, name) != getattr(old, name) and (getattr(fact, name) is not None or getattr(old, name) is None)
     }
     return fact._replace(**details, finding=new.finding)
@@ -184,6 +185,50 @@ def add_details(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
         if fact.severity is None and finding.has_severity:
             options.append((fact, fact._replace(severity=rng.choice(tuple(SEVERITY_WORDS)))))
     return replace_fact(report, *rng.choice(options), rng) if options else None
+
+
+def restate_sides(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+    """State a bilateral finding as its two sides, or two sides as a bilateral finding, which is no error.
+
+    Returns:
+        The edited report, or None if no finding can be stated so.
+    """
+    wholes = [fact for fact in report.facts if fact.positive and sides_of(fact)]
+    pairs = [
+        (first, second)
+        for first, second in combinations(report.facts, 2)
+        if are_both_sides(first, second) and first == second._replace(location=first.location) and both_sides(first)
+    ]
+    if not wholes and not pairs:
+        return None
+    if pairs and (not wholes or rng.random() < 0.5):
+        first, second = rng.choice(pairs)
+        joined = replace_fact(report, second, None, rng)
+        return replace_fact(joined, first, both_sides(first), rng) if joined else None
+    return _split_sides(report, rng.choice(wholes), rng)
+
+
+def _split_sides(report: AnnotatedReport, whole: Fact, rng: Random) -> AnnotatedReport | None:
+    """State the two sides of a bilateral fact, in one sentence or in two; None if a sentence cannot be edited."""
+    sentences: list[Sentence] = []
+    for sentence in report.sentences:
+        split = [fact for fact in sentence.facts if fact.location == whole.location and _states(fact, whole)]
+        if not split:
+            sentences.append(sentence)
+        elif isinstance(sentence, PartiallyParsedSentence):
+            return None
+        else:
+            facts = [side for fact in sentence.facts for side in (sides_of(fact) if fact in split else (fact,))]
+            groups = [facts] if rng.random() < 0.5 else [[fact] for fact in facts]
+            sentences += [new for group in groups for new in restate_facts(group, rng, sentence.section)]
+    return report._replace(sentences=tuple(sentences))
+
+
+def remeasure(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+    """State a size as another measurement of the finding may give it, which is no error; None if none is stated."""
+    options = [(fact, size) for fact in report.facts if fact.size for size in similar_sizes(fact.size)]
+    fact, size = rng.choice(options) if options else (None, None)
+    return replace_fact(report, fact, fact._replace(size=size), rng) if fact else None
 
 
 def paraphrase(report: AnnotatedReport, rng: Random, probability: float = 1.0) -> AnnotatedReport:

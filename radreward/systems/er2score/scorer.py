@@ -20,8 +20,10 @@ from radreward.models.evidence import TokenEvidence
 from radreward.models.precision import Precision, check_precision
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
+from radreward.systems.er2score.patient_findings import findings_for_patient
 from radreward.systems.er2score.statements import SIDES, StatementEvidence, locate_errors
-from radreward.types import Scores
+from radreward.text.patient_context import NO_CONTEXT, PatientContext
+from radreward.types import Scores, Side
 
 TokenPath = tuple[tuple[int, ...], ...]
 """Token segments of one candidate, from the most shared to its own."""
@@ -38,7 +40,8 @@ class RewardModelScorer(Scorer):
 
     total = max_total + Σ_j reward_j; sub-scores are the rewards (n, N). Calibrated outputs, None if the model was saved
     without a calibration for them: error counts (n, N), and the quality (n,) of the findings, see
-    `radreward.criteria.finding_quality`. The evidence of a pair is that of its statements, see `StatementEvidence`,
+    `radreward.criteria.finding_quality`. Age and indication of the patient move the quality of a model with evidence
+    pooling, see `findings_for_patient`. The evidence of a pair is that of its statements, see `StatementEvidence`,
     of a model with evidence pooling and a calibration. Candidates of one reference share its tokens, equal pairs are
     scored once, and adapters are merged.
 
@@ -84,6 +87,7 @@ class RewardModelScorer(Scorer):
             and artifact.calibration is not None
             and type(artifact.template) is PlainPairTemplate
         )
+        self.uses_context = self.has_evidence and self.has_quality
         self._device = next(self._model.parameters()).device
         self.max_batch_tokens = max_batch_tokens or (1024 if self._device.type == "cpu" else 16_384)
 
@@ -121,6 +125,12 @@ class RewardModelScorer(Scorer):
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer._score_valid`."""
+        return self._score_in_context(references, candidates, [NO_CONTEXT] * len(references))
+
+    def _score_in_context(
+        self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
+    ) -> Scores:
+        """See `Scorer._score_in_context`."""
         criteria, calibration = self.artifact.model.criteria, self.artifact.calibration
         outputs = torch.full((len(references), len(criteria) + 2), torch.nan)
         status: list[str] = []
@@ -135,6 +145,13 @@ class RewardModelScorer(Scorer):
                     outputs[row], located[row] = output_of[path]
             status += window_status
         rewards, findings = outputs[:, :-2], outputs[:, -2:]
+        if self.uses_context:
+            tokenizer = self._prompt_encoder.segment_tokenizer
+            for row, (context, evidence) in enumerate(zip(contexts, located, strict=True)):
+                if context != NO_CONTEXT and evidence:
+                    reports: dict[Side, str] = {"candidate": candidates[row], "reference": references[row]}
+                    sides = dict(zip(SIDES, evidence, strict=True))
+                    findings[row] = findings_for_patient(reports, sides, context, len(criteria), tokenizer)
         counts = calibration.predict_counts(rewards) if calibration else None
         return Scores(
             criteria.total_quality(rewards),

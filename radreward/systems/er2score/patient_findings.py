@@ -1,0 +1,59 @@
+"""Weights of findings for one patient: age and indication move the significance of what a statement reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from radreward.data.statement_tokens import statement_tokens
+from radreward.data.tokenizer import SegmentTokenizer
+from radreward.models.evidence import TokenEvidence, concentrated
+from radreward.text.patient_context import PatientContext
+from radreward.text.sentence_parser import sentence_facts
+from radreward.text.significance import significance_weight
+from radreward.types import Side
+
+
+def findings_for_patient(
+    reports: Mapping[Side, str],
+    evidence: Mapping[Side, TokenEvidence],
+    context: PatientContext,
+    num_criteria: int,
+    tokenizer: SegmentTokenizer,
+) -> Tensor:
+    """Return the (2,) matched and wrong weight of a pair's findings for one patient, before calibration.
+
+    The evidence of a statement is multiplied by w'/w, where w is the significance of the findings that it reports, and
+    w' that for the patient. Findings with w = 0 add w' to what is wrong, times the errors of the statement, at most 1.
+
+    Args:
+        reports: Both normalized reports.
+        evidence: Evidence of the tokens of both: one kind per criterion, then the matched and the wrong weight.
+        context: Age and indication of the patient.
+        num_criteria: Number of criteria.
+        tokenizer: Tokenizer of the prompts, which have nothing but the two reports.
+    """
+    total = torch.zeros(2)
+    for side, report in reports.items():
+        values = evidence[side].values.float()
+        errors = values[:, :num_criteria].sum(1)
+        matched, wrong = values[:, num_criteria], concentrated(values[:, num_criteria + 1], errors)
+        statements = statement_tokens(report, len(values), side == "reference", tokenizer)
+        sums = torch.zeros(len(statements.spans) + 1, 3)
+        sums.index_add_(0, statements.of_token, torch.stack([matched, wrong, errors], 1))
+        total += sums[-1, :2]  # tokens outside of all statements
+        for index, row in enumerate(sums[:-1]):
+            stated, for_patient = _significance(statements.words(index), context)
+            if stated:
+                total += row[:2] * (for_patient / stated)
+            else:
+                total += row[:2] + torch.tensor([0.0, for_patient * min(1.0, float(row[2]))])
+    return total
+
+
+def _significance(statement: str, context: PatientContext) -> tuple[float, float]:
+    """Return the weight of the findings that a statement reports, and their weight for a patient."""
+    facts = [fact for fact in sentence_facts(statement) if fact.positive]
+    return sum(map(significance_weight, facts)), sum(significance_weight(fact, *context) for fact in facts)
