@@ -47,7 +47,7 @@ SMALL = {
     ),
     "SFTModule": (
         *DECODER[1:4],
-        "data.batch_size=1",
+        "data.batch_size=4",  # few batches of answers to decode
         "model.backbone.name=tiny-generator",
         "model.max_decoded=1",
         "data.collator.max_length=1548",

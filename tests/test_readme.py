@@ -50,6 +50,7 @@ SMALL = {
         "--model.bootstrap_samples=2",
     ),
     "experiments/studies/margin.yaml": ("--trials=2",),  # the others try every combination
+    "experiments/er2score/train.py": ("--trial",),
     "experiments/openi_groups.py": ("--groups=60",),
     "experiments/ratescore/encoder.py": ("--sentences=60", "--reports=6", "--steps=5"),
     "experiments/ratescore/rate_eval.py": ("--triads=60",),
