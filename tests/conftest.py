@@ -41,8 +41,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest tests, which have a time limit of their own, first: at the end, one process would run alone."""
-    items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
+    """Put the longest tests first, those with a time limit and those of the service: one process would end alone."""
+    items.sort(key=lambda item: item.get_closest_marker("timeout") is None and "serving" not in item.path.parts)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -74,15 +74,18 @@ def test_table_has_a_row_for_start_and_each_variant(
     )
     assert f"| both | 2 | {row_std} |" in table
     no_difference = "+0.000 | +0.000 to +0.000 | 1.000"
-    assert f"| both | {no_difference} | {no_difference} |" in table.split("against start")[1]
+    header, _, differences = table.split("| against start |")[1].splitlines()[:3]
+    assert header == " Δ greedy | 95 % | Holm | Δ pairs | 95 % | Holm | Δ sampled | 95 % | Holm |"
+    assert differences == f"| both | {no_difference} | {no_difference} | {no_difference} |"
 
 
 def test_differences_are_means_over_counts_and_pairs(capsys: pytest.CaptureFixture[str]) -> None:
-    """Two runs of a variant whose rewards exceed those of the start by 0.2 and 0.4 per count; one pair of four more."""
+    """Two runs with rewards 0.2 and 0.4 above those of the start, sampled 0.1 above; one pair of four more."""
     script = runpy.run_path(str(SCRIPT))
-    sizes = np.array([[2.0, 1.0], [2.0, 1.0], [2.0, 2.0]])
-    start = script["GreedyAnswers"](sizes * [0.5, 0], sizes)
-    better = [script["GreedyAnswers"](sizes * [0.5 + gain, 0] + [0, 1 / 3], sizes) for gain in (0.2, 0.4)]
+    answers, sizes = script["AnswersByReference"], np.array([[2.0, 1.0, 2.0], [2.0, 1.0, 2.0], [2.0, 2.0, 2.0]])
+    start = answers(sizes * [0.5, 0, 0.5], sizes)
+    better = [answers(sizes * [0.5 + gain, 0, 0.6] + [0, 1 / 3, 0], sizes) for gain in (0.2, 0.4)]
     script["print_differences"]("start", {"start": [start], "better": better})
     row = capsys.readouterr().out.splitlines()[-1]
     assert row.startswith("| better | +0.300 | +0.300 to +0.300 | 0.250 | +0.250 | ")
+    assert row.endswith(" | +0.100 | +0.100 to +0.100 | 0.250 |")

@@ -1,8 +1,8 @@
 """Rewards of generative evaluators on held-out prompts, before and after GRPO, over the seeds of a study.
 
-Two more tables compare the greedy answers of each variant, averaged over its runs, with those of the start and of the
-first variant: differences of their reward and of the share of pairs in the right order, with bootstrap intervals and
-sign-flip tests over references, p Holm-corrected over the variants.
+Two more tables compare each variant, averaged over its runs, with the start and with the first variant: differences of
+the reward of greedy answers, of the share of pairs that they order right, and of the reward of sampled answers, with
+bootstrap intervals and sign-flip tests over references, p Holm-corrected over the variants.
 
 radreward tune --config experiments/radreason/grpo_components.yaml
 python experiments/radreason/accuracy.py --start runs/radreason-one-more --study runs/radreason-components
@@ -39,12 +39,13 @@ SIGMA = 0.5
 Floats = NDArray[np.float64]
 
 
-class GreedyAnswers(NamedTuple):
-    """Greedy answers of an evaluator by reference, for the paired tests.
+class AnswersByReference(NamedTuple):
+    """Answers of an evaluator by reference, for the paired tests.
 
     Attributes:
-        sums: (G, 2) sum of the rewards of all counts; pairs of candidates in the right order.
-        sizes: (G, 2) number of counts; pairs with different numbers of errors.
+        sums: (G, 2) of greedy answers: sum of the rewards of all counts; pairs of candidates in the right order. With
+            sampled answers (G, 3): sum of their rewards, averaged over the samples.
+        sizes: Likewise, number of counts; pairs with different numbers of errors; number of counts.
     """
 
     sums: Floats
@@ -74,11 +75,11 @@ def main() -> None:
     target = target_counts(groups, criteria)
     print(f"{len(target)} candidates with {target.sum(-1).mean():.3f} errors on average")
     results["best constant answer"] = [best_constant(target)]
-    answers: dict[str, list[GreedyAnswers]] = defaultdict(list)
+    answers: dict[str, list[AnswersByReference]] = defaultdict(list)
     for name, folder in track([(name, folder) for name, folders in runs.items() for folder in folders], "Evaluating"):
-        row, greedy = evaluate(load_generative_evaluator(folder / "model"), groups, options.completions)
+        row, by_reference = evaluate(load_generative_evaluator(folder / "model"), groups, options.completions)
         results[name].append(row)
-        answers[name].append(greedy)
+        answers[name].append(by_reference)
     columns = list(results["start"][0])
     print("| | runs | " + " | ".join(columns) + " |")
     print("| --- | ---: |" + " ---: |" * len(columns))
@@ -88,7 +89,7 @@ def main() -> None:
         print_differences(baseline, answers)
 
 
-def print_differences(baseline: str, answers: dict[str, list[GreedyAnswers]]) -> None:
+def print_differences(baseline: str, answers: dict[str, list[AnswersByReference]]) -> None:
     """Print the differences of all other variants to a baseline, if there are any."""
     variants = [name for name in answers if name not in (baseline, "start")]
     if not variants:
@@ -97,7 +98,9 @@ def print_differences(baseline: str, answers: dict[str, list[GreedyAnswers]]) ->
     sizes = answers[baseline][0].sizes
     results = [paired_differences(sums[name], sums[baseline], sizes) for name in variants]  # one seed: same resamples
     corrected = np.transpose([holm(p) for p in np.transpose([result.p for result in results]).tolist()])
-    print(f"\n| against {baseline} | Δ greedy | 95 % | Holm | Δ pairs | 95 % | Holm |\n|{' --- |' + 6 * ' ---: |'}")
+    names = ("greedy", "pairs", "sampled")[: sizes.shape[1]]
+    print(f"\n| against {baseline} | {' | '.join(f'Δ {name} | 95 % | Holm' for name in names)} |")
+    print(f"| --- |{3 * len(names) * ' ---: |'}")
     for name, result, p_holm in zip(variants, results, corrected, strict=True):
         columns = zip(result.difference, result.low, result.high, p_holm, strict=True)
         cells = [f"{value:+.3f} | {low:+.3f} to {high:+.3f} | {p:.3f}" for value, low, high, p in columns]
@@ -106,7 +109,7 @@ def print_differences(baseline: str, answers: dict[str, list[GreedyAnswers]]) ->
 
 def evaluate(
     evaluator: GenerativeEvaluator, groups: list[ReportGroup], num_completions: int
-) -> tuple[dict[str, float], GreedyAnswers]:
+) -> tuple[dict[str, float], AnswersByReference]:
     """Return mean accuracy rewards of sampled and of greedy answers; of the latter also agreement and errors stated."""
     encoder = evaluator.prompt_encoder
     prompts = [
@@ -125,17 +128,17 @@ def evaluate(
         counts = torch.tensor([[[torch.nan if v is None else v for v in row] for row in group] for group in parsed])
         return counts, gaussian_accuracy(counts, target.unsqueeze(1), SIGMA)
 
-    sampled = nan
+    sampled = None
     if num_completions:
         params = SamplingParams(num_completions, encoder.max_answer_length, stop=stop)
-        sampled = float(counts_and_rewards(params)[1].mean())
+        sampled = counts_and_rewards(params)[1].mean(1)  # (n, N)
     params = SamplingParams(1, encoder.max_answer_length, temperature=0.0, stop=stop)
     counts, rewards = (values[:, 0] for values in counts_and_rewards(params))
     total = counts.sum(-1)
     defined = ~total.isnan()
-    answers = _by_reference(rewards, total, target, groups)
+    answers = _by_reference(rewards, total, target, groups, sampled)
     row = {
-        "sampled": sampled,
+        "sampled": nan if sampled is None else float(sampled.mean()),
         "greedy": float(rewards.mean()),
         "exact": float((counts == target).float().mean()),
         "τ-b": float(kendall_tau_b(total[defined], target.sum(-1)[defined])),
@@ -145,17 +148,26 @@ def evaluate(
     return row, answers
 
 
-def _by_reference(rewards: Tensor, total: Tensor, target: Tensor, groups: list[ReportGroup]) -> GreedyAnswers:
+def _by_reference(
+    rewards: Tensor, total: Tensor, target: Tensor, groups: list[ReportGroup], sampled: Tensor | None
+) -> AnswersByReference:
     """Return (n, N) rewards and (n,) totals summed by reference; an answer without a count ranks last."""
     index = np.repeat(np.arange(len(groups)), [len(group.candidates) for group in groups])
-    reward_sums = np.bincount(index, rewards.sum(-1).double().numpy())
     num_counts = np.bincount(index) * target.shape[1]
     quality = -target.sum(-1, keepdim=True).double().numpy()
     predicted = -total.nan_to_num(1e9).unsqueeze(-1).double().numpy()
     concordant, comparable = concordant_pairs(predicted, quality, index)
-    return GreedyAnswers(
-        np.column_stack([reward_sums, concordant]), np.column_stack([num_counts, comparable]).astype(np.float64)
-    )
+    sums, sizes = [_reward_sums(rewards, index), concordant], [num_counts, comparable]
+    if sampled is not None:
+        sums.append(_reward_sums(sampled, index))
+        sizes.append(num_counts)
+    return AnswersByReference(np.column_stack(sums), np.column_stack(sizes).astype(np.float64))
+
+
+def _reward_sums(rewards: Tensor, index: NDArray[np.int64]) -> Floats:
+    """Return (n, N) rewards summed over the candidates and counts of each reference."""
+    sums: Floats = np.bincount(index, weights=rewards.sum(-1).double().numpy()).astype(np.float64)
+    return sums
 
 
 def best_constant(target: Tensor) -> dict[str, float]:
