@@ -40,7 +40,7 @@ class _ClosingServer(socketserver.ThreadingTCPServer):
 
 def test_unknown_name_without_the_hub_fails_after_one_request() -> None:
     with _ClosingServer() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         endpoint = f"http://127.0.0.1:{server.server_address[1]}"
         environment = {**os.environ, "HF_ENDPOINT": endpoint, "HF_HUB_OFFLINE": "0"}
         done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=True)

@@ -60,7 +60,7 @@ def start_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Reply], 
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         running.append(server)
         url = f"http://127.0.0.1:{server.server_address[1]}/v1"
         for name, value in (("OPENAI_BASE_URL", url), ("OPENAI_MODEL", "a-model"), ("OPENAI_API_KEY", "a-key")):
