@@ -154,8 +154,9 @@ def main() -> None:
     ):
         console.print(f"{name:<14} {path}", soft_wrap=True, highlight=False)
     console.print(
-        "\nNext: `radreward score --input FILE --output FILE` scores your own pairs, docs/choose-a-metric.md compares\n"
-        "metrics on your ratings, and docs/losses.md trains with a loss of your own.\n"
+        "\nNext: `radreward score --input FILE --output FILE` scores your own pairs;\n"
+        "docs/choose-a-metric.md compares metrics on your ratings;\n"
+        "docs/losses.md trains with a loss of your own.\n"
         f"Synthetic data, for research only. {(time.monotonic() - start) / 60:.1f} minutes."
     )
 

@@ -25,6 +25,17 @@ def test_files_have_the_same_kinds_and_no_case_twice() -> None:
     assert set(cases.values()) == {1}
 
 
+def test_rare_wording_has_40_pairs_of_four_kinds_and_most_totals_rank_as_written() -> None:
+    preferences = _read("rare")
+    assert len({entry.group for entry in preferences}) == len(preferences) == 40
+    assert {entry.group.rpartition("-")[0] for entry in preferences} == {"denied", "sign", "plain", "disease"}
+    scorer, references = load("er2score"), [entry.reference for entry in preferences]
+    totals = [
+        scorer.score(references, [getattr(entry, f"candidate_{side}") for entry in preferences]).total for side in "ab"
+    ]
+    assert (totals[0] > totals[1]).sum() >= 28
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_quality_of_the_shipped_model_ranks_as_written(name: str) -> None:
     preferences = _read(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -53,6 +54,7 @@ class SQLiteCache:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+            self._close = weakref.finalize(self, self._connection.close)  # also if nobody closes the cache
             # A write-ahead log keeps committed values through a kill without waiting for the disk.
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
@@ -106,7 +108,7 @@ class SQLiteCache:
 
     def close(self) -> None:
         """Close the file."""
-        self._connection.close()
+        self._close()
 
     @contextmanager
     def _transaction(self, write: bool = True) -> Iterator[sqlite3.Connection]:

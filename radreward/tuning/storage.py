@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 import warnings
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,8 +15,9 @@ import optuna
 from optuna.exceptions import DuplicatedStudyError, ExperimentalWarning, StorageInternalError
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import Engine, make_url
 from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
+from sqlalchemy.orm import Session, scoped_session
 
 from radreward.errors import InputError
 from radreward.tuning.heartbeat import HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT
@@ -91,9 +93,17 @@ def _connect_database(url: str) -> RDBStorage:
     options = {"connect_args": _CONNECT_ARGS.get(backend, {}), "pool_pre_ping": backend != "sqlite"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)  # the heartbeat
-        return RDBStorage(
+        storage = RDBStorage(
             url, engine_kwargs=options, heartbeat_interval=HEARTBEAT_INTERVAL, grace_period=HEARTBEAT_TIMEOUT
         )
+    weakref.finalize(storage, _disconnect, storage.scoped_session, storage.engine)
+    return storage
+
+
+def _disconnect(session: scoped_session[Session], engine: Engine) -> None:
+    """Close the connections of a storage that nobody uses any more; Optuna leaves them open."""
+    session.remove()
+    engine.dispose()
 
 
 def _created_concurrently(error: Exception) -> bool:

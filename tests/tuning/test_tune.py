@@ -16,6 +16,7 @@ from radreward.cli import build, tune
 from radreward.cli.parser import run_command
 from radreward.errors import InputError
 from radreward.tuning import load_study_config
+from radreward.tuning.storage import open_storage
 from radreward.tuning.study import validate_search_space
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +46,7 @@ def uninterrupted(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def trials(folder: Path) -> list[optuna.trial.FrozenTrial]:
-    return optuna.load_study(study_name="toy", storage=f"sqlite:///{folder / 'study.db'}").trials
+    return optuna.load_study(study_name="toy", storage=open_storage(None, folder)).trials
 
 
 def test_each_trial_is_a_run_with_hparams_in_tensorboard(uninterrupted: Path) -> None:
@@ -89,7 +90,7 @@ def test_trials_share_their_data_until_settings_or_files_change(base: Path, tmp_
 
 
 def test_best_settings_reproduce_the_best_result(uninterrupted: Path) -> None:
-    best = optuna.load_study(study_name="toy", storage=f"sqlite:///{uninterrupted / 'study.db'}").best_trial
+    best = optuna.load_study(study_name="toy", storage=open_storage(None, uninterrupted)).best_trial
     training = build(uninterrupted / "best.yaml")
     assert training.run_folder.folder == uninterrupted / "best"
     training.fit()

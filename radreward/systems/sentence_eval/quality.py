@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence, Set
 
 from radreward.criteria import finding_quality
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
+from radreward.text.entities import FINDING_TYPES, rule_entities
 from radreward.text.facts import Fact
 from radreward.text.finding_agreement import known_agreement
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_parser import sentence_facts
-from radreward.text.significance import significance_weight
+from radreward.text.significance import phrase_weight, significance_weight
 
 
 def sentence_quality(
@@ -23,13 +24,17 @@ def sentence_quality(
 
     Only findings have weight. One of weight w agrees by a: 1 if the other report states the same, 0 if all counterparts
     of its sentence state unrelated findings, see `known_agreement`, otherwise the score of its sentence, at least 0. It
-    adds w·a to what matches if it is the reference's, and w·(1 - a) to what is wrong in either report.
+    adds w·a to what matches if it is the reference's, and w·(1 - a) to what is wrong in either report. A sentence that
+    names an abnormality in words that the vocabulary does not know is one finding, see `phrase_weight`.
 
     >>> from radreward.systems.sentence_eval.judgement import SentenceScore
     >>> equal, unmatched = SentenceScore(1.0, (0,)), SentenceScore(0.0, ())
     >>> judgement = SentenceJudgement((equal, unmatched), (equal,), None, "", {}, "ok")
     >>> sentence_quality(judgement, ["Pulmonary edema.", "Rib fracture."], ["Edema."])
     0.6
+    >>> contradicted = SentenceJudgement((SentenceScore(-1.0, (0,)),), (SentenceScore(-1.0, (0,)),), None, "", {}, "ok")
+    >>> sentence_quality(contradicted, ["The mediastinum is widened."], ["The mediastinum is normal."])
+    0.5
     """
     weighted = [
         list(_weighted_agreements(judgement.reference_scores, reference, candidate, context)),
@@ -48,9 +53,11 @@ def _weighted_agreements(
     stated = frozenset(fact for facts in other_facts for fact in facts)  # repeated sentences take no time
     for score, text in zip(scores, sentences, strict=True):
         matches = {other_facts[match] for match in score.matches} if score else set[tuple[Fact, ...]]()
-        for fact in dict.fromkeys(sentence_facts(text)):
-            if fact.positive:
-                yield significance_weight(fact, *context), _agreement(fact, score, matches, stated)
+        findings = [fact for fact in dict.fromkeys(sentence_facts(text)) if fact.positive]
+        for fact in findings:
+            yield significance_weight(fact, *context), _agreement(fact, score, matches, stated)
+        if not findings and any(entity.type in FINDING_TYPES for entity in rule_entities(text)):
+            yield phrase_weight(text, context), max(0.0, score.score) if score else 0.0
 
 
 def _agreement(fact: Fact, score: SentenceScore | None, matches: Set[tuple[Fact, ...]], stated: Set[Fact]) -> float:

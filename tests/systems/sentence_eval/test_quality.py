@@ -51,8 +51,24 @@ def test_facts_overrule_scores_of_sentences_where_they_tell() -> None:
     unrelated = SentenceJudgement((equal,), (equal,), None, "", {}, "ok")
     assert sentence_quality(unrelated, ["Edema."], ["Rib fracture."]) == pytest.approx(0.25 / 1.25)
     unclear = SentenceJudgement((partial,), (partial,), None, "", {}, "ok")
-    assert sentence_quality(unclear, ["Left edema."], ["Fluid is seen."]) == pytest.approx(0.5 / 0.75)
+    assert sentence_quality(unclear, ["Left edema."], ["Water is seen."]) == pytest.approx(0.5 / 0.75)
     assert sentence_quality(unclear, ["Left effusion."], ["Right effusion."]) == pytest.approx(0.5 / 1.0)
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate"),
+    [
+        ("The heart is severely enlarged.", "The heart is normal in size."),
+        ("No pulmonary embolism.", "Large pulmonary embolism."),
+        ("Left effusion. The heart is mildly enlarged.", "Left effusion."),
+        ("Left effusion.", "Left effusion. Lungs are not clear."),
+    ],
+)
+def test_findings_in_unknown_words_count(scorer: Scorer, reference: str, candidate: str) -> None:
+    quality = scorer.score([reference, reference], [candidate, f"{reference} PA and lateral views."]).quality
+    assert quality is not None
+    assert quality[0] < 0.9
+    assert quality[1] == 1
 
 
 def test_normal_statements_do_not_offset_a_missed_finding(scorer: Scorer) -> None:
