@@ -12,7 +12,7 @@ from typing import Any
 def lazy_exports(package: str) -> Callable[[str], Any]:
     """Return a module `__getattr__` that exports the names imported under the package's `if TYPE_CHECKING:`.
 
-    Each name is written once, and type checkers see it.
+    Each name is written once, type checkers see it, and `dir` lists it.
 
     Args:
         package: The package's `__name__`.
@@ -25,6 +25,8 @@ def lazy_exports(package: str) -> Callable[[str], Any]:
     blocks = [node for node in tree.body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom) and node.module]
     sources = {alias.asname or alias.name: str(node.module) for node in imports for alias in node.names}
+
+    module.__dict__["__dir__"] = lambda: sorted({*module.__dict__, *sources})  # for completion in shells
 
     def load(name: str) -> Any:
         if name not in sources:

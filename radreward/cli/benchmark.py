@@ -52,6 +52,10 @@ def run(
 
         pairs = read_rated_pairs(data) if data else RatedPairs([])
         preferred = read_preferences(preferences) if preferences else []
+        if data and not (pairs.targets or preferred or probes):
+            raise InputError(
+                f"{data}: Expected a rating or errors of some pair, in `rating` or `errors`, but found none."
+            )
         from radreward.io.progress import ProgressReporter
         from radreward.meta_evaluation.benchmark import BenchmarkSettings, run_benchmark
         from radreward.meta_evaluation.benchmark_files import write_benchmark

@@ -156,22 +156,21 @@ class Scorer(ABC):
 
         Raises:
             ValueError: If the numbers of references, candidates and contexts differ.
-            InputError: If one is no sequence of texts, or the scorer returns a wrong number of scores.
+            InputError: If one is no sequence of texts, a context is no `PatientContext`, or the scorer returns a wrong
+                number of scores.
         """
         references, candidates = text_list(references, "references"), text_list(candidates, "candidates")
         if len(references) != len(candidates):
             raise ValueError(
                 f"Expected as many references as candidates but got {len(references)} and {len(candidates)}."
             )
-        known = [None] * len(references) if contexts is None else contexts
-        if len(known) != len(references):
-            raise ValueError(f"Expected as many contexts as references ({len(references)}) but got {len(known)}.")
+        known = _checked_contexts([None] * len(references) if contexts is None else contexts, len(references))
         if self.normalizes_text:
             references, candidates = map(_normalize_texts, (references, candidates))
         errors = [self._pair_error(*pair) for pair in zip(references, candidates, strict=True)]
         valid = [index for index, error in enumerate(errors) if error is None]
         pairs = [references[i] for i in valid], [candidates[i] for i in valid]
-        scores = self._score_in_context(*pairs, [known[i] or NO_CONTEXT for i in valid])
+        scores = self._score_in_context(*pairs, [known[i] for i in valid])
         for name, values in scores._asdict().items():
             if values is not None and len(values) != len(valid):
                 scorer_name = self.title or type(self).__name__
@@ -260,6 +259,20 @@ class Scorer(ABC):
             folder = Path(scratch, "model")
             self.save_pretrained(folder)
             return upload_model(folder, repository, private)
+
+
+def _checked_contexts(contexts: Sequence[PatientContext | None], number: int) -> list[PatientContext]:
+    """Return one context per pair."""
+    if len(contexts) != number:
+        raise ValueError(f"Expected as many contexts as references ({number}) but got {len(contexts)}.")
+    for index, context in enumerate(contexts):
+        if context is not None and not isinstance(context, PatientContext):
+            kind = type(context).__name__
+            raise InputError(
+                f"contexts, index {index}: Expected a `PatientContext` or None but got {kind}. "
+                "Use `radreward.text.patient_context.PatientContext(age, indication)`."
+            )
+    return [context or NO_CONTEXT for context in contexts]
 
 
 def _normalize_texts(texts: Sequence[Any]) -> list[Any]:

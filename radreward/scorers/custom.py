@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import inspect
 import math
 import re
 import sys
@@ -30,8 +31,9 @@ class CustomScorer(Scorer):
     function sees texts as they are.
 
     Args:
-        metric: The function. Its attributes `title`, `higher_is_better` and `total_range`, if any, become the
-            scorer's.
+        metric: The function, called with the reference and the candidate in this order, unless its two parameters are
+            named `candidate` and `reference`. Its attributes `title`, `higher_is_better` and `total_range`, if any,
+            become the scorer's.
         source_code: Content of its file, for the fingerprint.
 
     >>> def common_words(reference, candidate):
@@ -44,6 +46,7 @@ class CustomScorer(Scorer):
 
     def __init__(self, metric: MetricFunction, source_code: str = "") -> None:
         self.metric, self.source_code = metric, source_code
+        self._candidate_first = _parameter_names(metric)[:2] == ["candidate", "reference"]
         self.title = getattr(metric, "title", getattr(metric, "__name__", type(metric).__name__))
         self.higher_is_better = getattr(metric, "higher_is_better", True)
         self.total_range = getattr(metric, "total_range", (None, None))
@@ -85,7 +88,7 @@ class CustomScorer(Scorer):
     def _score_row(self, reference: str, candidate: str) -> tuple[float, str]:
         """Return score and status of a pair."""
         try:
-            value = self.metric(reference, candidate)
+            value = self.metric(*((candidate, reference) if self._candidate_first else (reference, candidate)))
         except Exception as error:  # an error of the user's function affects its row only
             return math.nan, f"{self.title} raised {type(error).__name__}: {error}"
         try:
@@ -104,6 +107,14 @@ class CustomScorer(Scorer):
             InputError: Always.
         """
         raise InputError(f"{self.title} cannot be saved because it is code; load it from its file.")
+
+
+def _parameter_names(metric: MetricFunction) -> list[str]:
+    """Return the names of a function's parameters; none if it does not tell, as some built-in functions."""
+    try:
+        return list(inspect.signature(metric).parameters)
+    except ValueError:
+        return []
 
 
 def _import_file(path: Path) -> Any:

@@ -205,7 +205,7 @@ class RadCliQScorer(Scorer):
             return cls(
                 version,
                 {
-                    "radgraph": RadGraphF1(),
+                    "radgraph": RadGraphF1(allow_download=allow_download),
                     "bertscore": BERTScore("distilroberta-base", 5, DISTILROBERTA_BASELINE, **settings),
                     "chexbert": CheXbertSimilarity(chexbert, **settings),
                     "bleu_2": RadCliQBLEU2(),

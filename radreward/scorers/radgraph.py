@@ -7,10 +7,11 @@ import functools
 import io
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import torch
+from huggingface_hub import constants
 
 from radreward.criteria import set_quality
 from radreward.errors import InputError
@@ -33,10 +34,11 @@ class RadGraphF1(StatelessScorer):
     An entity is its words and label, a relation its two entities and its type. F1 = 2 |A ∩ B| / (|A| + |B|), 0 if both
     sets are empty, as published: identical reports without relations score 0.5. Sub-scores are the two F1; the evidence
     lists what only one of the reports has. The quality, see `set_quality`, is that of the findings that
-    present and uncertain observations name, see `named_findings`. The package downloads its model on first use.
+    present and uncertain observations name, see `named_findings`.
 
     Args:
         model: One of `MODELS`.
+        allow_download: Let the package download its model if it is not on this machine.
 
     Raises:
         InputError: If the package is not installed or has no such model; when reports are scored, if the model cannot
@@ -51,11 +53,11 @@ class RadGraphF1(StatelessScorer):
     has_quality = True
     uses_context = True
 
-    def __init__(self, model: str = "radgraph") -> None:
+    def __init__(self, model: str = "radgraph", allow_download: bool = False) -> None:
         super().__init__()
         if model not in MODELS:
             raise InputError(f"{self.title}: Expected a model of {', '.join(MODELS)} but got {model!r}.")
-        self.model = model
+        self.model, self.allow_download = model, allow_download
         self._model: Any = None
 
     @property
@@ -93,16 +95,27 @@ class RadGraphF1(StatelessScorer):
         if not texts:
             return []
         if self._model is None:
-            self._model = _load_model(self.model)
+            self._model = _load_model(self.model, self.allow_download)
         with warnings.catch_warnings():  # of the package, about sentences of one token
             warnings.filterwarnings("ignore", "Document .* has a sentence with a single token", UserWarning)
             annotations: Mapping[str, Any] = self._model(list(texts))
         return [_entity_and_relation_sets(annotations[str(index)]["entities"]) for index in range(len(texts))]
 
 
-def _load_model(name: str) -> Any:
+@contextlib.contextmanager
+def _offline() -> Iterator[None]:
+    """Let no request to the Hub be sent; the package has no setting for it."""
+    before, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
+
+
+def _load_model(name: str, allow_download: bool) -> Any:
+    connection = contextlib.nullcontext() if allow_download else _offline()
     # The package prints the device and changes the filters of warnings.
-    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+    with connection, contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         from radgraph import RadGraph
         from radgraph.allennlp.common import cached_transformers
 
@@ -112,7 +125,8 @@ def _load_model(name: str) -> Any:
             return RadGraph(model_type=name)
         except Exception as error:  # the package raises nothing more specific
             reason = " ".join(str(error).split())
-            raise InputError(f"{RadGraphF1.title}: the model {name!r} cannot be loaded ({reason}).") from error
+            remedy = "" if allow_download else " Use --allow-download, or `allow_download=True`, to download it."
+            raise InputError(f"{RadGraphF1.title}: the model {name!r} cannot be loaded ({reason}).{remedy}") from error
 
 
 def _with_removed_methods(get_tokenizer: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from radreward._lazy_imports import import_object
 from radreward.errors import InputError
 from radreward.io.hub import download_model, parse_hub_name
+from radreward.scorers.load_settings import check_load_settings
 
 if TYPE_CHECKING:
     from radreward.scorers.base import Scorer
@@ -215,10 +216,14 @@ def load(name_or_path: str | Path, **settings: Any) -> Scorer:
             models of the Hub are only read from the cache of this machine, and nothing is sent.
 
     Raises:
-        InputError: If there is no such scorer, or it needs an extra that is not installed.
+        InputError: If there is no such scorer or setting, or the scorer needs an extra that is not installed.
     """
+    if not isinstance(name_or_path, str | Path):
+        raise InputError(f"Expected the name or the folder of a scorer but got {type(name_or_path).__name__}.")
     resolved = resolve(name_or_path, bool(settings.get("allow_download")))  # reports errors before heavy imports
     scorer_class = import_object(resolved.spec.class_path)
+    if resolved.spec is not CUSTOM:  # whose file decides
+        check_load_settings(str(name_or_path), scorer_class, settings)
     scorer: Scorer = scorer_class.from_pretrained(resolved.folder, **{**resolved.settings, **settings})
     if (named := SCORERS.get(str(name_or_path))) and not named.without_argument:
         scorer.title = named.title

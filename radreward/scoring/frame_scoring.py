@@ -25,7 +25,7 @@ def score_frame(
     progress: bool = True,
     **settings: Any,
 ) -> pd.DataFrame:
-    """Return a data frame with the columns of scores that `score_file` writes appended; index and order are kept.
+    """Return the data frame in pandas with the columns that `score_file` writes appended; index and order are kept.
 
     A row that cannot be scored has no scores and a status that says why. Columns `age` and `indication` are used as by
     `score_file`.
@@ -39,7 +39,7 @@ def score_frame(
         settings: See `radreward.load`.
 
     Raises:
-        InputError: If there is no such scorer or column, or the frame has a column that a scorer writes.
+        InputError: If there is no such scorer or column, the frame is none, or has a column that a scorer writes.
 
     >>> frame = pd.DataFrame({"reference": ["No effusion.", "Clear."], "candidate": ["No effusion.", None]}, [7, 3])
     >>> score_frame(frame, "rouge-l", progress=False)[["total", "status"]]
@@ -48,6 +48,10 @@ def score_frame(
     3    NaN  missing candidate
     """
     frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(
+            f"frame: Expected a data frame but got {type(frame).__name__}. Make one of it with `pandas.DataFrame(...)`."
+        )
     check_columns(InputColumns(reference, candidate), list(frame.columns), "frame")
     scorers = _scorers(models, settings)
     columns = scorers.columns

@@ -117,11 +117,14 @@ class ChunkStore:
             print_status(f"{self._manifest}: is damaged, so that all rows are computed again.")
             return
         changed = [name for name, value in inputs.items() if fingerprint(previous.get(name)) != fingerprint(value)]
-        if changed:
+        if not changed:
+            return
+        if any(path != self._manifest for path in self.folder.iterdir()):
             raise InputError(
                 f"{self.folder}: the {changed[0]} changed since the run that is to be resumed. "
                 "Delete the folder to start again."
             )
+        _write_manifest(self._manifest, inputs)  # the run before ended without a chunk
 
     def _check_chunks(self) -> set[int]:
         """Return the numbers of the finished chunks."""

@@ -52,6 +52,29 @@ def test_unknown_name_without_the_hub_fails_after_one_request() -> None:
     assert server.connections == 1
 
 
+RADGRAPH = """
+import radreward
+from radreward.errors import InputError
+try:
+    radreward.load("radgraph").score(["Small left effusion."], ["Clear lungs."])
+except InputError as error:
+    print(error)
+"""
+
+
+def test_radgraph_sends_nothing_unless_downloads_are_allowed(tmp_path: Path) -> None:
+    with _ClosingServer() as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        hub = {"HF_ENDPOINT": f"http://127.0.0.1:{server.server_address[1]}", "HF_HUB_OFFLINE": "0"}
+        environment = {**os.environ, **hub, "XDG_CACHE_HOME": str(tmp_path), "HF_HOME": str(tmp_path)}
+        command = [sys.executable, "-c", RADGRAPH]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        server.shutdown()
+    assert done.stdout.startswith("RadGraph F1: the model 'radgraph' cannot be loaded")
+    assert done.stdout.endswith("Use --allow-download, or `allow_download=True`, to download it.\n")
+    assert server.connections == 0
+
+
 ONLINE = """
 import radreward
 from radreward.errors import InputError

@@ -87,3 +87,13 @@ def test_benchmark_command_invalid_arguments_are_reported_before_scoring(
     assert main(["benchmark", f"--output={tmp_path / 'out'}", *arguments]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_benchmark_command_refuses_pairs_that_nobody_rated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = tmp_path / "pairs.csv"
+    data.write_text("id,reference,candidate,score\n1,Clear lungs.,No edema.,5\n")
+    arguments = [f"--data={data}", f"--output={tmp_path / 'out'}", "--scorers", "rouge-l"]
+    assert main(["benchmark", *arguments]) == 2
+    assert f"{data}: Expected a rating or errors of some pair, in `rating` or `errors`" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main(["benchmark", *arguments, "--probes=1"]) == 0

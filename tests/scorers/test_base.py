@@ -56,6 +56,12 @@ def test_any_sequence_is_read_by_position(scorer: Scorer, kind: str, data: st.Da
         np.testing.assert_array_equal(scores.total, expected.total)
 
 
+def test_context_of_another_type_is_refused(scorer: Scorer) -> None:
+    wrong: list[Any] = [None, {"age": 70}]
+    with pytest.raises(InputError, match="contexts, index 1: Expected a `PatientContext` or None but got dict"):
+        scorer.score(TEXTS[:2], TEXTS[:2], wrong)
+
+
 @pytest.mark.parametrize("missing", [None, float("nan"), np.nan, pd.NA, pd.NaT, "nan", "NaN", "NA", "n/a", " null "])
 def test_missing_text_has_a_status_at_its_row(scorer: Scorer, missing: Any) -> None:
     scores = scorer.score(TEXTS, [TEXTS[0], missing, TEXTS[2]])

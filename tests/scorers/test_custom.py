@@ -33,6 +33,10 @@ def distance(reference, candidate):
     return abs(len(reference) - len(candidate)) if candidate != "nothing" else None
 
 
+def added(candidate, reference):
+    return len(candidate) - len(reference)
+
+
 distance.higher_is_better = False
 distance.title = "Difference of length"
 distance.total_range = (0.0, None)
@@ -71,6 +75,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("custom") / "my_file.py"
     path.write_text(METRIC)
     return path
+
+
+def test_parameters_are_bound_by_their_names(file: Path) -> None:
+    assert load(f"{file}:added").score(["Clear."], ["Clear lungs."]).total.tolist() == [6.0]
 
 
 def test_failing_row_does_not_affect_others(file: Path) -> None:

@@ -52,6 +52,29 @@ def test_resolve_without_scorer_raises_with_reason(tmp_path: Path) -> None:
         resolve(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        (
+            "rouge-l",
+            {"devize": "cpu"},
+            "rouge-l: Expected settings among precision, .* but got 'devize'. Did you mean dev",
+        ),
+        ("er2score", {"models": "ner"}, "er2score: Expected settings among precision, .* but got 'models'"),
+        ("er2score", {"device": "gpu"}, "device: Expected a device of this machine, such as cpu, but got 'gpu': "),
+        (
+            "er2score",
+            {"device": "cuda:99"},
+            "device: Expected a device of this machine, such as cpu, but got 'cuda:99'",
+        ),
+        (None, {}, "Expected the name or the folder of a scorer but got NoneType"),
+    ],
+)
+def test_load_with_wrong_arguments_raises(name: str, settings: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load(name, **settings)
+
+
 def test_init_from_scorer_without_weights_raises() -> None:
     with pytest.raises(InputError, match="--init-from: Expected a saved trained model but 'ratescore' has no weights"):
         build(None, "criteria=radcliq", "init_from=ratescore", "data.records=none.jsonl")

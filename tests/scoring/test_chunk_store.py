@@ -116,6 +116,21 @@ def test_file_of_the_user_among_the_chunks_stays(
     assert "out.jsonl.parts: stays, because it holds other files, such as notes.txt" in capsys.readouterr().err
 
 
+def test_run_that_ended_without_a_chunk_stops_no_other(source: Path, tmp_path: Path) -> None:
+    class Other(Overlap):
+        def fingerprint(self) -> str:
+            return "other"
+
+    output = tmp_path / "out.jsonl"
+    with pytest.raises(RuntimeError):
+        score_file(Overlap(fails_at="clear word0"), source, output, CHUNK, progress=False)
+    with pytest.raises(RuntimeError):
+        score_file(Other(fails_at=f"clear word{ROWS - 1}"), source, output, CHUNK, progress=False)
+    with pytest.raises(InputError, match=r"out\.jsonl\.parts: the scorer changed since the run"):
+        score_file(Overlap(), source, output, CHUNK, progress=False)
+    assert score_file(Other(), source, output, CHUNK, progress=False).resumed > 0
+
+
 def test_second_process_with_the_same_output_stops_at_once(
     source: Path, processes: ForkServerContext, tmp_path: Path
 ) -> None:
