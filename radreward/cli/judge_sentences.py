@@ -26,34 +26,53 @@ if TYPE_CHECKING:
     from radreward.systems.sentence_eval.scorer import SentenceScorer
 
 
-def run(*, input: Path, output: Path, judge: JudgeOptions, llm: LLMOptions, regressor: Path | None = None) -> int:
+def run(
+    *,
+    input: Path,
+    output: Path,
+    judge: JudgeOptions,
+    llm: LLMOptions,
+    regressor: Path | None = None,
+    reference: str = "reference",
+    candidate: str = "candidate",
+    id: str | None = None,
+) -> int:
     """Judge reports sentence by sentence, by the embedded judge or a language model.
 
     Args:
-        input: JSONL, CSV or Parquet file with the columns id, reference and candidate.
+        input: JSONL, CSV or Parquet file with one pair per row.
         output: File to write: JSONL, CSV or Parquet by its name.
         judge: The judge.
         llm: The language model of a chat judge.
         regressor: Folder of `fit-regressor` or of its model: adds the column regressed, the overall score that it
             predicts from the scores of the sentences.
+        reference: Column of the references.
+        candidate: Column of the candidates.
+        id: Column of the ids; by default `id`, or numbers of the rows if there is none.
     """
     with suppress_library_warnings(), user_errors(constructing=True), claimed_file(output):
         import pyarrow as pa
 
         from radreward.io.tables import AtomicTableWriter
+        from radreward.scoring.input_scan import InputColumns
         from radreward.scoring.resume import check_output
         from radreward.systems.sentence_eval.judgement import SentenceJudgement, count_statuses
         from radreward.systems.sentence_eval.judgement_io import judgement_schema
 
         check_output(output, input)
-        pairs = read_report_pairs(input)
+        columns = InputColumns(reference, candidate, id)
+        pairs = read_report_pairs(input, columns)
         if llm.dry_run:
             judge.print_request_volume(pairs)
             return 0
         model = llm.load(response_cache(output)) if judge.uses_chat else None
         sentence_judge = judge.make_judge(model)
         scorer = None if regressor is None else load_regressor(regressor, sentence_judge)
-        fingerprint = {"judge": sentence_judge.fingerprint(), "regressor": scorer and scorer.fingerprint()}
+        fingerprint = {
+            "judge": sentence_judge.fingerprint(),
+            "regressor": scorer and scorer.fingerprint(),
+            "columns": columns._asdict(),
+        }
         schema = judgement_schema() if scorer is None else judgement_schema(("regressed", pa.float64()))
         judgements: list[SentenceJudgement] = []
         incomplete: list[str] = []

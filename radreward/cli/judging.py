@@ -14,6 +14,7 @@ from radreward.io.terminal import print_line
 if TYPE_CHECKING:
     from radreward.io.tables import AtomicTableWriter
     from radreward.llm import ChatModel
+    from radreward.scoring.input_scan import InputColumns
     from radreward.systems.sentence_eval.judges import ChatJudge, RelationJudge, SentenceJudge
     from radreward.systems.sentence_eval.scorer import SentenceScorer
 
@@ -150,33 +151,27 @@ class ReportPairs(NamedTuple):
         return ReportPairs(self.ids[rows], self.references[rows], self.candidates[rows], self.errors[rows])
 
 
-def read_report_pairs(path: Path) -> ReportPairs:
-    """Read the pairs of a file.
+def read_report_pairs(path: Path, columns: InputColumns) -> ReportPairs:
+    """Read the pairs of a file as `radreward score` does; those that it rejects have an error.
 
     Args:
-        path: JSONL, CSV or Parquet with the columns id, reference and candidate.
+        path: JSONL, CSV or Parquet.
+        columns: Names of the columns.
 
     Raises:
         InputError: If the file cannot be read, has no readable row, or lacks a column.
     """
     from radreward.io.tables import read_rows
-    from radreward.scorers.base import validate_pair
+    from radreward.scoring.input_scan import scan_input
 
-    pairs, readable = ReportPairs([], [], [], []), False
+    pairs, scan = ReportPairs([], [], [], []), scan_input(path, CHUNK_SIZE, columns)
     for row in (row for batch in read_rows(path) for row in batch):
-        for name in ("id", "reference", "candidate"):
-            if not row.error and name not in row.values:
-                raise InputError(f"{path}, row {row.number}: Expected a column {name!r} but it is missing.")
-        readable = readable or row.error is None
-        pairs.ids.append(row.values.get("id", f"row {row.number}"))
-        for side, name in ((pairs.references, "reference"), (pairs.candidates, "candidate")):
-            side.append(None if row.error else row.values[name])
-        error = validate_pair(pairs.references[-1], pairs.candidates[-1])
-        pairs.errors.append(row.error or (error.reason if error else None))
-    if not pairs.ids:
-        raise InputError(f"{path}: Expected at least one row but the file is empty.")
-    if not readable:
-        raise InputError(f"{path}: Expected at least one readable row but got none; row 1: {pairs.errors[0]}.")
+        reference, candidate = (None, None) if row.error else scan.pair(row)
+        error = scan.find_error(row)
+        pairs.ids.append(row.values.get(scan.names.id, f"row {row.number}") if scan.names.id else row.number)
+        pairs.references.append(reference)
+        pairs.candidates.append(candidate)
+        pairs.errors.append(error.reason if error else None)
     return pairs
 
 

@@ -38,20 +38,27 @@ def run(
     llm: LLMOptions,
     scorers: Sequence[str] = ("er2score",),
     seed: int = 0,
+    reference: str = "reference",
+    candidate: str = "candidate",
+    id: str | None = None,
 ) -> int:
     """Correct candidates by a judge's findings and show whether other metrics rise.
 
     Args:
-        input: JSONL, CSV or Parquet file with the columns id, reference and candidate.
+        input: JSONL, CSV or Parquet file with one pair per row.
         output: File for the corrected reports; the table is written beside it.
         judge: The judge.
         llm: The language model of a chat judge.
         scorers: Names or folders of metrics that score before and after.
         seed: Seed of the bootstrap.
+        reference: Column of the references.
+        candidate: Column of the candidates.
+        id: Column of the ids; by default `id`, or numbers of the rows if there is none.
     """
     with suppress_library_warnings(), user_errors(constructing=True), claimed_file(output):
         from radreward.io.tables import AtomicTableWriter
         from radreward.scorers import load
+        from radreward.scoring.input_scan import InputColumns
         from radreward.scoring.resume import check_output
         from radreward.systems.sentence_eval.refinement import ChatRefiner, RuleRefiner
         from radreward.systems.sentence_eval.refinement_study import (
@@ -62,7 +69,8 @@ def run(
 
         check_output(output, input)
         check_scorers(scorers)
-        pairs = read_report_pairs(input)
+        columns = InputColumns(reference, candidate, id)
+        pairs = read_report_pairs(input, columns)
         if llm.dry_run:
             print_line("First judgement; corrections send one request per pair, the second judgement as many again:")
             judge.print_request_volume(pairs)
@@ -72,7 +80,7 @@ def run(
         refiner: ReportRefiner = ChatRefiner(model, judge.max_tokens) if model else RuleRefiner()
         loaded = {name: load(name).fit_references(pairs.valid_references()) for name in scorers}
         versions = {name: scorer.fingerprint() for name, scorer in loaded.items()}
-        fingerprint = {"judge": sentence_judge.fingerprint(), "scorers": versions}
+        fingerprint = {"judge": sentence_judge.fingerprint(), "scorers": versions, "columns": columns._asdict()}
         compute = partial(_rows, sentence_judge, refiner, loaded)
         scores: list[dict[str, tuple[float, float]]] = []
         failed: list[str] = []

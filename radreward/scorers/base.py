@@ -30,7 +30,7 @@ STATUS_NO_REPORT = "no finding and no normal statement recognised"
 """Beginning of the status of a pair of which one text is no report; the report is named after it."""
 SCORED_STATUSES = frozenset({STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES})
 """Statuses of rows with a score."""
-_MISSING_VALUES = frozenset({"nan", "na", "n/a", "<na>", "nat", "null"})
+_MISSING_VALUES = frozenset({"nan", "na", "n/a", "<na>", "nat", "null", "none"})
 """Lower-case texts that stand for a missing value in tables, and those of the missing values of NumPy and pandas."""
 
 

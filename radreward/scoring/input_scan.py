@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -138,10 +138,18 @@ def check_columns(names: InputColumns, columns: Collection[str], source: str | P
     for option, name in names._asdict().items():
         if name is not None and name not in columns:
             got = ", ".join(map(str, columns)) or "none"
-            raise InputError(
-                f"{source}: Expected a column {name!r} but got {got}. Set `{option}` (--{option}) to the column's name."
-            )
+            remedy = _remedy(option, name, list(map(str, columns)))
+            raise InputError(f"{source}: Expected a column {name!r} but got {got}. {remedy}")
     return names._replace(id=names.id or (DEFAULT_ID if DEFAULT_ID in columns else None))
+
+
+def _remedy(option: str, name: str, columns: Sequence[str]) -> str:
+    for separator in (";", "\t"):
+        if len(columns) == 1 and separator in columns[0]:
+            return f"The columns seem to be separated by {separator!r}: save the file with commas."
+    similar = [column for column in columns if column.strip().lower() == name.lower()]
+    example = f", such as {similar[0]!r}" if similar else ""
+    return f"Set `{option}` (--{option}) to the column's name{example}."
 
 
 def _copied_columns(source: Path, types: dict[str, set[type]], names: InputColumns) -> pa.Schema:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import uuid
 import warnings
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,9 +14,9 @@ import optuna
 from optuna.exceptions import DuplicatedStudyError, ExperimentalWarning, StorageInternalError
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
-from sqlalchemy.engine import Engine, make_url
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
-from sqlalchemy.orm import Session, scoped_session
+from sqlalchemy.pool import NullPool
 
 from radreward.errors import InputError
 from radreward.tuning.heartbeat import HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT
@@ -90,20 +89,14 @@ def _connect(url: str) -> BaseStorage:
 
 def _connect_database(url: str) -> RDBStorage:
     backend = make_url(url).get_backend_name()
-    options = {"connect_args": _CONNECT_ARGS.get(backend, {}), "pool_pre_ping": backend != "sqlite"}
+    options: dict[str, Any] = {"connect_args": _CONNECT_ARGS.get(backend, {})}
+    # A file is opened and closed each time: Optuna closes no connection that is kept for later.
+    options |= {"poolclass": NullPool} if backend == "sqlite" else {"pool_pre_ping": True}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)  # the heartbeat
-        storage = RDBStorage(
+        return RDBStorage(
             url, engine_kwargs=options, heartbeat_interval=HEARTBEAT_INTERVAL, grace_period=HEARTBEAT_TIMEOUT
         )
-    weakref.finalize(storage, _disconnect, storage.scoped_session, storage.engine)
-    return storage
-
-
-def _disconnect(session: scoped_session[Session], engine: Engine) -> None:
-    """Close the connections of a storage that nobody uses any more; Optuna leaves them open."""
-    session.remove()
-    engine.dispose()
 
 
 def _created_concurrently(error: Exception) -> bool:

@@ -84,16 +84,49 @@ def test_killed_run_resumes_without_judging_a_finished_chunk_twice(
 def test_changed_input_does_not_reuse_the_chunks_of_a_killed_run(
     pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(*_: Any) -> None:
-        raise KeyboardInterrupt
+    judged = RelationJudge.judge
 
-    monkeypatch.setattr(RelationJudge, "judge", interrupted)
+    def judge(self: RelationJudge, *sides: Any) -> Any:
+        if list(tmp_path.glob("*.parts/0*.json")):
+            raise KeyboardInterrupt
+        return judged(self, *sides)
+
+    monkeypatch.setattr(judging, "CHUNK_SIZE", CHUNK)
+    monkeypatch.setattr(RelationJudge, "judge", judge)
     arguments = ["judge-sentences", f"--input={pairs}", f"--output={tmp_path / 'out.jsonl'}"]
     assert main(arguments) == 130
     with pairs.open("a") as file:
         file.write(json.dumps({"id": "more", "reference": "Clear.", "candidate": "Clear."}) + "\n")
     assert main(arguments) == 2
     assert "out.jsonl.parts: the input changed" in capsys.readouterr().err
+
+
+def test_ids_and_columns_are_those_of_score(tmp_path: Path) -> None:
+    source, output = tmp_path / "in.csv", tmp_path / "out.jsonl"
+    source.write_text("case,ref,hyp\na,Clear lungs.,Clear lungs.\na,Edema.,Edema.\n,Edema.,Edema.\n")
+    arguments = ["judge-sentences", f"--input={source}", f"--output={output}", "--reference=ref", "--candidate=hyp"]
+    assert main([*arguments, "--id=case"]) == 1
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [row["status"] for row in rows] == ["ok", "duplicate id, first in row 1", "missing id"]
+    assert main(arguments) == 0
+    assert [json.loads(line)["id"] for line in output.read_text().splitlines()] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("Reference,candidate\na,b\n", "Set `reference` (--reference) to the column's name, such as 'Reference'."),
+        ("id;reference;candidate\n1;a;b\n", "The columns seem to be separated by ';': save the file with commas."),
+    ],
+)
+@pytest.mark.parametrize("name", ["judge-sentences", "refine", "score"])
+def test_missing_column_has_a_remedy(
+    name: str, rows: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text(rows)
+    assert main([name, f"--input={source}", f"--output={tmp_path / 'out.jsonl'}"]) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["judge-sentences", "refine"])

@@ -270,17 +270,15 @@ def test_resume_with_another_scorer_is_refused(tmp_path: Path) -> None:
         def fingerprint(self) -> str:
             return "other"
 
-        def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-            raise KeyboardInterrupt
-
     source, output = write_rows(tmp_path / "in.jsonl", make_pairs(3)), tmp_path / "out.jsonl"
-    with pytest.raises(KeyboardInterrupt):
-        score_file(Other(), source, output, progress=False)
+    last = make_pairs(3)[-1]["candidate"]
+    with pytest.raises(RuntimeError):
+        score_file(Other(fails_at=last), source, output, chunk_size=1, progress=False)
     with pytest.raises(InputError, match=r"out.jsonl.parts: the scorer changed .*\. Delete the folder to start again"):
-        score_file(Overlap(), source, output, progress=False)
+        score_file(Overlap(), source, output, chunk_size=1, progress=False)
     write_rows(source, make_pairs(4))
     with pytest.raises(InputError, match="the input changed"):
-        score_file(Other(), source, output, progress=False)
+        score_file(Other(), source, output, chunk_size=1, progress=False)
     assert not output.exists()
 
 
