@@ -160,10 +160,14 @@ def simplify_jsonargparse_error(text: str) -> str:
         return f"{key}: there is no class {match[1]!r}. {_searched(match[1])}"
     if match := re.search(r"class_path '([\w.]+)':\s+Option '(\w+)' is not accepted", text):
         return _unknown_option(key, match[1], match[2])
+    if match := re.search(r"class_path '[\w.]+':\s+the following arguments are required: (\w+)", text):
+        return f"{key}.{match[1]}: Expected a value but there is none. Set --{key}.{match[1]}."
+    if match := re.search(r"Call to compute_fn of link .* failed: (.*)", text, re.DOTALL):
+        return match[1]
     if match := re.search(r"unrecognized arguments: (.*)", text, re.DOTALL):
         return f"unknown setting {match[1].split()[0]}; `radreward fit --help` lists all."
     if match := re.search(
-        r"Key '?([\w.]+)'? is not expected|Group '?([\w.]+)'? does not accept nested key '?([\w.]+)", text
+        r"Key '?([\w.]+)'? is not expected|Group '?([\w.]+)'? does not accept (?:nested key|option) '?([\w.]+)", text
     ):
         return f"unknown setting {match[1] or f'{match[2]}.{match[3]}'}; `radreward fit --help` lists all."
     if match := re.search(r"Not a valid subclass of (\w+)\. Got value: (.*)", text):

@@ -92,7 +92,8 @@ BAD = {
         "radreward: criteria: Expected the criteria of RewardModule, such as radcliq, but got none.",
     ),
     "no integer": (["--seed_everything=abc"], "seed_everything: Expected a bool; Expected a int (given: abc)"),
-    "misspelt criteria": (["--criteria=radclik"], "Expected criteria to be one of radcliq, "),
+    "misspelt criteria": (["--criteria=radclik"], "radreward: Expected criteria to be one of radcliq, "),
+    "unknown setting of the trainer": (["--config=steps.yaml"], "radreward: unknown setting trainer.max_stepz; "),
     "criteria of other errors from a file": (["--criteria=own.yaml"], "row 1"),
     "misspelt collator": (["--data.collator=RewardColator"], "Did you mean RewardCollator?"),
     "misspelt setting": (["--model.objective=BradleyTerry", "--model.objective.lamda=1"], "has no setting 'lamda'"),
@@ -137,6 +138,7 @@ def test_wrong_setting_prints_one_line(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.yaml").write_text("run: a\n b: [1\n")
     (tmp_path / "list.yaml").write_text("- 1")
+    (tmp_path / "steps.yaml").write_text("trainer: {max_stepz: 3}")
     (tmp_path / "bytes.yaml").write_bytes(b"run: \xff")
     (tmp_path / "unknown.yaml").write_text("modle: 3")
     (tmp_path / "folder").mkdir()
@@ -147,3 +149,10 @@ def test_wrong_setting_prints_one_line(
     assert message in error
     assert error.count("\n") == 1, error
     assert "<class" not in error
+
+
+def test_missing_records_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit"]) == 2
+    assert (
+        capsys.readouterr().err == "radreward: data.records: Expected a value but there is none. Set --data.records.\n"
+    )
