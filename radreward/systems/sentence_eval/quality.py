@@ -53,10 +53,11 @@ def _weighted_agreements(
     stated = frozenset(fact for facts in other_facts for fact in facts)  # repeated sentences take no time
     for score, text in zip(scores, sentences, strict=True):
         matches = {other_facts[match] for match in score.matches} if score else set[tuple[Fact, ...]]()
-        findings = [fact for fact in dict.fromkeys(sentence_facts(text)) if fact.positive]
-        for fact in findings:
-            yield significance_weight(fact, *context), _agreement(fact, score, matches, stated)
-        if not findings and any(entity.type in FINDING_TYPES for entity in rule_entities(text)):
+        facts = dict.fromkeys(sentence_facts(text))
+        for fact in facts:
+            if fact.positive:
+                yield significance_weight(fact, *context), _agreement(fact, score, matches, stated)
+        if not facts and any(entity.type in FINDING_TYPES for entity in rule_entities(text)):
             yield phrase_weight(text, context), max(0.0, score.score) if score else 0.0
 
 
