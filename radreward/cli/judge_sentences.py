@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.judging import (
     JudgeOptions,
+    PairColumns,
     ReportPairs,
     load_regressor,
     read_report_pairs,
@@ -32,10 +34,8 @@ def run(
     output: Path,
     judge: JudgeOptions,
     llm: LLMOptions,
+    columns: PairColumns,
     regressor: Path | None = None,
-    reference: str = "reference",
-    candidate: str = "candidate",
-    id: str | None = None,
 ) -> int:
     """Judge reports sentence by sentence, by the embedded judge or a language model.
 
@@ -44,23 +44,19 @@ def run(
         output: File to write: JSONL, CSV or Parquet by its name.
         judge: The judge.
         llm: The language model of a chat judge.
+        columns: Columns of the input.
         regressor: Folder of `fit-regressor` or of its model: adds the column regressed, the overall score that it
             predicts from the scores of the sentences.
-        reference: Column of the references.
-        candidate: Column of the candidates.
-        id: Column of the ids; by default `id`, or numbers of the rows if there is none.
     """
     with suppress_library_warnings(), user_errors(constructing=True), claimed_file(output):
         import pyarrow as pa
 
         from radreward.io.tables import AtomicTableWriter
-        from radreward.scoring.input_scan import InputColumns
         from radreward.scoring.resume import check_output
         from radreward.systems.sentence_eval.judgement import SentenceJudgement, count_statuses
         from radreward.systems.sentence_eval.judgement_io import judgement_schema
 
         check_output(output, input)
-        columns = InputColumns(reference, candidate, id)
         pairs = read_report_pairs(input, columns)
         if llm.dry_run:
             judge.print_request_volume(pairs)
@@ -71,7 +67,7 @@ def run(
         fingerprint = {
             "judge": sentence_judge.fingerprint(),
             "regressor": scorer and scorer.fingerprint(),
-            "columns": columns._asdict(),
+            "columns": asdict(columns),
         }
         schema = judgement_schema() if scorer is None else judgement_schema(("regressed", pa.float64()))
         judgements: list[SentenceJudgement] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -14,7 +14,6 @@ from radreward.io.terminal import print_line
 if TYPE_CHECKING:
     from radreward.io.tables import AtomicTableWriter
     from radreward.llm import ChatModel
-    from radreward.scoring.input_scan import InputColumns
     from radreward.systems.sentence_eval.judges import ChatJudge, RelationJudge, SentenceJudge
     from radreward.systems.sentence_eval.scorer import SentenceScorer
 
@@ -133,6 +132,21 @@ def load_regressor(folder: Path, judge: SentenceJudge) -> SentenceScorer:
     return scorer
 
 
+@dataclass(frozen=True)
+class PairColumns:
+    """Names of the columns of a file of pairs.
+
+    Args:
+        reference: Column of the references.
+        candidate: Column of the candidates.
+        id: Column of the ids; by default `id`, or numbers of the rows if there is none.
+    """
+
+    reference: str = "reference"
+    candidate: str = "candidate"
+    id: str | None = None
+
+
 class ReportPairs(NamedTuple):
     """Pairs of reports in the order of their file; an unreadable side is None or the original value."""
 
@@ -151,7 +165,7 @@ class ReportPairs(NamedTuple):
         return ReportPairs(self.ids[rows], self.references[rows], self.candidates[rows], self.errors[rows])
 
 
-def read_report_pairs(path: Path, columns: InputColumns) -> ReportPairs:
+def read_report_pairs(path: Path, columns: PairColumns) -> ReportPairs:
     """Read the pairs of a file as `radreward score` does; those that it rejects have an error.
 
     Args:
@@ -162,9 +176,9 @@ def read_report_pairs(path: Path, columns: InputColumns) -> ReportPairs:
         InputError: If the file cannot be read, has no readable row, or lacks a column.
     """
     from radreward.io.tables import read_rows
-    from radreward.scoring.input_scan import scan_input
+    from radreward.scoring.input_scan import InputColumns, scan_input
 
-    pairs, scan = ReportPairs([], [], [], []), scan_input(path, CHUNK_SIZE, columns)
+    pairs, scan = ReportPairs([], [], [], []), scan_input(path, CHUNK_SIZE, InputColumns(**asdict(columns)))
     for row in (row for batch in read_rows(path) for row in batch):
         reference, candidate = (None, None) if row.error else scan.pair(row)
         error = scan.find_error(row)

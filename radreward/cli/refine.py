@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.inputs import check_scorers
 from radreward.cli.judging import (
     JudgeOptions,
+    PairColumns,
     ReportPairs,
     read_report_pairs,
     response_cache,
@@ -36,11 +38,9 @@ def run(
     output: Path,
     judge: JudgeOptions,
     llm: LLMOptions,
+    columns: PairColumns,
     scorers: Sequence[str] = ("er2score",),
     seed: int = 0,
-    reference: str = "reference",
-    candidate: str = "candidate",
-    id: str | None = None,
 ) -> int:
     """Correct candidates by a judge's findings and show whether other metrics rise.
 
@@ -49,16 +49,13 @@ def run(
         output: File for the corrected reports; the table is written beside it.
         judge: The judge.
         llm: The language model of a chat judge.
+        columns: Columns of the input.
         scorers: Names or folders of metrics that score before and after.
         seed: Seed of the bootstrap.
-        reference: Column of the references.
-        candidate: Column of the candidates.
-        id: Column of the ids; by default `id`, or numbers of the rows if there is none.
     """
     with suppress_library_warnings(), user_errors(constructing=True), claimed_file(output):
         from radreward.io.tables import AtomicTableWriter
         from radreward.scorers import load
-        from radreward.scoring.input_scan import InputColumns
         from radreward.scoring.resume import check_output
         from radreward.systems.sentence_eval.refinement import ChatRefiner, RuleRefiner
         from radreward.systems.sentence_eval.refinement_study import (
@@ -69,7 +66,6 @@ def run(
 
         check_output(output, input)
         check_scorers(scorers)
-        columns = InputColumns(reference, candidate, id)
         pairs = read_report_pairs(input, columns)
         if llm.dry_run:
             print_line("First judgement; corrections send one request per pair, the second judgement as many again:")
@@ -80,11 +76,10 @@ def run(
         refiner: ReportRefiner = ChatRefiner(model, judge.max_tokens) if model else RuleRefiner()
         loaded = {name: load(name).fit_references(pairs.valid_references()) for name in scorers}
         versions = {name: scorer.fingerprint() for name, scorer in loaded.items()}
-        fingerprint = {"judge": sentence_judge.fingerprint(), "scorers": versions, "columns": columns._asdict()}
-        compute = partial(_rows, sentence_judge, refiner, loaded)
+        fingerprint = {"judge": sentence_judge.fingerprint(), "scorers": versions, "columns": asdict(columns)}
         scores: list[dict[str, tuple[float, float]]] = []
         failed: list[str] = []
-        rows = resumable_rows(judge, input, output, pairs, fingerprint, compute)
+        rows = resumable_rows(judge, input, output, pairs, fingerprint, partial(_rows, sentence_judge, refiner, loaded))
         with rows as chunks, AtomicTableWriter(output, _schema(scorers)) as writer:
             for row in write_through(writer, chunks):
                 scores.append(_complete_scores(row, scorers))

@@ -62,7 +62,9 @@ def test_context_of_another_type_is_refused(scorer: Scorer) -> None:
         scorer.score(TEXTS[:2], TEXTS[:2], wrong)
 
 
-@pytest.mark.parametrize("missing", [None, float("nan"), np.nan, pd.NA, pd.NaT, "nan", "NaN", "NA", "n/a", " null ", "None"])
+@pytest.mark.parametrize(
+    "missing", [None, float("nan"), np.nan, pd.NA, pd.NaT, "nan", "NaN", "NA", "n/a", " null ", "None"]
+)
 def test_missing_text_has_a_status_at_its_row(scorer: Scorer, missing: Any) -> None:
     scores = scorer.score(TEXTS, [TEXTS[0], missing, TEXTS[2]])
     assert scores.status == ("ok", "missing candidate", "ok")
